@@ -1,0 +1,72 @@
+// Imports point one way: every part may use the ranks above it in this list, never those below, and the
+// parts of one rank not each other. Type imports count. ARCHITECTURE.md explains the ranks.
+const ranks = [
+  ['^src/kit/'],
+  ['^src/errors\\.ts$', '^src/model\\.ts$'],
+  ['^src/events/', '^src/signature/'],
+  ['^src/store/'],
+  ['^src/options\\.ts$', '^src/telemetry\\.ts$'],
+  [
+    '^src/intake/(?!intake\\.ts)',
+    '^src/dispatch/(?!(dispatcher|execution)\\.ts)',
+    '^src/calls/',
+    '^src/http/',
+  ],
+  ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|execution)\\.ts$'],
+  ['^src/receiver\\.ts$'],
+  ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
+];
+
+const upward = ranks.slice(0, -1).map((paths, rank) => ({
+  name: `rank-${rank}-imports-downward`,
+  severity: 'error',
+  comment: 'A part may import only from lower ranks.',
+  from: { path: paths },
+  to: { path: ranks.slice(rank + 1).flat() },
+}));
+
+module.exports = {
+  forbidden: [
+    ...upward,
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'stages-stand-alone',
+      comment:
+        'A stage takes the shape before it and returns the next; only the file that calls them in order knows them all.',
+      severity: 'error',
+      from: {
+        path: '^src/(intake|dispatch)/([^/]+)\\.ts$',
+        pathNot: '^src/(intake/intake|dispatch/dispatcher|dispatch/execution)\\.ts$',
+      },
+      to: { path: '^src/$1/', pathNot: '^src/$1/$2\\.ts$' },
+    },
+    {
+      name: 'public-entries-are-not-imported',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: ['^src/index\\.ts$', '^src/testing/index\\.ts$'] },
+    },
+    {
+      name: 'better-sqlite3-stays-in-the-store',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/store/sqlite/' },
+      to: { path: 'better-sqlite3' },
+    },
+    {
+      name: 'express-stays-at-the-edge',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/http/express\\.ts$', '^src/cli/'] },
+      to: { path: 'node_modules/(@types/)?express' },
+    },
+    { name: 'nothing-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js'],
+      conditionNames: ['import', 'types', 'node', 'default'],
+    },
+  },
+};
