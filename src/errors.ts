@@ -1,0 +1,196 @@
+/**
+ * Everything that can go wrong by name, in two tables: what the sender is told (refusals: a code and a
+ * status, never a reason) and what the user is told (problems: a sentence that says what was expected, what
+ * was found, and what to do).
+ */
+
+/** What the sender of a delivery can be answered instead of 200. Statuses live here and nowhere else. */
+export const refusals = {
+  method: { status: 405, headers: { allow: 'POST' } },
+  media_type: { status: 415, headers: {} },
+  too_large: { status: 413, headers: {} },
+  https_required: { status: 403, headers: {} },
+  host_not_allowed: { status: 421, headers: {} },
+  not_authentic: { status: 401, headers: {} },
+  timeout: { status: 408, headers: {} },
+  body_already_parsed: { status: 500, headers: {} },
+  unavailable: { status: 503, headers: { 'retry-after': '2' } },
+} as const satisfies Record<string, { status: number; headers: Readonly<Record<string, string>> }>;
+
+/** The code of a refusal: the whole body of the answer is `{"error": code}`. */
+export type RefusalCode = keyof typeof refusals;
+
+/**
+ * Why a delivery was refused, for the log only, and what its user can do about it where the cause may be
+ * their own set-up. The first refusal of each kind logs that sentence.
+ */
+export const fixes = {
+  proxy_not_trusted: (d: { peer: string }) =>
+    `The peer ${d.peer} says https, but is not a trusted proxy: set trustProxy (for example 'loopback').`,
+  not_https: (d: { peer: string }) =>
+    `The peer ${d.peer} sent a delivery over plain HTTP: serve HTTPS, or put a TLS proxy in front that sets ` +
+    'X-Forwarded-Proto and name it in trustProxy. For development on loopback set https: { required: false }.',
+  https_contradicted: (d: { peer: string }) =>
+    `The trusted proxy ${d.peer} sent headers that contradict each other on http or https: make it overwrite ` +
+    "X-Forwarded-Proto and Forwarded instead of passing the client's on.",
+  host_is_address: () =>
+    'The Host header is an IP address, but the platform delivers to domain names only. Behind a proxy, let it ' +
+    'pass the Host header on (nginx: proxy_set_header Host $host).',
+  host_not_listed: () =>
+    'The Host header is not one of https.hosts. Add the name that the subscription delivers to.',
+  header_missing: (d: { header: string }) =>
+    `The subscription's header ${d.header} is missing or different: compare the option headers with the ` +
+    'headers of the subscription.',
+  signature_missing: () =>
+    'There is no signature header: is signing enabled for the subscription? An unsigned subscription needs ' +
+    'the option headers instead of secrets.',
+  signature_mismatch: () =>
+    'The signature was made with another secret or layout, or the body was changed on its way: compare the ' +
+    'secret, and check that no proxy or body parser rewrites the body.',
+  timestamp_out_of_tolerance: () =>
+    'The signature is right but its time is too far from ours: check the clock of this machine, or widen tolerance.',
+  body_already_parsed: () =>
+    'A body parser in front of the receiver consumed the raw bytes, which are what is signed: mount the ' +
+    'receiver before express.json(), or keep the bytes with express.json({ verify: (req, _res, buffer) => { ' +
+    'req.rawBody = buffer; } }).',
+} as const;
+
+/** A reason that comes with a fix. */
+export type FixReason = keyof typeof fixes;
+
+/**
+ * Thrown by a stage of the intake to end a delivery. `reason` and `fix` go to the log only: a sender that is
+ * told why it was refused learns how to do better.
+ */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: RefusalCode;
+  readonly reason: string;
+  readonly fix: string | undefined;
+
+  constructor(code: RefusalCode, reason: string, fix?: string) {
+    super(`${code}: ${reason}`);
+    this.code = code;
+    this.reason = reason;
+    this.fix = fix;
+  }
+}
+
+/** A refusal whose reason comes with a fix. */
+export function refusal<Reason extends FixReason>(
+  code: RefusalCode,
+  reason: Reason,
+  ...details: Parameters<(typeof fixes)[Reason]>
+): Refusal {
+  return new Refusal(code, reason, (fixes[reason] as (...details: readonly unknown[]) => string)(...details));
+}
+
+/** What a user can be told. Each entry turns details into one sentence. */
+const problems = {
+  option_invalid: (d: { option: string; expected: string; found: string; fix?: string }) =>
+    `The option ${d.option} should be ${d.expected}, but is ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,
+  option_unknown: (d: { option: string; where: string; meant: string | undefined; known: string }) =>
+    `There is no option ${d.option} in ${d.where}.` +
+    (d.meant === undefined ? ` The options are: ${d.known}.` : ` Did you mean ${d.meant}?`),
+  credentials_missing: () =>
+    'A receiver needs something to tell the platform by, but neither secrets nor headers is set. ' +
+    "Pass secrets with the subscription's signing secret (it starts with whsec_), or headers with the " +
+    "subscription's own headers if it is unsigned.",
+  secret_malformed: (d: { position: number; found: string }) =>
+    `Secret ${d.position} should be a signing secret that starts with whsec_ and has something after it, ` +
+    `but it ${d.found}. Copy the whole secret that the platform returned when signing was enabled.`,
+  secrets_unavailable: (d: { cause: string }) =>
+    `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause}. ` +
+    'Make it return the last known secrets when its source is down.',
+  handler_duplicate: (d: { name: string }) =>
+    `A handler named "${d.name}" is already registered, and a name must belong to one handler because runs ` +
+    'are remembered by it. Give this handler another name: on(names, { name: "…" }, handler).',
+  handler_too_late: (d: { name: string }) =>
+    `The handler "${d.name}" was registered after start(), when stored events may already have been ` +
+    'dispatched without it. Register every handler before start().',
+  handler_invalid: (d: { found: string }) =>
+    `on(names, [options], handler) expects one or more event names and a function, but found ${d.found}.`,
+  fallback_duplicate: () =>
+    'A fallback is already registered, and there can be only one. Put both pieces of work into one function.',
+  receiver_started: () =>
+    'start() has been called before, and a receiver starts once. Remove the second call, or await the first.',
+  receiver_stopped: () =>
+    'The receiver has been stopped and cannot be started again. Create a new one with createReceiver().',
+  node_too_old: (d: { found: string }) =>
+    `Ringback needs Node 22.14 or later (Node-API 10), but runs on Node ${d.found}, where its database ` +
+    'driver would end the process. Install a current Node.',
+  database_unreadable: (d: { database: string; cause: string }) =>
+    `The database ${d.database} should be a SQLite file that this process can read and write, but: ${d.cause}. ` +
+    'Check the path and its permissions, or set another database.',
+  database_newer: (d: { database: string; found: number; expected: number }) =>
+    `The database ${d.database} has schema ${d.found}, but this version of Ringback knows schemas up to ` +
+    `${d.expected}: a newer version wrote it. Run that version or a later one, or use another database.`,
+  port_in_use: (d: { host: string; port: number }) =>
+    `The receiver should listen on ${d.host}:${d.port}, but that port is in use. ` +
+    'Stop the other process, or choose another port with --port or RINGBACK_PORT.',
+  listen_failed: (d: { host: string; port: number; cause: string }) =>
+    `The receiver should listen on ${d.host}:${d.port}, but could not: ${d.cause}. ` +
+    'Check --host and --port, or RINGBACK_HOST and RINGBACK_PORT.',
+  app_unloadable: (d: { file: string; cause: string }) =>
+    `The app file ${d.file} should be a JavaScript or TypeScript module that loads, but: ${d.cause}. ` +
+    'Check the path, then the module itself.',
+  app_no_default: (d: { file: string; found: string }) =>
+    `The app file ${d.file} should have a default export of the form (receiver) => void, but ${d.found}. ` +
+    'Write: export default (receiver) => { receiver.on(…) }.',
+  secrets_file_unreadable: (d: { file: string; cause: string }) =>
+    `The secrets file ${d.file} should hold one signing secret a line (or separated by commas), but: ` +
+    `${d.cause}. Check RINGBACK_SECRETS_FILE and the permissions of the file.`,
+  fixture_unknown: (d: { fixture: string; known: string }) =>
+    `${d.fixture} should be a fixture's name or a JSON file, but it is neither. The fixtures are: ${d.known}.`,
+  delivery_unsent: (d: { url: string; cause: string }) =>
+    `The delivery should reach ${d.url}, but: ${d.cause}. Check that a receiver listens there.`,
+  condition_not_met: (d: { waited: string; state: string }) =>
+    `The event should have been handled within ${d.waited}, but ${d.state}. ` +
+    'Look at what the handler waits for, or allow more time.',
+} as const;
+
+/** The code of a problem, for programs; the message is for people. */
+export type ProblemCode = keyof typeof problems;
+
+/** An error that names what the user can mend: a wrong option, an unreadable database, a port in use. */
+export class RingbackError extends Error {
+  override readonly name: string = 'RingbackError';
+  readonly code: ProblemCode;
+
+  constructor(code: ProblemCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A `RingbackError` about how the receiver was set up. Nothing is running yet when it is thrown. */
+export class ConfigError extends RingbackError {
+  override readonly name = 'ConfigError';
+}
+
+type Details<Code extends ProblemCode> = Parameters<(typeof problems)[Code]>;
+
+/** A ConfigError with the sentence of the table. */
+export function configError<Code extends ProblemCode>(code: Code, ...details: Details<Code>): ConfigError {
+  return new ConfigError(code, sentence(code, details));
+}
+
+/** A RingbackError with the sentence of the table. */
+export function ringbackError<Code extends ProblemCode>(
+  code: Code,
+  ...details: Details<Code>
+): RingbackError {
+  return new RingbackError(code, sentence(code, details));
+}
+
+/** Every code a user can meet, for the documents and the test that compares them. */
+export const problemCodes = Object.keys(problems) as ProblemCode[];
+
+function sentence(code: ProblemCode, details: readonly unknown[]): string {
+  return (problems[code] as (...details: readonly unknown[]) => string)(...details);
+}
+
+/** The message of anything that was thrown, without a stack. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,50 @@
+import { BlockList, isIP } from 'node:net';
+
+/** The names that Express knows for ranges of addresses; we take the same. */
+const namedRanges: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.1/8', '::1/128'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+};
+
+/**
+ * Whether an address is in a list of addresses, CIDR ranges and named ranges (`loopback`, `linklocal`,
+ * `uniquelocal`). Returns undefined when the list can't be read. IPv4 addresses written as IPv6
+ * (`::ffff:127.0.0.1`) count as what they are.
+ */
+export function addressMatcher(list: readonly string[]): ((address: string) => boolean) | undefined {
+  const block = new BlockList();
+  for (const entry of list.flatMap((name) => namedRanges[name] ?? [name])) {
+    if (!addRange(block, entry)) return undefined;
+  }
+  return (address) => {
+    const plain = withoutMapping(address);
+    const family = isIP(plain);
+    return family !== 0 && block.check(plain, family === 4 ? 'ipv4' : 'ipv6');
+  };
+}
+
+/** Whether a host, as a Host header gives it, is an IP literal. */
+export function isAddressLiteral(host: string): boolean {
+  return isIP(host.replace(/^\[|\]$/g, '')) !== 0;
+}
+
+function addRange(block: BlockList, entry: string): boolean {
+  const [address = '', prefix, ...rest] = entry.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  const type = family === 4 ? 'ipv4' : 'ipv6';
+  if (prefix === undefined) {
+    block.addAddress(address, type);
+    return true;
+  }
+  const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+  if (!(bits <= (family === 4 ? 32 : 128))) return false;
+  block.addSubnet(address, bits, type);
+  return true;
+}
+
+function withoutMapping(address: string): string {
+  const zoneless = address.split('%', 1)[0] ?? address;
+  return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(zoneless) ? zoneless.slice(7) : zoneless;
+}

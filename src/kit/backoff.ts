@@ -1,0 +1,20 @@
+import type { Random } from './random.ts';
+
+/** How long to wait between attempts, in milliseconds. */
+export interface Backoff {
+  /** The longest wait before the second attempt. */
+  readonly base: number;
+  /** What the longest wait is multiplied by for each further attempt. */
+  readonly factor: number;
+  /** What the longest wait never exceeds. */
+  readonly cap: number;
+}
+
+/**
+ * The wait after the given attempt (counted from 1), with full jitter: anywhere between zero and the longest
+ * wait, so that runs which failed together do not come back together.
+ */
+export function backoffAfter(attempt: number, backoff: Backoff, random: Random): number {
+  const longest = Math.min(backoff.cap, backoff.base * backoff.factor ** (attempt - 1));
+  return Math.round(random() * longest);
+}

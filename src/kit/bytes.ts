@@ -1,0 +1,27 @@
+import { timingSafeEqual } from 'node:crypto';
+
+const units = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 } as const;
+
+/**
+ * A size: bytes as a number, or a number with a unit (1 kb is 1,024 bytes).
+ *
+ * @example '5mb', 65536
+ */
+export type Size = number | `${number}${keyof typeof units}`;
+
+/** The bytes of a size, or undefined when it isn't one. */
+export function parseSize(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  const match = /^(\d+(?:\.\d+)?)(b|kb|mb|gb)$/.exec(value.trim().toLowerCase());
+  if (!match) return undefined;
+  return Math.floor(Number(match[1]) * units[match[2] as keyof typeof units]);
+}
+
+/**
+ * Whether two byte strings are the same, in a time that depends on their lengths only: a comparison that
+ * stops at the first difference lets a sender guess a signature byte by byte.
+ */
+export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolean {
+  return left.byteLength === right.byteLength && timingSafeEqual(left, right);
+}

@@ -1,0 +1,29 @@
+/**
+ * Time as an input. Everything in Ringback that asks what time it is or waits does it through a clock, so
+ * that tests move time by hand and no test sleeps.
+ */
+export interface Clock {
+  /** The wall clock, in milliseconds since 1970. May jump; used for what is stored. */
+  now(): number;
+  /** A clock that never jumps, in milliseconds from any start. Used for measuring. */
+  elapsed(): number;
+  /**
+   * Calls `action` after `ms` milliseconds, however the wall clock is set meanwhile. Returns the function
+   * that cancels it. A timer never keeps a process alive that has nothing else to do.
+   */
+  after(ms: number, action: () => void): () => void;
+}
+
+/** The longest wait that Node's timers take; a longer one would fire at once. */
+const longestTimer = 2 ** 31 - 1;
+
+/** The machine's own time. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  after(ms, action) {
+    const timer = setTimeout(action, Math.min(Math.max(ms, 0), longestTimer));
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,17 @@
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/**
+ * A length of time: milliseconds as a number, or a number with a unit.
+ *
+ * @example '90s', '5m', '2h', '30d', 1500
+ */
+export type Duration = number | `${number}${keyof typeof units}`;
+
+/** The milliseconds of a duration, or undefined when it isn't one. Zero counts; negative ones do not. */
+export function parseDuration(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(value.trim());
+  if (!match) return undefined;
+  return Number(match[1]) * units[match[2] as keyof typeof units];
+}

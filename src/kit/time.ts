@@ -1,0 +1,78 @@
+/** The end of what is read as a time: the year 2200. What lies beyond is a mistake, not a date. */
+const endOfTime = BigInt(Date.UTC(2200, 0, 1)) * 1_000_000n;
+
+/** Decimal places of a second that are left below each unit: s, ms, µs, ns. */
+const placesBelowUnit = [9, 6, 3, 0] as const;
+
+const isoForm =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?: ?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?))?$/;
+
+/** Nineteen digits hold every nanosecond until 2200; more would only cost time to multiply. */
+const decimalForm = /^(\d{1,19})(?:\.(\d+))?$/;
+
+/**
+ * The instant of a timestamp, in nanoseconds since 1970, or undefined when it isn't one between 1970 and 2200.
+ *
+ * - ISO 8601 with date and time of day: `T`, `t` or a space between them, any number of fraction digits (those
+ *   beyond nine are cut off), any offset (`Z`, `+02:00`, `+0200`, `-03`; none means UTC).
+ * - Numbers and strings of digits, with decimals or without, as seconds, milliseconds, microseconds or
+ *   nanoseconds since 1970: the coarsest of these that lies before 2200. So a number below 7,258,118,400
+ *   (7.26e9) is seconds, below 7.26e12 milliseconds, below 7.26e15 microseconds, below 7.26e18 nanoseconds.
+ *   (Milliseconds and finer from before 26 March 1970 are thus misread; no call is that old.)
+ *
+ * Strings are read exactly. Numbers above 2^53, as in nanoseconds, have lost their last digits already when
+ * JSON was parsed; such a time is right to a microsecond.
+ *
+ * @example parseTimestamp('2026-01-01T00:00:00.123456789+01:00') // 1767222000123456789n
+ * @example parseTimestamp(1767225600) === parseTimestamp('1767225600000') // true
+ */
+export function parseTimestamp(value: unknown): bigint | undefined {
+  if (typeof value === 'number') return parseDecimal(String(value));
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  return parseDecimal(text) ?? parseIso(text);
+}
+
+/** Reads a count since 1970. The text of a number is its shortest form, so decimals come through as sent. */
+function parseDecimal(text: string): bigint | undefined {
+  const [, whole, fraction = ''] = decimalForm.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  for (const places of placesBelowUnit) {
+    const instant = BigInt(whole + fractionDigits(fraction, places));
+    if (instant < endOfTime) return instant;
+  }
+  return undefined;
+}
+
+function parseIso(text: string): bigint | undefined {
+  const parts = isoForm.exec(text);
+  if (!parts) return undefined;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts.slice(1, 7).map(toNumber);
+  const [, , , , , , , fraction = '', sign, offsetHour = '0', offsetMinute = '0'] = parts;
+  if (!isDate(year, month, day) || !isTimeOfDay(hour, minute, second)) return undefined;
+  if (!isTimeOfDay(Number(offsetHour), Number(offsetMinute), 0)) return undefined;
+  const offset = (sign === '-' ? -1 : 1) * (Number(offsetHour) * 60 + Number(offsetMinute));
+  const milliseconds = Date.UTC(year, month - 1, day, hour, minute - offset, second);
+  const instant = BigInt(milliseconds) * 1_000_000n + BigInt(fractionDigits(fraction, 9));
+  return instant >= 0n && instant < endOfTime ? instant : undefined;
+}
+
+/** Exactly `places` digits: longer fractions are cut, shorter ones filled with zeros. */
+function fractionDigits(fraction: string, places: number): string {
+  return fraction.slice(0, places).padEnd(places, '0');
+}
+
+/** Date.UTC turns 30 February into 2 March without a word: a date counts only if it comes back unchanged. */
+function isDate(year: number, month: number, day: number): boolean {
+  const date = new Date(Date.UTC(year, month - 1, day));
+  return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}
+
+function isTimeOfDay(hour: number, minute: number, second: number): boolean {
+  return hour < 24 && minute < 60 && second < 60;
+}
+
+/** The seconds may be left out. */
+function toNumber(part: string | undefined): number {
+  return Number(part ?? 0);
+}
