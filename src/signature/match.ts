@@ -1,0 +1,104 @@
+import type { KeyObject } from 'node:crypto';
+import { equalInConstantTime } from '../kit/bytes.ts';
+import type { Headers, Layout } from '../model.ts';
+import { digestOf, fillParts } from './content.ts';
+import type { PreparedLayout, Values } from './content.ts';
+import { headerText } from './headers.ts';
+import type { PreparedSecret } from './secrets.ts';
+import { readDigests, readSignatures } from './syntax.ts';
+
+/**
+ * Why a signature doesn't count, for the log and the metrics, never for the sender. They stand in the order of
+ * how far a delivery came: of several layouts' reasons the last one says most.
+ */
+export const signatureReasons = [
+  'signature_missing',
+  'signature_malformed',
+  'timestamp_missing',
+  'signature_mismatch',
+  'timestamp_unreadable',
+  'timestamp_out_of_tolerance',
+] as const;
+
+export type SignatureReason = (typeof signatureReasons)[number];
+
+/** A signature that a secret made; its time is still to be checked. */
+export interface Match {
+  readonly secret: PreparedSecret;
+  readonly values: Values;
+}
+
+/** Digests of one delivery that were computed already: several layouts ask for the same ones. */
+export type Digests = Map<KeyObject, Map<string, Buffer>>;
+
+/**
+ * Finds the secret that signed these bytes in this layout, or the reason why there is none. The time of the
+ * signature is not looked at.
+ */
+export function matchSignature(
+  bytes: Uint8Array,
+  headers: Headers,
+  secrets: readonly PreparedSecret[],
+  prepared: PreparedLayout,
+  digests: Digests | undefined,
+): Match | SignatureReason {
+  const { layout, signs } = prepared;
+  const text = headerText(headers, layout.header);
+  if (text === undefined || text === '') return 'signature_missing';
+  const signatures = readSignatures(text, layout.syntax);
+  if (signatures === undefined) return 'signature_malformed';
+  const claimed = readDigests(signatures.items, layout);
+  // What can't be a digest costs no HMAC over what may be megabytes.
+  if (claimed.length === 0) return 'signature_malformed';
+
+  const values: Values = {
+    t: signatures.t,
+    id: signs.id ? headerText(headers, prepared.idHeader) : undefined,
+    timestamp: headerText(headers, prepared.timestampHeader),
+  };
+  if (signs.t && values.t === undefined) return 'timestamp_missing';
+  if (signs.timestamp && values.timestamp === undefined) return 'timestamp_missing';
+  if (signs.id && values.id === undefined) return 'signature_malformed';
+
+  const secret = secretThatSigned(claimed, bytes, secrets, prepared, values, digests);
+  return secret === undefined ? 'signature_mismatch' : { secret, values };
+}
+
+function secretThatSigned(
+  claimed: readonly Buffer[],
+  bytes: Uint8Array,
+  secrets: readonly PreparedSecret[],
+  { layout: { hash, key: kind }, before, after }: PreparedLayout,
+  values: Values,
+  digests: Digests | undefined,
+): PreparedSecret | undefined {
+  const head = fillParts(before, values);
+  const tail = fillParts(after, values);
+  for (const secret of secrets) {
+    const key = secret.keys[kind];
+    if (key === undefined) continue;
+    const digest =
+      digests === undefined
+        ? digestOf(hash, key, head, bytes, tail)
+        : digestOnce(digests, hash, key, head, bytes, tail);
+    if (claimed.some((claim) => equalInConstantTime(claim, digest))) return secret;
+  }
+  return undefined;
+}
+
+/** The digest of the content, computed at most once for each hash, key and text around the body. */
+function digestOnce(
+  digests: Digests,
+  hash: Layout['hash'],
+  key: KeyObject,
+  head: string,
+  bytes: Uint8Array,
+  tail: string,
+): Buffer {
+  const ofKey = digests.get(key) ?? new Map<string, Buffer>();
+  digests.set(key, ofKey);
+  const content = JSON.stringify([hash, head, tail]);
+  const digest = ofKey.get(content) ?? digestOf(hash, key, head, bytes, tail);
+  ofKey.set(content, digest);
+  return digest;
+}

@@ -1,0 +1,89 @@
+import { configError, messageOf } from '../errors.ts';
+import type { Clock } from '../kit/clock.ts';
+import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
+
+/** A function of the user's that gives the secrets. */
+export type SecretsFunction = () => Secrets | Promise<Secrets>;
+
+/** Secrets are asked for again after this long, so that a withdrawn one stops counting. Milliseconds. */
+const freshFor = 30_000;
+/** After a mismatch they are asked for at once, but a stranger must not make us ask for each delivery. */
+const shortestPause = 1_000;
+/** A function that hangs must not hold up a sender that waits one second. */
+const patience = 500;
+
+/** Where the current secrets come from: a fixed list, or a function that is asked again. */
+export class SecretSource {
+  readonly #ask: SecretsFunction | undefined;
+  readonly #clock: Clock;
+  readonly #onFailure: (message: string) => void;
+  #secrets: readonly PreparedSecret[] = [];
+  #askedAt = -Infinity;
+  #asking: Promise<void> | undefined;
+
+  constructor(
+    secrets: readonly PreparedSecret[] | SecretsFunction,
+    clock: Clock,
+    onFailure: (message: string) => void,
+  ) {
+    this.#ask = typeof secrets === 'function' ? secrets : undefined;
+    if (typeof secrets !== 'function') this.#secrets = secrets;
+    this.#clock = clock;
+    this.#onFailure = onFailure;
+  }
+
+  /**
+   * Asks for the first time: without any secret nothing can be verified, so a failure is the user's to mend.
+   *
+   * @throws ConfigError `secrets_unavailable`, or what is wrong with a secret.
+   */
+  async load(): Promise<void> {
+    if (this.#ask) await this.#load(this.#ask);
+  }
+
+  /** The secrets that count now. */
+  async current(): Promise<readonly PreparedSecret[]> {
+    if (this.#age() >= freshFor) await this.#refresh();
+    return this.#secrets;
+  }
+
+  /** Secrets that were asked for after a mismatch, or undefined when they were asked for a moment ago. */
+  async renewed(): Promise<readonly PreparedSecret[] | undefined> {
+    if (!this.#ask || (this.#asking === undefined && this.#age() < shortestPause)) return undefined;
+    await this.#refresh();
+    return this.#secrets;
+  }
+
+  #age(): number {
+    return this.#ask ? this.#clock.elapsed() - this.#askedAt : 0;
+  }
+
+  /** One question at a time, however many deliveries wait for the answer, and for none too long. */
+  async #refresh(): Promise<void> {
+    const ask = this.#ask;
+    if (!ask) return;
+    this.#asking ??= this.#load(ask)
+      .catch((error: unknown) => this.#onFailure(messageOf(error)))
+      .finally(() => {
+        this.#asking = undefined;
+      });
+    await Promise.race([this.#asking, this.#timeout()]);
+  }
+
+  async #load(ask: SecretsFunction): Promise<void> {
+    this.#askedAt = this.#clock.elapsed();
+    let secrets: Secrets;
+    try {
+      secrets = await ask();
+    } catch (error) {
+      throw configError('secrets_unavailable', { cause: messageOf(error) });
+    }
+    this.#secrets = prepareSecrets(secrets);
+  }
+
+  #timeout(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#clock.after(patience, resolve);
+    });
+  }
+}

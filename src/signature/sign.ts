@@ -1,0 +1,112 @@
+import type { KeyObject } from 'node:crypto';
+import { configError } from '../errors.ts';
+import { systemClock } from '../kit/clock.ts';
+import { parseTimestamp } from '../kit/time.ts';
+import type { Layout } from '../model.ts';
+import { bodyBytes, digestOf, fillParts, prepareLayout } from './content.ts';
+import type { PreparedLayout, Values } from './content.ts';
+import { resolveLayout } from './layouts.ts';
+import type { LayoutName } from './layouts.ts';
+import { prepareSecrets } from './secrets.ts';
+import type { PreparedSecret, Secrets } from './secrets.ts';
+import { writeSignatures } from './syntax.ts';
+
+/** What `sign` needs to know. */
+export interface SignOptions {
+  /** The secret to sign with. Several give one signature each, as the platform sends them after a rotation. */
+  readonly secrets: Secrets;
+  /** How to sign: the name of a known layout, or a layout. Default: `'t-v1-hex-whole'`, the likeliest. */
+  readonly layout?: LayoutName | Layout;
+  /** The event's trace id. Required by layouts that sign `{id}`; others don't look at it. */
+  readonly traceId?: string;
+  /**
+   * The time of the delivery: a Date or milliseconds since 1970, written as the layout's header writes it (ISO
+   * 8601, or whole seconds for Standard Webhooks); or a text, sent as it is. Default: now.
+   */
+  readonly timestamp?: Date | number | string;
+  /** The `t=` of the signature, sent as it is. Default: the seconds since 1970 of `timestamp`. */
+  readonly t?: number | string;
+}
+
+/**
+ * Signs a body as the platform would, for tests and for tools that deliver. Returns the headers to send, names
+ * in lower case: the signature, and the trace id and timestamp where the layout signs them.
+ *
+ * @param body The bytes that will be sent, or their text. Sign what you send: JSON written twice may differ.
+ * @throws ConfigError `secret_malformed` for a secret that isn't one; `option_invalid` for an unknown layout, a
+ * layout that a secret has no key for, a missing trace id, or a text that no header can carry.
+ * @example
+ * const headers = sign(body, { secrets: 'whsec_dGVzdA==', layout: 'v1-hex-whole' });
+ * // { 'x-webhook-signature': 'v1=…' }
+ */
+export function sign(body: Uint8Array | string, options: SignOptions): Record<string, string> {
+  const bytes = bodyBytes(body);
+  const layout = resolveLayout(options.layout ?? 't-v1-hex-whole', 'layout');
+  const prepared = prepareLayout(layout);
+  const values = valuesFor(prepared, options);
+  const before = fillParts(prepared.before, values);
+  const after = fillParts(prepared.after, values);
+  const items = prepareSecrets(options.secrets).map((secret) =>
+    digestOf(layout.hash, keyFor(secret, layout), before, bytes, after).toString(layout.encoding),
+  );
+  return {
+    [layout.header]: writeSignatures({ t: values.t, items }, layout.syntax),
+    ...(values.id !== undefined && { [prepared.idHeader]: values.id }),
+    ...(values.timestamp !== undefined && { [prepared.timestampHeader]: values.timestamp }),
+  };
+}
+
+function keyFor(secret: PreparedSecret, { key: kind }: Layout): KeyObject {
+  const key = secret.keys[kind];
+  if (key !== undefined) return key;
+  throw configError('option_invalid', {
+    option: 'layout',
+    expected: 'a layout that every secret has a key for',
+    found: `one with the key ${kind}, and the secret ${secret.fingerprint} has no base64 after whsec_`,
+  });
+}
+
+function valuesFor({ layout, signs, timestampHeader }: PreparedLayout, options: SignOptions): Values {
+  const { timestamp = systemClock.now() } = options;
+  return {
+    t:
+      layout.syntax === 't=,v1='
+        ? sendable('t', options.t ?? Math.floor(millisecondsOf(timestamp) / 1_000))
+        : undefined,
+    id: signs.id ? sendable('traceId', options.traceId) : undefined,
+    timestamp: signs.timestamp ? writeTimestamp(timestamp, timestampHeader) : undefined,
+  };
+}
+
+function writeTimestamp(timestamp: Date | number | string, header: string): string {
+  if (typeof timestamp === 'string') return sendable('timestamp', timestamp);
+  const milliseconds = millisecondsOf(timestamp);
+  if (header === 'webhook-timestamp') return String(Math.floor(milliseconds / 1_000));
+  return new Date(milliseconds).toISOString();
+}
+
+function millisecondsOf(timestamp: Date | number | string): number {
+  const milliseconds = typeof timestamp === 'string' ? readMilliseconds(timestamp) : Number(timestamp);
+  // A Date ends where its text does; NaN is outside as well.
+  if (!Number.isNaN(new Date(milliseconds).getTime())) return milliseconds;
+  const expected = 'a Date, milliseconds since 1970 or a text that is a time';
+  throw configError('option_invalid', { option: 'timestamp', expected, found: 'not a time' });
+}
+
+function readMilliseconds(text: string): number {
+  const instant = parseTimestamp(text);
+  return instant === undefined ? NaN : Number(instant / 1_000_000n);
+}
+
+/** What would break out of its header, or be read as two entries, is refused before it is signed. */
+function sendable(option: string, value: number | string | undefined): string {
+  const text = value === undefined ? '' : String(value);
+  const isVisible = /^[ -~]+$/.test(text) && text === text.trim();
+  const isOneEntry = option !== 't' || !/[\s,;]/.test(text);
+  if (isVisible && isOneEntry) return text;
+  throw configError('option_invalid', {
+    option,
+    expected: 'visible ASCII text, since the layout signs it and a header carries it',
+    found: value === undefined ? 'missing' : 'something else',
+  });
+}

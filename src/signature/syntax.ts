@@ -1,0 +1,85 @@
+import type { Layout } from '../model.ts';
+
+/** Far more than two secrets in rotation need, and too little to keep us busy with. */
+const longestHeader = 8_192;
+const mostSignatures = 16;
+const mostWords = 2 * mostSignatures;
+
+/** What stands before each signature, in the syntaxes where something does. */
+const keys = { 'v1=': 'v1=', 't=,v1=': 'v1=', 'sha256=': 'sha256=' } as const;
+
+const digestBytes = { sha256: 32, sha512: 64 } as const;
+
+/** What a signature header says. */
+export interface Signatures {
+  /** Only of the syntax `t=…,v1=…`. */
+  readonly t: string | undefined;
+  readonly items: readonly string[];
+}
+
+/**
+ * Reads a signature header, or gives undefined when it isn't of that syntax. Entries may be separated by
+ * commas, semicolons or blanks, since the platform doesn't say; unknown keys are ignored.
+ */
+export function readSignatures(text: string, syntax: Layout['syntax']): Signatures | undefined {
+  if (text.length > longestHeader) return undefined;
+  const words = text.split(/[\s,;]+/, mostWords + 1);
+  if (words.length > mostWords) return undefined;
+  const items = itemsAmong(words, syntax);
+  if (items.length === 0 || items.length > mostSignatures) return undefined;
+  if (syntax !== 't=,v1=') return { t: undefined, items };
+  const times = valuesOf('t=', words);
+  // Two different times leave open which one was signed and which one is checked.
+  if (times.some((time) => time !== times[0])) return undefined;
+  return { t: times[0], items };
+}
+
+function itemsAmong(words: readonly string[], syntax: Layout['syntax']): readonly string[] {
+  if (syntax === 'bare') return words.filter((word) => word !== '');
+  if (syntax === 'v1,') return words.filter((word, index) => word !== '' && words[index - 1] === 'v1');
+  return valuesOf(keys[syntax], words);
+}
+
+function valuesOf(key: string, words: readonly string[]): readonly string[] {
+  const values: string[] = [];
+  for (const word of words) if (word.startsWith(key)) values.push(word.slice(key.length));
+  return values;
+}
+
+/** Writes a signature header: the opposite of `readSignatures`. */
+export function writeSignatures({ t, items }: Signatures, syntax: Layout['syntax']): string {
+  if (syntax === 'bare') return items.join(',');
+  if (syntax === 'v1,') return items.map((item) => `v1,${item}`).join(' ');
+  const entries = items.map((item) => `${keys[syntax]}${item}`);
+  return (syntax === 't=,v1=' ? [`t=${t}`, ...entries] : entries).join(',');
+}
+
+/** The digests that items spell. What can't be one is left out; upper-case hex and missing padding are fine. */
+export function readDigests(
+  items: readonly string[],
+  layout: Pick<Layout, 'encoding' | 'hash'>,
+): readonly Buffer[] {
+  const digests: Buffer[] = [];
+  for (const item of items) {
+    const digest = readDigest(item, layout);
+    if (digest !== undefined) digests.push(digest);
+  }
+  return digests;
+}
+
+function readDigest(item: string, layout: Pick<Layout, 'encoding' | 'hash'>): Buffer | undefined {
+  const size = digestBytes[layout.hash];
+  if (layout.encoding === 'hex') {
+    if (item.length !== size * 2) return undefined;
+    const digest = Buffer.from(item, 'hex');
+    return digest.byteLength === size ? digest : undefined;
+  }
+  if (item.length < Math.ceil((size * 4) / 3)) return undefined;
+  const digest = Buffer.from(item, 'base64');
+  // Node skips what isn't base64: without this, many texts would pass for one signature.
+  return digest.byteLength === size && isSpelling(item, digest.toString('base64')) ? digest : undefined;
+}
+
+function isSpelling(item: string, base64: string): boolean {
+  return item === base64 || item === base64.replace(/=+$/, '');
+}

@@ -1,0 +1,151 @@
+import { configError } from '../errors.ts';
+import { systemClock } from '../kit/clock.ts';
+import { parseDuration } from '../kit/duration.ts';
+import type { Duration } from '../kit/duration.ts';
+import { parseTimestamp } from '../kit/time.ts';
+import type { Headers, Layout } from '../model.ts';
+import { bodyBytes } from './content.ts';
+import type { PreparedLayout, Values } from './content.ts';
+import { headerText, lowerCase } from './headers.ts';
+import type { AnyHeaders } from './headers.ts';
+import { resolveLayouts } from './layouts.ts';
+import type { SignatureOption } from './layouts.ts';
+import { matchSignature, signatureReasons } from './match.ts';
+import type { Digests, SignatureReason } from './match.ts';
+import { prepareSecrets } from './secrets.ts';
+import type { PreparedSecret, Secrets } from './secrets.ts';
+
+/** Whether a delivery is authentic. `reason` is for the log: a sender that is told why learns how to do better. */
+export type Verification =
+  | {
+      readonly ok: true;
+      /** The layout it verified in. */
+      readonly layout: Layout;
+      /** Fingerprint of the secret that signed it. */
+      readonly secret: string;
+      /** Whether the signature covers a time. Without one, an old delivery can be sent again by who saw it. */
+      readonly timestampSigned: boolean;
+    }
+  | { readonly ok: false; readonly reason: SignatureReason };
+
+/** The time against which signatures are held, in milliseconds. */
+export interface Timing {
+  readonly now: number;
+  readonly tolerance: number;
+}
+
+/**
+ * Tells whether one of the secrets signed these bytes in one of the layouts, at a time that is near enough.
+ * Header names are in lower case. Never throws, whatever a stranger sends.
+ */
+export function verifySignature(
+  bytes: Uint8Array,
+  headers: Headers,
+  secrets: readonly PreparedSecret[],
+  layouts: readonly PreparedLayout[],
+  timing: Timing,
+): Verification {
+  const digests: Digests | undefined = layouts.length > 1 ? new Map() : undefined;
+  let furthest: SignatureReason = 'signature_missing';
+  for (const prepared of layouts) {
+    const match = matchSignature(bytes, headers, secrets, prepared, digests);
+    if (typeof match === 'string') {
+      furthest = furtherOf(furthest, match);
+      continue;
+    }
+    // Only now: a reason about the time of a delivery that isn't authentic would mislead.
+    const reason = whatIsWrongWithTheTime(prepared, match.values, headers, timing);
+    if (reason !== undefined) return { ok: false, reason };
+    const { layout, signs } = prepared;
+    return {
+      ok: true,
+      layout,
+      secret: match.secret.fingerprint,
+      timestampSigned: signs.t || signs.timestamp,
+    };
+  }
+  return { ok: false, reason: furthest };
+}
+
+function furtherOf(left: SignatureReason, right: SignatureReason): SignatureReason {
+  return signatureReasons.indexOf(left) < signatureReasons.indexOf(right) ? right : left;
+}
+
+/** A signed time must be readable; every time that is readable, signed or not, must be within the tolerance. */
+function whatIsWrongWithTheTime(
+  { signs }: PreparedLayout,
+  values: Values,
+  headers: Headers,
+  timing: Timing,
+): SignatureReason | undefined {
+  const t = parseTimestamp(values.t);
+  const timestamp = parseTimestamp(values.timestamp);
+  if ((signs.t && t === undefined) || (signs.timestamp && timestamp === undefined))
+    return 'timestamp_unreadable';
+  const platforms = headerText(headers, 'x-webhook-timestamp');
+  const third = platforms === values.timestamp ? undefined : parseTimestamp(platforms);
+  const isNear = isWithin(t, timing) && isWithin(timestamp, timing) && isWithin(third, timing);
+  return isNear ? undefined : 'timestamp_out_of_tolerance';
+}
+
+/** In both directions: what is signed for next year could be kept and sent again until then. */
+function isWithin(instant: bigint | undefined, { now, tolerance }: Timing): boolean {
+  if (instant === undefined) return true;
+  const distance = instant - BigInt(Math.round(now)) * 1_000_000n;
+  return Math.abs(Number(distance)) <= tolerance * 1e6;
+}
+
+/** What `verify` needs to know. */
+export interface VerifyOptions {
+  /** The subscription's signing secret, or several during a rotation: any of them may have signed. */
+  readonly secrets: Secrets;
+  /**
+   * How the platform signs. Default: `'auto'`, every known layout is tried, each time. Set it once you know it
+   * (`describeLayout` of a verification's layout): what was signed in one layout may be read in another, with
+   * its signed time as the beginning of its body.
+   */
+  readonly signature?: SignatureOption;
+  /** How far the delivery's time may be from now, both ways. Default: `'5m'`. */
+  readonly tolerance?: Duration;
+  /** The time to compare with: a Date, or milliseconds since 1970. Default: now. */
+  readonly now?: Date | number;
+}
+
+/**
+ * Tells whether a delivery is from the platform: whether one of your secrets signed its bytes.
+ *
+ * @param body The raw bytes of the request. (Text is taken as UTF-8; a parsed body can't be verified.)
+ * @param headers The request's headers.
+ * @returns `ok: true` with the layout and the secret's fingerprint, or `ok: false` with a reason for your log.
+ * It doesn't throw for a bad signature.
+ * @throws ConfigError for options that can't be: `secret_malformed`, `option_invalid`.
+ * @example
+ * const verification = verify(request.body, request.headers, { secrets: process.env.WEBHOOK_SECRET });
+ * if (!verification.ok) return response.status(401).end();
+ */
+export function verify(body: Uint8Array | string, headers: AnyHeaders, options: VerifyOptions): Verification {
+  const { secrets, signature = 'auto', tolerance = '5m', now = systemClock.now() } = options;
+  const timing = { now: readNow(now), tolerance: readTolerance(tolerance) };
+  const bytes = bodyBytes(body);
+  return verifySignature(
+    bytes,
+    lowerCase(headers),
+    prepareSecrets(secrets),
+    resolveLayouts(signature),
+    timing,
+  );
+}
+
+function readNow(now: Date | number): number {
+  const milliseconds = Number(now);
+  if (Number.isFinite(milliseconds)) return milliseconds;
+  const expected = 'a Date or milliseconds since 1970';
+  throw configError('option_invalid', { option: 'now', expected, found: 'not a time' });
+}
+
+function readTolerance(tolerance: Duration): number {
+  const milliseconds = parseDuration(tolerance);
+  if (milliseconds !== undefined) return milliseconds;
+  const expected = "milliseconds or a duration such as '5m'";
+  throw configError('option_invalid', { option: 'tolerance', expected, found: String(tolerance) });
+}

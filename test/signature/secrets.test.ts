@@ -1,0 +1,72 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { fingerprint, prepareSecrets } from '../../src/signature/secrets.ts';
+import { one, two, untyped } from './helpers.ts';
+
+describe('prepareSecrets', () => {
+  test.each([
+    ['', 'is empty'],
+    ['  ', 'is empty'],
+    ['made-up-and-unprefixed', 'does not start with whsec_'],
+    [' whsec_bWFkZS11cA', 'does not start with whsec_'],
+    ['WHSEC_bWFkZS11cA', 'does not start with whsec_'],
+    ['whsec_', 'has nothing after whsec_'],
+    ['whsec_\n', 'has nothing after whsec_'],
+    ['whsec_bWFkZS11cA\n', 'ends with a blank or a line break'],
+    [undefined, 'is of type undefined'],
+    [null, 'is null'],
+    [42, 'is of type number'],
+  ])('refuses %j and says that it %s', (secret, found) => {
+    const prepare = () => prepareSecrets([one, untyped(secret)]);
+    expect(prepare).toThrow(expect.objectContaining({ name: 'ConfigError', code: 'secret_malformed' }));
+    expect(prepare).toThrow(`Secret 2 should be`);
+    expect(prepare).toThrow(`but it ${found}.`);
+    expect(prepare).not.toThrow(/unprefixed|bWFkZS11cA/);
+  });
+
+  test('refuses an empty list', () => {
+    expect(() => prepareSecrets([])).toThrow(expect.objectContaining({ code: 'option_invalid' }));
+  });
+
+  test('counts a repeated secret once', () => {
+    expect(prepareSecrets([one, two, one])).toHaveLength(2);
+    expect(prepareSecrets(one)).toHaveLength(1);
+  });
+
+  test.each([
+    ['whsec_dGVzdDE=', 'test1'],
+    ['whsec_dGVzdDE', 'test1'],
+    ['whsec_dGVzdA==', 'test'],
+    ['whsec_dGVzdA', 'test'],
+    ['whsec_+/+/', '\xfb\xff\xbf'],
+  ])('decodes the base64 of %s', (secret, key) => {
+    const [prepared] = prepareSecrets(secret);
+    expect(prepared?.keys['suffix-base64']?.export()).toEqual(Buffer.from(key, 'latin1'));
+  });
+
+  test.each([
+    'whsec_not-base64',
+    'whsec_dGVzdA=',
+    'whsec_dGVz=',
+    'whsec_dGVzd',
+    'whsec_=',
+    'whsec_==',
+    'whsec_dG Vz',
+  ])('finds no base64 key in %s', (secret) => {
+    const [prepared] = prepareSecrets(secret);
+    expect(prepared?.keys['suffix-base64']).toBeUndefined();
+    expect(prepared?.keys.whole?.export()).toEqual(Buffer.from(secret));
+    expect(prepared?.keys.suffix?.export()).toEqual(Buffer.from(secret.slice(6)));
+  });
+
+  test('keeps the text of the secret from whoever logs it', () => {
+    const shown =
+      inspect(prepareSecrets(one), { depth: 9, showHidden: true }) + JSON.stringify(prepareSecrets(one));
+    expect(shown).not.toContain(one.slice(6));
+  });
+});
+
+test('a fingerprint is eight hex digits of the SHA-256', () => {
+  // printf %s whsec_dGVzdC1zZWNyZXQtb25l | sha256sum | cut -c1-8
+  expect(fingerprint(one)).toBe('5cf0a57e');
+});
