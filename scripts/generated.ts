@@ -1,0 +1,40 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The text of each generated file, by its name. */
+export type Files = ReadonlyMap<string, string>;
+
+/** What a generator makes, where it belongs, and the command that makes it. */
+export interface Generator {
+  readonly folder: string;
+  readonly files: Files;
+  readonly command: string;
+}
+
+/** Writes the files, or with `--check` compares them with those on disk and fails if any differs. */
+export function runGenerator(generator: Generator): void {
+  if (!process.argv.includes('--check')) return write(generator);
+  const stale = staleFiles(generator);
+  if (stale.length === 0) return;
+  process.stderr.write(
+    `${stale.join(', ')} should be what the sources say, but: run ${generator.command}.\n`,
+  );
+  process.exitCode = 1;
+}
+
+/** The files on disk that differ from what they should be, are missing, or belong to nothing any more. */
+export function staleFiles({ folder, files }: Generator): string[] {
+  const onDisk = new Map(jsonFilesOf(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+  const names = new Set([...files.keys(), ...onDisk.keys()]);
+  return [...names].filter((name) => onDisk.get(name) !== files.get(name)).sort();
+}
+
+function write({ folder, files }: Generator): void {
+  mkdirSync(folder, { recursive: true });
+  for (const name of jsonFilesOf(folder)) if (!files.has(name)) rmSync(join(folder, name));
+  for (const [name, text] of files) writeFileSync(join(folder, name), text);
+}
+
+function jsonFilesOf(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.endsWith('.json'));
+}

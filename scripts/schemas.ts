@@ -1,0 +1,77 @@
+/**
+ * Writes `schemas/*.schema.json`: the JSON Schema (2020-12) of the envelope and of each known event, as it is sent.
+ *
+ *   npm run schemas          writes the files
+ *   npm run schemas:check    exits 1 and names the files that are not what the sources say
+ */
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { eventNames } from '../src/events/names.ts';
+import { callTransferredPayload, envelope, envelopeOf } from '../src/events/schemas.ts';
+import { runGenerator } from './generated.ts';
+import type { Files } from './generated.ts';
+
+/** One schema a file, by the name of the file. The transfer's documented sample is flat; wrapped is taken as well. */
+const published = {
+  envelope: { schema: envelope, title: 'The envelope of any event' },
+  'call-started': { schema: envelopeOf(eventNames.callStarted), title: 'A call started' },
+  'call-ended': { schema: envelopeOf(eventNames.callEnded), title: 'A call ended' },
+  'call-transferred': { schema: callTransferredPayload, title: 'A call was transferred (flat)' },
+  'call-transferred-wrapped': {
+    schema: envelopeOf(eventNames.callTransferred),
+    title: 'A call was transferred (in the envelope)',
+  },
+  'pca-completed': { schema: envelopeOf(eventNames.pcaCompleted), title: 'Post-call analysis is ready' },
+} as const;
+
+/** The text of every schema file, by file name. */
+export function schemaFiles(): Files {
+  return new Map(
+    Object.entries(published).map(([id, { schema, title }]) => [
+      `${id}.schema.json`,
+      `${JSON.stringify(jsonSchema(id, title, schema), null, 2)}\n`,
+    ]),
+  );
+}
+
+/** A registry for each schema alone: in a common one, a payload would become a reference to another file. */
+function jsonSchema(id: string, title: string, schema: z.ZodType): unknown {
+  const registry = z.registry<{ id: string }>().add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: () => `urn:ringback:schema:${id}` });
+  const { $schema, $id, ...rest } = { ...schemas[id] };
+  return flattenTypes({ $schema, $id, title, ...rest });
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Writes "a string or a number" as one list of types, which people and code generators read more easily. */
+function flattenTypes(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(flattenTypes);
+  if (!isObject(node)) return node;
+  const flat: Json = Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key, flattenTypes(value)]),
+  );
+  const { anyOf, ...rest } = flat;
+  if (!Array.isArray(anyOf) || !anyOf.every(isSimple)) return flat;
+  const merged: Json = Object.assign({}, ...anyOf);
+  return { ...rest, ...merged, type: [...new Set(anyOf.flatMap((option) => option['type']))] };
+}
+
+/** Keywords that bind one type only, so that options of several types can be put into one. */
+const simpleKeywords = new Set(['type', 'pattern', 'examples']);
+
+function isSimple(option: unknown): option is Json {
+  return isObject(option) && 'type' in option && Object.keys(option).every((key) => simpleKeywords.has(key));
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+if (import.meta.main) {
+  runGenerator({
+    folder: fileURLToPath(new URL('../schemas', import.meta.url)),
+    files: schemaFiles(),
+    command: 'npm run schemas',
+  });
+}

@@ -1,0 +1,79 @@
+import type { z } from 'zod';
+import type { CallEvent } from '../model.ts';
+import { isKnownEventName } from './names.ts';
+import type { KnownEventName } from './names.ts';
+import type { payloadSchemas } from './schemas.ts';
+
+type PayloadNamed<Name extends KnownEventName> = z.output<(typeof payloadSchemas)[Name]>;
+
+/**
+ * The payload of a call that started. Documented fields only, so that a misspelled one is an error; fields that
+ * the platform adds are on the payload at run time, and for the compiler in `event.body`.
+ */
+export type CallStartedPayload = PayloadNamed<'CallHandler.CallStarted'>;
+
+/** The payload of a call that ended. Fields that the platform adds: see `event.body`. */
+export type CallEndedPayload = PayloadNamed<'CallHandler.CallEnded'>;
+
+/** The payload of a call that was transferred, flat or wrapped. Fields that the platform adds: see `event.body`. */
+export type CallTransferredPayload = PayloadNamed<'CallHandler.CallTransferred'>;
+
+/** The payload of a post-call analysis. Fields that the platform adds: see `event.body`. */
+export type PcaCompletedPayload = PayloadNamed<'callAnalysis.pcaCompleted'>;
+
+/** The payload of each known event, by the event's name. */
+export interface EventMap {
+  'CallHandler.CallStarted': CallStartedPayload;
+  'CallHandler.CallEnded': CallEndedPayload;
+  'CallHandler.CallTransferred': CallTransferredPayload;
+  'callAnalysis.pcaCompleted': PcaCompletedPayload;
+}
+
+type KnownEventNamed<Name extends KnownEventName> = CallEvent<Name, EventMap[Name]>;
+
+/** Any of the four known events; comparing `eventName` tells them apart. */
+export type KnownEvent = { [Name in KnownEventName]: KnownEventNamed<Name> }[KnownEventName];
+
+/**
+ * Whether an event is one of the four, with all that its type promises. A handler for a pattern asks this first:
+ * the pattern also matches events that are not known yet, and comparing `eventName` alone can't rule those out.
+ *
+ * @example
+ * receiver.on('*', (event) => {
+ *   if (isKnownEvent(event) && event.eventName === 'CallHandler.CallTransferred') log(event.payload.transfer_to);
+ * });
+ */
+export function isKnownEvent(event: CallEvent): event is KnownEvent {
+  return isKnownEventName(event.eventName) && event.issues.length === 0;
+}
+
+type KnownEventOfService<Service extends string> = Extract<
+  KnownEvent,
+  { readonly eventName: `${Service}.${string}` }
+>;
+
+type EventOfPattern<Pattern extends string> = string extends Pattern
+  ? KnownEvent | CallEvent
+  : Pattern extends KnownEventName
+    ? KnownEventNamed<Pattern>
+    : Pattern extends '*'
+      ? KnownEvent | CallEvent
+      : Pattern extends `${infer Service}.*`
+        ? KnownEventOfService<Service> | CallEvent<`${Service}.${string}`>
+        : CallEvent<Pattern>;
+
+/**
+ * The event that a handler gets for the names it is registered with: the union of what they match.
+ *
+ * @example
+ * EventOf<'CallHandler.CallEnded'>                       // that event: payload.call_id is a string
+ * EventOf<['CallHandler.CallEnded', 'CallHandler.CallStarted']> // either
+ * EventOf<'CallHandler.*'>                               // three known events, or another of that service
+ * EventOf<'Billing.Charged'>                             // CallEvent<'Billing.Charged'>, payload of unknowns
+ * EventOf<'*'>                                           // KnownEvent | CallEvent
+ */
+export type EventOf<Names extends string | readonly string[]> = Names extends readonly string[]
+  ? EventOfPattern<Names[number]>
+  : Names extends string
+    ? EventOfPattern<Names>
+    : never;

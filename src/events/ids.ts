@@ -1,0 +1,64 @@
+import type { CallEvent, Headers } from '../model.ts';
+
+/** The longest trace id that is kept as it is. It is a key of the inbox: without a bound, a body could fill it. */
+const longestTraceId = 512;
+
+/**
+ * An id as a string, or undefined when there is none: numbers become strings; empty and blank ones identify
+ * nothing.
+ */
+export function readId(value: unknown): string | undefined {
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+  if (typeof value !== 'string') return undefined;
+  return value.trim() === '' ? undefined : value;
+}
+
+/** The first id among several places where it may be. */
+export function firstId(...values: readonly unknown[]): string | undefined {
+  for (const value of values) {
+    const id = readId(value);
+    if (id !== undefined) return id;
+  }
+  return undefined;
+}
+
+/** The value of a header, given in lower case; of several the first. */
+export function headerOf(headers: Headers, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : value?.[0];
+}
+
+/** What identifies an event, and where it was found. */
+export interface TraceId extends Pick<CallEvent, 'traceId' | 'traceIdSource'> {
+  /** Whether body and header both have a trace id, and not the same one. */
+  readonly traceIdDiffers: boolean;
+}
+
+/**
+ * The event's identity: the body's `traceId`, which is signed, else the header's, else the digest of the body. An
+ * id that can't be a key counts as none.
+ */
+export function readTraceId(
+  body: Readonly<Record<string, unknown>>,
+  headers: Headers,
+  digest: string,
+): TraceId {
+  const inBody = traceIdFrom(body['traceId']);
+  const inHeader = traceIdFrom(headerOf(headers, 'x-webhook-traceid'));
+  if (inBody !== undefined) {
+    const traceIdDiffers = inHeader !== undefined && inHeader !== inBody;
+    return { traceId: inBody, traceIdSource: 'body', traceIdDiffers };
+  }
+  if (inHeader !== undefined) return { traceId: inHeader, traceIdSource: 'header', traceIdDiffers: false };
+  return { traceId: `sha256:${digest}`, traceIdSource: 'digest', traceIdDiffers: false };
+}
+
+/**
+ * A trace id that can be a unique key: of at most 512 characters, and without half a surrogate pair, which isn't
+ * stored as it is, so that two such ids would become one and the second event be dropped as a duplicate.
+ */
+function traceIdFrom(value: unknown): string | undefined {
+  const traceId = readId(value);
+  if (traceId === undefined || traceId.length > longestTraceId || !traceId.isWellFormed()) return undefined;
+  return traceId;
+}

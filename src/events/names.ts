@@ -1,0 +1,54 @@
+/**
+ * The events that the platform is known to send, by the name they carry in `eventName`. Names are case-sensitive,
+ * and the platform may add to them at any time: nothing here refuses an unknown one.
+ *
+ * Source: "Event kinds".
+ *
+ * @example receiver.on(eventNames.callEnded, (event) => save(event.payload.call_id));
+ */
+export const eventNames = {
+  /** A new call session begins. */
+  callStarted: 'CallHandler.CallStarted',
+  /** A call completes. */
+  callEnded: 'CallHandler.CallEnded',
+  /** The AI agent initiates a transfer to a human agent or an external number. */
+  callTransferred: 'CallHandler.CallTransferred',
+  /** Post-call analysis is ready, as a rule 1 to 30 seconds after the call ends. */
+  pcaCompleted: 'callAnalysis.pcaCompleted',
+} as const;
+
+/** The name of an event whose shape is known. */
+export type KnownEventName = (typeof eventNames)[keyof typeof eventNames];
+
+/** The four known names, in the order in which a call meets them. */
+export const knownEventNames: readonly KnownEventName[] = Object.values(eventNames);
+
+/** The name of an event that neither its body nor its headers name. */
+export const unknownEventName = 'unknown';
+
+/** Whether an event of this name has a known shape. */
+export function isKnownEventName(name: string): name is KnownEventName {
+  return (knownEventNames as readonly string[]).includes(name);
+}
+
+/**
+ * What `receiver.on` takes: an event's name, `Service.*` for all events of a service, or `*` for every event.
+ * Any string is a name; the known ones are listed for editors to offer.
+ */
+export type EventPattern =
+  | KnownEventName
+  | 'CallHandler.*'
+  | 'callAnalysis.*'
+  | '*'
+  | (string & Record<never, never>);
+
+/**
+ * Whether an event of this name is meant by the pattern. Upper and lower case differ.
+ *
+ * @example matches('CallHandler.*', 'CallHandler.CallEnded') // true
+ */
+export function matches(pattern: string, eventName: string): boolean {
+  if (pattern === '*') return true;
+  if (pattern.endsWith('.*')) return eventName.startsWith(pattern.slice(0, -1));
+  return pattern === eventName;
+}

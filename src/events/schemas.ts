@@ -1,0 +1,157 @@
+/**
+ * What the platform's document says of each event, read leniently: unknown fields are kept, enumerations stay
+ * open, ids sent as numbers become strings, and a `null` in an optional field counts as a missing one (it is left
+ * out of the payload; `event.body` still has it). Only what an event is useless without is required.
+ */
+import { z } from 'zod';
+import { eventNames } from './names.ts';
+import type { KnownEventName } from './names.ts';
+
+/**
+ * An object that keeps unknown fields. Its type leaves them out on purpose: with an index signature every
+ * misspelled field would be of type `unknown` instead of an error.
+ */
+function lenientObject<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodObject<Shape> {
+  return z.looseObject(shape);
+}
+
+/** An id, however it is sent. */
+const id = () => z.union([z.string(), z.number()], { error: 'string or number' }).transform(String);
+
+/** An id that an event is useless without. A blank one identifies nothing. */
+const requiredId = () => {
+  const error = 'string (not blank) or number';
+  return z.union([z.string().regex(/\S/, { error }), z.number()], { error }).transform(String);
+};
+
+/** A string with known values, and any other that the platform may think of. */
+function openEnum<const Known extends string>(...known: readonly Known[]) {
+  return z
+    .string()
+    .meta({ examples: [...known] })
+    .transform((value): Known | (string & Record<never, never>) => value);
+}
+
+/** A field that may be missing or null; either way it is undefined for who reads it. */
+function optional<Schema extends z.ZodType>(schema: Schema) {
+  return schema
+    .nullish()
+    .transform((value) => value ?? undefined)
+    .optional();
+}
+
+const instant = () => z.union([z.string(), z.number()], { error: 'string or number' });
+
+const callFields = {
+  /** Call id; stable identity of the call. Its format is not ours to assume. */
+  call_id: requiredId().describe('Call id; stable identity of the call. Its format is not fixed.'),
+  /** Id of the AI agent. Also taken from `ai_agent_id`. */
+  agent_id: optional(id()).describe('Id of the AI agent.'),
+  /** Status; `success` is the one value that is known. */
+  status: optional(openEnum('success')).describe('Status. Other values than the examples may come.'),
+};
+
+/** The payload of `CallHandler.CallStarted`. Source: "Payload fields". */
+export const callStartedPayload = lenientObject(callFields);
+
+/** The payload of `CallHandler.CallEnded`. Source: "Payload fields". */
+export const callEndedPayload = lenientObject(callFields);
+
+/** The payload of `callAnalysis.pcaCompleted`. Source: "Payload fields". */
+export const pcaCompletedPayload = lenientObject({
+  ...callFields,
+  /** Why the analysis has this status. */
+  reason: optional(z.string()).describe('Reason.'),
+  /** When the analysis was ready; documented as milliseconds since 1970. */
+  timestamp: optional(instant()).describe('Documented as a UNIX timestamp in milliseconds.'),
+});
+
+const caller = lenientObject({
+  /** Phone number of the caller. */
+  phone_number: optional(id()).describe("Caller's phone number."),
+});
+
+const callSummary = lenientObject({
+  /** Length of the call before the transfer, in seconds. */
+  duration_seconds: optional(z.number()).describe('Call duration in seconds before the transfer.'),
+  topics_discussed: optional(z.array(z.string())).describe('Topics.'),
+  /** What the AI agent did. */
+  actions_taken: optional(z.array(z.string())).describe('Actions by the AI agent.'),
+  transfer_reason: optional(z.string()).describe('Reason for the transfer.'),
+  customer_sentiment: optional(openEnum('positive', 'neutral', 'negative')).describe(
+    'Sentiment of the caller.',
+  ),
+  /** What was still open before the transfer. */
+  unresolved_issues: optional(z.array(z.string())).describe('Issues unresolved before the transfer.'),
+});
+
+const transcriptItem = lenientObject({
+  role: optional(openEnum('user', 'agent')).describe('Who speaks.'),
+  content: optional(z.string()).describe('Message text.'),
+});
+
+const callMetadata = lenientObject({
+  /** When the call started, in ISO 8601. */
+  call_start_time: optional(instant()).describe('Documented as an ISO 8601 start time.'),
+  /** When the call ended or the transfer was initiated, in ISO 8601. */
+  call_end_time: optional(instant()).describe('Documented as an ISO 8601 end or transfer-initiation time.'),
+  /** Language code of the form `xx-XX`. */
+  language: optional(z.string()).describe('Language code, for example of the form xx-XX.'),
+});
+
+/**
+ * The payload of `CallHandler.CallTransferred`: the same whether the transfer came flat, as its documented sample,
+ * or wrapped in the envelope. Source: "Call transfer event body".
+ */
+export const callTransferredPayload = lenientObject({
+  ...callFields,
+  /** How far the transfer is. */
+  status: optional(openEnum('pending', 'initiated', 'success', 'failed')).describe('State of the transfer.'),
+  /** Destination: a SIP address, a phone number, or an internal extension. */
+  transfer_to: requiredId().describe('Destination: a SIP address, a phone number or an internal extension.'),
+  caller: optional(caller).describe('The caller.'),
+  call_summary: optional(callSummary).describe('The call before the transfer.'),
+  /** The complete transcript. */
+  transcript: optional(z.array(transcriptItem)).describe('Complete transcript.'),
+  metadata: optional(callMetadata).describe('Times and language of the call.'),
+});
+
+/** The schema of each known event's payload, by the event's name. */
+export const payloadSchemas = {
+  [eventNames.callStarted]: callStartedPayload,
+  [eventNames.callEnded]: callEndedPayload,
+  [eventNames.callTransferred]: callTransferredPayload,
+  [eventNames.pcaCompleted]: pcaCompletedPayload,
+} as const satisfies Record<KnownEventName, z.ZodObject>;
+
+/** What is around every payload. Source: "Envelope". */
+const envelopeFields = {
+  /** Unique delivery identifier; used for deduplication. */
+  traceId: optional(id()).describe('Unique delivery identifier; used for deduplication.'),
+  organizationId: optional(id()).describe('Organization id.'),
+  /** For example `CallHandler.CallEnded`. */
+  eventName: optional(z.string()).describe('Event type, for example CallHandler.CallEnded.'),
+  /** Short event name, for example `CallEnded`. */
+  event: optional(z.string()).describe('Short event name, for example CallEnded.'),
+  timestamp: optional(instant()).describe(
+    'ISO 8601, or a UNIX timestamp in seconds; others are read as well.',
+  ),
+};
+
+/** The names of the envelope's own fields: everything else of a flat event is its payload. */
+export const envelopeFieldNames: readonly string[] = [...Object.keys(envelopeFields), 'payload'];
+
+/** The envelope of any event. */
+export const envelope = lenientObject({
+  ...envelopeFields,
+  payload: lenientObject({}).describe('Event payload.'),
+});
+
+/** The envelope around one known event. */
+export function envelopeOf<Name extends KnownEventName>(name: Name) {
+  return lenientObject({
+    ...envelopeFields,
+    eventName: z.literal(name).describe('Event type.'),
+    payload: payloadSchemas[name].describe('Event payload.'),
+  });
+}

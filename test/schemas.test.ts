@@ -1,0 +1,52 @@
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { staleFiles } from '../scripts/generated.ts';
+import { schemaFiles } from '../scripts/schemas.ts';
+
+const folder = fileURLToPath(new URL('../schemas', import.meta.url));
+const schemas = [...schemaFiles()].map(([file, text]) => {
+  const schema: object = JSON.parse(text);
+  return { file, schema };
+});
+const callEnded = schemas.find(({ file }) => file === 'call-ended.schema.json')?.schema ?? {};
+
+describe('the JSON Schemas', () => {
+  it('on disk are those of the sources', () => {
+    expect(staleFiles({ folder, files: schemaFiles(), command: '' })).toEqual([]);
+  });
+
+  it('are noticed when they differ, are missing, or are left over', () => {
+    const files = new Map(schemaFiles()).set('call-ended.schema.json', '{}').set('new.schema.json', '{}');
+    files.delete('envelope.schema.json');
+    expect(staleFiles({ folder, files, command: '' })).toEqual([
+      'call-ended.schema.json',
+      'envelope.schema.json',
+      'new.schema.json',
+    ]);
+  });
+
+  it.each(schemas)('$file is valid 2020-12 that stands alone, with a name of ours', ({ file, schema }) => {
+    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+    expect(ajv.validateSchema(schema)).toBe(true);
+    expect(() => ajv.compile(schema)).not.toThrow();
+    expect(schema).toMatchObject({
+      $id: `urn:ringback:schema:${file.replace('.schema.json', '')}`,
+      type: 'object',
+    });
+    expect(JSON.stringify(schema)).not.toContain('$ref');
+  });
+
+  it.each([
+    [{ call_id: 'c' }, true],
+    [{ call_id: 5, agent_id: null, anything: {} }, true],
+    [{ call_id: '' }, false],
+    [{ call_id: null }, false],
+    [{ call_id: 'c', status: 5 }, false],
+    [{}, false],
+  ])('take the payload %j: %s', (payload, expected) => {
+    const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(callEnded);
+    expect(validate({ eventName: 'CallHandler.CallEnded', payload })).toBe(expected);
+    expect(validate({ eventName: 'CallHandler.CallStarted', payload })).toBe(false);
+  });
+});
