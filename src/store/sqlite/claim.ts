@@ -1,0 +1,122 @@
+import type Database from 'better-sqlite3';
+import type { Headers } from '../../model.ts';
+import type { ClaimedEvent, ClaimedRun, OpenRun, StoredEvent } from '../store.ts';
+import type { Processes } from './processes.ts';
+
+interface EventRow {
+  readonly sequence: number;
+  readonly trace_id: string;
+  readonly call_id: string | null;
+  readonly received_at: number;
+  readonly takeovers: number;
+  readonly headers: string;
+  readonly body: Buffer;
+}
+
+interface RunRow extends EventRow {
+  readonly handler: string;
+  readonly attempts: number;
+}
+
+/** Claims stop here even when more rows were asked for: bodies of 5 MB must not pile up in memory. */
+const claimBytes = 16 * 1024 * 1024;
+
+/** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
+export function prepareClaims(database: Database.Database, processes: Processes) {
+  const fields = 'e.sequence, e.trace_id, e.call_id, e.received_at, e.takeovers, e.headers, e.body';
+  const newEvents = database.prepare(`
+    select ${fields} from events e where e.state = 'new' and e.claimed_by is null order by e.sequence`);
+  const claimEvent = database.prepare('update events set claimed_by = ? where sequence = ?');
+  const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
+  const openRuns = database.prepare(`
+    select handler, attempts from runs
+    where call_id = ? and sequence < ? and state in ('due', 'claimed', 'blocked')`);
+  const dueRuns = database.prepare(`
+    select ${fields}, r.handler, r.attempts from runs r join events e using (sequence)
+    where r.handler = ? and r.state = 'due' and r.due_at <= ? order by r.due_at, r.sequence`);
+  const claimRun = database.prepare(`
+    update runs set state = 'claimed', claimed_by = ? where sequence = ? and handler = ?`);
+  const callsOfOthers = database
+    .prepare(
+      `select call_id from events where claimed_by is not null and claimed_by <> @id and call_id is not null
+       union select call_id from runs where claimed_by is not null and claimed_by <> @id and call_id is not null`,
+    )
+    .pluck();
+  const releaseEvents = database.prepare(`
+    update events set claimed_by = null, takeovers = takeovers + ? where claimed_by = ?`);
+  const releaseRuns = database.prepare(`
+    update runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = ?`);
+  const anyClaim = database.prepare(
+    'select 1 from events where claimed_by = @id union all select 1 from runs where claimed_by = @id limit 1',
+  );
+  const nextDue = database
+    .prepare("select due_at from runs where handler = ? and state = 'due' order by due_at limit 1")
+    .pluck();
+
+  /** Calls that another process works on: two processes must not run one call's events side by side. */
+  const takenCalls = (): ReadonlySet<unknown> =>
+    processes.hasOthers() ? new Set(callsOfOthers.all({ id: processes.id })) : new Set();
+
+  return {
+    events(limit: number): ClaimedEvent[] {
+      processes.ensureEntered();
+      const rows = take(newEvents.iterate() as Iterable<EventRow>, limit, takenCalls());
+      return rows.map((row) => {
+        claimEvent.run(processes.id, row.sequence);
+        return {
+          ...storedEvent(row),
+          takeovers: row.takeovers,
+          storedHandlers: storedHandlers.all(row.sequence) as string[],
+          openRuns: row.call_id === null ? [] : (openRuns.all(row.call_id, row.sequence) as OpenRun[]),
+        };
+      });
+    },
+
+    runs(handler: string, limit: number, now: number): ClaimedRun[] {
+      processes.ensureEntered();
+      const rows = take(dueRuns.iterate(handler, now) as Iterable<RunRow>, limit, takenCalls());
+      return rows.map((row) => {
+        claimRun.run(processes.id, row.sequence, row.handler);
+        return { ...storedEvent(row), handler: row.handler, attempts: row.attempts };
+      });
+    },
+
+    /** Takes everything from a process: one that died (its attempts are suspect) or this one, leaving. */
+    releaseAll(id: number, { died }: { died: boolean }): number {
+      return releaseEvents.run(died ? 1 : 0, id).changes + releaseRuns.run(id).changes;
+    },
+
+    /** Whether anything is claimed by this process. */
+    hasAny: () => anyClaim.get({ id: processes.id }) !== undefined,
+
+    nextDue: (handler: string) => nextDue.get(handler) as number | undefined,
+  };
+}
+
+/** Takes rows up to a count and a number of bytes, leaving out the calls that are taken. */
+function take<Row extends EventRow>(
+  rows: Iterable<Row>,
+  limit: number,
+  takenCalls: ReadonlySet<unknown>,
+): readonly Row[] {
+  const found: Row[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    if (found.length >= limit || bytes >= claimBytes) break;
+    if (row.call_id !== null && takenCalls.has(row.call_id)) continue;
+    found.push(row);
+    bytes += row.body.length;
+  }
+  return found;
+}
+
+function storedEvent(row: EventRow): StoredEvent {
+  return {
+    sequence: row.sequence,
+    traceId: row.trace_id,
+    callId: row.call_id ?? undefined,
+    receivedAt: row.received_at,
+    headers: JSON.parse(row.headers) as Headers,
+    body: row.body,
+  };
+}

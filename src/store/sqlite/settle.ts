@@ -1,0 +1,90 @@
+import type Database from 'better-sqlite3';
+import type { RunKey, RunState, Sequence, Settled, Settlement } from '../store.ts';
+import type { Processes } from './processes.ts';
+
+/** The verbs by which an attempt begins and ends. All run inside a transaction of the caller's. */
+export function prepareSettling(database: Database.Database, processes: Processes) {
+  const holdsEvent = database.prepare('select 1 from events where sequence = ? and claimed_by = ?');
+  const holdsRun = database.prepare(
+    'select 1 from runs where sequence = ? and handler = ? and claimed_by = ?',
+  );
+  const insertRun = database.prepare(`
+    insert into runs (sequence, handler, call_id, state, attempts, due_at, reason, settled_at)
+    values (@sequence, @handler, @callId, @state, @attempts, @dueAt, @reason, @now) on conflict do nothing`);
+  const updateRun = database.prepare(`
+    update runs set state = @state, attempts = @attempts, due_at = @dueAt, claimed_by = null, reason = @reason,
+      settled_at = @now where sequence = @sequence and handler = @handler`);
+  const countAttempt = database
+    .prepare('update runs set attempts = attempts + 1 where sequence = ? and handler = ? returning attempts')
+    .pluck();
+  const insertClaimed = database.prepare(`
+    insert into runs (sequence, handler, call_id, state, attempts, claimed_by) values (?, ?, ?, 'claimed', 1, ?)`);
+  const openRuns = `exists (select 1 from runs r where r.sequence = events.sequence and r.state in ('due', 'claimed', 'blocked'))`;
+  const endClaim = database.prepare(`
+    update events set claimed_by = null, state = case when ${openRuns} then 'open' else 'done' end
+    where sequence = ? and claimed_by = ?`);
+  const closeEvent = database.prepare(`
+    update events set state = 'done' where sequence = ? and state = 'open' and not ${openRuns}`);
+  const earlierOpen = database.prepare(`
+    select 1 from runs where call_id = ? and handler = ? and sequence < ? and state in ('due', 'claimed', 'blocked')`);
+  const unblock = database.prepare(`
+    update runs set state = 'due', due_at = 0 where (sequence, handler) in (
+      select sequence, handler from runs where call_id = ? and handler = ? and state = 'blocked'
+      order by sequence limit 1)`);
+
+  const holds = ({ sequence, handler, stored }: RunKey): boolean =>
+    (stored ? holdsRun.get(sequence, handler, processes.id) : holdsEvent.get(sequence, processes.id)) !==
+    undefined;
+
+  /** Whether an earlier run of the same handler and call is still open: what a blocked run waits for. */
+  const isBehindAnother = ({ sequence, handler, callId }: RunKey): boolean =>
+    callId !== undefined && earlierOpen.get(callId, handler, sequence) !== undefined;
+
+  /** Decided here and not by the caller: what it saw may have been settled since, and nobody would wake this one. */
+  const stateOf = (settlement: Settlement): RunState =>
+    settlement.state.kind === 'blocked' && !isBehindAnother(settlement)
+      ? { kind: 'due', at: 0, reason: '' }
+      : settlement.state;
+
+  return {
+    begin(run: RunKey): number | undefined {
+      if (!holds(run)) return undefined;
+      if (run.stored) return countAttempt.get(run.sequence, run.handler) as number;
+      insertClaimed.run(run.sequence, run.handler, run.callId ?? null, processes.id);
+      return 1;
+    },
+
+    settle(settlement: Settlement): Settled {
+      if (!holds(settlement)) return 'lost';
+      const { sequence, handler, callId, state, stored, last } = settlement;
+      // The ordinary way: one handler, done at once. The event's own row says all there is to remember.
+      const isRemembered = stored || !last || state.kind !== 'done';
+      if (isRemembered) {
+        const write = stored ? updateRun : insertRun;
+        // A row that is there already is that of a commit which overtook this settlement.
+        if (write.run(rowOf(settlement, stateOf(settlement))).changes === 0) return 'lost';
+      }
+      if (last) endClaim.run(sequence, processes.id);
+      closeEvent.run(sequence);
+      if (settlement.unblocks) unblock.run(callId ?? null, handler);
+      return 'settled';
+    },
+
+    finish(sequence: Sequence): void {
+      endClaim.run(sequence, processes.id);
+    },
+  };
+}
+
+function rowOf({ sequence, handler, callId, attempts, now }: Settlement, state: RunState) {
+  return {
+    sequence,
+    handler,
+    callId: callId ?? null,
+    attempts,
+    now,
+    state: state.kind,
+    dueAt: state.kind === 'due' ? state.at : null,
+    reason: state.kind === 'due' || state.kind === 'dead' ? state.reason : null,
+  };
+}
