@@ -1,0 +1,25 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TrustProxy } from '../kit/trust-proxy.ts';
+import type { Take } from '../model.ts';
+import { answer } from './node.ts';
+
+/** What the adapter uses of Express's request: versions 4 and 5 have it alike. */
+interface ExpressRequest extends IncomingMessage {
+  readonly app?: { get(name: string): unknown };
+}
+
+/** A middleware for Express 4 and 5. It answers every request that reaches it and never calls `next`. */
+export type Middleware = (request: IncomingMessage, response: ServerResponse, next?: unknown) => void;
+
+/**
+ * The receiver as Express middleware. Unless the receiver has a setting of its own, the app's `trust proxy`
+ * says which proxies may speak for the sender.
+ *
+ * @example app.use('/webhooks/calls', receiver.middleware())
+ */
+export function middleware(take: Take): Middleware {
+  return (request: ExpressRequest, response) => {
+    const trusts: unknown = request.app?.get('trust proxy fn');
+    answer(take, request, response, typeof trusts === 'function' ? (trusts as TrustProxy) : undefined);
+  };
+}

@@ -1,0 +1,33 @@
+import { Readable } from 'node:stream';
+import type { BodySource, Delivery, Take } from '../model.ts';
+
+/**
+ * The receiver for anything that speaks Request and Response. The protocol of the request's URL counts as the
+ * connection's; there is no peer, so only `trustProxy: true` or a number of hops can trust one.
+ *
+ * @example const response = await receiver.fetch(request)
+ */
+export function fetchHandler(take: Take): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const { status, headers, body } = await take(deliveryOf(request));
+    return new Response(body, { status, headers });
+  };
+}
+
+function deliveryOf(request: Request): Delivery {
+  const url = new URL(request.url);
+  return {
+    method: request.method,
+    headers: { host: url.host, ...Object.fromEntries(request.headers) },
+    body: bodyOf(request),
+    peerAddress: undefined,
+    encrypted: url.protocol === 'https:',
+    appTrustProxy: undefined,
+  };
+}
+
+function bodyOf(request: Request): BodySource {
+  if (request.bodyUsed) return { kind: 'parsed' };
+  if (!request.body) return { kind: 'bytes', bytes: new Uint8Array() };
+  return { kind: 'stream', stream: Readable.fromWeb(request.body) };
+}

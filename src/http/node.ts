@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TrustProxy } from '../kit/trust-proxy.ts';
+import type { BodySource, Delivery, Reply, Take } from '../model.ts';
+
+/** What body parsers and platforms leave on a request. */
+interface ParsedRequest extends IncomingMessage {
+  readonly body?: unknown;
+  readonly rawBody?: unknown;
+}
+
+/** How long a refused sender may go on sending before the socket is closed, in milliseconds. */
+const lingering = 2_000;
+
+/**
+ * The receiver as a request listener of `node:http`.
+ *
+ * @example createServer(receiver.nodeHandler()).listen(8080)
+ */
+export function nodeHandler(take: Take): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => answer(take, request, response, undefined);
+}
+
+/** Takes the delivery out of the request, and writes the reply. */
+export function answer(
+  take: Take,
+  request: IncomingMessage,
+  response: ServerResponse,
+  appTrustProxy: TrustProxy | undefined,
+): void {
+  void take(deliveryOf(request, appTrustProxy)).then((reply) => writeReply(request, response, reply));
+}
+
+function deliveryOf(request: ParsedRequest, appTrustProxy: TrustProxy | undefined): Delivery {
+  return {
+    method: request.method ?? '',
+    headers: request.headers,
+    body: bodyOf(request),
+    peerAddress: request.socket.remoteAddress,
+    encrypted: 'encrypted' in request.socket,
+    appTrustProxy,
+  };
+}
+
+/** Bytes kept by whoever read the body first count; a body that was read and not kept is lost. */
+function bodyOf(request: ParsedRequest): BodySource {
+  if (request.rawBody instanceof Uint8Array) return { kind: 'bytes', bytes: request.rawBody };
+  if (request.body instanceof Uint8Array) return { kind: 'bytes', bytes: request.body };
+  const isRead = request.readableDidRead || request.readableEnded;
+  return isRead ? { kind: 'parsed' } : { kind: 'stream', stream: request };
+}
+
+function writeReply(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Reply,
+): void {
+  // The sender went away, or the app has answered already.
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+  if (!request.complete) closeAfterLingering(request);
+}
+
+/**
+ * A refused sender may still be sending. Closing at once would reset the connection before it has read the
+ * answer; reading on without end would let it hold the socket.
+ */
+function closeAfterLingering(request: IncomingMessage): void {
+  const timer = setTimeout(() => request.destroy(), lingering);
+  timer.unref();
+  request.once('close', () => clearTimeout(timer));
+  request.on('error', () => {});
+  request.resume();
+}

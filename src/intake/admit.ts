@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { refusal } from '../errors.ts';
+import { isAddressLiteral } from '../kit/addresses.ts';
+import { equalInConstantTime } from '../kit/bytes.ts';
+import type { TrustProxy } from '../kit/trust-proxy.ts';
+import type { Delivery, Headers } from '../model.ts';
+
+/** Who is let in. */
+export interface Admission {
+  readonly isHttpsRequired: boolean;
+  /** The receiver's own setting; without one, that of the app it is mounted in. */
+  readonly trustProxy: TrustProxy | undefined;
+  readonly hosts: readonly string[] | undefined;
+  /** The subscription's own headers, by name in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+const nobody: TrustProxy = () => false;
+
+/** HTTPS, host and the subscription's headers. What a peer says of the client counts only if it is trusted. */
+export function admit(delivery: Delivery, admission: Admission): void {
+  const trusts = admission.trustProxy ?? delivery.appTrustProxy ?? nobody;
+  const isPeerTrusted = trusts(delivery.peerAddress ?? '', 0);
+  if (admission.isHttpsRequired) requireHttps(delivery, isPeerTrusted);
+  requireHost(delivery, isPeerTrusted, admission);
+  for (const [name, value] of admission.headers) requireHeader(delivery.headers, name, value);
+}
+
+function requireHttps({ encrypted, headers, peerAddress }: Delivery, isPeerTrusted: boolean): void {
+  if (encrypted) return;
+  const peer = peerAddress ?? 'unknown';
+  const protocols = [...listOf(headers['x-forwarded-proto']), ...forwarded(headers, 'proto')];
+  const isSaidHttps = protocols.includes('https');
+  if (!isSaidHttps) throw refusal('https_required', 'not_https', { peer });
+  if (!isPeerTrusted) throw refusal('https_required', 'proxy_not_trusted', { peer });
+  // A proxy that passes a client's own header on beside its own tells us nothing.
+  if (protocols.some((protocol) => protocol !== 'https')) {
+    throw refusal('https_required', 'https_contradicted', { peer });
+  }
+}
+
+function requireHost(
+  { headers }: Delivery,
+  isPeerTrusted: boolean,
+  { hosts, isHttpsRequired }: Admission,
+): void {
+  const said = listOf(headers[':authority'] ?? headers['host']);
+  const passedOn = isPeerTrusted
+    ? [...listOf(headers['x-forwarded-host']), ...forwarded(headers, 'host')]
+    : [];
+  const host = withoutPort(passedOn[0] ?? said[0] ?? '');
+  if (hosts) {
+    if (!hosts.includes(host)) throw refusal('host_not_allowed', 'host_not_listed');
+    return;
+  }
+  // Without HTTPS this is development on loopback, where an address is how one gets here.
+  if (isHttpsRequired && isAddressLiteral(host)) throw refusal('host_not_allowed', 'host_is_address');
+}
+
+/** Digests are compared, because lengths that differ would show in the time that comparing takes. */
+function requireHeader(headers: Headers, name: string, expected: string): void {
+  const found = headers[name];
+  const isSame = typeof found === 'string' && equalInConstantTime(sha256(found), sha256(expected));
+  if (!isSame) throw refusal('not_authentic', 'header_missing', { header: name });
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function listOf(value: Headers[string]): string[] {
+  if (value === undefined) return [];
+  return String(value)
+    .split(',')
+    .map((item) => item.trim().toLowerCase())
+    .filter((item) => item !== '');
+}
+
+/** The values of one parameter in the Forwarded header (RFC 7239). */
+function forwarded(headers: Headers, parameter: string): string[] {
+  return listOf(headers['forwarded'])
+    .flatMap((element) => element.split(';'))
+    .map((pair) => pair.trim().split('=', 2))
+    .filter(([name]) => name === parameter)
+    .map(([, value = '']) => value.replace(/^"|"$/g, ''));
+}
+
+function withoutPort(host: string): string {
+  return host.replace(/:\d+$/, '');
+}

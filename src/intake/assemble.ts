@@ -1,0 +1,100 @@
+import type { Readable } from 'node:stream';
+import { Refusal, refusal } from '../errors.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Delivery } from '../model.ts';
+
+/** What bodies may take. */
+export interface BodyLimits {
+  /** Bytes of one body. */
+  readonly body: number;
+  /** Bytes of all bodies in flight. */
+  readonly inflight: number;
+  /** Milliseconds until a body must be whole. */
+  readonly bodyTimeout: number;
+}
+
+/** The bytes that one delivery holds until it is answered. */
+export interface Hold {
+  /** Adds bytes; throws a refusal when all deliveries together hold too many. */
+  grow(bytes: number): void;
+  release(): void;
+}
+
+/** Counts the bytes in flight, so that many slow or large bodies at once can't exhaust the process's memory. */
+export function createBudget(limits: BodyLimits): () => Hold {
+  let total = 0;
+  return () => {
+    let held = 0;
+    return {
+      grow(bytes) {
+        if (total + bytes > limits.inflight) throw new Refusal('unavailable', 'inflight_full');
+        total += bytes;
+        held += bytes;
+      },
+      release() {
+        total -= held;
+        held = 0;
+      },
+    };
+  };
+}
+
+/** The raw bytes of the body, as they came, bounded in size and time. */
+export async function assemble(
+  { body }: Delivery,
+  limits: BodyLimits,
+  hold: Hold,
+  clock: Clock,
+): Promise<Uint8Array> {
+  if (body.kind === 'parsed') throw refusal('body_already_parsed', 'body_already_parsed');
+  if (body.kind === 'bytes') {
+    if (body.bytes.byteLength > limits.body) throw new Refusal('too_large', 'body_too_large');
+    hold.grow(body.bytes.byteLength);
+    return body.bytes;
+  }
+  return collect(body.stream, limits, hold, clock);
+}
+
+/**
+ * Listens instead of iterating: leaving an iteration early destroys the request and with it the socket that
+ * the answer still has to go through.
+ */
+function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+
+    const stop = () => {
+      cancelTimer();
+      stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+      // Whoever refuses still reads (and drops) the rest, or the sender would never see the answer.
+      stream.on('error', () => {});
+      stream.resume();
+    };
+    const refuse = (problem: unknown) => {
+      stop();
+      reject(problem);
+    };
+    const onData = (chunk: Uint8Array) => {
+      size += chunk.byteLength;
+      if (size > limits.body) return refuse(new Refusal('too_large', 'body_too_large'));
+      try {
+        hold.grow(chunk.byteLength);
+      } catch (problem) {
+        return refuse(problem);
+      }
+      chunks.push(chunk);
+    };
+    const onEnd = () => {
+      stop();
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size));
+    };
+    const onBroken = () => refuse(new Refusal('timeout', 'body_broken_off'));
+    const cancelTimer = clock.after(limits.bodyTimeout, () =>
+      refuse(new Refusal('timeout', 'body_too_slow')),
+    );
+
+    if (stream.destroyed) return onBroken();
+    stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+  });
+}

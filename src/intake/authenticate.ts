@@ -1,0 +1,102 @@
+import { Refusal, type FixReason, fixes, refusal } from '../errors.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Headers, Layout } from '../model.ts';
+import type { PreparedLayout } from '../signature/content.ts';
+import { describeLayout, resolveLayouts, type SignatureOption } from '../signature/layouts.ts';
+import type { SecretSource } from '../signature/secret-source.ts';
+import { type Verification, verifySignature } from '../signature/verify.ts';
+import type { Store } from '../store/store.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+/** What the signature is held against. */
+export interface AuthenticateParts {
+  /** Undefined for an unsigned subscription, which its headers have already told. */
+  readonly secrets: SecretSource | undefined;
+  readonly layouts: readonly PreparedLayout[];
+  /** Whether the layout was found out (and is to be pinned) rather than given. */
+  readonly isLayoutGiven: boolean;
+  readonly tolerance: number;
+  readonly store: Pick<Store, 'pinnedLayout' | 'pinLayout'>;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+}
+
+/** How a delivery was told to be authentic. Undefined parts: the subscription is unsigned. */
+export interface Proof {
+  /** Fingerprint of the secret, for the log. */
+  readonly secret: string | undefined;
+  readonly layout: Layout | undefined;
+}
+
+/** The signature over the raw bytes, before anything is parsed or looked up. */
+export class Authenticator {
+  readonly #parts: AuthenticateParts;
+  #layouts: readonly PreparedLayout[];
+  #isPinned: boolean;
+
+  constructor(parts: AuthenticateParts) {
+    this.#parts = parts;
+    this.#layouts = parts.layouts;
+    this.#isPinned = parts.isLayoutGiven;
+  }
+
+  /** Asks for the secrets and takes up the layout that an earlier delivery has pinned. */
+  async load(): Promise<void> {
+    await this.#parts.secrets?.load();
+    const pinned = this.#parts.isLayoutGiven ? undefined : await this.#parts.store.pinnedLayout();
+    if (pinned !== undefined) this.#use(pinned);
+  }
+
+  /** @throws Refusal `not_authentic` */
+  async authenticate(bytes: Uint8Array, headers: Headers): Promise<Proof> {
+    const { secrets } = this.#parts;
+    if (!secrets) return { secret: undefined, layout: undefined };
+    let verification = this.#verify(bytes, headers, await secrets.current());
+    if (!verification.ok && verification.reason === 'signature_mismatch') {
+      const renewed = await secrets.renewed();
+      if (renewed) verification = this.#verify(bytes, headers, renewed);
+    }
+    if (!verification.ok) throw notAuthentic(verification.reason);
+    return verification;
+  }
+
+  /**
+   * Pins the layout of a delivery that turned out to be an event. Not earlier: what was signed in one layout
+   * can be cut apart so that it verifies in another, but then what is left as its body is no event.
+   *
+   * @throws Refusal `not_authentic` when another process has pinned another layout meanwhile
+   */
+  async pin({ layout }: Proof): Promise<void> {
+    if (this.#isPinned || !layout) return;
+    const found = describeLayout(layout);
+    const pinned = await this.#parts.store.pinLayout(found).catch(() => {
+      throw new Refusal('unavailable', 'layout_not_pinned');
+    });
+    if (!this.#isPinned) {
+      this.#use(pinned);
+      this.#parts.telemetry.tell('layout_pinned', { option: `signature: ${quote(pinned)}` });
+    }
+    if (pinned !== found) throw notAuthentic('signature_mismatch');
+  }
+
+  #verify(bytes: Uint8Array, headers: Headers, secrets: Parameters<typeof verifySignature>[2]): Verification {
+    const timing = { now: this.#parts.clock.now(), tolerance: this.#parts.tolerance };
+    return verifySignature(bytes, headers, secrets, this.#layouts, timing);
+  }
+
+  #use(description: string): void {
+    const option = description.startsWith('{') ? JSON.parse(description) : description;
+    this.#layouts = resolveLayouts(option as SignatureOption);
+    this.#isPinned = true;
+  }
+}
+
+function notAuthentic(reason: string): Refusal {
+  return reason in fixes
+    ? refusal('not_authentic', reason as FixReason & ('signature_missing' | 'signature_mismatch'))
+    : new Refusal('not_authentic', reason);
+}
+
+function quote(description: string): string {
+  return description.startsWith('{') ? description : `'${description}'`;
+}

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { Refusal, messageOf } from '../errors.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Delivery, Reply } from '../model.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { accept } from './accept.ts';
+import { type Admission, admit } from './admit.ts';
+import { type BodyLimits, type Hold, assemble, createBudget } from './assemble.ts';
+import type { Authenticator } from './authenticate.ts';
+import { decode } from './decode.ts';
+import type { Recorded, Recorder } from './record.ts';
+import { replyRecorded, replyRefused } from './reply.ts';
+
+/** What the stages need. */
+export interface IntakeParts {
+  readonly limits: BodyLimits;
+  readonly admission: Admission;
+  readonly authenticator: Authenticator;
+  readonly recorder: Recorder;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  /** Whether deliveries are taken: not before start, not once stopping. */
+  readonly isOpen: () => boolean;
+  /** Called when a new event is on disk. */
+  readonly onRecorded: () => void;
+}
+
+/** The way of a delivery from the socket to the answer. Every stage may refuse; this is where that is caught. */
+export class Intake {
+  readonly #parts: IntakeParts;
+  readonly #hold: () => Hold;
+  readonly #explained = new Set<string>();
+  #inside = 0;
+  #empty: (() => void)[] = [];
+
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
+    this.#hold = createBudget(parts.limits);
+  }
+
+  /** Takes a delivery and says what to answer. Never throws. */
+  async take(delivery: Delivery): Promise<Reply> {
+    const hold = this.#hold();
+    this.#inside += 1;
+    try {
+      const { status, traceId } = await this.#pass(delivery, hold);
+      return replyRecorded(status, traceId);
+    } catch (problem) {
+      return this.#refuse(problem);
+    } finally {
+      hold.release();
+      this.#leave();
+    }
+  }
+
+  /** Resolves when every delivery that came in has been answered. */
+  async drained(): Promise<void> {
+    if (this.#inside > 0) await new Promise<void>((resolve) => this.#empty.push(resolve));
+  }
+
+  async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {
+    const { limits, admission, authenticator, recorder, telemetry, clock } = this.#parts;
+    const receivedAt = clock.now();
+    if (!this.#parts.isOpen()) throw new Refusal('unavailable', 'not_open');
+    accept(delivery, limits.body);
+    admit(delivery, admission);
+    const bytes = await assemble(delivery, limits, hold, clock);
+    const proof = await this.#authenticate(bytes, delivery, receivedAt);
+    const reading = decode(bytes, delivery.headers, receivedAt, telemetry);
+    if (reading.ok) await authenticator.pin(proof);
+    const recorded = await recorder.record(reading, bytes, delivery.headers, receivedAt);
+    this.#tell(recorded, proof.secret);
+    return recorded;
+  }
+
+  /** What is not authentic is kept for a person, and goes no further. */
+  async #authenticate(bytes: Uint8Array, { headers }: Delivery, receivedAt: number) {
+    try {
+      return await this.#parts.authenticator.authenticate(bytes, headers);
+    } catch (problem) {
+      if (problem instanceof Refusal && problem.code === 'not_authentic') {
+        const digest = createHash('sha256').update(bytes).digest('hex');
+        await this.#parts.recorder.keepStranger(bytes, headers, problem.reason, receivedAt, digest);
+      }
+      throw problem;
+    }
+  }
+
+  #tell({ status, traceId }: Recorded, secret: string | undefined): void {
+    const { telemetry, onRecorded } = this.#parts;
+    telemetry.tell(`delivery_${status}`, { traceId, secret });
+    if (status === 'accepted') onRecorded();
+  }
+
+  #refuse(problem: unknown): Reply {
+    const { telemetry } = this.#parts;
+    if (!(problem instanceof Refusal)) {
+      // Ours, not the sender's: ask it to try again.
+      telemetry.tell('delivery_failed', { cause: messageOf(problem) });
+      return replyRefused('unavailable');
+    }
+    const { code, reason, fix } = problem;
+    telemetry.tell('delivery_refused', { code, reason });
+    if (fix !== undefined && !this.#explained.has(reason)) {
+      this.#explained.add(reason);
+      telemetry.tell('refusal_fix', { reason, fix });
+    }
+    return replyRefused(code);
+  }
+
+  #leave(): void {
+    this.#inside -= 1;
+    if (this.#inside === 0) for (const resolve of this.#empty.splice(0)) resolve();
+  }
+}

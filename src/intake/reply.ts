@@ -1,0 +1,15 @@
+import { type RefusalCode, refusals } from '../errors.ts';
+import type { Reply } from '../model.ts';
+
+const json = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' } as const;
+
+/** Success is always 200: which other answers count as delivered is not published. */
+export function replyRecorded(status: 'accepted' | 'duplicate' | 'quarantined', traceId: string): Reply {
+  return { status: 200, headers: json, body: JSON.stringify({ status, traceId }) };
+}
+
+/** A refusal is a code and nothing else. */
+export function replyRefused(code: RefusalCode): Reply {
+  const { status, headers } = refusals[code];
+  return { status, headers: { ...json, ...headers }, body: JSON.stringify({ error: code }) };
+}

@@ -1,0 +1,68 @@
+/**
+ * What Ringback tells about itself: one table of log events with their level and their sentence. Each is
+ * also published on the diagnostics channel `ringback.<name>`, which is where metrics and traces attach.
+ *
+ * Fields never hold a body, a header value, a phone number, a transcript or a secret.
+ */
+import { type Channel, channel } from 'node:diagnostics_channel';
+import type { Logger } from 'pino';
+
+const logEvents = {
+  receiver_started: ['info', 'receiver started'],
+  receiver_stopping: ['info', 'receiver stopping: new deliveries are refused, begun runs are finished'],
+  receiver_stopped: ['info', 'receiver stopped'],
+  https_not_required: ['warn', 'plain HTTP is taken: for development on loopback only'],
+  signature_not_checked: [
+    'warn',
+    'no secrets are set: deliveries are told by the headers of the subscription',
+  ],
+  listening: ['info', 'listening'],
+  delivery_accepted: ['debug', 'delivery accepted'],
+  delivery_duplicate: ['info', 'delivery was a duplicate of a stored event'],
+  delivery_quarantined: ['warn', 'delivery is authentic but unreadable, and was quarantined'],
+  delivery_refused: ['warn', 'delivery refused'],
+  delivery_failed: ['error', 'delivery could not be stored'],
+  refusal_fix: ['warn', 'why deliveries of this kind are refused, and what to do'],
+  trace_id_differs: ['warn', 'the trace ids of body and header differ; the one in the signed body counts'],
+  layout_pinned: ['info', 'the layout of signatures was found and is pinned'],
+  event_unhandled: ['info', 'no handler takes this event; it is stored and marked done'],
+  event_unreadable: ['error', 'a stored event can no longer be read'],
+  run_done: ['info', 'run done'],
+  run_retry: ['warn', 'run failed and will be tried again'],
+  run_dead: ['error', 'run given up: it is kept as a dead letter'],
+  run_lost: ['warn', 'another process took this run over while it was worked on'],
+  run_failed_after_commit: ['warn', 'handler failed after its commit; the run is done all the same'],
+  claims_taken_over: ['info', 'took over what a dead process held'],
+  handler_missing: ['warn', 'stored runs wait for a handler that is not registered'],
+  dispatch_failed: ['error', 'dispatch could not reach the inbox and will try again'],
+  secrets_failed: ['error', 'the secrets function failed; the last known secrets are used'],
+} as const satisfies Record<string, readonly [level: 'debug' | 'info' | 'warn' | 'error', message: string]>;
+
+/** The name of a log event: the field `event` of its line. */
+export type LogEvent = keyof typeof logEvents;
+
+/** Every log event, for the documents and the test that compares them. */
+export const logEventNames = Object.keys(logEvents) as LogEvent[];
+
+/** What a log line may carry besides its name. */
+export type Fields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+/** Writes log lines and publishes them, by name. */
+export class Telemetry {
+  readonly logger: Logger;
+  readonly #channels = new Map<LogEvent, Channel>(
+    logEventNames.map((name) => [name, channel(`ringback.${name}`)]),
+  );
+
+  constructor(logger: Logger) {
+    this.logger = logger;
+  }
+
+  /** Tells that something happened. */
+  tell(event: LogEvent, fields: Fields = {}): void {
+    const [level, message] = logEvents[event];
+    this.logger[level]({ event, ...fields }, message);
+    const published = this.#channels.get(event);
+    if (published?.hasSubscribers) published.publish({ event, ...fields });
+  }
+}
