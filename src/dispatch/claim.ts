@@ -1,0 +1,38 @@
+import type { Handler } from '../model.ts';
+import type { OpenRun, Settled } from '../store/store.ts';
+
+/** Where a claimed event's run goes: to memory, or back to the inbox as a row that is due or blocked. */
+export type Placement = 'memory' | 'due' | 'blocked';
+
+/** Decides where a run goes, by the order its handler asks for and the room it has. */
+export function placementOf({ name, order }: Handler, room: number, openRuns: readonly OpenRun[]): Placement {
+  const earlier = openRuns.filter((run) => run.handler === name);
+  if (order === 'strict' && earlier.length > 0) return 'blocked';
+  // An earlier event of the call that was not begun yet goes first; one that failed has stepped aside.
+  if (order === 'call' && earlier.some((run) => run.attempts === 0)) return 'due';
+  return room > 0 ? 'memory' : 'due';
+}
+
+/**
+ * An event that this process has claimed. The claim ends with the last of its runs, so their settlements are
+ * written one after the other: one that fails and is written again must not find the claim gone.
+ */
+export class Claim {
+  #remaining: number;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(runs: number) {
+    this.#remaining = runs;
+  }
+
+  /** Writes a settlement when its turn comes; `last` says that the claim ends with it. */
+  settle(write: (last: boolean) => Promise<Settled>): Promise<Settled> {
+    const settled = this.#turn.then(async () => {
+      const result = await write(this.#remaining === 1);
+      this.#remaining -= 1;
+      return result;
+    });
+    this.#turn = settled.catch(() => {});
+    return settled;
+  }
+}

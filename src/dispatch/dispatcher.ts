@@ -1,0 +1,235 @@
+import { messageOf } from '../errors.ts';
+import { readBytes } from '../events/read-bytes.ts';
+import type { CallEvent, Handler, Run } from '../model.ts';
+import type { ClaimedEvent, RunState, StoredEvent } from '../store/store.ts';
+import { Claim, placementOf } from './claim.ts';
+import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
+import { Lanes } from './lanes.ts';
+import { route } from './route.ts';
+
+/** How often this process says that it lives and looks for dead ones, in milliseconds. */
+const pulse = 2_000;
+/** How long to wait before the inbox is tried again after it failed, in milliseconds. */
+const storePause = 1_000;
+/** How many events are claimed at once when there is no handler at all. */
+const unhandledAtOnce = 250;
+
+/** What the dispatcher works with. */
+export interface DispatcherParts extends Omit<ExecutionParts, 'stop'> {
+  readonly handlers: readonly Handler[];
+  readonly fallback: Handler | undefined;
+}
+
+/** Takes events from the inbox to the handlers: claim → route → run → settle. */
+export class Dispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #execution: Execution;
+  readonly #lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
+  readonly #stop = new AbortController();
+  #isStopping = false;
+  #isPumping = false;
+  #isWanted = false;
+  #unfinished = 0;
+  #idle: (() => void)[] = [];
+  #cancelPulse = () => {};
+  #cancelDue = () => {};
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    this.#execution = new Execution({ ...parts, stop: this.#stop.signal });
+    const all = parts.fallback ? [...parts.handlers, parts.fallback] : parts.handlers;
+    this.#lanes = new Map(all.map((handler) => [handler.name, new Lanes(handler, callOf)]));
+  }
+
+  /** Takes over what dead processes held, says what waits for nobody, and begins. */
+  async start(): Promise<void> {
+    const { store, telemetry } = this.#parts;
+    await this.#keepAlive();
+    for (const handler of await store.waitingHandlers()) {
+      if (!this.#lanes.has(handler)) telemetry.tell('handler_missing', { handler });
+    }
+    this.#schedulePulse();
+    this.wake();
+  }
+
+  /** Looks for work. Called when an event was recorded, a run is due, or places have become free. */
+  wake(): void {
+    this.#isWanted = true;
+    if (this.#isPumping || this.#isStopping) return;
+    this.#isPumping = true;
+    this.#follow(this.#pump());
+  }
+
+  /** Begins nothing new, gives active runs until `patience` milliseconds to end, then interrupts them. */
+  async stop(patience: number): Promise<void> {
+    this.#isStopping = true;
+    this.#cancelPulse();
+    this.#cancelDue();
+    for (const lanes of this.#lanes.values()) lanes.clear();
+    const cancel = this.#parts.clock.after(patience, () => this.#stop.abort(new Error('stopped')));
+    if (this.#unfinished > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    cancel();
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      while (this.#isWanted && !this.#isStopping) {
+        this.#isWanted = false;
+        for (const lanes of this.#lanes.values()) await this.#claimDue(lanes);
+        await this.#claimNew();
+        this.#beginReady();
+      }
+      await this.#scheduleDue();
+    } catch (error) {
+      this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+      this.#parts.clock.after(storePause, () => this.wake());
+    } finally {
+      this.#isPumping = false;
+    }
+    // Woken between the last look and the end: nobody else would look again.
+    if (this.#isWanted) this.wake();
+  }
+
+  async #claimDue(lanes: Lanes<ClaimedWork>): Promise<void> {
+    const { store, clock } = this.#parts;
+    const { handler, room } = lanes;
+    const dueAt = room > 0 ? await store.nextDue(handler.name) : undefined;
+    if (dueAt === undefined || dueAt > clock.now()) return;
+    for (const stored of await store.claimRuns(handler.name, room, clock.now())) {
+      const event = this.#read(stored);
+      const run = {
+        ...runOf(handler, event, stored),
+        stored: true,
+        suspect: true,
+        attempts: stored.attempts,
+      };
+      lanes.add({ run, claim: undefined });
+    }
+  }
+
+  async #claimNew(): Promise<void> {
+    const rooms = [...this.#lanes.values()].map((lanes) => lanes.room);
+    const limit = rooms.length > 0 ? Math.max(...rooms) : unhandledAtOnce;
+    if (limit === 0) return;
+    const claimed = await this.#parts.store.claimEvents(limit);
+    for (const event of claimed) this.#place(event);
+    // There may be more, and what was put back as due is to be looked at.
+    if (claimed.length > 0) this.#isWanted = true;
+  }
+
+  /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */
+  #place(stored: ClaimedEvent): void {
+    const { handlers, fallback, store, telemetry } = this.#parts;
+    const event = this.#read(stored);
+    const takers = route(event, handlers, fallback);
+    if (takers.length === 0)
+      telemetry.tell('event_unhandled', { traceId: event.traceId, eventName: event.eventName });
+    const unsettled = takers.filter((handler) => !stored.storedHandlers.includes(handler.name));
+    if (unsettled.length === 0) return this.#follow(store.finish(stored.sequence));
+
+    const claim = new Claim(unsettled.length);
+    for (const handler of unsettled) {
+      const lanes = this.#lanesOf(handler);
+      const run = { ...runOf(handler, event, stored), suspect: stored.takeovers > 0 };
+      const placement = placementOf(handler, lanes.room, stored.openRuns);
+      if (placement === 'memory') lanes.add({ run, claim });
+      else this.#putBack({ run, claim }, placement);
+    }
+  }
+
+  #putBack({ run, claim }: ClaimedWork, kind: 'due' | 'blocked'): void {
+    const state: RunState = kind === 'due' ? { kind, at: 0, reason: '' } : { kind };
+    this.#follow(
+      this.#execution.settle(run, claim, { state, attempts: run.attempts }).then(() => this.wake()),
+    );
+  }
+
+  #beginReady(): void {
+    if (this.#isStopping) return;
+    for (const lanes of this.#lanes.values()) {
+      for (let work = lanes.next(); work; work = lanes.next()) this.#follow(this.#perform(lanes, work));
+    }
+  }
+
+  async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
+    try {
+      const state = await this.#execution.attempt(work);
+      const isWaiting = state?.kind === 'due';
+      // Strict: what comes after a run that failed goes back to the inbox until that run is settled.
+      if (isWaiting && lanes.handler.order === 'strict') {
+        for (const follower of lanes.takeFollowers(work)) this.#putBack(follower, 'blocked');
+      }
+      if (isWaiting || lanes.handler.order === 'strict') this.wake();
+    } finally {
+      const wasFull = lanes.room === 0;
+      lanes.finish(work);
+      this.#beginReady();
+      if (wasFull || lanes.isEmpty) this.wake();
+    }
+  }
+
+  #read(stored: StoredEvent): CallEvent {
+    const reading = readBytes(stored.body, stored.headers, stored.receivedAt);
+    // It was read when it arrived; only a change of this program could make it unreadable now.
+    if (!reading.ok)
+      throw new Error(`The stored event ${stored.traceId} can no longer be read: ${reading.reason}`);
+    return reading.event;
+  }
+
+  #lanesOf(handler: Handler): Lanes<ClaimedWork> {
+    const lanes = this.#lanes.get(handler.name);
+    if (!lanes) throw new Error(`No lanes for the handler ${handler.name}`);
+    return lanes;
+  }
+
+  async #scheduleDue(): Promise<void> {
+    const { store, clock } = this.#parts;
+    this.#cancelDue();
+    const due = await Promise.all([...this.#lanes.keys()].map((handler) => store.nextDue(handler)));
+    const next = Math.min(...due.filter((at) => at !== undefined));
+    if (Number.isFinite(next) && !this.#isStopping) {
+      this.#cancelDue = clock.after(Math.max(1, next - clock.now()), () => this.wake());
+    }
+  }
+
+  #schedulePulse(): void {
+    if (this.#isStopping) return;
+    this.#cancelPulse = this.#parts.clock.after(pulse, () => this.#follow(this.#beat()));
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      await this.#keepAlive();
+      if (this.#parts.store.changedElsewhere()) this.wake();
+    } catch (error) {
+      this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+    }
+    this.#schedulePulse();
+  }
+
+  async #keepAlive(): Promise<void> {
+    const { takenOver } = await this.#parts.store.keepAlive();
+    if (takenOver === 0) return;
+    this.#parts.telemetry.tell('claims_taken_over', { count: takenOver });
+    this.wake();
+  }
+
+  /** Keeps count of what is under way, so that stop can wait for it; nothing is left unhandled. */
+  #follow(work: Promise<unknown>): void {
+    this.#unfinished += 1;
+    void work
+      .catch((error: unknown) => this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) }))
+      .finally(() => {
+        this.#unfinished -= 1;
+        if (this.#unfinished === 0) for (const resolve of this.#idle.splice(0)) resolve();
+      });
+  }
+}
+
+function runOf(handler: Handler, event: CallEvent, { sequence, receivedAt }: StoredEvent): Run {
+  return { handler, event, sequence, receivedAt, stored: false, suspect: false, attempts: 0 };
+}
+
+function callOf({ run }: ClaimedWork): string | undefined {
+  return run.handler.order === 'none' ? undefined : run.event.callId;
+}

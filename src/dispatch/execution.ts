@@ -1,0 +1,152 @@
+import type { Logger } from 'pino';
+import { messageOf } from '../errors.ts';
+import { backoffAfter } from '../kit/backoff.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Random } from '../kit/random.ts';
+import type { Outcome, Run, UserDatabase } from '../model.ts';
+import type { RunState, Settled, Settlement, Store } from '../store/store.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { Claim } from './claim.ts';
+import { workOn } from './context.ts';
+import { runAttempt } from './run.ts';
+import { type Conclusion, conclude, report } from './settle.ts';
+
+/** How long to wait before a settlement that could not be written is tried again, in milliseconds. */
+const storePause = 1_000;
+
+/** A run with the claim it came with; a run that was stored has none. */
+export interface ClaimedWork {
+  readonly run: Run;
+  readonly claim: Claim | undefined;
+}
+
+/** What executing a run needs. */
+export interface ExecutionParts {
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborted when the receiver stops and will wait no longer. */
+  readonly stop: AbortSignal;
+}
+
+/** Takes one run through an attempt: run → settle, and a line in the log. */
+export class Execution {
+  readonly #parts: ExecutionParts;
+
+  constructor(parts: ExecutionParts) {
+    this.#parts = parts;
+  }
+
+  /** Never throws. Resolves to what the run is left as, or undefined when another process took it over. */
+  async attempt({ run: claimed, claim }: ClaimedWork): Promise<RunState | undefined> {
+    const { clock, telemetry } = this.#parts;
+    const run = await this.#begin(claimed);
+    if (!run) return this.#lost(claimed);
+    const startedAt = clock.elapsed();
+    const { conclusion, isSettled } = await this.#conclude(run, claim);
+    if (!isSettled && (await this.settle(run, claim, conclusion)) === 'lost') return this.#lost(run);
+    report(telemetry, run, conclusion, clock.elapsed() - startedAt);
+    return conclusion.state;
+  }
+
+  /** Writes how a run is left, however long that takes: what has ended must not be begun again. */
+  async settle(
+    run: Run,
+    claim: Claim | undefined,
+    { state, attempts }: Omit<Conclusion, 'cause'>,
+  ): Promise<Settled> {
+    return this.#inTurn(claim, (last) =>
+      this.#persist(() => this.#parts.store.settle(this.#settlement(run, state, attempts, last))),
+    );
+  }
+
+  /** Counts the attempt beforehand where a process has died over this event, or an attempt has failed. */
+  async #begin(run: Run): Promise<Run | undefined> {
+    if (!run.suspect) return run;
+    const key = {
+      sequence: run.sequence,
+      callId: run.event.callId,
+      handler: run.handler.name,
+      stored: run.stored,
+    };
+    const attempts = await this.#persist(() => this.#parts.store.begin(key));
+    return attempts === undefined ? undefined : { ...run, stored: true, attempts: attempts - 1 };
+  }
+
+  async #conclude(
+    run: Run,
+    claim: Claim | undefined,
+  ): Promise<{ conclusion: Conclusion; isSettled: boolean }> {
+    const { logger, stop, clock, random, telemetry } = this.#parts;
+    if (run.attempts >= run.handler.retry.attempts) return { conclusion: exhausted(run), isSettled: false };
+    const { context, committed } = workOn({
+      run,
+      attempt: run.attempts + 1,
+      logger,
+      settleWith: (effects) => this.#settleWith(run, claim, effects),
+    });
+    const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, random);
+    const outcome = await runAttempt({ run, context, stop, clock, backoff });
+    const isSettled = await committed();
+    if (isSettled && outcome.kind !== 'done') {
+      telemetry.tell('run_failed_after_commit', { traceId: run.event.traceId, handler: run.handler.name });
+    }
+    const ended: Outcome = isSettled ? { kind: 'done' } : outcome;
+    return { conclusion: conclude(run, ended, clock.now()), isSettled };
+  }
+
+  #settleWith(
+    run: Run,
+    claim: Claim | undefined,
+    effects: (database: UserDatabase) => void,
+  ): Promise<Settled> {
+    return this.#inTurn(claim, (last) => {
+      const settlement = this.#settlement(run, { kind: 'done' }, run.attempts + 1, last);
+      return this.#parts.store.settleWith(settlement, effects);
+    });
+  }
+
+  #settlement(run: Run, state: RunState, attempts: number, last: boolean): Settlement {
+    return {
+      sequence: run.sequence,
+      callId: run.event.callId,
+      handler: run.handler.name,
+      stored: run.stored,
+      last,
+      attempts,
+      state,
+      unblocks: run.handler.order === 'strict' && (state.kind === 'done' || state.kind === 'dead'),
+      now: this.#parts.clock.now(),
+    };
+  }
+
+  #inTurn(claim: Claim | undefined, write: (last: boolean) => Promise<Settled>): Promise<Settled> {
+    return claim ? claim.settle(write) : write(false);
+  }
+
+  /** Tries until the inbox takes it, or the receiver stops: then the claim goes back, and the run is done again. */
+  async #persist<T>(write: () => Promise<T>): Promise<T> {
+    const { stop, telemetry, clock } = this.#parts;
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        if (stop.aborted) throw error;
+        telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+        await new Promise<void>((resolve) => void clock.after(storePause, resolve));
+      }
+    }
+  }
+
+  #lost(run: Run): undefined {
+    this.#parts.telemetry.tell('run_lost', { traceId: run.event.traceId, handler: run.handler.name });
+  }
+}
+
+/** Every attempt was counted and none came back: the process died in each of them. */
+function exhausted(run: Run): Conclusion {
+  const state = { kind: 'dead', reason: 'the process ended during every attempt' } as const;
+  return { state, attempts: run.attempts, cause: 'process_died' };
+}

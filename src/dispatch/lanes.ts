@@ -1,0 +1,81 @@
+import type { Handler } from '../model.ts';
+
+/** How many runs of one handler wait in memory at the most; what is beyond waits in the inbox. */
+const mostWaiting = 250;
+
+/**
+ * The runs of one handler that this process has claimed: what may begin now, and what waits for an earlier
+ * run of its call. Each handler has lanes and a concurrency of its own, so that one which hangs cannot use
+ * up the places of its siblings.
+ */
+export class Lanes<Work> {
+  readonly handler: Handler;
+  readonly #ready: Work[] = [];
+  /** A call has a lane while one of its runs is ready or active; the list holds those behind it. */
+  readonly #lanes = new Map<string, Work[]>();
+  #active = 0;
+  #size = 0;
+
+  readonly #callOf: (work: Work) => string | undefined;
+
+  /** `callOf` names the call whose runs follow each other; without one a run goes by itself. */
+  constructor(handler: Handler, callOf: (work: Work) => string | undefined) {
+    this.handler = handler;
+    this.#callOf = callOf;
+  }
+
+  /** How many more runs may be added. */
+  get room(): number {
+    return Math.max(0, mostWaiting - this.#size);
+  }
+
+  get isEmpty(): boolean {
+    return this.#size === 0;
+  }
+
+  add(work: Work): void {
+    this.#size += 1;
+    const call = this.#callOf(work);
+    const lane = call === undefined ? undefined : this.#lanes.get(call);
+    if (lane) {
+      lane.push(work);
+      return;
+    }
+    if (call !== undefined) this.#lanes.set(call, []);
+    this.#ready.push(work);
+  }
+
+  /** The next run that may begin, if there is one and a place for it. */
+  next(): Work | undefined {
+    if (this.#active >= this.handler.concurrency) return undefined;
+    const work = this.#ready.shift();
+    if (work) this.#active += 1;
+    return work;
+  }
+
+  /** Ends a run that `next` gave out, and lets the next of its call go. */
+  finish(work: Work): void {
+    this.#active -= 1;
+    this.#size -= 1;
+    const call = this.#callOf(work);
+    if (call === undefined) return;
+    const following = this.#lanes.get(call)?.shift();
+    if (following) this.#ready.push(following);
+    else this.#lanes.delete(call);
+  }
+
+  /** Takes out the runs that wait behind a run of their call, in order. */
+  takeFollowers(work: Work): readonly Work[] {
+    const call = this.#callOf(work);
+    const followers = call === undefined ? [] : (this.#lanes.get(call)?.splice(0) ?? []);
+    this.#size -= followers.length;
+    return followers;
+  }
+
+  /** Takes out everything that has not begun. */
+  clear(): void {
+    this.#ready.length = 0;
+    this.#lanes.clear();
+    this.#size = this.#active;
+  }
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '../kit/clock.ts';
+import { messageOf } from '../errors.ts';
+import { Discard, type Outcome, RetryLater, type Run, type RunContext } from '../model.ts';
+
+/** What one attempt needs besides its run. */
+export interface Attempt {
+  readonly run: Run;
+  readonly context: Omit<RunContext, 'signal'>;
+  /** Aborted when the receiver stops and will wait no longer. */
+  readonly stop: AbortSignal;
+  readonly clock: Clock;
+  /** The wait after this attempt, should it fail, in milliseconds. */
+  readonly backoff: () => number;
+}
+
+/**
+ * Calls the user's function once and says how that ended; never throws. At its deadline an attempt is over
+ * even if the function ignores its signal and goes on: `ctx.commit` refuses what comes after.
+ */
+export async function runAttempt({ run, context, stop, clock, backoff }: Attempt): Promise<Outcome> {
+  const deadline = new AbortController();
+  const signal = AbortSignal.any([deadline.signal, stop]);
+  const cancelDeadline = clock.after(run.handler.timeout, () => deadline.abort(new Error('deadline')));
+  try {
+    await Promise.race([call(run, { ...context, signal }), aborted(signal)]);
+    return { kind: 'done' };
+  } catch (thrown) {
+    if (stop.aborted) return interrupted;
+    if (deadline.signal.aborted)
+      return failed('deadline', `not finished within ${run.handler.timeout} ms`, backoff());
+    return outcomeOf(thrown, backoff);
+  } finally {
+    cancelDeadline();
+  }
+}
+
+/** Asynchronous, so that a function that throws at once is no different from one that rejects. */
+async function call(run: Run, context: RunContext): Promise<void> {
+  await run.handler.handle(run.event, context);
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const refuse = () => reject(signal.reason as Error);
+    if (signal.aborted) refuse();
+    else signal.addEventListener('abort', refuse, { once: true });
+  });
+}
+
+const interrupted: Outcome = {
+  kind: 'retry',
+  delay: 0,
+  counts: false,
+  reason: 'the receiver stopped meanwhile',
+  cause: 'interrupted',
+};
+
+function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
+  if (Discard.is(thrown)) return { kind: 'dead', reason: messageOf(thrown), cause: 'Discard' };
+  if (RetryLater.is(thrown)) return failed('RetryLater', messageOf(thrown), thrown.delay);
+  return failed(thrown instanceof Error ? thrown.name : typeof thrown, messageOf(thrown), backoff());
+}
+
+function failed(cause: string, reason: string, delay: number): Outcome {
+  return { kind: 'retry', delay, counts: true, reason, cause };
+}

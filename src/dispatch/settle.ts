@@ -1,0 +1,49 @@
+import type { Outcome, Run } from '../model.ts';
+import type { RunState } from '../store/store.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+/** What a person needs of a reason; an error's message can be as long as what it complains about. */
+const longestReason = 500;
+
+/** How a run is left: what the store is told of it. */
+export interface Conclusion {
+  readonly state: RunState;
+  /** Attempts that count, this one included if it does. */
+  readonly attempts: number;
+  /** Why it isn't done, as one word that is safe to log. */
+  readonly cause: string | undefined;
+}
+
+/** Turns the outcome of an attempt into what is stored: a retry without attempts left is a dead letter. */
+export function conclude(run: Run, outcome: Outcome, now: number): Conclusion {
+  const attempts = run.attempts + 1;
+  if (outcome.kind === 'done') return { state: { kind: 'done' }, attempts, cause: undefined };
+  const { cause } = outcome;
+  const reason = outcome.reason.slice(0, longestReason);
+  if (outcome.kind === 'dead') return { state: { kind: 'dead', reason }, attempts, cause };
+  if (!outcome.counts) return { state: { kind: 'due', at: 0, reason }, attempts: run.attempts, cause };
+  if (attempts >= run.handler.retry.attempts) return { state: { kind: 'dead', reason }, attempts, cause };
+  return { state: { kind: 'due', at: now + outcome.delay, reason }, attempts, cause };
+}
+
+/** The one log line of a settled attempt. Reasons are the user's own words and stay in the inbox. */
+export function report(
+  telemetry: Telemetry,
+  run: Run,
+  { state, attempts, cause }: Conclusion,
+  duration: number,
+): void {
+  const fields = {
+    traceId: run.event.traceId,
+    callId: run.event.callId,
+    eventName: run.event.eventName,
+    handler: run.handler.name,
+    attempt: attempts,
+    duration: Math.round(duration),
+    cause,
+  };
+  if (state.kind === 'done') telemetry.tell('run_done', fields);
+  if (state.kind === 'dead') telemetry.tell('run_dead', fields);
+  if (state.kind === 'due')
+    telemetry.tell('run_retry', { ...fields, retryAt: new Date(state.at).toISOString() });
+}

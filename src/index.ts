@@ -1,0 +1,42 @@
+/** The public names of Ringback; nothing else is public. */
+export { createReceiver, type EventHandler, type FallbackContext, Receiver } from './receiver.ts';
+export type { HandlerOptions, ReceiverOptions, RetryOptions } from './options.ts';
+export {
+  type CallEvent,
+  type Delivery,
+  Discard,
+  type Headers,
+  type Issue,
+  type Layout,
+  type Order,
+  type Reply,
+  RetryLater,
+  type RunContext,
+  type UserDatabase,
+  type UserStatement,
+} from './model.ts';
+export {
+  type CallEndedPayload,
+  type CallStartedPayload,
+  type CallTransferredPayload,
+  type EventMap,
+  type EventOf,
+  isKnownEvent,
+  type KnownEvent,
+  type PcaCompletedPayload,
+} from './events/event-types.ts';
+export { eventNames, type EventPattern, type KnownEventName } from './events/names.ts';
+export { sign, type SignOptions } from './signature/sign.ts';
+export { verify, type Verification, type VerifyOptions } from './signature/verify.ts';
+export { describeLayout, type LayoutName, type SignatureOption } from './signature/layouts.ts';
+export type { Secrets } from './signature/secrets.ts';
+export type { SignatureReason } from './signature/match.ts';
+export type { AnyHeaders } from './signature/headers.ts';
+export { ConfigError, type ProblemCode, type RefusalCode, RingbackError } from './errors.ts';
+export type { Clock } from './kit/clock.ts';
+export type { Duration } from './kit/duration.ts';
+export type { Size } from './kit/bytes.ts';
+export type { Random } from './kit/random.ts';
+export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
+export type { DeadLetter, Store, StoreCounts } from './store/store.ts';
+export type { LogEvent } from './telemetry.ts';

@@ -1,0 +1,258 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Dispatcher } from './dispatch/dispatcher.ts';
+import { Registry } from './dispatch/registry.ts';
+import { configError } from './errors.ts';
+import type { EventOf } from './events/event-types.ts';
+import { type EventPattern, isKnownEventName } from './events/names.ts';
+import { type Middleware, middleware } from './http/express.ts';
+import { fetchHandler } from './http/fetch.ts';
+import { nodeHandler } from './http/node.ts';
+import { Authenticator } from './intake/authenticate.ts';
+import { Intake } from './intake/intake.ts';
+import { Recorder } from './intake/record.ts';
+import type { Clock } from './kit/clock.ts';
+import { type Duration, parseDuration } from './kit/duration.ts';
+import type { CallEvent, Delivery, Handler, Reply, RunContext } from './model.ts';
+import {
+  type HandlerOptions,
+  type ReceiverOptions,
+  type ResolvedOptions,
+  resolveOptions,
+} from './options.ts';
+import { SecretSource } from './signature/secret-source.ts';
+import { SqliteStore } from './store/sqlite/sqlite-store.ts';
+import type { DeadLetter, Store, StoreCounts } from './store/store.ts';
+import { Telemetry } from './telemetry.ts';
+
+/** A function that handles the events of some names. */
+export type EventHandler<Names extends EventPattern | readonly EventPattern[]> = (
+  event: EventOf<Names>,
+  context: RunContext,
+) => unknown;
+
+/** What the fallback is called with besides the event. */
+export interface FallbackContext extends RunContext {
+  /** Whether the event's name is one of the four known ones: then no handler took it, or `issues` say why not. */
+  readonly isKnown: boolean;
+}
+
+/** How long `stop` waits for active runs, unless told otherwise, in milliseconds. */
+const stopPatience = 10_000;
+
+type State = 'created' | 'starting' | 'started' | 'stopping' | 'stopped';
+
+/** Receives the platform's deliveries, keeps them in the inbox, and runs the handlers. Made by `createReceiver`. */
+export class Receiver {
+  readonly #options: ResolvedOptions;
+  readonly #store: Store;
+  readonly #telemetry: Telemetry;
+  readonly #registry: Registry;
+  readonly #authenticator: Authenticator;
+  readonly #intake: Intake;
+  #dispatcher: Dispatcher | undefined;
+  #state: State = 'created';
+
+  /** @internal */
+  constructor(options: ReceiverOptions) {
+    this.#options = resolveOptions(options);
+    const { clock, database, logger } = this.#options;
+    this.#telemetry = new Telemetry(logger);
+    this.#store = typeof database === 'string' ? new SqliteStore(database, clock) : database;
+    this.#registry = new Registry(this.#options);
+    this.#authenticator = buildAuthenticator(this.#options, this.#store, this.#telemetry);
+    this.#intake = buildIntake(this.#options, this.#store, this.#telemetry, this.#authenticator, {
+      isOpen: () => this.#state === 'started',
+      onRecorded: () => this.#dispatcher?.wake(),
+    });
+  }
+
+  /**
+   * Registers a handler for the events of some names: one of the four known ones, any other, `Service.*`, or
+   * `*`. It ends a run by returning (done), throwing (tried again), or throwing `Discard` or `RetryLater`.
+   * Events that miss what their name promises go to the fallback instead.
+   *
+   * @returns the receiver
+   * @throws ConfigError for a second handler of one name, or one registered after `start`
+   * @example receiver.on('CallHandler.CallEnded', async (event, ctx) => save(event.payload.call_id));
+   */
+  on<const Names extends EventPattern | readonly EventPattern[]>(
+    names: Names,
+    handler: EventHandler<Names>,
+  ): this;
+  on<const Names extends EventPattern | readonly EventPattern[]>(
+    names: Names,
+    options: HandlerOptions,
+    handler: EventHandler<Names>,
+  ): this;
+  on(names: string | readonly string[], ...rest: readonly unknown[]): this {
+    const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest;
+    const patterns = typeof names === 'string' ? [names] : names;
+    this.#registry.add(patterns, options ?? {}, handler as Handler['handle']);
+    return this;
+  }
+
+  /**
+   * Registers the function for events that no handler takes, or whose payload misses what the name promises
+   * (`event.issues`). It is a handler like any other, named `fallback`.
+   *
+   * @example receiver.fallback(async (event, { isKnown, log }) => log.warn({ isKnown }, event.eventName));
+   */
+  fallback(handler: (event: CallEvent, context: FallbackContext) => unknown): this {
+    const withIsKnown: Handler['handle'] = (event, context) =>
+      handler(event, { ...context, isKnown: isKnownEventName(event.eventName) });
+    this.#registry.setFallback(typeof handler === 'function' ? withIsKnown : handler);
+    return this;
+  }
+
+  /**
+   * Opens the inbox, takes up everything acknowledged and not done, and begins to take deliveries.
+   *
+   * @throws RingbackError when the database can't be used, ConfigError when the secrets can't be had
+   */
+  async start(): Promise<void> {
+    if (this.#state !== 'created')
+      throw configError(this.#state === 'started' ? 'receiver_started' : 'receiver_stopped');
+    this.#state = 'starting';
+    this.#registry.close();
+    try {
+      await this.#store.open();
+      await this.#authenticator.load();
+      await this.#dispatch().start();
+    } catch (error) {
+      this.#state = 'stopped';
+      await this.#store.close();
+      throw error;
+    }
+    this.#state = 'started';
+    this.#tellStart();
+  }
+
+  /**
+   * Refuses new deliveries with 503, answers those under way, gives active runs until `drain` to end
+   * (default '10s'), then interrupts them; what is not done is taken up at the next start. Closes the inbox.
+   */
+  async stop({ drain = stopPatience }: { drain?: Duration } = {}): Promise<void> {
+    if (this.#state !== 'started') return;
+    const patience = parseDuration(drain);
+    if (patience === undefined) {
+      throw configError('option_invalid', {
+        option: 'drain',
+        expected: "a duration such as '10s'",
+        found: String(drain),
+      });
+    }
+    this.#state = 'stopping';
+    this.#telemetry.tell('receiver_stopping');
+    await this.#intake.drained();
+    await this.#dispatcher?.stop(patience);
+    await this.#store.close();
+    this.#state = 'stopped';
+    this.#telemetry.tell('receiver_stopped');
+  }
+
+  /** Whether deliveries are taken: between `start` and `stop`. */
+  get isReady(): boolean {
+    return this.#state === 'started';
+  }
+
+  /** Takes a delivery and says what to answer: what every adapter calls. */
+  readonly take = (delivery: Delivery): Promise<Reply> => this.#intake.take(delivery);
+
+  /**
+   * The receiver as middleware of Express 4 or 5; mount it before any body parser.
+   *
+   * @example app.use('/webhooks/calls', receiver.middleware());
+   */
+  middleware(): Middleware {
+    return middleware(this.take);
+  }
+
+  /**
+   * The receiver as a request listener of `node:http`.
+   *
+   * @example createServer(receiver.nodeHandler()).listen(8080);
+   */
+  nodeHandler(): (request: IncomingMessage, response: ServerResponse) => void {
+    return nodeHandler(this.take);
+  }
+
+  /**
+   * The receiver for anything that speaks Request and Response.
+   *
+   * @example const response = await receiver.fetch(request);
+   */
+  fetch(request: Request): Promise<Response> {
+    return fetchHandler(this.take)(request);
+  }
+
+  /** The dead letters, latest first, 100 unless told otherwise. */
+  deadLetters(limit = 100): Promise<readonly DeadLetter[]> {
+    return this.#store.deadLetters(limit);
+  }
+
+  /** How many events, runs and quarantined deliveries the inbox holds, by state. */
+  counts(): Promise<StoreCounts> {
+    return this.#store.counts();
+  }
+
+  #dispatch(): Dispatcher {
+    const { clock, random, logger } = this.#options;
+    const { handlers, fallback } = this.#registry;
+    const parts = {
+      store: this.#store,
+      telemetry: this.#telemetry,
+      handlers,
+      fallback,
+      clock,
+      random,
+      logger,
+    };
+    this.#dispatcher = new Dispatcher(parts);
+    return this.#dispatcher;
+  }
+
+  #tellStart(): void {
+    const { https, secrets } = this.#options;
+    this.#telemetry.tell('receiver_started', {
+      database: this.#store.name,
+      handlers: this.#registry.all.map((handler) => handler.name),
+    });
+    if (!https.required) this.#telemetry.tell('https_not_required');
+    if (secrets === undefined) this.#telemetry.tell('signature_not_checked');
+  }
+}
+
+/**
+ * Makes a receiver. Nothing is opened before `start`.
+ *
+ * @throws ConfigError for options that can't be, in a sentence that says what to do
+ * @example
+ * const receiver = createReceiver({ secrets: process.env.WEBHOOK_SECRET });
+ * receiver.on('CallHandler.CallEnded', async (event) => console.log(event.payload.call_id));
+ * app.use('/webhooks/calls', receiver.middleware());
+ * await receiver.start();
+ */
+export function createReceiver(options: ReceiverOptions): Receiver {
+  return new Receiver(options);
+}
+
+function buildAuthenticator(options: ResolvedOptions, store: Store, telemetry: Telemetry): Authenticator {
+  const { secrets, layouts, isLayoutGiven, tolerance, clock } = options;
+  const onFailure = (cause: string) => telemetry.tell('secrets_failed', { cause });
+  const source = secrets === undefined ? undefined : new SecretSource(secrets, clock, onFailure);
+  return new Authenticator({ secrets: source, layouts, isLayoutGiven, tolerance, store, telemetry, clock });
+}
+
+function buildIntake(
+  { limits, https, headers, layouts, clock }: ResolvedOptions & { readonly clock: Clock },
+  store: Store,
+  telemetry: Telemetry,
+  authenticator: Authenticator,
+  ties: { isOpen: () => boolean; onRecorded: () => void },
+): Intake {
+  const signatureHeaders = [...new Set(layouts.map(({ layout }) => layout.header))];
+  const recorder = new Recorder(store, telemetry, clock, { signatureHeaders, credentials: headers });
+  const { required, trustProxy, hosts } = https;
+  const admission = { isHttpsRequired: required, trustProxy, hosts, headers };
+  return new Intake({ limits, admission, authenticator, recorder, telemetry, clock, ...ties });
+}
