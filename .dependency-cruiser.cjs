@@ -5,7 +5,7 @@ const ranks = [
   ['^src/errors\\.ts$', '^src/model\\.ts$'],
   ['^src/events/', '^src/signature/'],
   ['^src/store/'],
-  ['^src/options\\.ts$', '^src/telemetry\\.ts$'],
+  ['^src/options\\.ts$', '^src/option-problems\\.ts$', '^src/telemetry\\.ts$'],
   [
     '^src/intake/(?!intake\\.ts)',
     '^src/dispatch/(?!(dispatcher|execution)\\.ts)',

@@ -1,13 +1,13 @@
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { z } from 'zod';
-import { ConfigError, configError } from './errors.ts';
+import { configError } from './errors.ts';
 import { type Size, parseSize } from './kit/bytes.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Duration, parseDuration } from './kit/duration.ts';
 import type { Random } from './kit/random.ts';
-import { closest } from './kit/suggest.ts';
 import { type TrustProxySetting, compileTrustProxy } from './kit/trust-proxy.ts';
 import type { Order } from './model.ts';
+import { checked, isObject, parseStrictly } from './option-problems.ts';
 import { type SignatureOption, resolveLayouts } from './signature/layouts.ts';
 import { type Secrets, prepareSecrets } from './signature/secrets.ts';
 import type { Store } from './store/store.ts';
@@ -166,7 +166,7 @@ export type ResolvedHandlerOptions = z.output<typeof handlerSchema>;
  * @throws ConfigError that says which option, what was expected, and what was found (never a secret).
  */
 export function resolveOptions(options: ReceiverOptions) {
-  const { logger, ...resolved } = parse(optionsSchema, options, 'createReceiver');
+  const { logger, ...resolved } = parseStrictly(optionsSchema, options, 'createReceiver');
   const secrets = resolved.secrets as ReceiverOptions['secrets'];
   if (secrets === undefined && resolved.headers.size === 0) throw configError('credentials_missing');
   return Object.freeze({
@@ -180,66 +180,7 @@ export function resolveOptions(options: ReceiverOptions) {
 
 /** Checks the options of one handler. */
 export function resolveHandlerOptions(options: HandlerOptions): ResolvedHandlerOptions {
-  return parse(handlerSchema, options, 'on');
-}
-
-function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, where: string): z.output<Schema> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw problemOf(result.error.issues[0], value, where);
-}
-
-function problemOf(issue: z.core.$ZodIssue | undefined, value: unknown, where: string): ConfigError {
-  const path = issue?.path.map(String) ?? [];
-  if (issue?.code === 'unrecognized_keys') {
-    const known = knownOptions(where === 'on' ? handlerSchema : optionsSchema, path);
-    const option = issue.keys[0] ?? '';
-    const meant = closest(option, known);
-    return configError('option_unknown', {
-      option,
-      where: [where, ...path].join('.'),
-      meant,
-      known: known.join(', '),
-    });
-  }
-  const found = path.reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), value);
-  return configError('option_invalid', {
-    option: path.join('.') || `${where}(options)`,
-    expected: path.length === 0 ? 'an object' : (issue?.message ?? 'valid'),
-    found: path[0] === 'headers' ? `of type ${typeof found}` : describe(found),
-  });
-}
-
-function knownOptions(schema: z.ZodType, path: readonly string[]): readonly string[] {
-  let inner: unknown = schema;
-  for (const key of path) inner = unwrap((inner as z.ZodObject).shape[key]);
-  return Object.keys((inner as z.ZodObject).shape);
-}
-
-function unwrap(schema: unknown): unknown {
-  return schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional
-    ? unwrap(schema.unwrap())
-    : schema;
-}
-
-function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (value === null || value === undefined) return String(value);
-  return Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
-}
-
-function checked<T>(expected: string, read: (value: unknown) => T | undefined) {
-  return z.unknown().transform((value, context) => {
-    const result = read(value);
-    if (result !== undefined) return result;
-    context.addIssue({ code: 'custom', message: expected });
-    return z.NEVER;
-  });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+  return parseStrictly(handlerSchema, options, 'on');
 }
 
 function isLogger(logger: Logger | LoggerOptions): logger is Logger {

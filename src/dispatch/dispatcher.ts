@@ -96,7 +96,7 @@ export class Dispatcher {
     const dueAt = room > 0 ? await store.nextDue(handler.name) : undefined;
     if (dueAt === undefined || dueAt > clock.now()) return;
     for (const stored of await store.claimRuns(handler.name, room, clock.now())) {
-      const event = this.#read(stored);
+      const event = readStored(stored);
       const run = {
         ...runOf(handler, event, stored),
         stored: true,
@@ -120,7 +120,7 @@ export class Dispatcher {
   /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */
   #place(stored: ClaimedEvent): void {
     const { handlers, fallback, store, telemetry } = this.#parts;
-    const event = this.#read(stored);
+    const event = readStored(stored);
     const takers = route(event, handlers, fallback);
     if (takers.length === 0)
       telemetry.tell('event_unhandled', { traceId: event.traceId, eventName: event.eventName });
@@ -166,14 +166,6 @@ export class Dispatcher {
       this.#beginReady();
       if (wasFull || lanes.isEmpty) this.wake();
     }
-  }
-
-  #read(stored: StoredEvent): CallEvent {
-    const reading = readBytes(stored.body, stored.headers, stored.receivedAt);
-    // It was read when it arrived; only a change of this program could make it unreadable now.
-    if (!reading.ok)
-      throw new Error(`The stored event ${stored.traceId} can no longer be read: ${reading.reason}`);
-    return reading.event;
   }
 
   #lanesOf(handler: Handler): Lanes<ClaimedWork> {
@@ -224,6 +216,13 @@ export class Dispatcher {
         if (this.#unfinished === 0) for (const resolve of this.#idle.splice(0)) resolve();
       });
   }
+}
+
+/** Bytes that were readable when they arrived are readable now: what is read is fixed by the bytes alone. */
+function readStored({ traceId, body, headers, receivedAt }: StoredEvent): CallEvent {
+  const reading = readBytes(body, headers, receivedAt);
+  if (!reading.ok) throw new Error(`The stored event ${traceId} can no longer be read: ${reading.reason}`);
+  return reading.event;
 }
 
 function runOf(handler: Handler, event: CallEvent, { sequence, receivedAt }: StoredEvent): Run {

@@ -39,7 +39,10 @@ export class Execution {
     this.#parts = parts;
   }
 
-  /** Never throws. Resolves to what the run is left as, or undefined when another process took it over. */
+  /**
+   * Resolves to what the run is left as, or undefined when another process took it over. Rejects only when the
+   * inbox could not be written before the receiver stopped; then the claim goes back and the run is done again.
+   */
   async attempt({ run: claimed, claim }: ClaimedWork): Promise<RunState | undefined> {
     const { clock, telemetry } = this.#parts;
     const run = await this.#begin(claimed);

@@ -1,0 +1,80 @@
+/** Turns what a schema finds wrong with options into the sentence that a user gets. */
+import { z } from 'zod';
+import { type ConfigError, configError } from './errors.ts';
+import { closest } from './kit/suggest.ts';
+
+/**
+ * Checks a value against a strict schema; `where` names the call in the sentence.
+ *
+ * @throws ConfigError that says which option, what was expected, what was found, and what to do
+ */
+export function parseStrictly<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  where: string,
+): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw problemOf(result.error.issues[0], schema, value, where);
+}
+
+function problemOf(
+  issue: z.core.$ZodIssue | undefined,
+  schema: z.ZodType,
+  value: unknown,
+  where: string,
+): ConfigError {
+  const path = issue?.path.map(String) ?? [];
+  if (issue?.code === 'unrecognized_keys') {
+    const known = knownOptions(schema, path);
+    const option = issue.keys[0] ?? '';
+    const meant = closest(option, known);
+    return configError('option_unknown', {
+      option,
+      where: [where, ...path].join('.'),
+      meant,
+      known: known.join(', '),
+    });
+  }
+  const found = path.reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), value);
+  return configError('option_invalid', {
+    option: path.join('.') || `${where}(options)`,
+    expected: path.length === 0 ? 'an object' : (issue?.message ?? 'valid'),
+    // The values of the subscription's headers are credentials.
+    found: path[0] === 'headers' ? `of type ${typeof found}` : describe(found),
+  });
+}
+
+function knownOptions(schema: z.ZodType, path: readonly string[]): readonly string[] {
+  let inner: unknown = schema;
+  for (const key of path) inner = unwrap((inner as z.ZodObject).shape[key]);
+  return Object.keys((inner as z.ZodObject).shape);
+}
+
+function unwrap(schema: unknown): unknown {
+  return schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional
+    ? unwrap(schema.unwrap())
+    : schema;
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value === null || value === undefined) return String(value);
+  return Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+}
+
+/** A schema from a function that gives undefined for what it can't read; `expected` goes into the sentence. */
+export function checked<T>(expected: string, read: (value: unknown) => T | undefined) {
+  return z.unknown().transform((value, context) => {
+    const result = read(value);
+    if (result !== undefined) return result;
+    context.addIssue({ code: 'custom', message: expected });
+    return z.NEVER;
+  });
+}
+
+/** Whether a value is an object, of whatever kind. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
