@@ -4,12 +4,16 @@ const ranks = [
   ['^src/kit/'],
   ['^src/errors\\.ts$', '^src/model\\.ts$'],
   ['^src/events/', '^src/signature/'],
+  // What a call's events add up to: the inbox keeps it, so it ranks below the inbox.
+  ['^src/calls/timeline\\.ts$'],
+  ['^src/handling\\.ts$'],
   ['^src/store/'],
   ['^src/options\\.ts$', '^src/option-problems\\.ts$', '^src/telemetry\\.ts$'],
   [
     '^src/intake/(?!intake\\.ts)',
     '^src/dispatch/(?!(dispatcher|execution)\\.ts)',
-    '^src/calls/',
+    '^src/calls/(?!timeline\\.ts)',
+    '^src/inbox/',
     '^src/http/',
   ],
   ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|execution)\\.ts$'],

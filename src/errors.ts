@@ -96,6 +96,10 @@ const problems = {
     'A receiver needs something to tell the platform by, but neither secrets nor headers is set. ' +
     "Pass secrets with the subscription's signing secret (it starts with whsec_), or headers with the " +
     "subscription's own headers if it is unsigned.",
+  secrets_missing: () =>
+    "The command needs the subscription's signing secret, but neither RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE " +
+    'is set. Set one of them to the secret that the platform returned when signing was enabled (it starts with ' +
+    'whsec_). To see Ringback at work without one, run: ringback demo.',
   secret_malformed: (d: { position: number; found: string }) =>
     `Secret ${d.position} should be a signing secret that starts with whsec_ and has something after it, ` +
     `but it ${d.found}. Copy the whole secret that the platform returned when signing was enabled.`,

@@ -2,19 +2,14 @@
 export { createReceiver, type EventHandler, type FallbackContext, Receiver } from './receiver.ts';
 export type { HandlerOptions, ReceiverOptions, RetryOptions } from './options.ts';
 export {
-  type CallEvent,
-  type Delivery,
   Discard,
-  type Headers,
-  type Issue,
-  type Layout,
   type Order,
-  type Reply,
   RetryLater,
   type RunContext,
   type UserDatabase,
   type UserStatement,
-} from './model.ts';
+} from './handling.ts';
+export { type CallEvent, type Delivery, type Headers, type Issue, type Layout, type Reply } from './model.ts';
 export {
   type CallEndedPayload,
   type CallStartedPayload,
@@ -38,5 +33,5 @@ export type { Duration } from './kit/duration.ts';
 export type { Size } from './kit/bytes.ts';
 export type { Random } from './kit/random.ts';
 export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
-export type { DeadLetter, Store, StoreCounts } from './store/store.ts';
+export type { DeadLetter, EventState, Store, StoreCounts } from './store/store.ts';
 export type { LogEvent } from './telemetry.ts';

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from './kit/clock.ts';
 import { type Duration, parseDuration } from './kit/duration.ts';
 import type { Random } from './kit/random.ts';
 import { type TrustProxySetting, compileTrustProxy } from './kit/trust-proxy.ts';
-import type { Order } from './model.ts';
+import type { Order } from './handling.ts';
 import { checked, isObject, parseStrictly } from './option-problems.ts';
 import { type SignatureOption, resolveLayouts } from './signature/layouts.ts';
 import { type Secrets, prepareSecrets } from './signature/secrets.ts';
@@ -39,6 +39,18 @@ export interface HandlerOptions {
   order?: Order;
   /** How many runs of this handler may be active at once in one process. @default the receiver's `concurrency` */
   concurrency?: number;
+}
+
+/** Options of a join: `receiver.onCall(options, handler)`. */
+export interface JoinOptions extends Omit<HandlerOptions, 'name'> {
+  /** Under which its runs are remembered; stable across releases. */
+  name: string;
+  /** The names of the events that it waits for; no patterns. */
+  events: readonly string[];
+  /** How long it waits after the first of them. */
+  within: Duration;
+  /** What an event does that comes after the join has fired without it. @default 'run-again', once */
+  late?: 'run-again' | 'ignore';
 }
 
 /** Options of `createReceiver`. */
@@ -154,6 +166,19 @@ const handlerSchema = z.strictObject({
   concurrency: count.optional(),
 });
 
+const eventName = z
+  .string('the name of an event')
+  .regex(/^[^*]+$/, 'the name of an event: a join waits for each by its name, so patterns are not possible');
+const joinSchema = handlerSchema.extend({
+  name: z.string('text that is not empty').min(1, 'text that is not empty'),
+  events: z
+    .array(eventName, 'a list of names of events')
+    .min(1, 'a list of at least one name')
+    .transform((names) => [...new Set(names)]),
+  within: duration,
+  late: z.enum(['run-again', 'ignore'], "'run-again' or 'ignore'").default('run-again'),
+});
+
 /** The options with everything filled in and nothing left to parse. Frozen. */
 export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
 
@@ -176,6 +201,11 @@ export function resolveOptions(options: ReceiverOptions) {
     layouts: resolveLayouts((resolved.signature as SignatureOption | undefined) ?? 'auto'),
     isLayoutGiven: resolved.signature !== undefined && resolved.signature !== 'auto',
   });
+}
+
+/** Checks the options of one join. */
+export function resolveJoinOptions(options: JoinOptions): z.output<typeof joinSchema> {
+  return parseStrictly(joinSchema, options, 'onCall');
 }
 
 /** Checks the options of one handler. */

@@ -12,16 +12,18 @@ import { Intake } from './intake/intake.ts';
 import { Recorder } from './intake/record.ts';
 import type { Clock } from './kit/clock.ts';
 import { type Duration, parseDuration } from './kit/duration.ts';
-import type { CallEvent, Delivery, Handler, Reply, RunContext } from './model.ts';
+import type { Handler, JoinedCall, RunContext } from './handling.ts';
+import type { CallEvent, Delivery, Reply } from './model.ts';
 import {
   type HandlerOptions,
+  type JoinOptions,
   type ReceiverOptions,
   type ResolvedOptions,
   resolveOptions,
 } from './options.ts';
 import { SecretSource } from './signature/secret-source.ts';
 import { SqliteStore } from './store/sqlite/sqlite-store.ts';
-import type { DeadLetter, Store, StoreCounts } from './store/store.ts';
+import type { DeadLetter, EventState, Store, StoreCounts } from './store/store.ts';
 import { Telemetry } from './telemetry.ts';
 
 /** A function that handles the events of some names. */
@@ -98,9 +100,26 @@ export class Receiver {
    * @example receiver.fallback(async (event, { isKnown, log }) => log.warn({ isKnown }, event.eventName));
    */
   fallback(handler: (event: CallEvent, context: FallbackContext) => unknown): this {
-    const withIsKnown: Handler['handle'] = (event, context) =>
+    const withIsKnown = (event: CallEvent, context: RunContext) =>
       handler(event, { ...context, isKnown: isKnownEventName(event.eventName) });
-    this.#registry.setFallback(typeof handler === 'function' ? withIsKnown : handler);
+    this.#registry.setFallback((typeof handler === 'function' ? withIsKnown : handler) as Handler['handle']);
+    return this;
+  }
+
+  /**
+   * Registers a handler that waits for several events of one call, and is then called once with the call:
+   * when all of them are there, in whatever order, or when `within` after the first of them is over. Events
+   * that came before a restart, or before the join was registered, count.
+   *
+   * @throws ConfigError as `on` does
+   * @example
+   * receiver.onCall(
+   *   { name: 'save-order', events: ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'], within: '2m' },
+   *   async (call, ctx) => ctx.commit((db) => saveOrder(db, call.callId, call.complete)),
+   * );
+   */
+  onCall(options: JoinOptions, handler: (call: JoinedCall, context: RunContext) => unknown): this {
+    this.#registry.addJoin(options, handler as Handler['handle']);
     return this;
   }
 
@@ -188,6 +207,11 @@ export class Receiver {
   /** The dead letters, latest first, 100 unless told otherwise. */
   deadLetters(limit = 100): Promise<readonly DeadLetter[]> {
     return this.#store.deadLetters(limit);
+  }
+
+  /** How far the event of a trace id has come, or undefined when none has arrived. */
+  eventState(traceId: string): Promise<EventState | undefined> {
+    return this.#store.eventState(traceId);
   }
 
   /** How many events, runs and quarantined deliveries the inbox holds, by state. */

@@ -1,5 +1,6 @@
-import type { Handler } from '../model.ts';
-import type { OpenRun, Settled } from '../store/store.ts';
+import type { Handler } from '../handling.ts';
+import type { Settled } from '../store/run-key.ts';
+import type { OpenRun } from '../store/store.ts';
 
 /** Where a claimed event's run goes: to memory, or back to the inbox as a row that is due or blocked. */
 export type Placement = 'memory' | 'due' | 'blocked';

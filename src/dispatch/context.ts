@@ -1,11 +1,14 @@
 import type { Logger } from 'pino';
-import type { Run, RunContext, UserDatabase } from '../model.ts';
+import type { CallRecord } from '../calls/timeline.ts';
+import type { Run, RunContext, UserDatabase } from '../handling.ts';
 
 /** What a run's context needs of the dispatcher. */
 export interface ContextParts {
   readonly run: Run;
   readonly attempt: number;
   readonly logger: Logger;
+  /** The run's call, told from its events so far. */
+  readonly callSoFar: () => Promise<CallRecord | undefined>;
   /** Writes the effects and the "done" mark together; resolves to whether the run was still ours. */
   readonly settleWith: (effects: (database: UserDatabase) => void) => Promise<'settled' | 'lost'>;
 }
@@ -18,12 +21,13 @@ export interface Work {
 }
 
 /** Makes what the user's function is called with. */
-export function workOn({ run, attempt, logger, settleWith }: ContextParts): Work {
+export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextParts): Work {
   let commit: Promise<void> | undefined;
 
   const context = {
     attempt,
     receivedAt: new Date(run.receivedAt),
+    call: callSoFar,
     log: logger.child({ traceId: run.event.traceId, callId: run.event.callId, handler: run.handler.name }),
     commit(effects: (database: UserDatabase) => void): Promise<void> {
       if (commit)

@@ -1,6 +1,7 @@
 import { messageOf } from '../errors.ts';
 import { readBytes } from '../events/read-bytes.ts';
-import type { CallEvent, Handler, Run } from '../model.ts';
+import type { Handler, Run } from '../handling.ts';
+import type { CallEvent } from '../model.ts';
 import type { ClaimedEvent, RunState, StoredEvent } from '../store/store.ts';
 import { Claim, placementOf } from './claim.ts';
 import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
@@ -48,6 +49,7 @@ export class Dispatcher {
     for (const handler of await store.waitingHandlers()) {
       if (!this.#lanes.has(handler)) telemetry.tell('handler_missing', { handler });
     }
+    await this.#lookBack();
     this.#schedulePulse();
     this.wake();
   }
@@ -69,6 +71,16 @@ export class Dispatcher {
     const cancel = this.#parts.clock.after(patience, () => this.#stop.abort(new Error('stopped')));
     if (this.#unfinished > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
     cancel();
+  }
+
+  /** Joins count events that came before they were registered, as far back as they would have waited. */
+  async #lookBack(): Promise<void> {
+    const { handlers, store, clock } = this.#parts;
+    for (const { name, join } of handlers) {
+      if (!join) continue;
+      const since = clock.now() - join.within;
+      await store.calls.lookBack({ handler: name, events: join.events, within: join.within, since });
+    }
   }
 
   async #pump(): Promise<void> {
@@ -131,6 +143,10 @@ export class Dispatcher {
     for (const handler of unsettled) {
       const lanes = this.#lanesOf(handler);
       const run = { ...runOf(handler, event, stored), suspect: stored.takeovers > 0 };
+      if (handler.join) {
+        this.#follow(this.#execution.arrive(run, claim, handler.join).then(() => this.wake()));
+        continue;
+      }
       const placement = placementOf(handler, lanes.room, stored.openRuns);
       if (placement === 'memory') lanes.add({ run, claim });
       else this.#putBack({ run, claim }, placement);

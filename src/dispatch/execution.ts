@@ -1,13 +1,17 @@
 import type { Logger } from 'pino';
 import { messageOf } from '../errors.ts';
+import { joinedCall } from '../calls/joined-call.ts';
+import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Random } from '../kit/random.ts';
-import type { Outcome, Run, UserDatabase } from '../model.ts';
-import type { RunState, Settled, Settlement, Store } from '../store/store.ts';
+import type { JoinTerms, JoinedCall, Outcome, Run, UserDatabase } from '../handling.ts';
+import type { CallEvent } from '../model.ts';
+import type { Settled } from '../store/run-key.ts';
+import type { RunState, Settlement, Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Claim } from './claim.ts';
-import { workOn } from './context.ts';
+import { type Work, workOn } from './context.ts';
 import { runAttempt } from './run.ts';
 import { type Conclusion, conclude, report } from './settle.ts';
 
@@ -65,6 +69,17 @@ export class Execution {
     );
   }
 
+  /** Tells a join that one of its events is here; the join's run is kept by the inbox. */
+  async arrive(run: Run, claim: Claim, join: JoinTerms): Promise<Settled> {
+    const { callId, eventName } = run.event;
+    if (callId === undefined)
+      throw new Error(`The join ${run.handler.name} was given an event without a call`);
+    const key = { sequence: run.sequence, callId, handler: run.handler.name, stored: false };
+    return claim.settle((last) =>
+      this.#persist(() => this.#parts.store.calls.arrive({ run: key, eventName, ...join, last })),
+    );
+  }
+
   /** Counts the attempt beforehand where a process has died over this event, or an attempt has failed. */
   async #begin(run: Run): Promise<Run | undefined> {
     if (!run.suspect) return run;
@@ -82,22 +97,37 @@ export class Execution {
     run: Run,
     claim: Claim | undefined,
   ): Promise<{ conclusion: Conclusion; isSettled: boolean }> {
-    const { logger, stop, clock, random, telemetry } = this.#parts;
+    const { stop, clock, telemetry } = this.#parts;
     if (run.attempts >= run.handler.retry.attempts) return { conclusion: exhausted(run), isSettled: false };
-    const { context, committed } = workOn({
-      run,
-      attempt: run.attempts + 1,
-      logger,
-      settleWith: (effects) => this.#settleWith(run, claim, effects),
-    });
-    const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, random);
-    const outcome = await runAttempt({ run, context, stop, clock, backoff });
+    const subject = await this.#subjectOf(run);
+    if (!subject) return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: false };
+    const { context, committed } = this.#workOn(run, claim);
+    const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
+    const outcome = await runAttempt({ run, subject, context, stop, clock, backoff });
     const isSettled = await committed();
     if (isSettled && outcome.kind !== 'done') {
       telemetry.tell('run_failed_after_commit', { traceId: run.event.traceId, handler: run.handler.name });
     }
     const ended: Outcome = isSettled ? { kind: 'done' } : outcome;
     return { conclusion: conclude(run, ended, clock.now()), isSettled };
+  }
+
+  /** The event, or for a join its call; undefined when an earlier run of the join has seen all there is. */
+  async #subjectOf({ handler, event }: Run): Promise<CallEvent | JoinedCall | undefined> {
+    const { join, name } = handler;
+    const { callId } = event;
+    if (!join || callId === undefined) return event;
+    const view = await this.#persist(() => this.#parts.store.calls.see(name, callId, join.events));
+    return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
+  }
+
+  #workOn(run: Run, claim: Claim | undefined): Work {
+    const { logger, store } = this.#parts;
+    const { callId } = run.event;
+    const callSoFar = async () =>
+      callId === undefined ? undefined : callRecordOf(callId, await store.calls.eventsOf(callId));
+    const settleWith = (effects: (database: UserDatabase) => void) => this.#settleWith(run, claim, effects);
+    return workOn({ run, attempt: run.attempts + 1, logger, callSoFar, settleWith });
   }
 
   #settleWith(
@@ -120,6 +150,7 @@ export class Execution {
       last,
       attempts,
       state,
+      isJoin: run.handler.join !== undefined,
       unblocks: run.handler.order === 'strict' && (state.kind === 'done' || state.kind === 'dead'),
       now: this.#parts.clock.now(),
     };

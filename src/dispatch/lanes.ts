@@ -1,4 +1,4 @@
-import type { Handler } from '../model.ts';
+import type { Handler } from '../handling.ts';
 
 /** How many runs of one handler wait in memory at the most; what is beyond waits in the inbox. */
 const mostWaiting = 250;

@@ -1,6 +1,13 @@
 import { configError } from '../errors.ts';
-import type { Handler, RetryPolicy } from '../model.ts';
-import { type HandlerOptions, type ResolvedOptions, resolveHandlerOptions } from '../options.ts';
+import type { Handler, RetryPolicy } from '../handling.ts';
+import {
+  type HandlerOptions,
+  type JoinOptions,
+  type ResolvedHandlerOptions,
+  type ResolvedOptions,
+  resolveHandlerOptions,
+  resolveJoinOptions,
+} from '../options.ts';
 
 /** The name under which the fallback's runs are remembered. */
 const fallbackName = 'fallback';
@@ -38,9 +45,20 @@ export class Registry {
     }
     if (typeof handle !== 'function')
       throw configError('handler_invalid', { found: `a handler of type ${typeof handle}` });
-    const handler = this.#build(patterns, options, handle);
+    const handler = this.#build(patterns, resolveHandlerOptions(options), handle);
     this.#guard(handler.name);
     this.#handlers.push(handler);
+  }
+
+  addJoin(options: JoinOptions, handle: Handler['handle']): void {
+    if (typeof handle !== 'function') {
+      throw configError('handler_invalid', { found: `a join's handler of type ${typeof handle}` });
+    }
+    const { events, within, late, ...rest } = resolveJoinOptions(options);
+    const join = { events, within, runsAgain: late === 'run-again' };
+    const handler = { ...this.#build(events, rest, handle), join };
+    this.#guard(handler.name);
+    this.#handlers.push(Object.freeze(handler));
   }
 
   setFallback(handle: Handler['handle']): void {
@@ -48,7 +66,10 @@ export class Registry {
       throw configError('handler_invalid', { found: `a fallback of type ${typeof handle}` });
     if (this.#fallback) throw configError('fallback_duplicate');
     this.#guard(fallbackName);
-    this.#fallback = { ...this.#build([], { name: fallbackName }, handle), isFallback: true };
+    this.#fallback = {
+      ...this.#build([], resolveHandlerOptions({ name: fallbackName }), handle),
+      isFallback: true,
+    };
   }
 
   /** From now on nothing can be registered. */
@@ -61,12 +82,12 @@ export class Registry {
     if (this.all.some((handler) => handler.name === name)) throw configError('handler_duplicate', { name });
   }
 
-  #build(patterns: readonly string[], options: HandlerOptions, handle: Handler['handle']): Handler {
-    const resolved = resolveHandlerOptions(options);
+  #build(patterns: readonly string[], resolved: ResolvedHandlerOptions, handle: Handler['handle']): Handler {
     return Object.freeze({
       name: resolved.name ?? patterns.join(','),
       patterns,
       isFallback: false,
+      join: undefined,
       timeout: resolved.timeout ?? this.#defaults.timeout,
       retry: { ...this.#defaults.retry, ...defined(resolved.retry ?? {}) },
       order: resolved.order,

@@ -1,4 +1,5 @@
-import type { CallEvent, Handler } from '../model.ts';
+import type { Handler } from '../handling.ts';
+import type { CallEvent } from '../model.ts';
 import { isKnownEventName, matches } from '../events/names.ts';
 
 /**
@@ -11,11 +12,13 @@ export function route(
   fallback: Handler | undefined,
 ): readonly Handler[] {
   const hasPromised = event.issues.length === 0 || !isKnownEventName(event.eventName);
-  const takers = hasPromised ? handlers.filter((handler) => takes(handler, event.eventName)) : [];
+  const takers = hasPromised ? handlers.filter((handler) => takes(handler, event)) : [];
   if (takers.length > 0) return takers;
   return fallback ? [fallback] : [];
 }
 
-function takes(handler: Handler, eventName: string): boolean {
-  return handler.patterns.some((pattern) => matches(pattern, eventName));
+/** A join is about a call: an event without one is none of its. */
+function takes({ patterns, join }: Handler, { eventName, callId }: CallEvent): boolean {
+  if (join) return callId !== undefined && join.events.includes(eventName);
+  return patterns.some((pattern) => matches(pattern, eventName));
 }

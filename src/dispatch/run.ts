@@ -1,10 +1,12 @@
 import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../errors.ts';
-import { Discard, type Outcome, RetryLater, type Run, type RunContext } from '../model.ts';
+import { Discard, type Outcome, RetryLater, type Run, type RunContext } from '../handling.ts';
 
 /** What one attempt needs besides its run. */
 export interface Attempt {
   readonly run: Run;
+  /** What the user's function gets: the event, or for a join the call. */
+  readonly subject: Parameters<Run['handler']['handle']>[0];
   readonly context: Omit<RunContext, 'signal'>;
   /** Aborted when the receiver stops and will wait no longer. */
   readonly stop: AbortSignal;
@@ -17,12 +19,12 @@ export interface Attempt {
  * Calls the user's function once and says how that ended; never throws. At its deadline an attempt is over
  * even if the function ignores its signal and goes on: `ctx.commit` refuses what comes after.
  */
-export async function runAttempt({ run, context, stop, clock, backoff }: Attempt): Promise<Outcome> {
+export async function runAttempt({ run, subject, context, stop, clock, backoff }: Attempt): Promise<Outcome> {
   const deadline = new AbortController();
   const signal = AbortSignal.any([deadline.signal, stop]);
   const cancelDeadline = clock.after(run.handler.timeout, () => deadline.abort(new Error('deadline')));
   try {
-    await Promise.race([call(run, { ...context, signal }), aborted(signal)]);
+    await Promise.race([call(run, subject, { ...context, signal }), aborted(signal)]);
     return { kind: 'done' };
   } catch (thrown) {
     if (stop.aborted) return interrupted;
@@ -35,8 +37,8 @@ export async function runAttempt({ run, context, stop, clock, backoff }: Attempt
 }
 
 /** Asynchronous, so that a function that throws at once is no different from one that rejects. */
-async function call(run: Run, context: RunContext): Promise<void> {
-  await run.handler.handle(run.event, context);
+async function call(run: Run, subject: Attempt['subject'], context: RunContext): Promise<void> {
+  await run.handler.handle(subject, context);
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

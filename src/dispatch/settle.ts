@@ -1,4 +1,4 @@
-import type { Outcome, Run } from '../model.ts';
+import type { Outcome, Run } from '../handling.ts';
 import type { RunState } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 

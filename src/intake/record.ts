@@ -1,4 +1,5 @@
 import { Refusal, messageOf } from '../errors.ts';
+import { factsOf } from '../calls/timeline.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallEvent, Headers } from '../model.ts';
@@ -105,6 +106,7 @@ function recordOf(event: CallEvent, digest: string): Omit<EventRecord, 'headers'
     callId: event.callId,
     organizationId: event.organizationId,
     occurredAt: event.occurredAt.getTime(),
+    facts: factsOf(event),
   };
 }
 

@@ -6,7 +6,10 @@
  * events never have a stored run: one exists only where there is something to remember (a retry, a dead
  * letter, a sibling that still works).
  */
+import type { CallFacts } from '../calls/timeline.ts';
 import type { Headers } from '../model.ts';
+import type { CallStore } from './call-store.ts';
+import type { RunKey, Sequence, Settled } from './run-key.ts';
 
 /** What one authentic, readable delivery leaves behind. */
 export interface EventRecord {
@@ -22,6 +25,8 @@ export interface EventRecord {
   readonly receivedAt: number;
   /** The headers that matter; never credentials. */
   readonly headers: Headers;
+  /** What the event says about its call. */
+  readonly facts: CallFacts;
   /** The raw bytes, as they were signed. */
   readonly body: Uint8Array;
 }
@@ -36,9 +41,6 @@ export interface QuarantineRecord {
   readonly headers: Headers;
   readonly body: Uint8Array;
 }
-
-/** The inbox's number for an event: rises in the order of arrival. */
-export type Sequence = number;
 
 /** A stored event as dispatch gets it back. */
 export interface StoredEvent {
@@ -73,14 +75,6 @@ export interface ClaimedRun extends StoredEvent {
   readonly attempts: number;
 }
 
-/** Which run, and whether a row exists for it. */
-export interface RunKey {
-  readonly sequence: Sequence;
-  readonly callId: string | undefined;
-  readonly handler: string;
-  readonly stored: boolean;
-}
-
 /** How a run is left. */
 export interface Settlement extends RunKey {
   /** Whether no sibling without a row is left in this process: the claim on the event ends. */
@@ -88,6 +82,8 @@ export interface Settlement extends RunKey {
   /** Attempts that count, this one included. */
   readonly attempts: number;
   readonly state: RunState;
+  /** Whether the handler is a join, which remembers what it has seen. */
+  readonly isJoin: boolean;
   /** Lets the next blocked run of the same handler and call go. */
   readonly unblocks: boolean;
   readonly now: number;
@@ -99,9 +95,6 @@ export type RunState =
   | { readonly kind: 'dead'; readonly reason: string }
   | { readonly kind: 'due'; readonly at: number; readonly reason: string }
   | { readonly kind: 'blocked' };
-
-/** Whether a settlement took effect: `lost` when another process had taken the claim over. */
-export type Settled = 'settled' | 'lost';
 
 /** A dead letter, for a person. */
 export interface DeadLetter {
@@ -126,6 +119,9 @@ export interface StoreCounts {
   };
   readonly quarantine: { readonly notAuthentic: number; readonly unreadable: number };
 }
+
+/** How far an event has come: to be handled, kept by stored runs only, or settled by every handler. */
+export type EventState = 'new' | 'open' | 'done';
 
 export interface Store {
   /** What to call this store in a sentence for a person, such as its file. */
@@ -171,9 +167,14 @@ export interface Store {
   /** Whether another process has changed the store since this was last asked. */
   changedElsewhere(): boolean;
 
+  /** What calls have become, and what joins wait for. */
+  readonly calls: CallStore;
+
   /** Dead letters, latest first. */
   deadLetters(limit: number): Promise<readonly DeadLetter[]>;
   /** Names of handlers that have stored runs waiting. */
   waitingHandlers(): Promise<readonly string[]>;
   counts(): Promise<StoreCounts>;
+  /** How far the event of this trace id has come, or undefined when there is none. */
+  eventState(traceId: string): Promise<EventState | undefined>;
 }

@@ -14,23 +14,28 @@ const migrations: readonly string[] = [
     event_name      text not null,
     call_id         text,
     organization_id text,
+    agent_id        text,
     occurred_at     integer not null,
     received_at     integer not null,
     state           text not null default 'new' check (state in ('new', 'open', 'done')),
     claimed_by      integer,
     takeovers       integer not null default 0,
     headers         text not null,
+    facts           text not null,
     body            blob not null
   );
   create index events_new on events (sequence) where state = 'new' and claimed_by is null;
   create index events_claimed on events (claimed_by) where claimed_by is not null;
   create index events_call on events (call_id) where call_id is not null;
 
-  -- What an event is recognized by. The primary key decides on duplicates, in the insert itself.
+  -- What an event is recognized by. The primary key decides on duplicates, in the insert itself. When the
+  -- event is gone its identities stay as tombstones until they expire, so that a late copy is a duplicate.
   create table identities (
-    identity text primary key,
-    sequence integer not null
+    identity   text primary key,
+    sequence   integer,
+    expires_at integer
   ) without rowid;
+  create index identities_expired on identities (expires_at) where expires_at is not null;
 
   -- One row a run, only where there is something to remember.
   create table runs (
@@ -43,6 +48,7 @@ const migrations: readonly string[] = [
     claimed_by integer,
     reason     text,
     settled_at integer,
+    replay     integer,
     primary key (sequence, handler)
   ) without rowid;
   create index runs_due on runs (handler, due_at, sequence) where state = 'due';
@@ -69,6 +75,77 @@ const migrations: readonly string[] = [
     identity text not null,
     beats    integer not null default 0
   );
+
+  -- What each call has become; read it through the view below.
+  create table call_records (
+    call_id              text primary key,
+    first_sequence       integer not null,
+    organization_id      text,
+    agent_id             text,
+    status               text not null,
+    started_at           integer,
+    ended_at             integer,
+    duration_ms          integer,
+    transfer_destination text,
+    transfer_status      text,
+    transfer_reason      text,
+    transfer_sentiment   text,
+    transferred_at       integer,
+    analysis_status      text,
+    analysis_reason      text,
+    analysed_at          integer,
+    events               integer not null,
+    first_seen_at        integer not null,
+    last_seen_at         integer not null
+  ) without rowid;
+  create index call_records_in_order on call_records (first_sequence);
+
+  -- For a person with any SQL tool: one row a call, times as ISO 8601 in UTC.
+  create view calls as select
+    call_id, organization_id, agent_id, status,
+    strftime('%Y-%m-%dT%H:%M:%fZ', started_at / 1000.0, 'unixepoch') as started_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', ended_at / 1000.0, 'unixepoch') as ended_at,
+    duration_ms, transfer_destination, transfer_status, transfer_reason, transfer_sentiment,
+    strftime('%Y-%m-%dT%H:%M:%fZ', transferred_at / 1000.0, 'unixepoch') as transferred_at,
+    analysis_status, analysis_reason,
+    strftime('%Y-%m-%dT%H:%M:%fZ', analysed_at / 1000.0, 'unixepoch') as analysed_at,
+    events,
+    strftime('%Y-%m-%dT%H:%M:%fZ', first_seen_at / 1000.0, 'unixepoch') as first_seen_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', last_seen_at / 1000.0, 'unixepoch') as last_seen_at
+  from call_records;
+
+  -- One row a join and call. The wait itself is a run that is due when the time is over.
+  create table joins (
+    handler  text not null,
+    call_id  text not null,
+    seen     text,
+    settled  text,
+    reruns   integer not null default 0,
+    primary key (handler, call_id)
+  ) without rowid;
+  create index joins_of_call on joins (call_id);
+
+  -- Who asked for events to be run again, when, why, and how many that were.
+  create table replays (
+    id           integer primary key autoincrement,
+    requested_at integer not null,
+    requested_by text,
+    reason       text,
+    filter       text not null,
+    events       integer not null,
+    runs         integer not null
+  );
+
+  -- What the platform sends that is not as documented: names and counts, never a value.
+  create table drift (
+    event_name    text not null,
+    path          text not null,
+    kind          text not null,
+    first_seen_at integer not null,
+    last_seen_at  integer not null,
+    count         integer not null,
+    primary key (event_name, path, kind)
+  ) without rowid;
 
   create table settings (
     name  text primary key,

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { DeadLetter, StoreCounts } from '../store.ts';
+import type { DeadLetter, EventState, StoreCounts } from '../store.ts';
 
 interface DeadRow extends Omit<DeadLetter, 'callId'> {
   readonly callId: string | null;
@@ -20,7 +20,18 @@ export function prepareOverview(database: Database.Database) {
     'select kind as state, count(*) as count from quarantine group by kind',
   );
 
+  // Through the identities, because trace ids have no index of their own. A trace id from the body and one from
+  // a header that read alike are two events; the one that is less far is told.
+  const eventState = database
+    .prepare(
+      `select e.state from identities i join events e using (sequence)
+       where i.identity in ('body:' || @traceId, 'header:' || @traceId, @traceId) and e.trace_id = @traceId
+       order by e.state = 'done' limit 1`,
+    )
+    .pluck();
+
   return {
+    eventState: (traceId: string) => eventState.get({ traceId }) as EventState | undefined,
     deadLetters: (limit: number) => (deadLetters.all(limit) as DeadRow[]).map(toDeadLetter),
     waitingHandlers: () => waitingHandlers.all() as string[],
     counts(): StoreCounts {

@@ -1,11 +1,15 @@
 import type Database from 'better-sqlite3';
-import type { EventRecord, Sequence } from '../store.ts';
+import type { Sequence } from '../run-key.ts';
+import type { EventRecord } from '../store.ts';
 
 /** Writes an event and everything it is recognized by; the identities' primary key decides on duplicates. */
-export function prepareRecord(database: Database.Database): (record: EventRecord) => 'new' | 'duplicate' {
+export function prepareRecord(
+  database: Database.Database,
+  updateCall: (callId: string) => void,
+): (record: EventRecord) => 'new' | 'duplicate' {
   const insertEvent = database.prepare(`
-    insert into events (trace_id, event_name, call_id, organization_id, occurred_at, received_at, headers, body)
-    values (?, ?, ?, ?, ?, ?, ?, ?)`);
+    insert into events (trace_id, event_name, call_id, organization_id, agent_id, occurred_at, received_at, headers, facts, body)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertIdentity = database.prepare(
     'insert into identities (identity, sequence) values (?, ?) on conflict do nothing',
   );
@@ -21,9 +25,11 @@ export function prepareRecord(database: Database.Database): (record: EventRecord
         record.eventName,
         record.callId ?? null,
         record.organizationId ?? null,
+        record.facts.agentId ?? null,
         record.occurredAt,
         record.receivedAt,
         JSON.stringify(record.headers),
+        JSON.stringify(record.facts),
         record.body,
       ).lastInsertRowid,
     );
@@ -31,7 +37,10 @@ export function prepareRecord(database: Database.Database): (record: EventRecord
   return (record) => {
     const sequence = insert(record);
     const isNew = record.identities.every((identity) => insertIdentity.run(identity, sequence).changes === 1);
-    if (isNew) return 'new';
+    if (isNew) {
+      if (record.callId !== undefined) updateCall(record.callId);
+      return 'new';
+    }
     for (const identity of record.identities) deleteIdentities.run(identity, sequence);
     deleteEvent.run(sequence);
     return 'duplicate';

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { RunKey, RunState, Sequence, Settled, Settlement } from '../store.ts';
+import type { RunKey, Sequence, Settled } from '../run-key.ts';
+import type { RunState, Settlement } from '../store.ts';
 import type { Processes } from './processes.ts';
 
 /** The verbs by which an attempt begins and ends. All run inside a transaction of the caller's. */
@@ -25,6 +26,8 @@ export function prepareSettling(database: Database.Database, processes: Processe
     where sequence = ? and claimed_by = ?`);
   const closeEvent = database.prepare(`
     update events set state = 'done' where sequence = ? and state = 'open' and not ${openRuns}`);
+  // What the join's run has seen needs no further run.
+  const settleJoin = database.prepare('update joins set settled = seen where handler = ? and call_id = ?');
   const earlierOpen = database.prepare(`
     select 1 from runs where call_id = ? and handler = ? and sequence < ? and state in ('due', 'claimed', 'blocked')`);
   const unblock = database.prepare(`
@@ -47,6 +50,8 @@ export function prepareSettling(database: Database.Database, processes: Processe
       : settlement.state;
 
   return {
+    holdsEvent: (sequence: Sequence) => holdsEvent.get(sequence, processes.id) !== undefined,
+
     begin(run: RunKey): number | undefined {
       if (!holds(run)) return undefined;
       if (run.stored) return countAttempt.get(run.sequence, run.handler) as number;
@@ -66,11 +71,13 @@ export function prepareSettling(database: Database.Database, processes: Processe
       }
       if (last) endClaim.run(sequence, processes.id);
       closeEvent.run(sequence);
+      if (settlement.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
       if (settlement.unblocks) unblock.run(callId ?? null, handler);
       return 'settled';
     },
 
-    finish(sequence: Sequence): void {
+    /** Ends the claim on an event: it is open while stored runs keep it, done otherwise. */
+    endClaim: (sequence: Sequence): void => {
       endClaim.run(sequence, processes.id);
     },
   };

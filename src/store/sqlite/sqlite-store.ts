@@ -1,90 +1,65 @@
-import type Database from 'better-sqlite3';
 import type { Clock } from '../../kit/clock.ts';
+import type { CallStore } from '../call-store.ts';
+import type { RunKey, Sequence, Settled } from '../run-key.ts';
 import type {
   ClaimedEvent,
   ClaimedRun,
   DeadLetter,
   EventRecord,
+  EventState,
   QuarantineRecord,
-  RunKey,
-  Sequence,
-  Settled,
   Settlement,
   Store,
   StoreCounts,
 } from '../store.ts';
-import { prepareClaims } from './claim.ts';
-import { CommitGroup, type WriteLimits } from './commit-group.ts';
-import { openDatabase } from './connection.ts';
-import { prepareOverview } from './overview.ts';
-import { Processes } from './processes.ts';
-import { prepareQuarantine } from './quarantine.ts';
-import { prepareRecord } from './record.ts';
-import { prepareSettling } from './settle.ts';
+import type { WriteLimits } from './commit-group.ts';
+import { type Parts, openParts } from './parts.ts';
+import { SqliteCalls } from './sqlite-calls.ts';
 
 /** How long a delivery waits for a locked database, in milliseconds: the sender gives up after 1,000. */
 const recordPatience = 700;
 
-/** Everything that exists only while the database is open. */
-interface Open {
-  readonly database: Database.Database;
-  readonly group: CommitGroup;
-  readonly processes: Processes;
-  readonly record: ReturnType<typeof prepareRecord>;
-  readonly quarantine: ReturnType<typeof prepareQuarantine>;
-  readonly claims: ReturnType<typeof prepareClaims>;
-  readonly settling: ReturnType<typeof prepareSettling>;
-  readonly overview: ReturnType<typeof prepareOverview>;
-}
-
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
 export class SqliteStore implements Store {
   readonly name: string;
+  readonly calls: CallStore;
   readonly #clock: Clock;
-  #open: Open | undefined;
+  #parts: Parts | undefined;
   #dataVersion = 0;
 
   constructor(file: string, clock: Clock) {
     this.name = file;
     this.#clock = clock;
+    this.calls = new SqliteCalls({
+      read: (operation) => asPromise(() => operation(this.#opened())),
+      write: (operation) => this.#write(operation),
+    });
   }
 
-  open(): Promise<void> {
-    return asPromise(() => {
-      const database = openDatabase(this.name);
-      const processes = new Processes(database, this.#clock);
-      this.#open = {
-        database,
-        processes,
-        group: new CommitGroup(database, this.#clock),
-        record: prepareRecord(database),
-        quarantine: prepareQuarantine(database),
-        claims: prepareClaims(database, processes),
-        settling: prepareSettling(database, processes),
-        overview: prepareOverview(database),
-      };
-    }).then(() => this.#write(({ processes }) => processes.join()));
+  async open(): Promise<void> {
+    this.#parts = openParts(this.name, this.#clock);
+    await this.#write(({ processes }) => processes.join());
   }
 
   async close(): Promise<void> {
-    if (!this.#open) return;
+    if (!this.#parts) return;
     await this.#write(({ claims, processes }) => {
       claims.releaseAll(processes.id, { died: false });
       processes.remove(processes.id);
     });
-    await this.#open.group.drained();
-    this.#open.database.close();
-    this.#open = undefined;
+    await this.#parts.group.drained();
+    this.#parts.database.close();
+    this.#parts = undefined;
   }
 
   record(record: EventRecord): Promise<'new' | 'duplicate'> {
     const bytes = record.body.byteLength;
-    return this.#write((open) => open.record(record), { patience: recordPatience, bytes });
+    return this.#write((parts) => parts.record(record), { patience: recordPatience, bytes });
   }
 
   quarantine(record: QuarantineRecord): Promise<void> {
     const bytes = record.body.byteLength;
-    return this.#write((open) => open.quarantine(record), { patience: recordPatience, bytes });
+    return this.#write((parts) => parts.quarantine(record), { patience: recordPatience, bytes });
   }
 
   pinnedLayout(): Promise<string | undefined> {
@@ -131,7 +106,7 @@ export class SqliteStore implements Store {
   }
 
   finish(sequence: Sequence): Promise<void> {
-    return this.#write(({ settling }) => settling.finish(sequence));
+    return this.#write(({ settling }) => settling.endClaim(sequence));
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
@@ -165,17 +140,21 @@ export class SqliteStore implements Store {
     return asPromise(() => this.#opened().overview.waitingHandlers());
   }
 
+  eventState(traceId: string): Promise<EventState | undefined> {
+    return asPromise(() => this.#opened().overview.eventState(traceId));
+  }
+
   counts(): Promise<StoreCounts> {
     return asPromise(() => this.#opened().overview.counts());
   }
 
-  #write<T>(operation: (open: Open) => T, limits?: WriteLimits): Promise<T> {
-    return asPromise(() => this.#opened()).then((open) => open.group.write(() => operation(open), limits));
+  #write<T>(operation: (parts: Parts) => T, limits?: WriteLimits): Promise<T> {
+    return asPromise(() => this.#opened()).then((parts) => parts.group.write(() => operation(parts), limits));
   }
 
-  #opened(): Open {
-    if (!this.#open) throw new Error(`The database ${this.name} is not open`);
-    return this.#open;
+  #opened(): Parts {
+    if (!this.#parts) throw new Error(`The database ${this.name} is not open`);
+    return this.#parts;
   }
 }
 

@@ -1,0 +1,178 @@
+import { eventNames } from '../events/names.ts';
+import { parseTimestamp } from '../kit/time.ts';
+import type { CallEvent, OccurredAtSource } from '../model.ts';
+
+/** What one event says about its call; kept beside the event, so that the call can be told without its bodies. */
+export interface CallFacts {
+  readonly agentId?: string | undefined;
+  readonly status?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly destination?: string | undefined;
+  readonly sentiment?: string | undefined;
+  /** Times inside a transfer's metadata, in milliseconds since 1970. */
+  readonly callStart?: number | undefined;
+  readonly callEnd?: number | undefined;
+  readonly source: OccurredAtSource;
+}
+
+/** One event of a call, as it is kept. Times in milliseconds since 1970. */
+export interface CallEventRow {
+  readonly eventName: string;
+  readonly traceId: string;
+  readonly organizationId: string | undefined;
+  readonly occurredAt: number;
+  readonly receivedAt: number;
+  readonly facts: CallFacts;
+}
+
+/** What a call has become. */
+export type CallStatus = 'in_progress' | 'ended' | 'transferred' | 'analysed';
+
+/** A call, told from its events, by event time: the same set of events gives the same record in every order. */
+export interface CallRecord {
+  readonly callId: string;
+  readonly organizationId: string | undefined;
+  readonly agentId: string | undefined;
+  /** When the call began: the event's own time, or what a transfer says of it. */
+  readonly startedAt: Date | undefined;
+  readonly endedAt: Date | undefined;
+  /** Milliseconds from start to end; only where both events carry their own time. */
+  readonly durationMs: number | undefined;
+  readonly transfer:
+    | {
+        readonly destination: string | undefined;
+        readonly status: string | undefined;
+        readonly reason: string | undefined;
+        readonly sentiment: string | undefined;
+        readonly at: Date;
+      }
+    | undefined;
+  readonly analysis:
+    | { readonly status: string | undefined; readonly reason: string | undefined; readonly at: Date }
+    | undefined;
+  readonly status: CallStatus;
+  /** The call's events in order of event time. */
+  readonly events: readonly {
+    readonly name: string;
+    readonly occurredAt: Date;
+    readonly receivedAt: Date;
+    readonly traceId: string;
+  }[];
+  /** When the first and the last of its events arrived here. */
+  readonly firstSeenAt: Date;
+  readonly lastSeenAt: Date;
+}
+
+/** What an event says about its call. */
+export function factsOf({ payload, occurredAtSource }: CallEvent): CallFacts {
+  const summary = fieldsOf(payload['call_summary']);
+  const metadata = fieldsOf(payload['metadata']);
+  return {
+    agentId: textOf(payload['agent_id']),
+    status: textOf(payload['status']),
+    reason: textOf(payload['reason']) ?? textOf(summary['transfer_reason']),
+    destination: textOf(payload['transfer_to']),
+    sentiment: textOf(summary['customer_sentiment']),
+    callStart: millisecondsOf(metadata['call_start_time']),
+    callEnd: millisecondsOf(metadata['call_end_time']),
+    source: occurredAtSource,
+  };
+}
+
+/** Tells a call from its events, whatever their order and repetition. */
+export function callRecordOf(callId: string, rows: readonly CallEventRow[]): CallRecord {
+  const events = inEventOrder(rows);
+  const named = (name: string) => events.filter((row) => row.eventName === name);
+  const transfer = named(eventNames.callTransferred).at(-1);
+  const analysis = named(eventNames.pcaCompleted).at(-1);
+  const start = named(eventNames.callStarted).find(hasEventTime);
+  const end = named(eventNames.callEnded).findLast(hasEventTime);
+  const startedAt = start?.occurredAt ?? firstOf(events.map((row) => row.facts.callStart));
+  return {
+    callId,
+    organizationId: firstOf(events.map((row) => row.organizationId)),
+    agentId: firstOf(events.map((row) => row.facts.agentId)),
+    startedAt: dateOf(startedAt),
+    endedAt: dateOf(end?.occurredAt),
+    durationMs: durationOf(start, end),
+    transfer: transfer && transferOf(transfer),
+    analysis: analysis && analysisOf(analysis),
+    status: statusOf(transfer, analysis, named(eventNames.callEnded).length > 0),
+    events: events.map((row) => ({
+      name: row.eventName,
+      occurredAt: new Date(row.occurredAt),
+      receivedAt: new Date(row.receivedAt),
+      traceId: row.traceId,
+    })),
+    firstSeenAt: new Date(Math.min(...events.map((row) => row.receivedAt))),
+    lastSeenAt: new Date(Math.max(...events.map((row) => row.receivedAt))),
+  };
+}
+
+/** By event time; ties by trace id, so that the order of arrival never shows. A repeated event counts once. */
+function inEventOrder(rows: readonly CallEventRow[]): readonly CallEventRow[] {
+  const unique = new Map<string, CallEventRow>();
+  for (const row of rows) {
+    const known = unique.get(row.traceId);
+    if (!known || row.receivedAt < known.receivedAt) unique.set(row.traceId, row);
+  }
+  return [...unique.values()].sort(
+    (left, right) => left.occurredAt - right.occurredAt || compareText(left.traceId, right.traceId),
+  );
+}
+
+/** A time of arrival says when the network was slow, not when the call began or ended. */
+function hasEventTime(row: CallEventRow): boolean {
+  return row.facts.source !== 'arrival';
+}
+
+/** The header's time may be that of the delivery attempt: a duration made of it would be wrong after a retry. */
+function durationOf(start: CallEventRow | undefined, end: CallEventRow | undefined): number | undefined {
+  if (start?.facts.source !== 'body' || end?.facts.source !== 'body') return undefined;
+  const duration = end.occurredAt - start.occurredAt;
+  return duration >= 0 ? duration : undefined;
+}
+
+function transferOf({ facts, occurredAt }: CallEventRow): NonNullable<CallRecord['transfer']> {
+  const { destination, status, reason, sentiment, callEnd } = facts;
+  return { destination, status, reason, sentiment, at: new Date(callEnd ?? occurredAt) };
+}
+
+function analysisOf({ facts, occurredAt }: CallEventRow): NonNullable<CallRecord['analysis']> {
+  return { status: facts.status, reason: facts.reason, at: new Date(occurredAt) };
+}
+
+function statusOf(
+  transfer: CallEventRow | undefined,
+  analysis: CallEventRow | undefined,
+  hasEnded: boolean,
+): CallStatus {
+  if (analysis) return 'analysed';
+  if (transfer && transfer.facts.status !== 'failed') return 'transferred';
+  return hasEnded ? 'ended' : 'in_progress';
+}
+
+function firstOf<T>(values: readonly (T | undefined)[]): T | undefined {
+  return values.find((value) => value !== undefined);
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : Number(left > right);
+}
+
+function dateOf(milliseconds: number | undefined): Date | undefined {
+  return milliseconds === undefined ? undefined : new Date(milliseconds);
+}
+
+function millisecondsOf(value: unknown): number | undefined {
+  const instant = parseTimestamp(value);
+  return instant === undefined ? undefined : Number(instant / 1_000_000n);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

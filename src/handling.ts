@@ -1,0 +1,165 @@
+/** What a handler is and what it is called with: the shapes of Run → Outcome, and how a handler ends a run. */
+import type { Logger } from 'pino';
+import type { CallRecord } from './calls/timeline.ts';
+import { configError } from './errors.ts';
+import type { Backoff } from './kit/backoff.ts';
+import { type Duration, parseDuration } from './kit/duration.ts';
+import type { CallEvent } from './model.ts';
+
+/**
+ * How an attempt ended. The reason is the user's own words, kept in the inbox for a person to read; the cause
+ * is one word that is safe to log.
+ */
+export type Outcome =
+  | { readonly kind: 'done' }
+  | {
+      readonly kind: 'retry';
+      /** Milliseconds until the next attempt. */
+      readonly delay: number;
+      /** Whether this attempt counts: one that was interrupted by a stop doesn't. */
+      readonly counts: boolean;
+      readonly reason: string;
+      readonly cause: string;
+    }
+  | { readonly kind: 'dead'; readonly reason: string; readonly cause: string };
+
+/** A settled or waiting run's way of trying again. Times in milliseconds. */
+export interface RetryPolicy extends Backoff {
+  /** How many attempts a run has at the most. */
+  readonly attempts: number;
+}
+
+/** What a user's function is called with besides the event. */
+export interface RunContext {
+  /** Which attempt this is, counted from 1. */
+  readonly attempt: number;
+  /** Aborted at the deadline and when the receiver stops. */
+  readonly signal: AbortSignal;
+  /** A child of the receiver's logger that carries traceId, callId and handler. */
+  readonly log: Logger;
+  /** When the event arrived. */
+  readonly receivedAt: Date;
+  /** What the event's call has become so far, or undefined for an event without a call. */
+  call(): Promise<CallRecord | undefined>;
+  /**
+   * Writes the handler's effects and the run's "done" mark in one transaction of the inbox's own database:
+   * both happen, or neither, so the effects happen exactly once. `effects` is synchronous; at most one commit
+   * a run. Rejects, with nothing written, when `effects` throws or the run is no longer this process's.
+   *
+   * @example await ctx.commit((db) => { db.prepare('insert into orders (call_id) values (?)').run(callId); });
+   */
+  commit(effects: (database: UserDatabase) => void): Promise<void>;
+}
+
+/** What `effects` may do with the inbox's database: the part of better-sqlite3 that is stable and synchronous. */
+export interface UserDatabase {
+  prepare(sql: string): UserStatement;
+  exec(sql: string): unknown;
+}
+
+/** A prepared statement of a `UserDatabase`. */
+export interface UserStatement {
+  run(...parameters: readonly unknown[]): { changes: number; lastInsertRowid: number | bigint };
+  get(...parameters: readonly unknown[]): unknown;
+  all(...parameters: readonly unknown[]): unknown[];
+}
+
+/** How the events of one call follow each other within one handler. */
+export type Order = 'call' | 'strict' | 'none';
+
+/** A registered handler with everything resolved. */
+export interface Handler {
+  readonly name: string;
+  /** Event names and patterns it takes; the fallback has none. */
+  readonly patterns: readonly string[];
+  readonly isFallback: boolean;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly retry: RetryPolicy;
+  readonly order: Order;
+  readonly concurrency: number;
+  /** What it waits for, when it is a join: then its function gets a call instead of an event. */
+  readonly join: JoinTerms | undefined;
+  /** The user's function. */
+  readonly handle: (subject: CallEvent | JoinedCall, context: RunContext) => unknown;
+}
+
+/** What a join waits for. */
+export interface JoinTerms {
+  /** The names of the events that make it complete. */
+  readonly events: readonly string[];
+  /** How long it waits after the first of them, in milliseconds. */
+  readonly within: number;
+  /** Whether an event that comes after it has fired makes it run again, once. */
+  readonly runsAgain: boolean;
+}
+
+/** What a join's function gets: the call, and whether everything that was waited for has arrived. */
+export interface JoinedCall extends CallRecord {
+  /** True: all events arrived. False: time ran out. */
+  readonly complete: boolean;
+  /** The names that have not arrived. */
+  readonly missing: readonly string[];
+}
+
+/** One handler's work on one event. */
+export interface Run {
+  readonly handler: Handler;
+  readonly event: CallEvent;
+  /** The inbox's number for the event. */
+  readonly sequence: number;
+  readonly receivedAt: number;
+  /** Whether the inbox has a row for this run. */
+  readonly stored: boolean;
+  /** Whether the attempt is counted before it begins, because a process has died over this event. */
+  readonly suspect: boolean;
+  /** Attempts counted so far, this one not included. */
+  readonly attempts: number;
+}
+
+const discardMark: unique symbol = Symbol.for('ringback.Discard') as never;
+const retryLaterMark: unique symbol = Symbol.for('ringback.RetryLater') as never;
+
+/**
+ * Thrown by a handler to give a run up at once: it becomes a dead letter.
+ *
+ * @example throw new Discard('the customer no longer exists')
+ */
+export class Discard extends Error {
+  override readonly name = 'Discard';
+  readonly [discardMark] = true;
+
+  /** Known by its mark, not by its class: a program may hold two copies of this module. */
+  static is(thrown: unknown): thrown is Discard {
+    return typeof thrown === 'object' && thrown !== null && discardMark in thrown;
+  }
+}
+
+/**
+ * Thrown by a handler to be called again after a time of its own choosing. It counts as an attempt.
+ *
+ * @example throw new RetryLater('10m', 'the analysis is not ready yet')
+ */
+export class RetryLater extends Error {
+  override readonly name = 'RetryLater';
+  readonly [retryLaterMark] = true;
+  /** Milliseconds. */
+  readonly delay: number;
+
+  constructor(delay: Duration, reason = 'the handler asked for a later attempt') {
+    super(reason);
+    const milliseconds = parseDuration(delay);
+    if (milliseconds === undefined)
+      throw configError('option_invalid', {
+        option: 'RetryLater(delay)',
+        expected: "milliseconds or a string such as '90s', '5m' or '2h'",
+        found: JSON.stringify(delay),
+      });
+    this.delay = milliseconds;
+  }
+
+  /** Known by its mark, not by its class: a program may hold two copies of this module. */
+  static is(thrown: unknown): thrown is RetryLater {
+    return typeof thrown === 'object' && thrown !== null && retryLaterMark in thrown;
+  }
+}

@@ -1,0 +1,66 @@
+/** The part of the store that tells calls and keeps joins. */
+import type { CallEventRow, CallRecord, CallStatus } from '../calls/timeline.ts';
+import type { RunKey, Settled } from './run-key.ts';
+
+/** Which calls. Times in milliseconds since 1970; `since` and `until` are about a call's first event. */
+export interface CallFilter {
+  readonly agentId?: string | undefined;
+  readonly status?: CallStatus | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly limit: number;
+  /** What the page before gave. */
+  readonly cursor?: string | undefined;
+}
+
+/** Some of the calls, latest first, and where the next page begins. */
+export interface CallPage {
+  readonly calls: readonly CallRecord[];
+  readonly cursor: string | undefined;
+}
+
+/** An event of a join has been claimed. */
+export interface JoinArrival {
+  readonly run: RunKey & { readonly callId: string };
+  readonly eventName: string;
+  /** The names that the join waits for. */
+  readonly events: readonly string[];
+  /** How long it waits after the first of them, in milliseconds. */
+  readonly within: number;
+  /** Whether an event that comes after the join has fired makes it run again, once. */
+  readonly runsAgain: boolean;
+  /** Whether no sibling without a row is left in this process: the claim on the event ends. */
+  readonly last: boolean;
+}
+
+/** What a join's handler gets to see. */
+export interface JoinView {
+  readonly events: readonly CallEventRow[];
+  /** Whether an earlier run of this join has seen every event that is here now: there is nothing to do. */
+  readonly isSettled: boolean;
+}
+
+export interface CallStore {
+  /** The events of a call, in order of arrival. */
+  eventsOf(callId: string): Promise<readonly CallEventRow[]>;
+  list(filter: CallFilter): Promise<CallPage>;
+
+  /** Opens the join for the call, makes it due when nothing is missing, or runs it again for a late event. */
+  arrive(arrival: JoinArrival): Promise<Settled>;
+  /** What is there of the call as the join's attempt begins; remembered, so that a late event is known as late. */
+  see(handler: string, callId: string, events: readonly string[]): Promise<JoinView>;
+  /**
+   * Opens joins for calls whose events arrived since `since` and were claimed before this join was registered.
+   * Resolves to how many.
+   */
+  lookBack(join: JoinLookBack): Promise<number>;
+}
+
+/** What a join registered at this start looks back on. */
+export interface JoinLookBack {
+  readonly handler: string;
+  readonly events: readonly string[];
+  readonly within: number;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}

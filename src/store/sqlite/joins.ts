@@ -1,0 +1,103 @@
+import type Database from 'better-sqlite3';
+import type { CallEventRow } from '../../calls/timeline.ts';
+import type { JoinArrival, JoinLookBack, JoinView } from '../call-store.ts';
+import type { Settled } from '../run-key.ts';
+
+interface JoinRow {
+  /** Names that were there when an attempt last began; null before the first. */
+  readonly seen: string | null;
+  /** Names that a run which is done has seen. */
+  readonly settled: string | null;
+  readonly reruns: number;
+}
+
+/** What the verbs of a join need of their neighbours. */
+interface JoinParts {
+  readonly eventsOf: (callId: string) => CallEventRow[];
+  /** Whether this process still holds the event, and the end of its claim. */
+  readonly holdsEvent: (sequence: number) => boolean;
+  readonly endClaim: (sequence: number) => void;
+}
+
+/**
+ * A join's wait is a run that is due when its time is over; the last event that it waits for makes it due at
+ * once. So a wait costs one row, no timer, and survives whatever the process does.
+ */
+export function prepareJoins(database: Database.Database, { eventsOf, holdsEvent, endClaim }: JoinParts) {
+  const select = database.prepare(
+    'select seen, settled, reruns from joins where handler = ? and call_id = ?',
+  );
+  const open = database.prepare('insert into joins (handler, call_id) values (?, ?) on conflict do nothing');
+  const insertRun = database.prepare(`
+    insert into runs (sequence, handler, call_id, state, attempts, due_at) values (?, ?, ?, 'due', 0, ?)
+    on conflict do nothing`);
+  const hasten = database.prepare(`
+    update runs set due_at = 0 where call_id = ? and handler = ? and state = 'due' and attempts = 0`);
+  const remember = database.prepare('update joins set seen = ? where handler = ? and call_id = ?');
+  const countRerun = database.prepare(
+    'update joins set reruns = reruns + 1 where handler = ? and call_id = ?',
+  );
+  const missed = (names: readonly string[]) =>
+    database.prepare(`
+      select call_id as callId, min(sequence) as sequence from events
+      where event_name in (${names.map(() => '?').join(', ')}) and received_at >= ? and call_id is not null
+        and state <> 'new'
+        and not exists (select 1 from joins where joins.handler = ? and joins.call_id = events.call_id)
+      group by call_id`);
+  const reopen = database.prepare("update events set state = 'open' where sequence = ? and state = 'done'");
+
+  const openJoin = (join: Omit<JoinLookBack, 'since'>, callId: string, sequence: number): void => {
+    const { handler, events, within } = join;
+    open.run(handler, callId);
+    const present = eventsOf(callId).filter((row) => events.includes(row.eventName));
+    const isComplete = namesOf(present).length === events.length;
+    const first = Math.min(...present.map((row) => row.receivedAt));
+    insertRun.run(sequence, handler, callId, isComplete ? 0 : first + within);
+  };
+
+  return {
+    arrive({ run, eventName, events, within, runsAgain, last }: JoinArrival): Settled {
+      const { sequence, handler, callId } = run;
+      if (!holdsEvent(sequence)) return 'lost';
+      const join = select.get(handler, callId) as JoinRow | undefined;
+      if (!join) openJoin({ handler, events, within }, callId, sequence);
+      else if (join.seen === null) {
+        const present = eventsOf(callId).filter((row) => events.includes(row.eventName));
+        if (namesOf(present).length === events.length) hasten.run(callId, handler);
+      } else if (runsAgain && join.reruns === 0 && !listOf(join.seen).includes(eventName)) {
+        countRerun.run(handler, callId);
+        insertRun.run(sequence, handler, callId, 0);
+      }
+      if (last) endClaim(sequence);
+      return 'settled';
+    },
+
+    see(handler: string, callId: string, events: readonly string[]): JoinView {
+      const rows = eventsOf(callId);
+      const present = namesOf(rows.filter((row) => events.includes(row.eventName)));
+      const join = select.get(handler, callId) as JoinRow | undefined;
+      remember.run(JSON.stringify(present), handler, callId);
+      const settled = join?.settled;
+      const isSettled =
+        typeof settled === 'string' && present.every((name) => listOf(settled).includes(name));
+      return { events: rows, isSettled };
+    },
+
+    lookBack({ handler, events, within, since }: JoinLookBack): number {
+      const calls = missed(events).all(...events, since, handler) as { callId: string; sequence: number }[];
+      for (const { callId, sequence } of calls) {
+        openJoin({ handler, events, within }, callId, sequence);
+        reopen.run(sequence);
+      }
+      return calls.length;
+    },
+  };
+}
+
+function namesOf(rows: readonly CallEventRow[]): string[] {
+  return [...new Set(rows.map((row) => row.eventName))];
+}
+
+function listOf(json: string): string[] {
+  return JSON.parse(json) as string[];
+}
