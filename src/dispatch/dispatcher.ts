@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { messageOf } from '../errors.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Handler, Run } from '../handling.ts';
@@ -30,13 +31,19 @@ export class Dispatcher {
   #isStopping = false;
   #isPumping = false;
   #isWanted = false;
+  /** Whether the inbox may hold more than was claimed. */
+  #mayBeMore = false;
   #unfinished = 0;
   #idle: (() => void)[] = [];
+  /** Handlers whose due runs could not be claimed because their calls are worked on by another process. */
+  readonly #heldElsewhere = new Set<string>();
   #cancelPulse = () => {};
   #cancelDue = () => {};
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
+    // Every active run listens for the stop.
+    setMaxListeners(0, this.#stop.signal);
     this.#execution = new Execution({ ...parts, stop: this.#stop.signal });
     const all = parts.fallback ? [...parts.handlers, parts.fallback] : parts.handlers;
     this.#lanes = new Map(all.map((handler) => [handler.name, new Lanes(handler, callOf)]));
@@ -107,7 +114,10 @@ export class Dispatcher {
     const { handler, room } = lanes;
     const dueAt = room > 0 ? await store.nextDue(handler.name) : undefined;
     if (dueAt === undefined || dueAt > clock.now()) return;
-    for (const stored of await store.claimRuns(handler.name, room, clock.now())) {
+    const claimed = await store.claimRuns(handler.name, room, clock.now());
+    if (claimed.length === 0) this.#heldElsewhere.add(handler.name);
+    else this.#heldElsewhere.delete(handler.name);
+    for (const stored of claimed) {
       const event = readStored(stored);
       const run = {
         ...runOf(handler, event, stored),
@@ -122,11 +132,14 @@ export class Dispatcher {
   async #claimNew(): Promise<void> {
     const rooms = [...this.#lanes.values()].map((lanes) => lanes.room);
     const limit = rooms.length > 0 ? Math.max(...rooms) : unhandledAtOnce;
-    if (limit === 0) return;
+    if (limit === 0) {
+      this.#mayBeMore = true;
+      return;
+    }
     const claimed = await this.#parts.store.claimEvents(limit);
     for (const event of claimed) this.#place(event);
-    // There may be more, and what was put back as due is to be looked at.
-    if (claimed.length > 0) this.#isWanted = true;
+    this.#mayBeMore = claimed.length > 0;
+    this.#isWanted ||= this.#mayBeMore && this.#hasRoom();
   }
 
   /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */
@@ -177,11 +190,15 @@ export class Dispatcher {
       }
       if (isWaiting || lanes.handler.order === 'strict') this.wake();
     } finally {
-      const wasFull = lanes.room === 0;
       lanes.finish(work);
       this.#beginReady();
-      if (wasFull || lanes.isEmpty) this.wake();
+      if (this.#mayBeMore && lanes.isHalfEmpty) this.wake();
     }
+  }
+
+  /** Claims are made in large steps: one event a claim would cost a commit for each. */
+  #hasRoom(): boolean {
+    return this.#lanes.size === 0 || [...this.#lanes.values()].some((lanes) => lanes.isHalfEmpty);
   }
 
   #lanesOf(handler: Handler): Lanes<ClaimedWork> {
@@ -191,13 +208,27 @@ export class Dispatcher {
   }
 
   async #scheduleDue(): Promise<void> {
-    const { store, clock } = this.#parts;
     this.#cancelDue();
-    const due = await Promise.all([...this.#lanes.keys()].map((handler) => store.nextDue(handler)));
-    const next = Math.min(...due.filter((at) => at !== undefined));
-    if (Number.isFinite(next) && !this.#isStopping) {
-      this.#cancelDue = clock.after(Math.max(1, next - clock.now()), () => this.wake());
+    const waits: number[] = [];
+    for (const lanes of this.#lanes.values()) waits.push(await this.#untilDue(lanes));
+    const wait = Math.min(...waits);
+    if (Number.isFinite(wait) && !this.#isStopping)
+      this.#cancelDue = this.#parts.clock.after(wait, () => this.wake());
+  }
+
+  /** Milliseconds until the handler's due runs are to be looked at; without end when something else will wake us. */
+  async #untilDue(lanes: Lanes<ClaimedWork>): Promise<number> {
+    const { store, clock } = this.#parts;
+    const { name } = lanes.handler;
+    const dueAt = await store.nextDue(name);
+    if (dueAt === undefined) return Infinity;
+    if (!lanes.isHalfEmpty) {
+      this.#mayBeMore = true;
+      return Infinity;
     }
+    // Due and not to be had: another process works on those calls. Asking without a pause would burn the CPU.
+    if (dueAt <= clock.now() && this.#heldElsewhere.has(name)) return pulse;
+    return Math.max(1, dueAt - clock.now());
   }
 
   #schedulePulse(): void {

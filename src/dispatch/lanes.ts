@@ -29,8 +29,9 @@ export class Lanes<Work> {
     return Math.max(0, mostWaiting - this.#size);
   }
 
-  get isEmpty(): boolean {
-    return this.#size === 0;
+  /** Whether enough has been finished to make it worth claiming more. */
+  get isHalfEmpty(): boolean {
+    return this.#size <= mostWaiting / 2;
   }
 
   add(work: Work): void {

@@ -20,19 +20,22 @@ export interface Attempt {
  * even if the function ignores its signal and goes on: `ctx.commit` refuses what comes after.
  */
 export async function runAttempt({ run, subject, context, stop, clock, backoff }: Attempt): Promise<Outcome> {
-  const deadline = new AbortController();
-  const signal = AbortSignal.any([deadline.signal, stop]);
-  const cancelDeadline = clock.after(run.handler.timeout, () => deadline.abort(new Error('deadline')));
+  const controller = new AbortController();
+  const { signal } = controller;
+  // Linked by hand: a signal made by AbortSignal.any lives as long as the receiver's, which outlives every run.
+  const interrupt = () => controller.abort(new Error('the receiver is stopping'));
+  stop.addEventListener('abort', interrupt);
+  const cancelDeadline = clock.after(run.handler.timeout, () => controller.abort(new Error('deadline')));
   try {
     await Promise.race([call(run, subject, { ...context, signal }), aborted(signal)]);
     return { kind: 'done' };
   } catch (thrown) {
     if (stop.aborted) return interrupted;
-    if (deadline.signal.aborted)
-      return failed('deadline', `not finished within ${run.handler.timeout} ms`, backoff());
+    if (signal.aborted) return failed('deadline', `not finished within ${run.handler.timeout} ms`, backoff());
     return outcomeOf(thrown, backoff);
   } finally {
     cancelDeadline();
+    stop.removeEventListener('abort', interrupt);
   }
 }
 

@@ -51,7 +51,7 @@ export class Authenticator {
   async authenticate(bytes: Uint8Array, headers: Headers): Promise<Proof> {
     const { secrets } = this.#parts;
     if (!secrets) return { secret: undefined, layout: undefined };
-    let verification = this.#verify(bytes, headers, await secrets.current());
+    let verification = this.#verify(bytes, headers, secrets.current());
     if (!verification.ok && verification.reason === 'signature_mismatch') {
       const renewed = await secrets.renewed();
       if (renewed) verification = this.#verify(bytes, headers, renewed);

@@ -41,9 +41,9 @@ export class SecretSource {
     if (this.#ask) await this.#load(this.#ask);
   }
 
-  /** The secrets that count now. */
-  async current(): Promise<readonly PreparedSecret[]> {
-    if (this.#age() >= freshFor) await this.#refresh();
+  /** The secrets that count now. No delivery waits for them to be asked for again. */
+  current(): readonly PreparedSecret[] {
+    if (this.#age() >= freshFor) void this.#refresh();
     return this.#secrets;
   }
 
