@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { configError, messageOf } from '../errors.ts';
+import { isObject } from '../option-problems.ts';
+import type { Receiver } from '../receiver.ts';
+import { isRingbackError } from './failure.ts';
+import { ownCopy, provideOwnCopy } from './own-copy.ts';
+
+type App = (receiver: Receiver) => unknown;
+
+/** What Node says of TypeScript, or of the imports in it, that it can't run by itself. */
+const needsTranslation = new Set([
+  'ERR_UNKNOWN_FILE_EXTENSION',
+  'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
+  'ERR_INVALID_TYPESCRIPT_SYNTAX',
+  'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING',
+  'ERR_MODULE_NOT_FOUND',
+  'ERR_UNSUPPORTED_DIR_IMPORT',
+]);
+
+/**
+ * Loads the app file, whose path counts from the working directory, and lets it register its handlers.
+ *
+ * @throws ConfigError `app_unloadable` or `app_no_default`, or what its registrations are refused for
+ */
+export async function applyApp(receiver: Receiver, file: string): Promise<void> {
+  const app = defaultOf(await loadModule(file), file);
+  try {
+    await app(receiver);
+  } catch (error) {
+    throw isRingbackError(error) ? error : unloadable(file, error);
+  }
+}
+
+async function loadModule(file: string): Promise<unknown> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw configError('app_unloadable', { file, cause: 'there is no such file' });
+  provideOwnCopy();
+  try {
+    return await importNatively(path);
+  } catch (error) {
+    throw isRingbackError(error) ? error : unloadable(file, error);
+  }
+}
+
+/** Node itself where it can, which is faster and exact; a translation where the file is more than it takes. */
+async function importNatively(path: string): Promise<unknown> {
+  try {
+    return await import(pathToFileURL(path).href);
+  } catch (error) {
+    if (!/\.[cm]?[jt]sx?$/.test(path) || !isForTranslation(error)) throw error;
+    return await importTranslated(path, error);
+  }
+}
+
+function isForTranslation(error: unknown): boolean {
+  return error instanceof SyntaxError || needsTranslation.has(String((error as { code?: unknown }).code));
+}
+
+async function importTranslated(path: string, nativeError: unknown): Promise<unknown> {
+  const { createJiti } = await import('jiti');
+  const jiti = createJiti(import.meta.url, { virtualModules: { ringback: await ownCopy() }, fsCache: false });
+  try {
+    return await jiti.import(path);
+  } catch (error) {
+    // What is missing for both, Node says better.
+    throw isModuleMissing(nativeError) && isModuleMissing(error) ? nativeError : error;
+  }
+}
+
+function isModuleMissing(error: unknown): boolean {
+  return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(String((error as { code?: unknown }).code));
+}
+
+/** The default export; what a compiler made of one for CommonJS counts as well. */
+function defaultOf(module: unknown, file: string): App {
+  const outer = isObject(module) ? module['default'] : undefined;
+  const found = isObject(outer) && 'default' in outer ? outer['default'] : outer;
+  if (typeof found === 'function') return found as App;
+  const what =
+    found === undefined ? 'it has none' : `it is of type ${found === null ? 'null' : typeof found}`;
+  throw configError('app_no_default', { file, found: what });
+}
+
+/** One line of what was thrown: a translator's messages come with excerpts of the source. */
+function unloadable(file: string, error: unknown) {
+  const lines = messageOf(error)
+    .split('\n')
+    .map((line) => line.trim());
+  const cause = lines.find((line) => line !== '') ?? 'it failed without a message';
+  return configError('app_unloadable', { file, cause: cause.replace(/\.$/, '') });
+}

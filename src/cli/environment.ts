@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { compileTrustProxy } from '../kit/trust-proxy.ts';
+import { checked, parseStrictly } from '../option-problems.ts';
+
+/** What the command's options and variables may be, in the words of its errors. */
+export const expected = {
+  port: 'a port: a whole number from 0 (the system chooses) to 65535',
+  path: "a path such as '/webhooks': it starts with a slash and has letters, digits and - . _ ~ / only",
+  trustProxy: "a number of hops, 'loopback', or a list of addresses and CIDR ranges separated by commas",
+  switch: 'true or false',
+  logLevel: 'trace, debug, info, warn, error, fatal or silent',
+} as const;
+
+const text = z.string('text that is not empty').min(1, 'text that is not empty').optional();
+
+const environmentSchema = z.strictObject({
+  // Not looked at here: what is wrong with a secret is said without repeating it.
+  RINGBACK_SECRETS: z.string().optional(),
+  RINGBACK_SECRETS_FILE: text,
+  RINGBACK_APP: text,
+  RINGBACK_DATABASE: text,
+  RINGBACK_HOST: text,
+  RINGBACK_PORT: checked(expected.port, readPort).optional(),
+  RINGBACK_PATH: checked(expected.path, readPath).optional(),
+  RINGBACK_TRUST_PROXY: checked(expected.trustProxy, readTrustProxy).optional(),
+  RINGBACK_INSECURE_HTTP: checked(expected.switch, readSwitch).optional(),
+  RINGBACK_LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], expected.logLevel)
+    .optional(),
+});
+
+/** The variables that the command knows, checked. */
+export type Environment = z.output<typeof environmentSchema>;
+
+/**
+ * Reads the variables that begin with RINGBACK_.
+ *
+ * @throws ConfigError for one that is unknown or can't be, so that no misspelled one is silently left out
+ */
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+  const ours = Object.entries(variables).filter(([name]) => name.startsWith('RINGBACK_'));
+  return parseStrictly(environmentSchema, Object.fromEntries(ours), 'the environment');
+}
+
+/** A port from its digits, or undefined. */
+export function readPort(value: unknown): number | undefined {
+  const port = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : NaN;
+  return port <= 65_535 ? port : undefined;
+}
+
+/** A path, or undefined. Express would take other characters for patterns. */
+export function readPath(value: unknown): string | undefined {
+  return typeof value === 'string' && /^\/[\w.~/-]*$/.test(value) ? value : undefined;
+}
+
+/** A setting of trusted proxies as it was written, or undefined. */
+export function readTrustProxy(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.trim() === '') return undefined;
+  return compileTrustProxy(value) === undefined ? undefined : value;
+}
+
+function readSwitch(value: unknown): boolean | undefined {
+  if (value === 'true' || value === '1') return true;
+  return value === 'false' || value === '0' ? false : undefined;
+}

@@ -1,0 +1,96 @@
+import express, { type RequestHandler } from 'express';
+import { type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { messageOf, ringbackError } from '../errors.ts';
+import type { Receiver } from '../receiver.ts';
+
+/** Where to listen. */
+export interface Address {
+  readonly host: string;
+  /** 0: the system chooses. */
+  readonly port: number;
+  /** The path that deliveries come to. */
+  readonly path: string;
+}
+
+/**
+ * How long an idle connection is kept, in milliseconds: longer than a proxy in front keeps it (60 s as a rule).
+ * Were it shorter, the proxy would send a delivery on a connection that is just being closed.
+ */
+const keepAlive = 75_000;
+/** How long the last connections may take to close, in milliseconds. */
+const closePatience = 3_000;
+
+/** A receiver's own HTTP server: deliveries, and whether it lives and is ready. */
+export class HttpServer {
+  readonly #server: Server;
+  readonly #answering = new Set<ServerResponse>();
+  #isDraining = false;
+  #closed: Promise<void> = Promise.resolve();
+
+  constructor(receiver: Receiver, path: string) {
+    const app = express().disable('x-powered-by').disable('etag').use(this.#follow);
+    app.get('/healthz', (_request, response) => void response.json({ status: 'alive' }));
+    app.get('/readyz', (_request, response) => {
+      const { isReady } = receiver;
+      response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not_ready' });
+    });
+    app.use(path, receiver.middleware());
+    app.use((_request, response) => void response.status(404).json({ error: 'not_found' }));
+    this.#server = createServer({ keepAliveTimeout: keepAlive }, app);
+  }
+
+  /** Where it listens, without the path: the port is the one that the system chose. */
+  get url(): string {
+    const { address, family, port } = this.#server.address() as AddressInfo;
+    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  }
+
+  /**
+   * Resolves once the server listens.
+   *
+   * @throws RingbackError `port_in_use` or `listen_failed`
+   */
+  listen({ host, port }: Address): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (error: NodeJS.ErrnoException) => {
+        const isTaken = error.code === 'EADDRINUSE';
+        const cause = messageOf(error);
+        reject(
+          isTaken
+            ? ringbackError('port_in_use', { host, port })
+            : ringbackError('listen_failed', { host, port, cause }),
+        );
+      });
+      this.#server.listen(port, host, () => resolve());
+    });
+  }
+
+  /** Accepts no more connections, and asks for an end of those there are. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const response of this.#answering) askToClose(response);
+    this.#closed = new Promise((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+
+  /** Resolves when every connection is closed; those that take too long are cut. */
+  async close(): Promise<void> {
+    const timer = setTimeout(() => this.#server.closeAllConnections(), closePatience);
+    await this.#closed;
+    clearTimeout(timer);
+  }
+
+  /** Knows which responses are under way, so that the end of their connection can be asked for. */
+  readonly #follow: RequestHandler = (_request, response, next) => {
+    if (this.#isDraining) askToClose(response);
+    this.#answering.add(response);
+    response.once('close', () => this.#answering.delete(response));
+    next();
+  };
+}
+
+function askToClose(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close');
+}

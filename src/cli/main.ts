@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+/**
+ * The command `ringback`. On a Node that is too old the database driver would end the process without a word:
+ * that is looked at first, before anything is imported that loads the driver.
+ */
+import { messageOf, ringbackError } from '../errors.ts';
+
+/** The Node-API version that the database driver is built for. */
+const neededNodeApi = 10;
+
+if (Number(process.versions['napi'] ?? 0) < neededNodeApi) {
+  const problem = ringbackError('node_too_old', { found: process.versions.node });
+  process.stderr.write(`ringback: ${messageOf(problem)}\n`);
+  process.exit(1);
+}
+
+const { run } = await import('./program.ts');
+// Whatever the app file has left open must not keep the process alive once the command is done.
+process.exit(await run(process.argv.slice(2)));

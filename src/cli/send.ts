@@ -1,0 +1,111 @@
+import type { Command } from 'commander';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { configError } from '../errors.ts';
+import type { LayoutName } from '../signature/layouts.ts';
+import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
+import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
+import { fixture, fixtureNames, readFixture, unknownFixture } from '../testing/fixtures.ts';
+import { readEnvironment } from './environment.ts';
+import { exitCodes } from './failure.ts';
+import { hasSecrets, secretsOf } from './secrets.ts';
+
+interface SendFlags {
+  readonly to?: string;
+  readonly secret?: string;
+  readonly layout?: LayoutName;
+  readonly newIds?: true;
+  readonly list?: true;
+}
+
+/** Adds `ringback send`. */
+export function addSend(program: Command, exitWith: (code: number) => void): void {
+  program
+    .command('send')
+    .description('sign one delivery, send it, and print the answer')
+    .argument('[fixture]', "a fixture's name, a file written like one, or a file that is the body")
+    .option('--to <url>', 'where to send it')
+    .option('--secret <secret>', 'what to sign with (default: the first of RINGBACK_SECRETS)')
+    .option('--layout <name>', 'how to sign (default: t-v1-hex-whole)')
+    .option('--new-ids', 'give the event a new trace id, so that it is no duplicate')
+    .option('--list', 'print the names of the fixtures')
+    .addHelpText('after', '\nExits with 0 when the answer is 200, else with 1.')
+    .action(async (name: string | undefined, flags: SendFlags, command: Command) => {
+      if (flags.list) return list();
+      if (name === undefined) return command.error("error: missing the fixture's name or file");
+      if (flags.to === undefined) return command.error("error: missing the option '--to <url>'");
+      const { status } = await send(name, urlFrom(flags.to), flags);
+      if (status !== 200) exitWith(exitCodes.failure);
+    });
+}
+
+async function send(name: string, url: URL, flags: SendFlags): Promise<DeliveryAnswer> {
+  const delivery = buildDelivery(sourceOf(name), {
+    secret: flags.secret ?? firstSecret(),
+    ...(flags.layout !== undefined && { layout: flags.layout }),
+    ...(flags.newIds && { traceId: randomUUID() }),
+  });
+  print(`→ ${describe(delivery)} to ${url.href}`);
+  const answer = await deliverTo(url, delivery);
+  print(`← ${answer.status} ${typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)}`);
+  return answer;
+}
+
+function list(): void {
+  for (const name of fixtureNames()) print(`${name.padEnd(38)}${fixture(name).description}`);
+}
+
+/** A fixture's name goes before a file's, so that a name means the same in every folder. */
+function sourceOf(name: string): DeliverySource {
+  if (fixtureNames().includes(name)) return fixture(name);
+  const bytes = bytesOf(name);
+  return readFixture(name, parsed(bytes)) ?? bytes;
+}
+
+function bytesOf(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch {
+    throw unknownFixture(file);
+  }
+}
+
+/** What isn't JSON may well be sent: how it is answered is what one wants to see. */
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function firstSecret(): string {
+  const environment = readEnvironment();
+  if (!hasSecrets(environment)) {
+    throw configError('option_invalid', {
+      option: '--secret',
+      expected: 'the signing secret',
+      found: 'missing',
+      fix: 'Set it, or RINGBACK_SECRETS, to the secret that the receiver has.',
+    });
+  }
+  const secrets = secretsOf(environment);
+  return (typeof secrets === 'function' ? secrets() : secrets)[0] ?? '';
+}
+
+function urlFrom(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && ['http:', 'https:'].includes(url.protocol)) return url;
+  const expected = 'a URL such as http://127.0.0.1:8080/webhooks';
+  throw configError('option_invalid', { option: '--to', expected, found: JSON.stringify(text) });
+}
+
+function describe({ headers, body }: SignedDelivery): string {
+  const name = headers['x-webhook-event'] ?? 'a delivery without a name';
+  const traceId = headers['x-webhook-traceid'];
+  return `${name}${traceId === undefined ? '' : ` ${traceId}`} (${body.byteLength} bytes)`;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,123 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Logger, pino } from 'pino';
+import { type Receiver, createReceiver } from '../receiver.ts';
+import { Telemetry } from '../telemetry.ts';
+import { applyApp } from './app-file.ts';
+import {
+  type Environment,
+  expected,
+  readEnvironment,
+  readPath,
+  readPort,
+  readTrustProxy,
+} from './environment.ts';
+import { type Address, HttpServer } from './http-server.ts';
+import { secretsOf } from './secrets.ts';
+import { stopSignal } from './stop-signal.ts';
+
+/** What was given on the command line. */
+export interface ServeFlags {
+  readonly app?: string;
+  readonly database?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly path?: string;
+  readonly trustProxy?: string;
+  readonly insecureHttp?: true;
+}
+
+/** Adds `ringback serve`. */
+export function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('receive deliveries in a process of its own')
+    .option('--app <file>', 'module whose default export registers the handlers (RINGBACK_APP)')
+    .option('--database <file>', 'the inbox (RINGBACK_DATABASE; default: ./ringback.db)')
+    .option('--host <host>', 'address to listen on (RINGBACK_HOST; default: 127.0.0.1)')
+    .option(
+      '--port <number>',
+      'port to listen on, 0 lets the system choose (RINGBACK_PORT; default: 8080)',
+      argument(expected.port, readPort),
+    )
+    .option(
+      '--path <path>',
+      'path that deliveries come to (RINGBACK_PATH; default: /webhooks)',
+      argument(expected.path, readPath),
+    )
+    .option(
+      '--trust-proxy <list>',
+      "proxies that may say https: hops, 'loopback', addresses, CIDR ranges (RINGBACK_TRUST_PROXY)",
+      argument(expected.trustProxy, readTrustProxy),
+    )
+    .option('--insecure-http', 'take plain HTTP, for development on loopback (RINGBACK_INSECURE_HTTP)')
+    .addHelpText(
+      'after',
+      [
+        '',
+        'Environment:',
+        '  RINGBACK_SECRETS       the signing secrets, separated by commas',
+        '  RINGBACK_SECRETS_FILE  a file that holds them, one a line; a change counts without a restart',
+        '  RINGBACK_LOG_LEVEL     trace, debug, info, warn, error, fatal or silent (default: info)',
+        'One of the first two is needed. An option goes before its variable.',
+      ].join('\n'),
+    )
+    .action(async (flags: ServeFlags) => serve(flags, readEnvironment()));
+}
+
+/** Receives until a signal comes; then ends what was begun. */
+export async function serve(flags: ServeFlags, environment: Environment): Promise<void> {
+  const stopping = stopSignal();
+  const address: Address = {
+    host: flags.host ?? environment.RINGBACK_HOST ?? '127.0.0.1',
+    port: flags.port ?? environment.RINGBACK_PORT ?? 8080,
+    path: flags.path ?? environment.RINGBACK_PATH ?? '/webhooks',
+  };
+  const logger = pino({ level: environment.RINGBACK_LOG_LEVEL ?? 'info' });
+  const receiver = buildReceiver(flags, environment, logger);
+  const app = flags.app ?? environment.RINGBACK_APP;
+  if (app !== undefined) await applyApp(receiver, app);
+  const server = await open(receiver, address);
+  new Telemetry(logger).tell('listening', { url: server.url, path: address.path });
+  await stopping;
+  await close(receiver, server);
+}
+
+/** Starts the receiver, then listens: a delivery that comes in before the inbox is open would be refused. */
+export async function open(receiver: Receiver, address: Address): Promise<HttpServer> {
+  const server = new HttpServer(receiver, address.path);
+  await receiver.start();
+  try {
+    await server.listen(address);
+    return server;
+  } catch (error) {
+    await receiver.stop();
+    throw error;
+  }
+}
+
+/** Ends what was begun: connections first, so that no delivery comes to a receiver that is gone. */
+export async function close(receiver: Receiver, server: HttpServer): Promise<void> {
+  server.drain();
+  await receiver.stop();
+  await server.close();
+}
+
+function buildReceiver(flags: ServeFlags, environment: Environment, logger: Logger): Receiver {
+  const trustProxy = flags.trustProxy ?? environment.RINGBACK_TRUST_PROXY;
+  const isInsecure = flags.insecureHttp ?? environment.RINGBACK_INSECURE_HTTP ?? false;
+  return createReceiver({
+    secrets: secretsOf(environment),
+    database: flags.database ?? environment.RINGBACK_DATABASE ?? './ringback.db',
+    https: { required: !isInsecure, ...(trustProxy !== undefined && { trustProxy }) },
+    logger,
+  });
+}
+
+/** Reads an argument, or says in a usage error what it should be. */
+function argument<T>(expectation: string, read: (value: unknown) => T | undefined): (value: string) => T {
+  return (value) => {
+    const result = read(value);
+    if (result === undefined) throw new InvalidArgumentError(`It should be ${expectation}.`);
+    return result;
+  };
+}

@@ -1,0 +1,70 @@
+import { messageOf, ringbackError } from '../errors.ts';
+import type { Receiver } from '../receiver.ts';
+import type { SignedDelivery } from './delivery.ts';
+
+/** What a delivery was answered. */
+export interface DeliveryAnswer {
+  readonly status: number;
+  /** The parsed JSON, or the text where it is none. */
+  readonly body: unknown;
+}
+
+/** How long an answer is waited for, in milliseconds: the platform has given up long before. */
+const patience = 30_000;
+
+/**
+ * Delivers in-process, without a socket, as if it came over HTTPS.
+ *
+ * @param url What the delivery is addressed to; only its protocol and its host count.
+ * @example expect(await deliver(receiver, buildDelivery('call-ended'))).toMatchObject({ status: 200 });
+ */
+export async function deliver(
+  receiver: Pick<Receiver, 'fetch'>,
+  { body, headers }: SignedDelivery,
+  url = 'https://receiver.test/',
+): Promise<DeliveryAnswer> {
+  return answerOf(await receiver.fetch(new Request(url, requestOf(body, headers))));
+}
+
+/**
+ * Delivers over HTTP or HTTPS.
+ *
+ * @throws RingbackError `delivery_unsent` when there is no answer
+ * @example await deliverTo('http://127.0.0.1:8080/webhooks', buildDelivery('call-ended'));
+ */
+export async function deliverTo(
+  url: string | URL,
+  { body, headers }: SignedDelivery,
+): Promise<DeliveryAnswer> {
+  try {
+    const signal = AbortSignal.timeout(patience);
+    return await answerOf(await fetch(url, { ...requestOf(body, headers), redirect: 'manual', signal }));
+  } catch (error) {
+    throw ringbackError('delivery_unsent', { url: String(url), cause: causeOf(error) });
+  }
+}
+
+function requestOf(body: Buffer, headers: SignedDelivery['headers']) {
+  return { method: 'POST', headers: { ...headers }, body: new Uint8Array(body) };
+}
+
+async function answerOf(response: Response): Promise<DeliveryAnswer> {
+  const text = await response.text();
+  return { status: response.status, body: parsedOr(text) };
+}
+
+function parsedOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** `fetch` says only that it failed; why is in the cause. Of several addresses' errors, the code says most. */
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (cause === undefined) return messageOf(error);
+  const { code } = cause as { readonly code?: string };
+  return messageOf(cause) || (code ?? 'no connection');
+}

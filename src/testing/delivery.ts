@@ -1,0 +1,121 @@
+import { decodeBody, isRecord } from '../events/decoding.ts';
+import { firstId } from '../events/ids.ts';
+import { systemClock } from '../kit/clock.ts';
+import type { Layout } from '../model.ts';
+import type { LayoutName } from '../signature/layouts.ts';
+import type { Secrets } from '../signature/secrets.ts';
+import { type SignOptions, sign } from '../signature/sign.ts';
+import { type Fixture, fixture } from './fixtures.ts';
+
+/** The secret that `buildDelivery` signs with and `testReceiver` expects. Made up: it protects nothing. */
+export const testSecret = 'whsec_cmluZ2JhY2stdGVzdC1zZWNyZXQ=';
+
+/** A delivery that is ready to be sent. */
+export interface SignedDelivery {
+  /** The raw bytes: send exactly these. */
+  readonly body: Buffer;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What a delivery is made of: a fixture's name, a fixture, a body to be sent as JSON, or raw bytes. */
+export type DeliverySource = string | Fixture | Uint8Array | Readonly<Record<string, unknown>>;
+
+/** How `buildDelivery` makes a delivery. */
+export interface DeliveryOptions {
+  /** Signs; several give one signature each, as the platform sends them after a rotation. @default testSecret */
+  readonly secret?: Secrets;
+  /** How to sign. @default 't-v1-hex-whole' */
+  readonly layout?: LayoutName | Layout;
+  /** Replaces the event's trace id, in header and body: a delivery with another one is another event. */
+  readonly traceId?: string;
+  /** Replaces the call's id. */
+  readonly callId?: string;
+  /** When it is sent: a Date, milliseconds since 1970, or a text that is sent as it is. @default now */
+  readonly timestamp?: Date | number | string;
+  /** Headers to add or to replace; undefined leaves one out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Makes a signed delivery, as the platform would send it now.
+ *
+ * @throws RingbackError `fixture_unknown`; ConfigError for a secret or a layout that can't be
+ * @example
+ * const delivery = buildDelivery('call-ended', { callId: 'call_42', traceId: 'trace-1' });
+ * await request(app).post('/webhooks').set(delivery.headers).send(delivery.body.toString());
+ */
+export function buildDelivery(source: DeliverySource, options: DeliveryOptions = {}): SignedDelivery {
+  const { secret = testSecret, layout, timestamp = systemClock.now() } = options;
+  const { headers, body } = withIds(unsigned(source), options);
+  const traceId = headers['x-webhook-traceid'];
+  const signature: SignOptions = {
+    secrets: secret,
+    timestamp,
+    ...(layout !== undefined && { layout }),
+    ...(traceId !== undefined && { traceId }),
+  };
+  const all = {
+    ...headers,
+    'x-webhook-timestamp': typeof timestamp === 'string' ? timestamp : new Date(timestamp).toISOString(),
+    ...sign(body, signature),
+    ...lowerCased(options.headers ?? {}),
+  };
+  return { body, headers: present(all) };
+}
+
+function unsigned(source: DeliverySource): SignedDelivery {
+  if (typeof source === 'string') return fixture(source);
+  if (source instanceof Uint8Array) return fromBody(Buffer.from(source));
+  return isFixture(source) ? source : fromBody(Buffer.from(JSON.stringify(source)));
+}
+
+function isFixture(source: Fixture | Readonly<Record<string, unknown>>): source is Fixture {
+  return Buffer.isBuffer(source['body']);
+}
+
+/** The headers say what the body says, as far as it can be read. */
+function fromBody(body: Buffer): SignedDelivery {
+  const decoded = decodeBody(body);
+  const { eventName, traceId } = decoded.ok ? decoded.value : {};
+  return {
+    body,
+    headers: present({
+      'content-type': 'application/json',
+      'x-webhook-event': firstId(eventName),
+      'x-webhook-traceid': firstId(traceId),
+    }),
+  };
+}
+
+/**
+ * Another trace id goes into the body as well: where the id comes from a header only, the same bytes would
+ * still count as the same event.
+ */
+function withIds(delivery: SignedDelivery, { traceId, callId }: DeliveryOptions): SignedDelivery {
+  if (traceId === undefined && callId === undefined) return delivery;
+  const headers = { ...delivery.headers, ...(traceId !== undefined && { 'x-webhook-traceid': traceId }) };
+  const decoded = decodeBody(delivery.body);
+  if (!decoded.ok) return { headers, body: delivery.body };
+  const body = { ...decoded.value, ...(traceId !== undefined && { traceId }) };
+  const changed = callId === undefined ? body : withCallId(body, callId);
+  return { headers, body: Buffer.from(JSON.stringify(changed)) };
+}
+
+function withCallId(body: Readonly<Record<string, unknown>>, callId: string): Record<string, unknown> {
+  const { payload } = body;
+  return isRecord(payload)
+    ? { ...body, payload: { ...payload, call_id: callId } }
+    : { ...body, call_id: callId };
+}
+
+function lowerCased<T>(headers: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function present(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const entries = Object.entries(headers).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,64 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ringbackError } from '../errors.ts';
+import { isRecord } from '../events/decoding.ts';
+
+/** A recorded delivery, without the signature, which is made when it is sent. */
+export interface Fixture {
+  readonly name: string;
+  /** What it is and what is special about it, in a sentence. */
+  readonly description: string;
+  /** The headers that the platform sent with it, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The raw bytes. */
+  readonly body: Buffer;
+}
+
+const folder = new URL('../../fixtures/', import.meta.url);
+
+/** The names of the fixtures that come with Ringback, in alphabetical order. */
+export function fixtureNames(): readonly string[] {
+  return readdirSync(fileURLToPath(folder))
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => file.slice(0, -'.json'.length))
+    .sort();
+}
+
+/**
+ * A fixture by its name: a delivery as the platform sends it, or as it might.
+ *
+ * @throws RingbackError `fixture_unknown`, which lists the names
+ * @example const { body, headers } = fixture('call-ended');
+ */
+export function fixture(name: string): Fixture {
+  const names = fixtureNames();
+  // Looked up in the list, so that no name can lead out of the folder.
+  if (!names.includes(name)) throw unknownFixture(name);
+  const text = readFileSync(new URL(`${name}.json`, folder), 'utf8');
+  const read = readFixture(name, JSON.parse(text));
+  if (!read) throw unknownFixture(name);
+  return read;
+}
+
+/** A fixture from the value of its file, or undefined when the file is not written like one. */
+export function readFixture(name: string, value: unknown): Fixture | undefined {
+  if (!isRecord(value) || !isTextRecord(value['headers'])) return undefined;
+  const { description, headers, body, rawBody } = value;
+  const text = typeof rawBody === 'string' ? rawBody : JSON.stringify(body);
+  if (text === undefined) return undefined;
+  return {
+    name,
+    description: typeof description === 'string' ? description : '',
+    headers,
+    body: Buffer.from(text),
+  };
+}
+
+/** The error for a name that is no fixture's. */
+export function unknownFixture(name: string) {
+  return ringbackError('fixture_unknown', { fixture: name, known: fixtureNames().join(', ') });
+}
+
+function isTextRecord(value: unknown): value is Record<string, string> {
+  return isRecord(value) && Object.values(value).every((text) => typeof text === 'string');
+}

@@ -1,0 +1,13 @@
+/** The public names of `ringback/testing`: what tests of handlers need. */
+export { type DeliveryAnswer, deliver, deliverTo } from './deliver.ts';
+export {
+  buildDelivery,
+  type DeliveryOptions,
+  type DeliverySource,
+  type SignedDelivery,
+  testSecret,
+} from './delivery.ts';
+export { type Fixture, fixture, fixtureNames } from './fixtures.ts';
+export { handled } from './handled.ts';
+export { type ManualClock, manualClock } from './manual-clock.ts';
+export { testReceiver } from './test-receiver.ts';

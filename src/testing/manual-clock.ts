@@ -1,0 +1,66 @@
+import { configError } from '../errors.ts';
+import { type Clock, systemClock } from '../kit/clock.ts';
+import { type Duration, parseDuration } from '../kit/duration.ts';
+
+/** A clock that stands still until it is moved. */
+export interface ManualClock extends Clock {
+  /**
+   * Moves time on and calls, in their order, the timers that are due by then, those included that they set
+   * themselves.
+   */
+  advance(duration: Duration): void;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly action: () => void;
+}
+
+/**
+ * A clock for tests, moved by hand: pass it as the option `clock`. It starts at the machine's present, so that
+ * deliveries made now are within the tolerance.
+ *
+ * @param start What the wall clock shows at first: a Date or milliseconds since 1970.
+ * @example
+ * const clock = manualClock();
+ * const receiver = testReceiver({ clock });
+ * clock.advance('1h'); // the retry is due
+ */
+export function manualClock(start: Date | number = systemClock.now()): ManualClock {
+  const startedAt = Number(start);
+  const timers = new Set<Timer>();
+  let elapsed = 0;
+
+  const nextUntil = (end: number): Timer | undefined =>
+    [...timers].filter((timer) => timer.at <= end).sort((left, right) => left.at - right.at)[0];
+
+  return {
+    now: () => startedAt + elapsed,
+    elapsed: () => elapsed,
+    after(ms, action) {
+      const timer = { at: elapsed + Math.max(ms, 0), action };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    advance(duration) {
+      const end = elapsed + millisecondsOf(duration);
+      for (let timer = nextUntil(end); timer; timer = nextUntil(end)) {
+        timers.delete(timer);
+        elapsed = timer.at;
+        timer.action();
+      }
+      elapsed = end;
+    },
+  };
+}
+
+function millisecondsOf(duration: Duration): number {
+  const milliseconds = parseDuration(duration);
+  if (milliseconds !== undefined) return milliseconds;
+  const expected = "milliseconds or a duration such as '90s'";
+  throw configError('option_invalid', {
+    option: 'advance(duration)',
+    expected,
+    found: JSON.stringify(duration),
+  });
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, vi } from 'vitest';
+import { explain } from '../../src/cli/failure.ts';
+import { ringback } from './command.ts';
+
+const packageFile = new URL('../../package.json', import.meta.url);
+const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
+
+describe('the command', () => {
+  it('prints the version of the package', async () => {
+    expect(await ringback(['--version'])).toEqual({ code: 0, stdout: version, stderr: '' });
+  });
+
+  it('prints its commands as help', async () => {
+    const { code, stdout } = await ringback(['--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/serve.*send.*demo/s);
+  });
+
+  it('prints every option and variable of serve', async () => {
+    const { code, stdout } = await ringback(['serve', '--help']);
+    expect(code).toBe(0);
+    const options = ['app', 'database', 'host', 'port', 'path', 'trust-proxy', 'insecure-http'];
+    for (const option of options) {
+      expect(stdout).toContain(`--${option}`);
+      expect(stdout).toContain(`RINGBACK_${option.toUpperCase().replace('-', '_')}`);
+    }
+    for (const name of ['SECRETS', 'SECRETS_FILE', 'LOG_LEVEL'])
+      expect(stdout).toContain(`RINGBACK_${name} `);
+  });
+
+  it.each([
+    [['serve', '--prot', '1'], "unknown option '--prot' (Did you mean --port?)"],
+    [['serve', '--port', '65536'], "argument '65536' is invalid. It should be a port"],
+    [['serve', '--path', 'webhooks'], 'It should be a path'],
+    [['serve', '--trust-proxy', 'nobody'], 'It should be a number of hops'],
+    [['serv'], "unknown command 'serv' (Did you mean serve?)"],
+    [['send'], "missing the fixture's name or file"],
+    [['send', 'call-ended'], "missing the option '--to <url>'"],
+    [['demo', '--pace', 'quick'], 'It should be a duration'],
+  ])('answers %j with one line on stderr and 2', async (args, sentence) => {
+    const { code, stdout, stderr } = await ringback(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^ringback: .*\n$/);
+    expect(stderr).toContain(sentence);
+  });
+
+  it('prints its help to stderr and exits with 2 when no command is given', async () => {
+    const { code, stderr } = await ringback([]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('Usage: ringback');
+  });
+
+  it('says on a Node that is too old which one it needs, before anything else is loaded', async () => {
+    const old =
+      "Object.defineProperty(process, 'versions', { value: { ...process.versions, napi: '9', node: '20.1.0' } })";
+    const { code, stdout, stderr } = await ringback(['serve'], {
+      node: ['--import', `data:text/javascript,${old}`],
+    });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^ringback: Ringback needs Node 22\.14 or later .* runs on Node 20\.1\.0.*\n$/);
+  });
+});
+
+describe('an error that nobody expected', () => {
+  function explained(level: string) {
+    const written: string[] = [];
+    const stderr = vi
+      .spyOn(process.stderr, 'write')
+      .mockImplementation((text) => written.push(String(text)) > 0);
+    vi.stubEnv('RINGBACK_LOG_LEVEL', level);
+    try {
+      return { code: explain(new TypeError('first line\n  second line')), text: written.join('') };
+    } finally {
+      stderr.mockRestore();
+      vi.unstubAllEnvs();
+    }
+  }
+
+  it('is one line on stderr, without a stack, and 70', () => {
+    const expected = { code: 70, text: 'ringback: unexpected error: first line second line\n' };
+    expect(explained('info')).toEqual(expected);
+  });
+
+  it('comes with its stack at the log level debug', () => {
+    expect(explained('debug').text).toMatch(/\n\s+at /);
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { fixtureNames } from '../../src/testing/fixtures.ts';
+import { folder, otherSecret, ringback, secret, serve } from './command.ts';
+
+const env = { RINGBACK_SECRETS: `${secret},${otherSecret}` };
+
+async function target(): Promise<string> {
+  return `${await serve().url()}/webhooks`;
+}
+
+describe('send', () => {
+  it('signs a fixture with the first secret, sends it, prints the answer, and exits with 0', async () => {
+    const to = await target();
+    const { code, stdout, stderr } = await ringback(['send', 'call-ended', '--to', to], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/^→ CallHandler\.CallEnded trace-call-ended \(\d+ bytes\) to http:/),
+      '← 200 {"status":"accepted","traceId":"trace-call-ended"}',
+    ]);
+  });
+
+  it('sends the same event again, or another one with --new-ids', async () => {
+    const to = await target();
+    const answers: string[] = [];
+    const name = 'call-transferred-flat';
+    for (const more of [[], [], ['--new-ids'], ['--new-ids']]) {
+      answers.push((await ringback(['send', name, '--to', to, ...more], { env })).stdout);
+    }
+    const statuses = answers.map((answer) => /"status":"(\w+)"/.exec(answer)?.[1]);
+    expect(statuses).toEqual(['accepted', 'duplicate', 'accepted', 'accepted']);
+  });
+
+  it('exits with 1 when the answer is not 200', async () => {
+    const to = await target();
+    const { code, stdout } = await ringback(['send', 'call-ended', '--to', to, '--secret', otherSecret], {
+      env,
+    });
+    expect(code).toBe(1);
+    expect(stdout).toContain('← 401 {"error":"not_authentic"}');
+  });
+
+  it('signs in another layout', async () => {
+    const to = await target();
+    const args = ['send', 'call-ended', '--to', to, '--layout', 'standard-webhooks-suffix-base64'];
+    expect((await ringback(args, { env })).stdout).toContain('← 200');
+  });
+
+  it('sends a file that is written like a fixture, or is the body', async () => {
+    const body = {
+      traceId: 'trace-file',
+      eventName: 'CallHandler.CallEnded',
+      payload: { call_id: 'call_9' },
+    };
+    const cwd = folder({
+      'fixture.json': JSON.stringify({
+        headers: { 'x-webhook-event': 'A.B' },
+        rawBody: '{"traceId":"trace-raw"}',
+      }),
+      'body.json': JSON.stringify(body),
+      'broken.json': '{"traceId":',
+    });
+    const to = await target();
+    const sent = async (file: string) => (await ringback(['send', file, '--to', to], { env, cwd })).stdout;
+    expect(await sent('fixture.json')).toMatch(/^→ A\.B .*"status":"accepted","traceId":"trace-raw"/s);
+    expect(await sent('body.json')).toMatch(/^→ CallHandler\.CallEnded trace-file .*"status":"accepted"/s);
+    expect(await sent('broken.json')).toMatch(/^→ a delivery without a name .*"status":"quarantined"/s);
+  });
+
+  it('lists every fixture with what it is', async () => {
+    const { code, stdout } = await ringback(['send', '--list']);
+    expect(code).toBe(0);
+    const lines = stdout.split('\n');
+    expect(lines.map((line) => line.split(' ', 1)[0])).toEqual(fixtureNames());
+    expect(lines.every((line) => /^\S+ +\S.*\.$/.test(line))).toBe(true);
+  });
+
+  it.each([
+    ['nobody listens', ['call-ended'], /^ringback: The delivery should reach http:\S+, but: .*ECONNREFUSED/],
+    [
+      'there is no such fixture',
+      ['call-over'],
+      /^ringback: call-over should be a fixture's name .* call-ended, /,
+    ],
+    [
+      'there is no such layout',
+      ['call-ended', '--layout', 't-v1-hex-hole'],
+      /Did you mean t-v1-hex-whole\?$/,
+    ],
+    [
+      'the secret is none',
+      ['call-ended', '--secret', '4711'],
+      /^ringback: Secret 1 .* does not start with whsec_/,
+    ],
+    [
+      'the URL is none',
+      ['call-ended', '--to', 'localhost:80'],
+      /^ringback: The option --to should be a URL such as/,
+    ],
+  ])('ends with a sentence and 1 when %s', async (_what, args, sentence) => {
+    // A port that the system has just given and taken back: nobody listens there.
+    const running = serve();
+    const url = await running.url();
+    running.child.kill('SIGTERM');
+    await running.ended();
+    const { code, stderr } = await ringback(['send', '--to', url, ...args], { env });
+    expect(code).toBe(1);
+    expect(stderr.trimEnd()).toMatch(sentence);
+    expect(stderr).toMatch(/^[^\n]*\n$/);
+  });
+
+  it('asks for a secret when there is none', async () => {
+    const { code, stderr } = await ringback(['send', 'call-ended', '--to', 'http://127.0.0.1']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^ringback: The option --secret should be the signing secret, but is missing\. Set it, or/,
+    );
+  });
+});

@@ -1,0 +1,129 @@
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { folder, otherSecret, ringback, secret } from './command.ts';
+
+const env = { RINGBACK_SECRETS: secret, RINGBACK_PORT: '0' };
+
+/** Runs `serve`, which is to end with a sentence: one line, no stack, no secret, 1. */
+async function sentenceOf(args: readonly string[], variables: Record<string, string>, cwd = folder()) {
+  const { code, stdout, stderr } = await ringback(['serve', ...args], { env: variables, cwd });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^ringback: .*\n$/);
+  for (const text of [stdout, stderr])
+    expect(text).not.toMatch(new RegExp(`\\n\\s+at |${secret}|${otherSecret}`));
+  return stderr.slice('ringback: '.length, -1);
+}
+
+describe('serve ends with a sentence and 1 when', () => {
+  it.each([
+    ['no secrets are set', {}, /^This command needs the subscription's signing secret/],
+    ['the secrets are empty', { RINGBACK_SECRETS: ' , ' }, /^Secret 1 .* but it is empty/],
+    [
+      'a secret has no prefix',
+      { RINGBACK_SECRETS: `${secret}, 4711` },
+      /^Secret 2 .* does not start with whsec_/,
+    ],
+    [
+      'secrets are set in both ways',
+      { RINGBACK_SECRETS: secret, RINGBACK_SECRETS_FILE: 'secrets' },
+      /^The option RINGBACK_SECRETS_FILE should be the only source of secrets, .*Unset one of the two\.$/,
+    ],
+    [
+      'the secrets file is missing',
+      { RINGBACK_SECRETS_FILE: 'secrets' },
+      /^The secrets file secrets should hold one signing secret a line .*ENOENT/,
+    ],
+    [
+      'a variable is misspelled',
+      { RINGBACK_SECRET: secret },
+      /RINGBACK_SECRET in the environment\. Did you mean RINGBACK_SECRETS\?$/,
+    ],
+    [
+      'the port is none',
+      { ...env, RINGBACK_PORT: '-1' },
+      /^The option RINGBACK_PORT should be a port: .* but is "-1"\.$/,
+    ],
+    ['the path is none', { ...env, RINGBACK_PATH: '/:id' }, /^The option RINGBACK_PATH should be a path/],
+    [
+      'the proxies are none',
+      { ...env, RINGBACK_TRUST_PROXY: 'a, b' },
+      /^The option RINGBACK_TRUST_PROXY should be a number of hops/,
+    ],
+    [
+      'the switch is neither',
+      { ...env, RINGBACK_INSECURE_HTTP: 'yes' },
+      /^The option RINGBACK_INSECURE_HTTP should be true or false/,
+    ],
+    [
+      'the log level is none',
+      { ...env, RINGBACK_LOG_LEVEL: 'loud' },
+      /^The option RINGBACK_LOG_LEVEL should be trace, debug,/,
+    ],
+    [
+      'the host is empty',
+      { ...env, RINGBACK_HOST: '' },
+      /^The option RINGBACK_HOST should be text that is not empty, but is ""\.$/,
+    ],
+    [
+      'the database is a folder',
+      { ...env, RINGBACK_DATABASE: '.' },
+      /^The database \. should be a SQLite file/,
+    ],
+    // An address of the range for documents: no machine has it.
+    [
+      'the host is not this machine',
+      { ...env, RINGBACK_HOST: '192.0.2.1' },
+      /^The receiver should listen on 192\.0\.2\.1:0, but could not: .*EADDRNOTAVAIL/,
+    ],
+  ])('%s', async (_what, variables, sentence) => {
+    expect(await sentenceOf([], variables)).toMatch(sentence);
+  });
+
+  it('the secrets file holds none', async () => {
+    const cwd = folder({ secrets: '# to be filled in\n\n , \n' });
+    expect(await sentenceOf([], { RINGBACK_SECRETS_FILE: 'secrets' }, cwd)).toMatch(/it holds no secret\./);
+  });
+
+  it('the port is in use', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    expect(await sentenceOf(['--port', String(port)], env)).toMatch(
+      new RegExp(`^The receiver should listen on 127\\.0\\.0\\.1:${port}, but that port is in use\\.`),
+    );
+  });
+
+  it.each([
+    ['is missing', undefined, /^The app file app\.ts .* there is no such file\./],
+    ['is no module', 'export default function (', /^The app file app\.ts .* loads, but: /],
+    ['throws while it loads', "throw new Error('first\\nsecond');", /loads, but: first\. Check/],
+    [
+      'throws while it registers',
+      "export default () => { throw new Error('no CRM.'); };",
+      /loads, but: no CRM\. Check/,
+    ],
+    [
+      'imports what is not there',
+      "import 'ringback-nowhere'; export default () => {};",
+      /Cannot find package 'ringback-nowhere'/,
+    ],
+    [
+      'has no default export',
+      'export const app = 1;',
+      /^The app file app\.ts .* but it has none\. Write: export default/,
+    ],
+    ['has a default export of another kind', 'export default { on: 1 };', /but it is of type object\./],
+    [
+      'registers one name twice',
+      "export default (r) => r.on('a', () => {}).on('a', () => {});",
+      /^A handler named "a" is already registered/,
+    ],
+  ])('the app file %s', async (_what, text, sentence) => {
+    const cwd = folder();
+    if (text !== undefined) writeFileSync(join(cwd, 'app.ts'), text);
+    expect(await sentenceOf(['--app', 'app.ts'], env, cwd)).toMatch(sentence);
+  });
+});

@@ -1,0 +1,214 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { deliverTo } from '../../src/testing/deliver.ts';
+import { buildDelivery } from '../../src/testing/delivery.ts';
+import { Running, exampleApp, folder, otherSecret, secret, serve } from './command.ts';
+
+const accepted = { status: 200, body: { status: 'accepted', traceId: 'trace-call-ended' } };
+
+/** An app whose one handler says that it has begun, and ends when a file named `gate` is there. */
+const gatedApp = `
+import { existsSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+export default (receiver) => {
+  receiver.on('*', { name: 'gated' }, async (event, ctx) => {
+    ctx.log.info('begun');
+    while (!existsSync('gate')) await setTimeout(5);
+    ctx.log.info('ended');
+  });
+};
+`;
+
+describe('serve', () => {
+  it('takes deliveries at its path, and says that it lives and is ready', async () => {
+    const url = await serve().url();
+    expect(await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }))).toEqual(accepted);
+    expect(await deliverTo(`${url}/elsewhere`, buildDelivery('call-ended', { secret }))).toEqual({
+      status: 404,
+      body: { error: 'not_found' },
+    });
+    const health = await fetch(`${url}/healthz`);
+    expect({ status: health.status, body: await health.json() }).toEqual({
+      status: 200,
+      body: { status: 'alive' },
+    });
+    expect(health.headers.get('x-powered-by')).toBeNull();
+    const ready = await fetch(`${url}/readyz`);
+    expect({ status: ready.status, body: await ready.json() }).toEqual({
+      status: 200,
+      body: { status: 'ready' },
+    });
+  });
+
+  it('refuses plain HTTP unless it is told otherwise, or a trusted proxy says https', async () => {
+    const delivery = buildDelivery('call-ended', { secret, headers: { 'x-forwarded-proto': 'https' } });
+    const untrusting = await serve([], { env: { RINGBACK_INSECURE_HTTP: 'false' } }).url();
+    expect((await deliverTo(`${untrusting}/webhooks`, delivery)).status).toBe(403);
+    const trusting = serve(['--trust-proxy', 'loopback'], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
+    const atName = (await trusting.url()).replace('127.0.0.1', 'localhost');
+    expect(await deliverTo(`${atName}/webhooks`, delivery)).toEqual(accepted);
+  });
+
+  it('lets its options go before the environment', async () => {
+    const cwd = folder();
+    const env = { RINGBACK_PATH: '/there', RINGBACK_DATABASE: 'there.db', RINGBACK_HOST: '192.0.2.1' };
+    const running = serve(['--path', '/here', '--database', 'here.db', '--host', '127.0.0.1'], { env, cwd });
+    const url = await running.url();
+    expect((await running.logged('listening'))['path']).toBe('/here');
+    expect((await deliverTo(`${url}/here`, buildDelivery('call-ended', { secret }))).status).toBe(200);
+    expect([existsSync(join(cwd, 'here.db')), existsSync(join(cwd, 'there.db'))]).toEqual([true, false]);
+  });
+
+  it('takes several secrets, separated by commas', async () => {
+    const url = await serve([], { env: { RINGBACK_SECRETS: ` ${secret} , ${otherSecret} ` } }).url();
+    const deliveries = [secret, otherSecret].map((each) => buildDelivery('call-ended', { secret: each }));
+    for (const delivery of deliveries) {
+      expect((await deliverTo(`${url}/webhooks`, delivery)).status).toBe(200);
+    }
+  });
+
+  it('takes the secrets of a file that changes while it runs', async () => {
+    const cwd = folder({ secrets: `# the subscription's\r\n${secret} # since March\r\n` });
+    const env = { RINGBACK_SECRETS_FILE: 'secrets', RINGBACK_PORT: '0', RINGBACK_INSECURE_HTTP: '1' };
+    const url = await new Running(['serve'], { env, cwd }).url();
+    const statusOf = async (signedWith: string) =>
+      (await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret: signedWith }))).status;
+    expect(await statusOf(secret)).toBe(200);
+    expect(await statusOf(otherSecret)).toBe(401);
+    writeFileSync(join(cwd, 'secrets'), otherSecret);
+    await vi.waitFor(async () => expect(await statusOf(otherSecret)).toBe(200), {
+      timeout: 20_000,
+      interval: 100,
+    });
+    expect(await statusOf(secret)).toBe(401);
+  });
+});
+
+describe('a signal', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s ends it with 0 once the handlers have ended',
+    async (signal) => {
+      const cwd = folder({ 'app.mjs': gatedApp });
+      const running = serve(['--app', 'app.mjs'], { cwd });
+      const url = await running.url();
+      expect((await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }))).status).toBe(200);
+      await running.line('"msg":"begun"');
+      running.child.kill(signal);
+      await running.logged('receiver_stopping');
+      await expect(
+        deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret })),
+      ).rejects.toMatchObject({
+        code: 'delivery_unsent',
+      });
+      expect(running.stdout).not.toContain('"msg":"ended"');
+      writeFileSync(join(cwd, 'gate'), '');
+      const { code, stdout, stderr } = await running.ended();
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(/"msg":"ended".*"event":"run_done".*"event":"receiver_stopped"/s);
+    },
+  );
+
+  it('lets a delivery that is under way be answered, and closes its connection', async () => {
+    const running = serve();
+    const { body, headers } = buildDelivery('call-ended', { secret });
+    const sending = request(`${await running.url()}/webhooks`, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'content-length': body.byteLength,
+        expect: '100-continue',
+        connection: 'keep-alive',
+      },
+    });
+    const answered = new Promise<IncomingMessage>((resolve) => sending.once('response', resolve));
+    sending.flushHeaders();
+    await new Promise<void>((resolve) => sending.once('continue', resolve));
+    running.child.kill('SIGTERM');
+    await running.logged('receiver_stopping');
+    sending.end(body);
+    const answer = await answered;
+    answer.resume();
+    expect({ status: answer.statusCode, connection: answer.headers.connection }).toEqual({
+      status: 200,
+      connection: 'close',
+    });
+    expect((await running.ended()).code).toBe(0);
+  });
+
+  it('ends it with 1 at once when it is the second one', async () => {
+    const running = serve(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': gatedApp }) });
+    await deliverTo(`${await running.url()}/webhooks`, buildDelivery('call-ended', { secret }));
+    await running.line('"msg":"begun"');
+    running.child.kill('SIGTERM');
+    await running.logged('receiver_stopping');
+    running.child.kill('SIGTERM');
+    const { code, stdout } = await running.ended();
+    expect(code).toBe(1);
+    expect(stdout).not.toContain('"event":"receiver_stopped"');
+  });
+});
+
+describe('an app file', () => {
+  const handlers = `
+    receiver.on('CallHandler.CallEnded', { name: 'giving-up' }, () => { throw new Discard('of no use'); });
+  `;
+
+  it.each([
+    ['app.js', "import { Discard } from 'ringback'; export default (receiver) => {", '};'],
+    ['app.cjs', "const { Discard } = require('ringback'); module.exports = (receiver) => {", '};'],
+    [
+      'app.ts',
+      "import { Discard, type Receiver } from 'ringback'; export default (receiver: Receiver) => {",
+      '};',
+    ],
+    [
+      'enum.ts',
+      "import { Discard, type Receiver } from 'ringback'; enum Kind { A = 'a' } export default (receiver: Receiver) => { void Kind.A;",
+      '};',
+    ],
+    [
+      'neighbour.ts',
+      "import { Discard, type Receiver } from 'ringback'; import { answer } from './helper.js'; export default (receiver: Receiver) => { void answer;",
+      '};',
+    ],
+    [
+      'built.cjs',
+      "const { Discard } = require('ringback'); exports.__esModule = true; exports.default = (receiver) => {",
+      '};',
+    ],
+  ])('%s loads, and is given the Ringback that runs it', async (file, before, after) => {
+    const cwd = folder({
+      [file]: before + handlers + after,
+      'helper.ts': 'export const answer: number = 42;',
+    });
+    const running = serve(['--app', file], { cwd });
+    await deliverTo(`${await running.url()}/webhooks`, buildDelivery('call-ended', { secret }));
+    expect(await running.logged('run_dead')).toMatchObject({
+      handler: 'giving-up',
+      attempt: 1,
+      cause: 'Discard',
+    });
+  });
+
+  it('of the example handles one event of each kind', async () => {
+    const running = serve([], { env: { RINGBACK_APP: exampleApp } });
+    const url = await running.url();
+    const names = [
+      'story-1-call-started',
+      'story-2-call-ended',
+      'story-3-pca-completed',
+      'call-transferred-flat',
+    ];
+    for (const name of [...names, 'unknown-event', 'missing-call-id']) {
+      await deliverTo(`${url}/webhooks`, buildDelivery(name, { secret }));
+    }
+    await running.line('wrote when the call began');
+    await running.line('wrote when the call ended');
+    await running.line('wrote the result of the analysis');
+    await running.line('would tell the person who takes the call over');
+    await running.line('no handler takes CallHandler.CallPaused');
+    await running.line('no handler takes CallHandler.CallEnded');
+  });
+});

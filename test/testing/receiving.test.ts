@@ -1,0 +1,214 @@
+import express from 'express';
+import request from 'supertest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Discard, type Receiver, RetryLater } from '../../src/index.ts';
+import {
+  buildDelivery,
+  deliver,
+  deliverTo,
+  handled,
+  manualClock,
+  testReceiver,
+  testSecret,
+} from '../../src/testing/index.ts';
+
+async function started(receiver: Receiver): Promise<Receiver> {
+  onTestFinished(() => receiver.stop());
+  await receiver.start();
+  return receiver;
+}
+
+describe('a test receiver', () => {
+  it('handles what is delivered to it in-process', async () => {
+    const seen: string[] = [];
+    const receiver = testReceiver().on('CallHandler.CallEnded', (event) => {
+      seen.push(event.payload.call_id);
+    });
+    await started(receiver);
+    const delivery = buildDelivery('call-ended', { callId: 'call_42', traceId: 'trace-42' });
+    expect(await deliver(receiver, delivery)).toEqual({
+      status: 200,
+      body: { status: 'accepted', traceId: 'trace-42' },
+    });
+    await handled(receiver, 'trace-42');
+    expect(seen).toEqual(['call_42']);
+    expect((await deliver(receiver, delivery)).body).toMatchObject({ status: 'duplicate' });
+  });
+
+  it('handles what comes through an app and supertest', async () => {
+    const receiver = await started(testReceiver());
+    const app = express().use('/webhooks', receiver.middleware());
+    const { body, headers } = buildDelivery('transcript-emoji');
+    const response = await request(app).post('/webhooks').set(headers).send(body.toString());
+    expect(response.body).toMatchObject({ status: 'accepted' });
+    await handled(receiver, 'trace-emoji');
+  });
+
+  it('takes the options of any receiver', async () => {
+    const receiver = await started(
+      testReceiver({ secrets: 'whsec_b3duIHNlY3JldA==', https: { hosts: ['a.test'] } }),
+    );
+    const delivery = buildDelivery('call-ended', { secret: 'whsec_b3duIHNlY3JldA==' });
+    expect((await deliver(receiver, buildDelivery('call-ended'), 'https://a.test/')).status).toBe(401);
+    expect((await deliver(receiver, delivery)).status).toBe(421);
+    expect((await deliver(receiver, delivery, 'https://a.test/')).status).toBe(200);
+    expect((await deliver(receiver, delivery, 'http://a.test/')).status).toBe(403);
+  });
+});
+
+describe('handled', () => {
+  it('waits for every handler, however it ends', async () => {
+    const gate = Promise.withResolvers<void>();
+    const ended: string[] = [];
+    const receiver = testReceiver()
+      .on('*', { name: 'quick' }, () => void ended.push('quick'))
+      .on('*', { name: 'giving-up' }, () => {
+        ended.push('giving-up');
+        throw new Discard('of no use');
+      })
+      .on('*', { name: 'slow' }, async () => {
+        await gate.promise;
+        ended.push('slow');
+      });
+    await started(receiver);
+    await deliver(receiver, buildDelivery('call-ended'));
+    const waiting = handled(receiver, 'trace-call-ended').then(() => ended.push('handled'));
+    await expect(handled(receiver, 'trace-call-ended', { within: 0 })).rejects.toThrow(
+      'The event should have been handled within 0 ms, but not all of its handlers have ended.',
+    );
+    gate.resolve();
+    await waiting;
+    expect(ended).toEqual(['quick', 'giving-up', 'slow', 'handled']);
+    expect((await receiver.events.get('trace-call-ended'))?.runs).toContainEqual(
+      expect.objectContaining({ handler: 'giving-up', state: 'dead', reason: 'of no use' }),
+    );
+  });
+
+  it('says that a run waits to be tried again', async () => {
+    const tried = Promise.withResolvers<void>();
+    const receiver = testReceiver().on('*', () => {
+      tried.resolve();
+      throw new RetryLater('1h');
+    });
+    await started(receiver);
+    await deliver(receiver, buildDelivery('call-ended'));
+    await tried.promise;
+    // Just after the attempt the run may not be written yet, and the event be new.
+    await expect(handled(receiver, 'trace-call-ended', { within: '200ms' })).rejects.toMatchObject({
+      code: 'condition_not_met',
+      message: expect.stringContaining('within 200ms, but a run of it waits to be tried again.'),
+    });
+  });
+
+  it('says that no such event has arrived', async () => {
+    const receiver = await started(testReceiver());
+    await expect(handled(receiver, 'trace-call-ended', { within: '1ms' })).rejects.toThrow(
+      'no event with that trace id has arrived',
+    );
+  });
+
+  it('is told a duration, or says so', async () => {
+    const receiver = await started(testReceiver());
+    await expect(handled(receiver, 'trace', { within: 'soon' as '1s' })).rejects.toMatchObject({
+      code: 'option_invalid',
+    });
+  });
+
+  it.each([
+    ['body', 'call-ended', 'trace-call-ended'],
+    ['header', 'trace-id-header-only', 'trace-id-header-only'],
+  ])('knows an event by a trace id from the %s', async (_source, name) => {
+    const receiver = await started(testReceiver());
+    const { body } = await deliver(receiver, buildDelivery(name));
+    const { traceId } = body as { traceId: string };
+    await handled(receiver, traceId);
+    expect((await receiver.events.get(traceId))?.state).toBe('done');
+  });
+
+  it('knows an event without a trace id by its digest', async () => {
+    const receiver = await started(testReceiver());
+    const { body } = await deliver(receiver, buildDelivery('trace-id-missing'));
+    const { traceId } = body as { traceId: string };
+    expect(traceId).toMatch(/^sha256:/);
+    await handled(receiver, traceId);
+  });
+
+  it('waits for both of two events whose trace ids read alike, one in a header and one in a body', async () => {
+    const gate = Promise.withResolvers<void>();
+    const receiver = testReceiver()
+      .on('A.InBody', () => {})
+      .on('A.InHeader', () => gate.promise);
+    await started(receiver);
+    const inHeader = { 'x-webhook-traceid': 'trace-alike', 'x-webhook-event': 'A.InHeader' };
+    await deliver(receiver, buildDelivery({ n: 1 }, { headers: inHeader }));
+    await deliver(receiver, buildDelivery({ traceId: 'trace-alike', eventName: 'A.InBody' }));
+    expect(await receiver.counts()).toMatchObject({ quarantine: { unreadable: 0 } });
+    await expect(handled(receiver, 'trace-alike', { within: '100ms' })).rejects.toMatchObject({
+      code: 'condition_not_met',
+    });
+    gate.resolve();
+    await handled(receiver, 'trace-alike');
+  });
+});
+
+describe('a manual clock', () => {
+  it('brings on a retry without waiting', async () => {
+    const clock = manualClock();
+    const attempts: number[] = [];
+    const receiver = testReceiver({ clock }).on('*', (_event, { attempt }) => {
+      attempts.push(attempt);
+      if (attempt === 1) throw new RetryLater('2h');
+    });
+    await started(receiver);
+    await deliver(receiver, buildDelivery('call-ended', { timestamp: clock.now() }));
+    await expect(handled(receiver, 'trace-call-ended', { within: '200ms' })).rejects.toThrow(
+      'waits to be tried again',
+    );
+    clock.advance('2h');
+    await handled(receiver, 'trace-call-ended');
+    expect(attempts).toEqual([1, 2]);
+  });
+
+  it('calls timers in the order in which they are due, and those that they set', () => {
+    const clock = manualClock(new Date('2026-03-02T00:00:00Z'));
+    const called: [string, number][] = [];
+    const note = (name: string) => () => void called.push([name, clock.elapsed()]);
+    clock.after(30, note('third'));
+    clock.after(10, () => {
+      note('first')();
+      clock.after(10, note('second'));
+    });
+    const cancel = clock.after(20, note('cancelled'));
+    clock.after(41, note('too late'));
+    cancel();
+    clock.advance(40);
+    expect(called).toEqual([
+      ['first', 10],
+      ['second', 20],
+      ['third', 30],
+    ]);
+    expect(new Date(clock.now()).toISOString()).toBe('2026-03-02T00:00:00.040Z');
+    expect(() => clock.advance('soon' as '1s')).toThrow('advance(duration)');
+  });
+});
+
+describe('deliverTo', () => {
+  it('delivers over HTTP, and gives an answer that is no JSON as text', async () => {
+    const app = express().post('/', (_request, response) => void response.status(202).send('thanks'));
+    const server = app.listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as { port: number };
+    const url = `http://127.0.0.1:${port}/`;
+    expect(await deliverTo(url, buildDelivery('call-ended', { secret: testSecret }))).toEqual({
+      status: 202,
+      body: 'thanks',
+    });
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await expect(deliverTo(url, buildDelivery('call-ended'))).rejects.toMatchObject({
+      code: 'delivery_unsent',
+      message: expect.stringMatching(/ECONNREFUSED/),
+    });
+  });
+});
