@@ -97,9 +97,9 @@ const problems = {
     "Pass secrets with the subscription's signing secret (it starts with whsec_), or headers with the " +
     "subscription's own headers if it is unsigned.",
   secrets_missing: () =>
-    "The command needs the subscription's signing secret, but neither RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE " +
-    'is set. Set one of them to the secret that the platform returned when signing was enabled (it starts with ' +
-    'whsec_). To see Ringback at work without one, run: ringback demo.',
+    "This command needs the subscription's signing secret, but neither RINGBACK_SECRETS nor " +
+    'RINGBACK_SECRETS_FILE is set. Set RINGBACK_SECRETS to the secret that the platform returned when signing ' +
+    'was enabled (it starts with whsec_), or RINGBACK_SECRETS_FILE to a file that holds it.',
   secret_malformed: (d: { position: number; found: string }) =>
     `Secret ${d.position} should be a signing secret that starts with whsec_ and has something after it, ` +
     `but it ${d.found}. Copy the whole secret that the platform returned when signing was enabled.`,
@@ -120,6 +120,27 @@ const problems = {
     'start() has been called before, and a receiver starts once. Remove the second call, or await the first.',
   receiver_stopped: () =>
     'The receiver has been stopped and cannot be started again. Create a new one with createReceiver().',
+  receiver_not_started: (d: { method: string }) =>
+    `${d.method} should be called while the receiver runs, but it is not started or has been stopped. ` +
+    'Call it after await receiver.start() and before receiver.stop().',
+  handler_unknown: (d: { name: string; meant: string | undefined; known: string }) =>
+    `The handler "${d.name}" should be registered before its runs are replayed, but it is not.` +
+    (d.meant === undefined ? ` The handlers are: ${d.known || 'none'}.` : ` Did you mean "${d.meant}"?`),
+  quarantine_unknown: (d: { id: number }) =>
+    `There should be a delivery ${d.id} in quarantine, but there is none: it may have been released, discarded ` +
+    'or dropped since. Look with quarantine.list().',
+  release_not_authentic: (d: { id: number; reason: string }) =>
+    `The delivery ${d.id} should verify under the present secrets and layouts, as of its arrival, before it is ` +
+    `released, but it does not: ${d.reason}. Set the secret that signed it, or discard it.`,
+  release_unreadable: (d: { id: number; reason: string }) =>
+    `The delivery ${d.id} should be readable as an event before it is released, but it is not: ${d.reason}. ` +
+    'Look at its body with quarantine.get(id), then discard it.',
+  database_not_offered: (d: { database: string }) =>
+    `receiver.database should be the connection of the inbox, but the store ${d.database} has none to give. ` +
+    'Use a connection of your own for your tables.',
+  transaction_left_open: () =>
+    "A transaction was begun on the inbox's connection and left open, so nothing can be stored safely. " +
+    'Use receiver.database.transaction(() => { … }), and no begin, commit or rollback of your own.',
   node_too_old: (d: { found: string }) =>
     `Ringback needs Node 22.14 or later (Node-API 10), but runs on Node ${d.found}, where its database ` +
     'driver would end the process. Install a current Node.',
@@ -194,7 +215,11 @@ function sentence(code: ProblemCode, details: readonly unknown[]): string {
   return (problems[code] as (...details: readonly unknown[]) => string)(...details);
 }
 
-/** The message of anything that was thrown, without a stack. */
+/** The message of anything that was thrown, without a stack. What is thrown may be anything: it never throws itself. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    return 'something that cannot be put into words';
+  }
 }

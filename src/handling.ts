@@ -39,6 +39,8 @@ export interface RunContext {
   readonly log: Logger;
   /** When the event arrived. */
   readonly receivedAt: Date;
+  /** The replay that asked for this run, or undefined for an ordinary one. */
+  readonly replay: RunReplay | undefined;
   /** What the event's call has become so far, or undefined for an event without a call. */
   call(): Promise<CallRecord | undefined>;
   /**
@@ -48,13 +50,28 @@ export interface RunContext {
    *
    * @example await ctx.commit((db) => { db.prepare('insert into orders (call_id) values (?)').run(callId); });
    */
-  commit(effects: (database: UserDatabase) => void): Promise<void>;
+  readonly commit: (effects: (database: UserDatabase) => void) => Promise<void>;
+}
+
+/** Why a settled run is run again: what `receiver.events.replay` was told. */
+export interface RunReplay {
+  /** The replay's number, in the runs that it has put back and in the table `replays`. */
+  readonly id: number;
+  readonly reason: string | undefined;
+  /** Who asked for it. */
+  readonly by: string | undefined;
 }
 
 /** What `effects` may do with the inbox's database: the part of better-sqlite3 that is stable and synchronous. */
 export interface UserDatabase {
   prepare(sql: string): UserStatement;
   exec(sql: string): unknown;
+}
+
+/** The inbox's own database, for users' own tables. */
+export interface InboxDatabase extends UserDatabase {
+  /** Runs `work`, which is synchronous, in one transaction, and returns what it returns. */
+  transaction<Result>(work: () => Result): Result;
 }
 
 /** A prepared statement of a `UserDatabase`. */
@@ -115,6 +132,8 @@ export interface Run {
   readonly suspect: boolean;
   /** Attempts counted so far, this one not included. */
   readonly attempts: number;
+  /** The replay that put it back, if any. */
+  readonly replay: RunReplay | undefined;
 }
 
 const discardMark: unique symbol = Symbol.for('ringback.Discard') as never;

@@ -1,11 +1,23 @@
 /** The public names of Ringback; nothing else is public. */
 export { createReceiver, type EventHandler, type FallbackContext, Receiver } from './receiver.ts';
-export type { HandlerOptions, ReceiverOptions, RetryOptions } from './options.ts';
+export type {
+  HandlerOptions,
+  JoinOptions,
+  ReceiverOptions,
+  RetentionOptions,
+  RetryOptions,
+} from './options.ts';
+export type { CallRecord, CallStatus } from './calls/timeline.ts';
+export type { CallQuery, Calls } from './inbox/calls.ts';
+export type { CallPage } from './store/call-store.ts';
 export {
   Discard,
+  type InboxDatabase,
+  type JoinedCall,
   type Order,
   RetryLater,
   type RunContext,
+  type RunReplay,
   type UserDatabase,
   type UserStatement,
 } from './handling.ts';
@@ -33,5 +45,26 @@ export type { Duration } from './kit/duration.ts';
 export type { Size } from './kit/bytes.ts';
 export type { Random } from './kit/random.ts';
 export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
-export type { DeadLetter, EventState, Store, StoreCounts } from './store/store.ts';
+export type { EventState } from './store/event-store.ts';
+export type { Store, StoreCounts } from './store/store.ts';
+export type { DriftKind } from './events/drift.ts';
+export type { DriftFinding } from './inbox/drift.ts';
+export type {
+  QuarantinedDelivery,
+  QuarantineQuery,
+  Released,
+  Reverified,
+  WholeQuarantinedDelivery,
+} from './inbox/quarantine.ts';
+export type {
+  EventFilter,
+  EventQuery,
+  InboxEvent,
+  InboxEvents,
+  StoredRun,
+  WholeInboxEvent,
+} from './inbox/events.ts';
+export type { ReplayOptions, ReplayResult } from './inbox/replay.ts';
+export type { Erased, ErasureTarget } from './inbox/erasure.ts';
+export type { Instant } from './option-problems.ts';
 export type { LogEvent } from './telemetry.ts';

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type ConfigError, configError } from './errors.ts';
 import { closest } from './kit/suggest.ts';
+import { parseTimestamp } from './kit/time.ts';
 
 /**
  * Checks a value against a strict schema; `where` names the call in the sentence.
@@ -58,6 +59,8 @@ function unwrap(schema: unknown): unknown {
 }
 
 function describe(value: unknown): string {
+  // A secret that was put in the wrong place would get into every log that this sentence gets into.
+  if (typeof value === 'string' && value.includes('whsec_')) return 'a signing secret';
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value === null || value === undefined) return String(value);
@@ -77,4 +80,28 @@ export function checked<T>(expected: string, read: (value: unknown) => T | undef
 /** Whether a value is an object, of whatever kind. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
+}
+
+/** A time given by a user: a Date, milliseconds since 1970, or a text in ISO 8601. */
+export type Instant = Date | number | string;
+
+/** What every list can be asked for besides its own filters; times become milliseconds. */
+export const listOptions = {
+  since: checked('a Date, milliseconds since 1970, or ISO 8601', readInstant).optional(),
+  until: checked('a Date, milliseconds since 1970, or ISO 8601', readInstant).optional(),
+  limit: z
+    .int('a whole number from 1 to 1000')
+    .min(1, 'a whole number from 1 to 1000')
+    .max(1_000, 'a whole number from 1 to 1000')
+    .default(100),
+  cursor: z.string('the cursor of another page').regex(/^\d+$/, 'the cursor of another page').optional(),
+};
+
+function readInstant(value: unknown): number | undefined {
+  if (typeof value === 'string') {
+    const instant = parseTimestamp(value);
+    return instant === undefined ? undefined : Number(instant / 1_000_000n);
+  }
+  const milliseconds = value instanceof Date ? value.getTime() : value;
+  return typeof milliseconds === 'number' && Number.isFinite(milliseconds) ? milliseconds : undefined;
 }

@@ -42,7 +42,7 @@ export interface HandlerOptions {
 }
 
 /** Options of a join: `receiver.onCall(options, handler)`. */
-export interface JoinOptions extends Omit<HandlerOptions, 'name'> {
+export interface JoinOptions extends Omit<HandlerOptions, 'name' | 'order'> {
   /** Under which its runs are remembered; stable across releases. */
   name: string;
   /** The names of the events that it waits for; no patterns. */
@@ -53,13 +53,25 @@ export interface JoinOptions extends Omit<HandlerOptions, 'name'> {
   late?: 'run-again' | 'ignore';
 }
 
+/** How long what is kept is kept; then it goes, in small steps between deliveries. */
+export interface RetentionOptions {
+  /** Events whose runs are all done, after they arrived. @default '30d' */
+  done?: Duration;
+  /** Events with dead letters, after the last of these was given up. @default '90d' */
+  dead?: Duration;
+  /** Deliveries in quarantine, after they arrived. @default '7d' */
+  quarantine?: Duration;
+  /** Trace ids of events that are gone: for so long a late copy is still a duplicate. @default '180d' */
+  traceIds?: Duration;
+}
+
 /** Options of `createReceiver`. */
 export interface ReceiverOptions {
   /**
    * The subscription's signing secret, or several (any of them counts), or a function that gives them and is
-   * asked again from time to time and whenever a signature doesn't verify.
+   * asked again from time to time and whenever a signature doesn't verify. Undefined counts as not set.
    */
-  secrets?: Secrets | (() => Secrets | Promise<Secrets>);
+  secrets?: Secrets | (() => Secrets | Promise<Secrets>) | undefined;
   /** The subscription's own headers; each delivery must carry them. @default none */
   headers?: Record<string, string>;
   /** How signatures are written: `'auto'` finds out and pins it, or a layout, by name or in full. @default 'auto' */
@@ -86,6 +98,8 @@ export interface ReceiverOptions {
     /** How long a body may take to arrive. @default '10s' */
     bodyTimeout?: Duration;
   };
+  /** How long what is kept is kept. */
+  retention?: RetentionOptions;
   /** How failed runs are tried again. */
   retry?: RetryOptions;
   /** How long one attempt of a handler may take. @default '30s' */
@@ -100,6 +114,7 @@ export interface ReceiverOptions {
   random?: Random;
 }
 
+const day = 86_400_000;
 const duration = checked("milliseconds or a duration such as '90s', '5m', '2h'", parseDuration);
 const size = checked("bytes or a size such as '512kb', '5mb'", parseSize);
 const count = z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more');
@@ -150,6 +165,14 @@ const optionsSchema = z.strictObject({
       bodyTimeout: duration.default(10_000),
     })
     .prefault({}),
+  retention: z
+    .strictObject({
+      done: duration.default(30 * day),
+      dead: duration.default(90 * day),
+      quarantine: duration.default(7 * day),
+      traceIds: duration.default(180 * day),
+    })
+    .prefault({}),
   retry: retrySchema.prefault({}),
   timeout: duration.default(30_000),
   concurrency: count.default(16),
@@ -169,7 +192,8 @@ const handlerSchema = z.strictObject({
 const eventName = z
   .string('the name of an event')
   .regex(/^[^*]+$/, 'the name of an event: a join waits for each by its name, so patterns are not possible');
-const joinSchema = handlerSchema.extend({
+// Without `order`: the runs of a join on one call follow each other, or one could miss what another has seen.
+const joinSchema = handlerSchema.omit({ order: true }).extend({
   name: z.string('text that is not empty').min(1, 'text that is not empty'),
   events: z
     .array(eventName, 'a list of names of events')

@@ -1,18 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { Registry } from './dispatch/registry.ts';
-import { configError } from './errors.ts';
+import { route } from './dispatch/route.ts';
+import { configError, ringbackError } from './errors.ts';
 import type { EventOf } from './events/event-types.ts';
 import { type EventPattern, isKnownEventName } from './events/names.ts';
 import { type Middleware, middleware } from './http/express.ts';
 import { fetchHandler } from './http/fetch.ts';
 import { nodeHandler } from './http/node.ts';
 import { Authenticator } from './intake/authenticate.ts';
-import { Intake } from './intake/intake.ts';
+import { Calls } from './inbox/calls.ts';
+import { DriftLedger } from './inbox/drift.ts';
+import { InboxEvents } from './inbox/events.ts';
+import { type Erased, Erasure, type ErasureTarget } from './inbox/erasure.ts';
+import { Quarantine } from './inbox/quarantine.ts';
+import { Retention } from './inbox/retention.ts';
+import { Intake, type IntakeParts } from './intake/intake.ts';
 import { Recorder } from './intake/record.ts';
 import type { Clock } from './kit/clock.ts';
 import { type Duration, parseDuration } from './kit/duration.ts';
-import type { Handler, JoinedCall, RunContext } from './handling.ts';
+import type { Handler, InboxDatabase, JoinedCall, RunContext } from './handling.ts';
 import type { CallEvent, Delivery, Reply } from './model.ts';
 import {
   type HandlerOptions,
@@ -23,7 +30,7 @@ import {
 } from './options.ts';
 import { SecretSource } from './signature/secret-source.ts';
 import { SqliteStore } from './store/sqlite/sqlite-store.ts';
-import type { DeadLetter, EventState, Store, StoreCounts } from './store/store.ts';
+import type { Store, StoreCounts } from './store/store.ts';
 import { Telemetry } from './telemetry.ts';
 
 /** A function that handles the events of some names. */
@@ -45,14 +52,25 @@ type State = 'created' | 'starting' | 'started' | 'stopping' | 'stopped';
 
 /** Receives the platform's deliveries, keeps them in the inbox, and runs the handlers. Made by `createReceiver`. */
 export class Receiver {
+  /** What calls have become. */
+  readonly calls: Calls;
+  /** The events of the inbox, to look at and to run again. */
+  readonly events: InboxEvents;
+  /** Deliveries that were kept but not handled. */
+  readonly quarantine: Quarantine;
+  /** How the platform departs from what is documented. */
+  readonly drift: DriftLedger;
   readonly #options: ResolvedOptions;
   readonly #store: Store;
   readonly #telemetry: Telemetry;
   readonly #registry: Registry;
   readonly #authenticator: Authenticator;
   readonly #intake: Intake;
+  readonly #erasure: Erasure;
+  readonly #retention: Retention;
   #dispatcher: Dispatcher | undefined;
   #state: State = 'created';
+  #isDatabaseLent = false;
 
   /** @internal */
   constructor(options: ReceiverOptions) {
@@ -64,7 +82,36 @@ export class Receiver {
     this.#authenticator = buildAuthenticator(this.#options, this.#store, this.#telemetry);
     this.#intake = buildIntake(this.#options, this.#store, this.#telemetry, this.#authenticator, {
       isOpen: () => this.#state === 'started',
-      onRecorded: () => this.#dispatcher?.wake(),
+      onRecorded: this.#onRecorded,
+      onUncertain: () => this.#dispatcher?.wake(),
+    });
+    const common = { telemetry: this.#telemetry, requireStarted: this.#requireStarted };
+    this.calls = new Calls({ ...common, store: this.#store.calls });
+    this.events = new InboxEvents({
+      ...common,
+      store: this.#store.events,
+      clock,
+      handlerNames: () => this.#registry.all.map((handler) => handler.name),
+      route: (event) => route(event, this.#registry.handlers, this.#registry.fallback),
+      onPutBack: () => this.#dispatcher?.wake(),
+    });
+    this.drift = new DriftLedger({ ...common, store: this.#store.drift, clock });
+    const { traceIds } = this.#options.retention;
+    const keeping = { ...common, store: this.#store.retention, clock };
+    this.#erasure = new Erasure({ ...keeping, traceIds });
+    this.#retention = new Retention({
+      ...keeping,
+      periods: this.#options.retention,
+      onCleaned: () => this.#erasure.finish(),
+    });
+    this.quarantine = new Quarantine({
+      ...common,
+      store: this.#store.quarantine,
+      authenticate: async (body, headers, receivedAt) => {
+        const proof = await this.#authenticator.authenticateAgain(body, headers, receivedAt);
+        return () => this.#authenticator.pin(proof);
+      },
+      onReleased: this.#onRecorded,
     });
   }
 
@@ -143,6 +190,7 @@ export class Receiver {
       throw error;
     }
     this.#state = 'started';
+    this.#retention.start();
     this.#tellStart();
   }
 
@@ -151,6 +199,7 @@ export class Receiver {
    * (default '10s'), then interrupts them; what is not done is taken up at the next start. Closes the inbox.
    */
   async stop({ drain = stopPatience }: { drain?: Duration } = {}): Promise<void> {
+    if (this.#state === 'created' && this.#isDatabaseLent) await this.#closeUnstarted();
     if (this.#state !== 'started') return;
     const patience = parseDuration(drain);
     if (patience === undefined) {
@@ -164,6 +213,8 @@ export class Receiver {
     this.#telemetry.tell('receiver_stopping');
     await this.#intake.drained();
     await this.#dispatcher?.stop(patience);
+    await this.drift.stop();
+    await this.#retention.stop();
     await this.#store.close();
     this.#state = 'stopped';
     this.#telemetry.tell('receiver_stopped');
@@ -204,19 +255,53 @@ export class Receiver {
     return fetchHandler(this.take)(request);
   }
 
-  /** The dead letters, latest first, 100 unless told otherwise. */
-  deadLetters(limit = 100): Promise<readonly DeadLetter[]> {
-    return this.#store.deadLetters(limit);
+  /**
+   * The inbox's own database, for tables of your own: create them before `start`, when no handler runs yet. Using
+   * it opens the database. Handlers write to it with `ctx.commit`.
+   *
+   * @throws RingbackError `database_not_offered` for a store without a connection, `database_unreadable`,
+   *   `database_newer`; ConfigError after `stop`
+   * @example receiver.database.exec('create table if not exists orders (call_id text primary key)');
+   */
+  get database(): InboxDatabase {
+    if (this.#state === 'stopped') throw configError('receiver_stopped');
+    const { database, name } = this.#store;
+    if (!database) throw ringbackError('database_not_offered', { database: name });
+    this.#isDatabaseLent = true;
+    return database;
   }
 
-  /** How far the event of a trace id has come, or undefined when none has arrived. */
-  eventState(traceId: string): Promise<EventState | undefined> {
-    return this.#store.eventState(traceId);
+  /**
+   * Erases a call, or every call and event that names a phone number: bodies, headers, runs with their reasons, the
+   * call's record, what of it is in quarantine; everywhere in the inbox and in its files. Its trace ids stay, so
+   * that a late copy is a duplicate and is not stored. Your own tables are yours to erase from.
+   *
+   * @throws ConfigError for a target that can't be; RingbackError `receiver_not_started`
+   * @example await receiver.erase({ callId: 'call_42' }) // { events: 3, runs: 1, quarantined: 0, calls: 1, … }
+   */
+  erase(target: ErasureTarget): Promise<Erased> {
+    return this.#erasure.erase(target);
   }
 
   /** How many events, runs and quarantined deliveries the inbox holds, by state. */
   counts(): Promise<StoreCounts> {
     return this.#store.counts();
+  }
+
+  /** A new event is on disk, however it got there. */
+  readonly #onRecorded = (event: CallEvent, receivedAt: number): void => {
+    this.drift.observe(event, receivedAt);
+    this.#dispatcher?.wake();
+  };
+
+  readonly #requireStarted = (method: string): void => {
+    if (this.#state !== 'started') throw ringbackError('receiver_not_started', { method });
+  };
+
+  /** Opened for users' own tables, and then never started. */
+  async #closeUnstarted(): Promise<void> {
+    this.#state = 'stopped';
+    await this.#store.close();
   }
 
   #dispatch(): Dispatcher {
@@ -272,7 +357,7 @@ function buildIntake(
   store: Store,
   telemetry: Telemetry,
   authenticator: Authenticator,
-  ties: { isOpen: () => boolean; onRecorded: () => void },
+  ties: Pick<IntakeParts, 'isOpen' | 'onRecorded' | 'onUncertain'>,
 ): Intake {
   const signatureHeaders = [...new Set(layouts.map(({ layout }) => layout.header))];
   const recorder = new Recorder(store, telemetry, clock, { signatureHeaders, credentials: headers });

@@ -15,15 +15,27 @@ export function placementOf({ name, order }: Handler, room: number, openRuns: re
 }
 
 /**
+ * When a run that goes back to the inbox is due: with the last of those it follows. A replay puts runs back that
+ * are due later, and an event that arrives meanwhile must not overtake them.
+ */
+export function dueAfter({ name, order }: Handler, openRuns: readonly OpenRun[]): number {
+  if (order !== 'call') return 0;
+  const earlier = openRuns.filter((run) => run.handler === name && run.attempts === 0);
+  return Math.max(0, ...earlier.map((run) => run.dueAt));
+}
+
+/**
  * An event that this process has claimed. The claim ends with the last of its runs, so their settlements are
  * written one after the other: one that fails and is written again must not find the claim gone.
  */
 export class Claim {
+  readonly #onEnd: () => void;
   #remaining: number;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(runs: number) {
+  constructor(runs: number, onEnd: () => void) {
     this.#remaining = runs;
+    this.#onEnd = onEnd;
   }
 
   /** Writes a settlement when its turn comes; `last` says that the claim ends with it. */
@@ -31,6 +43,7 @@ export class Claim {
     const settled = this.#turn.then(async () => {
       const result = await write(this.#remaining === 1);
       this.#remaining -= 1;
+      if (this.#remaining === 0) this.#onEnd();
       return result;
     });
     this.#turn = settled.catch(() => {});

@@ -16,28 +16,33 @@ export interface ContextParts {
 /** A context, and whether its commit went through. */
 export interface Work {
   readonly context: Omit<RunContext, 'signal'>;
-  /** Resolves when a commit that was begun has ended: to whether the run is done by it. */
+  /** Ends the attempt: resolves, when a commit that was begun has ended, to whether the run is done by it. */
   readonly committed: () => Promise<boolean>;
 }
 
 /** Makes what the user's function is called with. */
 export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextParts): Work {
   let commit: Promise<void> | undefined;
+  let isOver = false;
 
   const context = {
     attempt,
     receivedAt: new Date(run.receivedAt),
+    replay: run.replay,
     call: callSoFar,
     log: logger.child({ traceId: run.event.traceId, callId: run.event.callId, handler: run.handler.name }),
     commit(effects: (database: UserDatabase) => void): Promise<void> {
       if (commit)
         return Promise.reject(new Error('ctx.commit can be called once a run: put all effects into one.'));
+      // While a sibling works on, the claim holds: the inbox alone would let a late commit in beside the next attempt.
+      if (isOver) return Promise.reject(new Error(nothingCommitted));
       commit = commitOnce(effects, settleWith);
       return commit;
     },
   };
 
   const committed = async () => {
+    isOver = true;
     if (!commit) return false;
     return commit.then(
       () => true,
@@ -54,14 +59,16 @@ async function commitOnce(
   const settled = await settleWith((database) => {
     const returned: unknown = effects(database);
     // Thrown inside the transaction: what was written so far is undone.
-    if (isThenable(returned)) throw new Error(asynchronousEffects);
+    if (!isThenable(returned)) return;
+    // Its database has been taken away; what it says of that is of no use to anybody.
+    void Promise.resolve(returned).catch(() => {});
+    throw new Error(asynchronousEffects);
   });
-  if (settled === 'lost') {
-    throw new Error(
-      'Nothing was committed: this run is no longer held by this process, and another attempt does it.',
-    );
-  }
+  if (settled === 'lost') throw new Error(nothingCommitted);
 }
+
+const nothingCommitted =
+  'Nothing was committed: this attempt is over or this process no longer holds its run, and another attempt does it.';
 
 const asynchronousEffects =
   'ctx.commit expects a synchronous function, but this one returned a promise, so nothing was committed. ' +

@@ -2,11 +2,15 @@ import { setMaxListeners } from 'node:events';
 import { messageOf } from '../errors.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Handler, Run } from '../handling.ts';
+import { holdProcess } from '../kit/clock.ts';
 import type { CallEvent } from '../model.ts';
-import type { ClaimedEvent, RunState, StoredEvent } from '../store/store.ts';
-import { Claim, placementOf } from './claim.ts';
+import type { StoredEvent } from '../store/event-store.ts';
+import type { ClaimedEvent, RunState } from '../store/store.ts';
+import { Claim, dueAfter, placementOf } from './claim.ts';
 import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
+import { Held } from './held.ts';
 import { Lanes } from './lanes.ts';
+import { lookBack } from './look-back.ts';
 import { route } from './route.ts';
 
 /** How often this process says that it lives and looks for dead ones, in milliseconds. */
@@ -33,6 +37,9 @@ export class Dispatcher {
   #isWanted = false;
   /** Whether the inbox may hold more than was claimed. */
   #mayBeMore = false;
+  readonly #held = new Held();
+  /** Whether a claim has failed, which may have been written all the same. */
+  #isClaimUncertain = false;
   #unfinished = 0;
   #idle: (() => void)[] = [];
   /** Handlers whose due runs could not be claimed because their calls are worked on by another process. */
@@ -56,7 +63,7 @@ export class Dispatcher {
     for (const handler of await store.waitingHandlers()) {
       if (!this.#lanes.has(handler)) telemetry.tell('handler_missing', { handler });
     }
-    await this.#lookBack();
+    this.#lookBack();
     this.#schedulePulse();
     this.wake();
   }
@@ -76,17 +83,19 @@ export class Dispatcher {
     this.#cancelDue();
     for (const lanes of this.#lanes.values()) lanes.clear();
     const cancel = this.#parts.clock.after(patience, () => this.#stop.abort(new Error('stopped')));
+    // A run that waits for nothing but its signal would let the process end before it is interrupted.
+    const letGo = holdProcess();
     if (this.#unfinished > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    letGo();
     cancel();
   }
 
-  /** Joins count events that came before they were registered, as far back as they would have waited. */
-  async #lookBack(): Promise<void> {
-    const { handlers, store, clock } = this.#parts;
-    for (const { name, join } of handlers) {
-      if (!join) continue;
-      const since = clock.now() - join.within;
-      await store.calls.lookBack({ handler: name, events: join.events, within: join.within, since });
+  /** Each join on its own, and after the start: what there is to look at must not hold up deliveries. */
+  #lookBack(): void {
+    const { handlers, store, telemetry, clock } = this.#parts;
+    const ties = { isStopping: () => this.#isStopping, onLooked: () => this.wake() };
+    for (const handler of handlers) {
+      if (handler.join) this.#follow(lookBack(handler, { store, telemetry, clock, ...ties }));
     }
   }
 
@@ -94,19 +103,29 @@ export class Dispatcher {
     try {
       while (this.#isWanted && !this.#isStopping) {
         this.#isWanted = false;
+        await this.#settleUncertainty();
         for (const lanes of this.#lanes.values()) await this.#claimDue(lanes);
         await this.#claimNew();
         this.#beginReady();
       }
       await this.#scheduleDue();
     } catch (error) {
+      this.#isClaimUncertain = true;
       this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+      this.#beginReady();
       this.#parts.clock.after(storePause, () => this.wake());
     } finally {
       this.#isPumping = false;
     }
     // Woken between the last look and the end: nobody else would look again.
     if (this.#isWanted) this.wake();
+  }
+
+  /** Gives back what was claimed without our hearing of it: nobody else would ever take it up. */
+  async #settleUncertainty(): Promise<void> {
+    if (!this.#isClaimUncertain) return;
+    await this.#parts.store.releaseUnheld(this.#held.work);
+    this.#isClaimUncertain = false;
   }
 
   async #claimDue(lanes: Lanes<ClaimedWork>): Promise<void> {
@@ -124,7 +143,9 @@ export class Dispatcher {
         stored: true,
         suspect: true,
         attempts: stored.attempts,
+        replay: stored.replay,
       };
+      this.#held.addRun(run);
       lanes.add({ run, claim: undefined });
     }
   }
@@ -144,32 +165,38 @@ export class Dispatcher {
 
   /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */
   #place(stored: ClaimedEvent): void {
-    const { handlers, fallback, store, telemetry } = this.#parts;
+    const { handlers, fallback, telemetry } = this.#parts;
     const event = readStored(stored);
     const takers = route(event, handlers, fallback);
     if (takers.length === 0)
       telemetry.tell('event_unhandled', { traceId: event.traceId, eventName: event.eventName });
     const unsettled = takers.filter((handler) => !stored.storedHandlers.includes(handler.name));
-    if (unsettled.length === 0) return this.#follow(store.finish(stored.sequence));
+    if (unsettled.length === 0) return this.#follow(this.#execution.finish(stored.sequence));
 
-    const claim = new Claim(unsettled.length);
-    for (const handler of unsettled) {
+    this.#held.addEvent(stored.sequence);
+    const claim = new Claim(unsettled.length, () => this.#held.endEvent(stored.sequence));
+    for (const [index, handler] of unsettled.entries()) {
       const lanes = this.#lanesOf(handler);
-      const run = { ...runOf(handler, event, stored), suspect: stored.takeovers > 0 };
+      // Each handler gets an event of its own: what one does to it, its siblings don't see.
+      const own = index === 0 ? event : readStored(stored);
+      const run = { ...runOf(handler, own, stored), suspect: stored.takeovers > 0 };
       if (handler.join) {
         this.#follow(this.#execution.arrive(run, claim, handler.join).then(() => this.wake()));
         continue;
       }
       const placement = placementOf(handler, lanes.room, stored.openRuns);
       if (placement === 'memory') lanes.add({ run, claim });
-      else this.#putBack({ run, claim }, placement);
+      else if (placement === 'blocked') this.#putBack({ run, claim }, { kind: 'blocked' });
+      else this.#putBack({ run, claim }, { kind: 'due', at: dueAfter(handler, stored.openRuns), reason: '' });
     }
   }
 
-  #putBack({ run, claim }: ClaimedWork, kind: 'due' | 'blocked'): void {
-    const state: RunState = kind === 'due' ? { kind, at: 0, reason: '' } : { kind };
+  #putBack({ run, claim }: ClaimedWork, state: RunState): void {
     this.#follow(
-      this.#execution.settle(run, claim, { state, attempts: run.attempts }).then(() => this.wake()),
+      this.#execution
+        .settle(run, claim, { state, attempts: run.attempts })
+        .finally(() => this.#held.endRun(run))
+        .then(() => this.wake()),
     );
   }
 
@@ -181,15 +208,17 @@ export class Dispatcher {
   }
 
   async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
+    this.#held.addRun(work.run);
     try {
       const state = await this.#execution.attempt(work);
       const isWaiting = state?.kind === 'due';
       // Strict: what comes after a run that failed goes back to the inbox until that run is settled.
       if (isWaiting && lanes.handler.order === 'strict') {
-        for (const follower of lanes.takeFollowers(work)) this.#putBack(follower, 'blocked');
+        for (const follower of lanes.takeFollowers(work)) this.#putBack(follower, { kind: 'blocked' });
       }
       if (isWaiting || lanes.handler.order === 'strict') this.wake();
     } finally {
+      this.#held.endRun(work.run);
       lanes.finish(work);
       this.#beginReady();
       if (this.#mayBeMore && lanes.isHalfEmpty) this.wake();
@@ -273,7 +302,16 @@ function readStored({ traceId, body, headers, receivedAt }: StoredEvent): CallEv
 }
 
 function runOf(handler: Handler, event: CallEvent, { sequence, receivedAt }: StoredEvent): Run {
-  return { handler, event, sequence, receivedAt, stored: false, suspect: false, attempts: 0 };
+  return {
+    handler,
+    event,
+    sequence,
+    receivedAt,
+    stored: false,
+    suspect: false,
+    attempts: 0,
+    replay: undefined,
+  };
 }
 
 function callOf({ run }: ClaimedWork): string | undefined {

@@ -7,7 +7,7 @@ import type { Clock } from '../kit/clock.ts';
 import type { Random } from '../kit/random.ts';
 import type { JoinTerms, JoinedCall, Outcome, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
-import type { Settled } from '../store/run-key.ts';
+import type { Sequence, Settled } from '../store/run-key.ts';
 import type { RunState, Settlement, Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Claim } from './claim.ts';
@@ -64,8 +64,10 @@ export class Execution {
     claim: Claim | undefined,
     { state, attempts }: Omit<Conclusion, 'cause'>,
   ): Promise<Settled> {
+    // As of now, however long the writing takes: a wall clock that is set meanwhile must not move what is due.
+    const settlement = this.#settlement(run, state, attempts, false);
     return this.#inTurn(claim, (last) =>
-      this.#persist(() => this.#parts.store.settle(this.#settlement(run, state, attempts, last))),
+      this.#persist(() => this.#parts.store.settle({ ...settlement, last })),
     );
   }
 
@@ -78,6 +80,11 @@ export class Execution {
     return claim.settle((last) =>
       this.#persist(() => this.#parts.store.calls.arrive({ run: key, eventName, ...join, last })),
     );
+  }
+
+  /** Marks an event done that no handler is to see. */
+  finish(sequence: Sequence): Promise<void> {
+    return this.#persist(() => this.#parts.store.finish(sequence));
   }
 
   /** Counts the attempt beforehand where a process has died over this event, or an attempt has failed. */
@@ -124,8 +131,11 @@ export class Execution {
   #workOn(run: Run, claim: Claim | undefined): Work {
     const { logger, store } = this.#parts;
     const { callId } = run.event;
-    const callSoFar = async () =>
-      callId === undefined ? undefined : callRecordOf(callId, await store.calls.eventsOf(callId));
+    const callSoFar = async () => {
+      const events = callId === undefined ? [] : await store.calls.eventsOf(callId);
+      // A call that was erased meanwhile has none either.
+      return callId === undefined || events.length === 0 ? undefined : callRecordOf(callId, events);
+    };
     const settleWith = (effects: (database: UserDatabase) => void) => this.#settleWith(run, claim, effects);
     return workOn({ run, attempt: run.attempts + 1, logger, callSoFar, settleWith });
   }
@@ -151,7 +161,7 @@ export class Execution {
       attempts,
       state,
       isJoin: run.handler.join !== undefined,
-      unblocks: run.handler.order === 'strict' && (state.kind === 'done' || state.kind === 'dead'),
+      isStrict: run.handler.order === 'strict',
       now: this.#parts.clock.now(),
     };
   }

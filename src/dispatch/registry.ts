@@ -38,6 +38,7 @@ export class Registry {
 
   add(patterns: readonly string[], options: HandlerOptions, handle: Handler['handle']): void {
     if (
+      !Array.isArray(patterns) ||
       patterns.length === 0 ||
       !patterns.every((pattern) => typeof pattern === 'string' && pattern !== '')
     ) {
@@ -56,7 +57,7 @@ export class Registry {
     }
     const { events, within, late, ...rest } = resolveJoinOptions(options);
     const join = { events, within, runsAgain: late === 'run-again' };
-    const handler = { ...this.#build(events, rest, handle), join };
+    const handler = { ...this.#build(events, { ...rest, order: 'call' }, handle), join };
     this.#guard(handler.name);
     this.#handlers.push(Object.freeze(handler));
   }

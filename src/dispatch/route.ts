@@ -4,7 +4,8 @@ import { isKnownEventName, matches } from '../events/names.ts';
 
 /**
  * The handlers that an event goes to. An event that misses what its name promises goes to the fallback alone:
- * a typed handler must be able to rely on its types. So does one that no handler takes.
+ * a typed handler must be able to rely on its types. So does one that no handler takes. Joins wait for events by
+ * name and call only, and their call tells of such an event too.
  */
 export function route(
   event: CallEvent,
@@ -12,9 +13,9 @@ export function route(
   fallback: Handler | undefined,
 ): readonly Handler[] {
   const hasPromised = event.issues.length === 0 || !isKnownEventName(event.eventName);
-  const takers = hasPromised ? handlers.filter((handler) => takes(handler, event)) : [];
-  if (takers.length > 0) return takers;
-  return fallback ? [fallback] : [];
+  const takers = handlers.filter((handler) => (hasPromised || handler.join) && takes(handler, event));
+  if (hasPromised && takers.length > 0) return takers;
+  return fallback ? [...takers, fallback] : takers;
 }
 
 /** A join is about a call: an event without one is none of its. */

@@ -60,10 +60,22 @@ const interrupted: Outcome = {
   cause: 'interrupted',
 };
 
+/** Total: what a handler throws may itself throw when it is looked at, and the run must be settled all the same. */
 function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
-  if (Discard.is(thrown)) return { kind: 'dead', reason: messageOf(thrown), cause: 'Discard' };
-  if (RetryLater.is(thrown)) return failed('RetryLater', messageOf(thrown), thrown.delay);
-  return failed(thrown instanceof Error ? thrown.name : typeof thrown, messageOf(thrown), backoff());
+  const reason = messageOf(thrown);
+  try {
+    if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard' };
+    if (RetryLater.is(thrown)) return failed('RetryLater', reason, thrown.delay);
+    return failed(causeOf(thrown), reason, backoff());
+  } catch {
+    return failed('unknown', reason, backoff());
+  }
+}
+
+/** The error's name, where it is one word: anything else may hold what must not be logged. */
+function causeOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return typeof thrown;
+  return /^[A-Za-z]\w{0,63}$/.test(thrown.name) ? thrown.name : 'Error';
 }
 
 function failed(cause: string, reason: string, delay: number): Outcome {

@@ -39,6 +39,7 @@ export function report(
     eventName: run.event.eventName,
     handler: run.handler.name,
     attempt: attempts,
+    replay: run.replay?.id,
     duration: Math.round(duration),
     cause,
   };

@@ -23,8 +23,8 @@ export function unwrapPayload(body: Readonly<Fields>): Fields {
  * The documented ids of a payload, with the other names that the platform has for the same thing. `_id` means the
  * call only where the event is known to be about one: an unknown event may use it for anything.
  */
-const idAliases = { call_id: ['callId'], agent_id: ['ai_agent_id'] } as const;
-const idAliasesOfKnown = { ...idAliases, call_id: ['callId', '_id'] } as const;
+export const idAliases = { call_id: ['callId'], agent_id: ['ai_agent_id'] } as const;
+export const idAliasesOfKnown = { ...idAliases, call_id: ['callId', '_id'] } as const;
 
 /** Reads the ids under their documented names, then compares a known event with what its name promises. */
 export function readPayload(eventName: string, body: Readonly<Fields>): ReadPayload {

@@ -4,6 +4,9 @@ import { firstId, headerOf, readTraceId } from './ids.ts';
 import { eventNames, unknownEventName } from './names.ts';
 import { readPayload, unwrapPayload } from './payload.ts';
 
+/** The names under which the platform may send the organization's id, in the body or in the payload. */
+export const organizationIdNames = ['organizationId', 'organization_id'] as const;
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** All that is known of a delivery when its body has been decoded. */
@@ -63,10 +66,8 @@ function isTransfer(payload: Fields): boolean {
 
 function readOrganizationId(body: Fields, payload: Fields): string | undefined {
   return firstId(
-    body['organizationId'],
-    body['organization_id'],
-    payload['organizationId'],
-    payload['organization_id'],
+    ...organizationIdNames.map((name) => body[name]),
+    ...organizationIdNames.map((name) => payload[name]),
   );
 }
 

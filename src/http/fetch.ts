@@ -9,7 +9,10 @@ import type { BodySource, Delivery, Take } from '../model.ts';
  */
 export function fetchHandler(take: Take): (request: Request) => Promise<Response> {
   return async (request) => {
-    const { status, headers, body } = await take(deliveryOf(request));
+    const delivery = deliveryOf(request);
+    const { status, headers, body } = await take(delivery);
+    // What is left of a refused body is nobody's to read: one without end would be read for ever.
+    if (delivery.body.kind === 'stream') delivery.body.stream.destroy();
     return new Response(body, { status, headers });
   };
 }

@@ -60,6 +60,26 @@ export class Authenticator {
     return verification;
   }
 
+  /** Whether a delivery has once verified: it pinned its layout. */
+  get hasPinned(): boolean {
+    return this.#isPinned && !this.#parts.isLayoutGiven;
+  }
+
+  /**
+   * Holds what was refused against the present secrets and layouts, at the time when it arrived. Never lets
+   * anything pass for want of secrets: what was refused under them may be a stranger's.
+   *
+   * @throws Refusal `not_authentic`
+   */
+  async authenticateAgain(bytes: Uint8Array, headers: Headers, receivedAt: number): Promise<Proof> {
+    const { secrets } = this.#parts;
+    if (!secrets) throw new Refusal('not_authentic', 'secrets_not_set');
+    const current = (await secrets.renewed()) ?? secrets.current();
+    const verification = this.#verify(bytes, headers, current, receivedAt);
+    if (!verification.ok) throw notAuthentic(verification.reason);
+    return verification;
+  }
+
   /**
    * Pins the layout of a delivery that turned out to be an event. Not earlier: what was signed in one layout
    * can be cut apart so that it verifies in another, but then what is left as its body is no event.
@@ -79,8 +99,13 @@ export class Authenticator {
     if (pinned !== found) throw notAuthentic('signature_mismatch');
   }
 
-  #verify(bytes: Uint8Array, headers: Headers, secrets: Parameters<typeof verifySignature>[2]): Verification {
-    const timing = { now: this.#parts.clock.now(), tolerance: this.#parts.tolerance };
+  #verify(
+    bytes: Uint8Array,
+    headers: Headers,
+    secrets: Parameters<typeof verifySignature>[2],
+    now = this.#parts.clock.now(),
+  ): Verification {
+    const timing = { now, tolerance: this.#parts.tolerance };
     return verifySignature(bytes, headers, secrets, this.#layouts, timing);
   }
 

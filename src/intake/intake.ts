@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Refusal, messageOf } from '../errors.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { Delivery, Reply } from '../model.ts';
+import type { CallEvent, Delivery, Reply } from '../model.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit } from './admit.ts';
@@ -10,6 +10,7 @@ import type { Authenticator } from './authenticate.ts';
 import { decode } from './decode.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
+import { RotationWatch } from './rotation.ts';
 
 /** What the stages need. */
 export interface IntakeParts {
@@ -22,13 +23,16 @@ export interface IntakeParts {
   /** Whether deliveries are taken: not before start, not once stopping. */
   readonly isOpen: () => boolean;
   /** Called when a new event is on disk. */
-  readonly onRecorded: () => void;
+  readonly onRecorded: (event: CallEvent, receivedAt: number) => void;
+  /** Called when a delivery could not be recorded, as far as we have heard: it may be on disk all the same. */
+  readonly onUncertain: () => void;
 }
 
 /** The way of a delivery from the socket to the answer. Every stage may refuse; this is where that is caught. */
 export class Intake {
   readonly #parts: IntakeParts;
   readonly #hold: () => Hold;
+  readonly #rotation: RotationWatch;
   readonly #explained = new Set<string>();
   #inside = 0;
   #empty: (() => void)[] = [];
@@ -36,6 +40,7 @@ export class Intake {
   constructor(parts: IntakeParts) {
     this.#parts = parts;
     this.#hold = createBudget(parts.limits);
+    this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.hasPinned);
   }
 
   /** Takes a delivery and says what to answer. Never throws. */
@@ -59,7 +64,7 @@ export class Intake {
   }
 
   async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {
-    const { limits, admission, authenticator, recorder, telemetry, clock } = this.#parts;
+    const { limits, admission, authenticator, recorder, telemetry, clock, onRecorded } = this.#parts;
     const receivedAt = clock.now();
     if (!this.#parts.isOpen()) throw new Refusal('unavailable', 'not_open');
     accept(delivery, limits.body);
@@ -69,7 +74,9 @@ export class Intake {
     const reading = decode(bytes, delivery.headers, receivedAt, telemetry);
     if (reading.ok) await authenticator.pin(proof);
     const recorded = await recorder.record(reading, bytes, delivery.headers, receivedAt);
-    this.#tell(recorded, proof.secret);
+    this.#rotation.verified();
+    telemetry.tell(`delivery_${recorded.status}`, { traceId: recorded.traceId, secret: proof.secret });
+    if (reading.ok && recorded.status === 'accepted') onRecorded(reading.event, receivedAt);
     return recorded;
   }
 
@@ -79,17 +86,12 @@ export class Intake {
       return await this.#parts.authenticator.authenticate(bytes, headers);
     } catch (problem) {
       if (problem instanceof Refusal && problem.code === 'not_authentic') {
+        this.#rotation.refused(problem.reason, headers);
         const digest = createHash('sha256').update(bytes).digest('hex');
         await this.#parts.recorder.keepStranger(bytes, headers, problem.reason, receivedAt, digest);
       }
       throw problem;
     }
-  }
-
-  #tell({ status, traceId }: Recorded, secret: string | undefined): void {
-    const { telemetry, onRecorded } = this.#parts;
-    telemetry.tell(`delivery_${status}`, { traceId, secret });
-    if (status === 'accepted') onRecorded();
   }
 
   #refuse(problem: unknown): Reply {
@@ -101,6 +103,7 @@ export class Intake {
     }
     const { code, reason, fix } = problem;
     telemetry.tell('delivery_refused', { code, reason });
+    if (reason === 'not_recorded') this.#parts.onUncertain();
     if (fix !== undefined && !this.#explained.has(reason)) {
       this.#explained.add(reason);
       telemetry.tell('refusal_fix', { reason, fix });

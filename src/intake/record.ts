@@ -1,9 +1,9 @@
 import { Refusal, messageOf } from '../errors.ts';
-import { factsOf } from '../calls/timeline.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { CallEvent, Headers } from '../model.ts';
-import type { EventRecord, Store } from '../store/store.ts';
+import type { Headers } from '../model.ts';
+import { recordOf } from '../store/event-record.ts';
+import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 
 /** What the one durable write decided. */
@@ -15,6 +15,8 @@ export interface Recorded {
 /** Strangers' deliveries that are kept a second, after a first `strangersAtOnce`: each costs a write. */
 const strangersPerSecond = 10;
 const strangersAtOnce = 100;
+/** How often the log says that strangers' deliveries were dropped, at the most, in milliseconds. */
+const dropsTold = 60_000;
 
 /** Headers that are kept with the bytes: what the platform says of an event, and how it signed. */
 const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
@@ -27,6 +29,10 @@ export class Recorder {
   readonly #isKept: (header: string) => boolean;
   #allowance = strangersAtOnce;
   #allowanceAt = 0;
+  /** Not kept since the last one that was: counted with the next, because a write for each is what is saved. */
+  #skipped = 0;
+  #untold = 0;
+  #toldAt = -Infinity;
 
   /** `signatureHeaders` are kept besides the platform's own; `credentials` never are. */
   constructor(
@@ -50,15 +56,16 @@ export class Recorder {
     const kept = { headers: this.#keep(headers), body: bytes, receivedAt };
     try {
       if (!reading.ok) {
-        await this.#store.quarantine({
+        await this.#store.quarantine.keep({
           kind: 'unreadable',
           reason: reading.reason,
           digest: reading.digest,
+          skipped: 0,
           ...kept,
         });
         return { status: 'quarantined', traceId: `sha256:${reading.digest}` };
       }
-      const status = await this.#store.record({ ...recordOf(reading.event, reading.digest), ...kept });
+      const status = await this.#store.record(recordOf(reading.event, reading.digest, kept));
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
     } catch (error) {
       this.#telemetry.tell('delivery_failed', { cause: messageOf(error) });
@@ -74,13 +81,31 @@ export class Recorder {
     receivedAt: number,
     digest: string,
   ) {
-    if (!this.#mayKeepStranger()) return;
+    if (!this.#mayKeepStranger()) return this.#skip();
+    const skipped = this.#skipped;
+    this.#skipped = 0;
     try {
       const kept = { headers: this.#keep(headers), body: bytes, receivedAt };
-      await this.#store.quarantine({ kind: 'not_authentic', reason, digest, ...kept });
+      const record = { kind: 'not_authentic', reason, digest, skipped, ...kept } as const;
+      const { dropped } = await this.#store.quarantine.keep(record);
+      this.#tellDropped(dropped);
     } catch (error) {
+      this.#skipped += skipped;
       this.#telemetry.tell('delivery_failed', { cause: messageOf(error) });
     }
+  }
+
+  #skip(): void {
+    this.#skipped += 1;
+    this.#tellDropped(1);
+  }
+
+  #tellDropped(dropped: number): void {
+    this.#untold += dropped;
+    if (this.#untold === 0 || this.#clock.elapsed() - this.#toldAt < dropsTold) return;
+    this.#telemetry.tell('quarantine_dropped', { count: this.#untold });
+    this.#untold = 0;
+    this.#toldAt = this.#clock.elapsed();
   }
 
   #mayKeepStranger(): boolean {
@@ -96,26 +121,4 @@ export class Recorder {
   #keep(headers: Headers): Headers {
     return Object.fromEntries(Object.entries(headers).filter(([name]) => this.#isKept(name)));
   }
-}
-
-function recordOf(event: CallEvent, digest: string): Omit<EventRecord, 'headers' | 'body' | 'receivedAt'> {
-  return {
-    traceId: event.traceId,
-    identities: identitiesOf(event, digest),
-    eventName: event.eventName,
-    callId: event.callId,
-    organizationId: event.organizationId,
-    occurredAt: event.occurredAt.getTime(),
-    facts: factsOf(event),
-  };
-}
-
-/**
- * What a copy of this event would be recognized by. A trace id from the header is not signed, so the signed
- * bytes count as well: else anyone who saw a delivery could send it again under another id.
- */
-function identitiesOf({ traceId, traceIdSource }: CallEvent, digest: string): string[] {
-  if (traceIdSource === 'body') return [`body:${traceId}`];
-  if (traceIdSource === 'header') return [`sha256:${digest}`, `header:${traceId}`];
-  return [`sha256:${digest}`];
 }

@@ -27,3 +27,12 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/**
+ * Keeps the process from ending while something is waited for that must not be left: a clock's timers don't.
+ * Returns the function that lets it go.
+ */
+export function holdProcess(): () => void {
+  const timer = setInterval(() => {}, longestTimer);
+  return () => clearInterval(timer);
+}

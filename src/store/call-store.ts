@@ -1,6 +1,6 @@
 /** The part of the store that tells calls and keeps joins. */
 import type { CallEventRow, CallRecord, CallStatus } from '../calls/timeline.ts';
-import type { RunKey, Settled } from './run-key.ts';
+import type { RunKey, Sequence, Settled } from './run-key.ts';
 
 /** Which calls. Times in milliseconds since 1970; `since` and `until` are about a call's first event. */
 export interface CallFilter {
@@ -50,10 +50,10 @@ export interface CallStore {
   /** What is there of the call as the join's attempt begins; remembered, so that a late event is known as late. */
   see(handler: string, callId: string, events: readonly string[]): Promise<JoinView>;
   /**
-   * Opens joins for calls whose events arrived since `since` and were claimed before this join was registered.
-   * Resolves to how many.
+   * Opens the join for calls whose events arrived since `since` and were claimed where it wasn't registered. Looks
+   * at a bounded number of events, and resolves to where the next look begins, or undefined at the end.
    */
-  lookBack(join: JoinLookBack): Promise<number>;
+  lookBack(join: JoinLookBack): Promise<Sequence | undefined>;
 }
 
 /** What a join registered at this start looks back on. */
@@ -63,4 +63,6 @@ export interface JoinLookBack {
   readonly within: number;
   /** Milliseconds since 1970. */
   readonly since: number;
+  /** What the look before gave. */
+  readonly after: Sequence | undefined;
 }

@@ -11,3 +11,9 @@ export interface RunKey {
 
 /** Whether a settlement took effect: `lost` when another process had taken the claim over. */
 export type Settled = 'settled' | 'lost';
+
+/** Claims that a process has in hand. */
+export interface HeldWork {
+  readonly events: readonly Sequence[];
+  readonly runs: readonly Pick<RunKey, 'sequence' | 'handler'>[];
+}

@@ -6,56 +6,22 @@
  * events never have a stored run: one exists only where there is something to remember (a retry, a dead
  * letter, a sibling that still works).
  */
-import type { CallFacts } from '../calls/timeline.ts';
-import type { Headers } from '../model.ts';
+import type { InboxDatabase, UserDatabase } from '../handling.ts';
+import type { RunReplay } from '../handling.ts';
 import type { CallStore } from './call-store.ts';
-import type { RunKey, Sequence, Settled } from './run-key.ts';
-
-/** What one authentic, readable delivery leaves behind. */
-export interface EventRecord {
-  /** The event's identity, and every further key under which a copy would count as the same event. */
-  readonly traceId: string;
-  readonly identities: readonly string[];
-  readonly eventName: string;
-  readonly callId: string | undefined;
-  readonly organizationId: string | undefined;
-  /** Milliseconds since 1970. */
-  readonly occurredAt: number;
-  /** Milliseconds since 1970. */
-  readonly receivedAt: number;
-  /** The headers that matter; never credentials. */
-  readonly headers: Headers;
-  /** What the event says about its call. */
-  readonly facts: CallFacts;
-  /** The raw bytes, as they were signed. */
-  readonly body: Uint8Array;
-}
-
-/** What is kept of a delivery that no handler will see. */
-export interface QuarantineRecord {
-  readonly kind: 'not_authentic' | 'unreadable';
-  /** Why, as a code of the log. */
-  readonly reason: string;
-  readonly digest: string;
-  readonly receivedAt: number;
-  readonly headers: Headers;
-  readonly body: Uint8Array;
-}
-
-/** A stored event as dispatch gets it back. */
-export interface StoredEvent {
-  readonly sequence: Sequence;
-  readonly traceId: string;
-  readonly callId: string | undefined;
-  readonly receivedAt: number;
-  readonly headers: Headers;
-  readonly body: Uint8Array;
-}
+import type { DriftStore } from './drift-store.ts';
+import type { EventRecord } from './event-record.ts';
+import type { EventStore, StoredEvent } from './event-store.ts';
+import type { QuarantineStore } from './quarantine-store.ts';
+import type { RetentionStore } from './retention-store.ts';
+import type { HeldWork, RunKey, Sequence, Settled } from './run-key.ts';
 
 /** A stored run of the same call that is not settled, from an earlier event. */
 export interface OpenRun {
   readonly handler: string;
   readonly attempts: number;
+  /** Milliseconds since 1970; zero is at once. */
+  readonly dueAt: number;
 }
 
 /** A claim: this process, and no other, may run the event's handlers until it settles or dies. */
@@ -73,6 +39,8 @@ export interface ClaimedRun extends StoredEvent {
   readonly handler: string;
   /** Attempts that have been counted so far. */
   readonly attempts: number;
+  /** The replay that put it back, if any. */
+  readonly replay: RunReplay | undefined;
 }
 
 /** How a run is left. */
@@ -84,8 +52,9 @@ export interface Settlement extends RunKey {
   readonly state: RunState;
   /** Whether the handler is a join, which remembers what it has seen. */
   readonly isJoin: boolean;
-  /** Lets the next blocked run of the same handler and call go. */
-  readonly unblocks: boolean;
+  /** Whether later runs of the same handler and call wait until this one is done or dead. */
+  readonly isStrict: boolean;
+  /** When that was decided, on the same wall clock as a time at which it is due. Milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -96,18 +65,6 @@ export type RunState =
   | { readonly kind: 'due'; readonly at: number; readonly reason: string }
   | { readonly kind: 'blocked' };
 
-/** A dead letter, for a person. */
-export interface DeadLetter {
-  readonly sequence: Sequence;
-  readonly traceId: string;
-  readonly eventName: string;
-  readonly callId: string | undefined;
-  readonly handler: string;
-  readonly attempts: number;
-  readonly reason: string;
-  readonly at: number;
-}
-
 /** How much the inbox holds, by state. */
 export interface StoreCounts {
   readonly events: { readonly new: number; readonly open: number; readonly done: number };
@@ -117,11 +74,13 @@ export interface StoreCounts {
     readonly blocked: number;
     readonly dead: number;
   };
-  readonly quarantine: { readonly notAuthentic: number; readonly unreadable: number };
+  readonly quarantine: {
+    readonly notAuthentic: number;
+    readonly unreadable: number;
+    /** How many that were not authentic have been dropped, ever, because strangers may take only so much. */
+    readonly dropped: number;
+  };
 }
-
-/** How far an event has come: to be handled, kept by stored runs only, or settled by every handler. */
-export type EventState = 'new' | 'open' | 'done';
 
 export interface Store {
   /** What to call this store in a sentence for a person, such as its file. */
@@ -134,8 +93,6 @@ export interface Store {
 
   /** ONE durable write: when it resolves, the event is on disk. The insert itself decides on duplicates. */
   record(record: EventRecord): Promise<'new' | 'duplicate'>;
-  /** Keeps a delivery that no handler will see. Those not authentic are bounded by count and bytes. */
-  quarantine(record: QuarantineRecord): Promise<void>;
   /** The layout pinned for this inbox, if any. */
   pinnedLayout(): Promise<string | undefined>;
   /** Pins a layout unless one is pinned, and returns the one that is. */
@@ -145,6 +102,11 @@ export interface Store {
   claimEvents(limit: number): Promise<readonly ClaimedEvent[]>;
   /** Claims the due runs of one handler, earliest first. */
   claimRuns(handler: string, limit: number, now: number): Promise<readonly ClaimedRun[]>;
+  /**
+   * Gives back the claims of this process that it hasn't in hand: a claim may have been written although it
+   * failed. Resolves to how many that were.
+   */
+  releaseUnheld(held: HeldWork): Promise<number>;
   /** When the handler's next stored run is due, in milliseconds since 1970. */
   nextDue(handler: string): Promise<number | undefined>;
   /**
@@ -156,9 +118,9 @@ export interface Store {
   settle(settlement: Settlement): Promise<Settled>;
   /**
    * Writes `effects` and the settlement in one transaction: both or neither. `effects` gets the database's
-   * own connection and must be synchronous where the database is.
+   * own connection for as long as it runs, and must be synchronous where the database is.
    */
-  settleWith(settlement: Settlement, effects: (database: never) => unknown): Promise<Settled>;
+  settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled>;
   /** Marks an event done for which there is nothing to run. */
   finish(sequence: Sequence): Promise<void>;
 
@@ -167,14 +129,24 @@ export interface Store {
   /** Whether another process has changed the store since this was last asked. */
   changedElsewhere(): boolean;
 
+  /**
+   * The connection for users' own tables, from before `open` until `close`, where the database has one that can be
+   * used at once; using it opens the database.
+   */
+  readonly database?: InboxDatabase;
+
   /** What calls have become, and what joins wait for. */
   readonly calls: CallStore;
+  /** Looking at events, and putting settled runs back to be run again. */
+  readonly events: EventStore;
+  /** Deliveries that no handler sees. */
+  readonly quarantine: QuarantineStore;
+  /** How the platform departs from its documents. */
+  readonly drift: DriftStore;
+  /** Letting go of what was kept long enough, and of what is to be erased. */
+  readonly retention: RetentionStore;
 
-  /** Dead letters, latest first. */
-  deadLetters(limit: number): Promise<readonly DeadLetter[]>;
   /** Names of handlers that have stored runs waiting. */
   waitingHandlers(): Promise<readonly string[]>;
   counts(): Promise<StoreCounts>;
-  /** How far the event of this trace id has come, or undefined when there is none. */
-  eventState(traceId: string): Promise<EventState | undefined>;
 }

@@ -4,7 +4,7 @@ import { configError, ringbackError } from '../errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 import type { Receiver } from '../receiver.ts';
-import type { EventState } from '../store/store.ts';
+import type { EventState } from '../store/event-store.ts';
 
 /** What makes it worth looking again. They come from every receiver in the process, so they are no more than a hint. */
 const hints = ['run_done', 'run_dead', 'event_unhandled'].map((name) => `ringback.${name}`);

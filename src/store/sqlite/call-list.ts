@@ -23,11 +23,13 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
       since: since ?? null,
       until: until ?? null,
       before: cursor === undefined ? null : Number(cursor),
-      limit,
+      // One more than asked for tells whether there is another page.
+      limit: limit + 1,
     }) as FoundRow[];
-    const last = found.length === limit ? found.at(-1) : undefined;
+    const shown = found.slice(0, limit);
+    const last = found.length > limit ? shown.at(-1) : undefined;
     return {
-      calls: found.map((row) => callRecordOf(row.call_id, eventsOf(row.call_id))),
+      calls: shown.map((row) => callRecordOf(row.call_id, eventsOf(row.call_id))),
       cursor: last && String(last.first_sequence),
     };
   };

@@ -22,16 +22,26 @@ export function prepareCallRecords(database: Database.Database) {
       @destination, @transferStatus, @transferReason, @sentiment, @transferredAt,
       @analysisStatus, @analysisReason, @analysedAt, @events, @firstSeenAt, @lastSeenAt)`);
 
+  const deleteRecord = database.prepare('delete from call_records where call_id = ?');
+  const deleteJoins = database.prepare('delete from joins where call_id = ?');
+
   const rowsOf = (callId: string) => eventsOfCall.all(callId) as EventFactsRow[];
 
   return {
     eventsOf: (callId: string): CallEventRow[] => rowsOf(callId).map(toCallEvent),
 
-    /** Tells the call anew from all its events: nothing depends on the order in which they came. */
+    /**
+     * Tells the call anew from all its events: nothing depends on the order in which they came. With the last of
+     * them goes what is known of the call, and what its joins remember.
+     */
     update: (callId: string): void => {
       const rows = rowsOf(callId);
       const firstSequence = rows[0]?.sequence;
-      if (firstSequence === undefined) return;
+      if (firstSequence === undefined) {
+        deleteRecord.run(callId);
+        deleteJoins.run(callId);
+        return;
+      }
       upsert.run({ ...columnsOf(callRecordOf(callId, rows.map(toCallEvent))), firstSequence });
     },
   };

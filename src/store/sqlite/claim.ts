@@ -1,6 +1,10 @@
 import type Database from 'better-sqlite3';
+import type { RunReplay } from '../../handling.ts';
 import type { Headers } from '../../model.ts';
-import type { ClaimedEvent, ClaimedRun, OpenRun, StoredEvent } from '../store.ts';
+import type { StoredEvent } from '../event-store.ts';
+import type { ClaimedEvent, ClaimedRun, OpenRun } from '../store.ts';
+import type { DueTime } from './due-time.ts';
+import type { HeldWork } from '../run-key.ts';
 import type { Processes } from './processes.ts';
 
 interface EventRow {
@@ -16,23 +20,27 @@ interface EventRow {
 interface RunRow extends EventRow {
   readonly handler: string;
   readonly attempts: number;
+  readonly replay: number | null;
+  readonly replayed_by: string | null;
+  readonly replay_reason: string | null;
 }
 
 /** Claims stop here even when more rows were asked for: bodies of 5 MB must not pile up in memory. */
 const claimBytes = 16 * 1024 * 1024;
 
 /** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
-export function prepareClaims(database: Database.Database, processes: Processes) {
+export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
   const fields = 'e.sequence, e.trace_id, e.call_id, e.received_at, e.takeovers, e.headers, e.body';
   const newEvents = database.prepare(`
     select ${fields} from events e where e.state = 'new' and e.claimed_by is null order by e.sequence`);
   const claimEvent = database.prepare('update events set claimed_by = ? where sequence = ?');
   const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
   const openRuns = database.prepare(`
-    select handler, attempts from runs
+    select handler, attempts, due_at as dueAt from runs
     where call_id = ? and sequence < ? and state in ('due', 'claimed', 'blocked')`);
   const dueRuns = database.prepare(`
-    select ${fields}, r.handler, r.attempts from runs r join events e using (sequence)
+    select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
+    from runs r join events e using (sequence) left join replays p on p.id = r.replay
     where r.handler = ? and r.state = 'due' and r.due_at <= ? order by r.due_at, r.sequence`);
   const claimRun = database.prepare(`
     update runs set state = 'claimed', claimed_by = ? where sequence = ? and handler = ?`);
@@ -46,6 +54,11 @@ export function prepareClaims(database: Database.Database, processes: Processes)
     update events set claimed_by = null, takeovers = takeovers + ? where claimed_by = ?`);
   const releaseRuns = database.prepare(`
     update runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = ?`);
+  const ownEvents = database.prepare('select sequence from events where claimed_by = ?').pluck();
+  const ownRuns = database.prepare('select sequence, handler from runs where claimed_by = ?');
+  const releaseEvent = database.prepare('update events set claimed_by = null where sequence = ?');
+  const releaseRun = database.prepare(`
+    update runs set state = 'due', due_at = 0, claimed_by = null where sequence = ? and handler = ?`);
   const anyClaim = database.prepare(
     'select 1 from events where claimed_by = @id union all select 1 from runs where claimed_by = @id limit 1',
   );
@@ -57,6 +70,11 @@ export function prepareClaims(database: Database.Database, processes: Processes)
   const takenCalls = (): ReadonlySet<unknown> =>
     processes.hasOthers() ? new Set(callsOfOthers.all({ id: processes.id })) : new Set();
 
+  const openRunsBefore = (callId: string, sequence: number): OpenRun[] =>
+    (openRuns.all(callId, sequence) as { handler: string; attempts: number; dueAt: number | null }[]).map(
+      (run) => ({ ...run, dueAt: run.dueAt === null ? 0 : dueTime.read(run.dueAt) }),
+    );
+
   return {
     events(limit: number): ClaimedEvent[] {
       processes.ensureEntered();
@@ -67,17 +85,21 @@ export function prepareClaims(database: Database.Database, processes: Processes)
           ...storedEvent(row),
           takeovers: row.takeovers,
           storedHandlers: storedHandlers.all(row.sequence) as string[],
-          openRuns: row.call_id === null ? [] : (openRuns.all(row.call_id, row.sequence) as OpenRun[]),
+          openRuns: row.call_id === null ? [] : openRunsBefore(row.call_id, row.sequence),
         };
       });
     },
 
     runs(handler: string, limit: number, now: number): ClaimedRun[] {
       processes.ensureEntered();
-      const rows = take(dueRuns.iterate(handler, now) as Iterable<RunRow>, limit, takenCalls());
+      const rows = take(
+        dueRuns.iterate(handler, dueTime.store(now)) as Iterable<RunRow>,
+        limit,
+        takenCalls(),
+      );
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
-        return { ...storedEvent(row), handler: row.handler, attempts: row.attempts };
+        return { ...storedEvent(row), handler: row.handler, attempts: row.attempts, replay: replayOf(row) };
       });
     },
 
@@ -86,10 +108,25 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       return releaseEvents.run(died ? 1 : 0, id).changes + releaseRuns.run(id).changes;
     },
 
+    /** Takes from this process what it hasn't in hand. */
+    releaseUnheld({ events, runs }: HeldWork): number {
+      const held = new Set([...events, ...runs.map((run) => `${run.sequence} ${run.handler}`)].map(String));
+      const unheldEvents = ownEvents.all(processes.id).filter((sequence) => !held.has(String(sequence)));
+      const unheldRuns = (ownRuns.all(processes.id) as Pick<RunRow, 'sequence' | 'handler'>[]).filter(
+        (run) => !held.has(`${run.sequence} ${run.handler}`),
+      );
+      for (const sequence of unheldEvents) releaseEvent.run(sequence);
+      for (const run of unheldRuns) releaseRun.run(run.sequence, run.handler);
+      return unheldEvents.length + unheldRuns.length;
+    },
+
     /** Whether anything is claimed by this process. */
     hasAny: () => anyClaim.get({ id: processes.id }) !== undefined,
 
-    nextDue: (handler: string) => nextDue.get(handler) as number | undefined,
+    nextDue(handler: string): number | undefined {
+      const dueAt = nextDue.get(handler) as number | undefined;
+      return dueAt === undefined ? undefined : dueTime.read(dueAt);
+    },
   };
 }
 
@@ -108,6 +145,11 @@ function take<Row extends EventRow>(
     bytes += row.body.length;
   }
   return found;
+}
+
+function replayOf({ replay, replayed_by, replay_reason }: RunRow): RunReplay | undefined {
+  if (replay === null) return undefined;
+  return { id: replay, by: replayed_by ?? undefined, reason: replay_reason ?? undefined };
 }
 
 function storedEvent(row: EventRow): StoredEvent {

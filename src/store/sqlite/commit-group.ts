@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { Clock } from '../../kit/clock.ts';
+import { ringbackError } from '../../errors.ts';
+import { type Clock, holdProcess } from '../../kit/clock.ts';
 
 /** What a caller can say of a write. */
 export interface WriteLimits {
@@ -28,6 +29,9 @@ const groupBytes = 4 * 1024 * 1024;
 /** How long to let another process finish its transaction before trying again. */
 const lockedPause = 20;
 
+/** How long a delivery waits for a locked database, in milliseconds: the sender gives up after 1,000. */
+export const recordPatience = 700;
+
 /**
  * Gathers the writes of one turn of the event loop into one transaction: the sync to disk, which is what a
  * durable write costs, is paid once for all of them. A write that comes alone is committed at once.
@@ -41,6 +45,7 @@ export class CommitGroup {
   #waiting: Write[] = [];
   #scheduled = false;
   #idle: (() => void)[] = [];
+  #letGo: (() => void) | undefined;
 
   constructor(database: Database.Database, clock: Clock) {
     this.#database = database;
@@ -78,8 +83,8 @@ export class CommitGroup {
     try {
       this.#commit(group);
     } catch (error) {
-      if (isLocked(error)) return this.#waitForLock(group, error);
-      this.#settleFailed(group, error);
+      if (error instanceof Locked) return this.#waitForLock(group, error);
+      return this.#settleFailed(group, error);
     }
     this.#continue();
   }
@@ -104,39 +109,65 @@ export class CommitGroup {
 
   /** The group failed as a whole, so nothing of it is stored: find out which write it was. */
   #settleFailed(group: readonly Write[], error: unknown): void {
-    if (group.length === 1) return group[0]?.reject(error);
-    for (const write of group) {
+    if (group.length === 1) group[0]?.reject(error);
+    for (const [index, write] of group.length === 1 ? [] : group.entries()) {
       try {
         write.resolve(inTransaction(this.#database, write.operation));
       } catch (itsError) {
+        // Another process came in between: the rest has not failed, it only has to wait.
+        if (itsError instanceof Locked) return this.#waitForLock(group.slice(index), itsError);
         write.reject(itsError);
       }
     }
+    this.#continue();
   }
 
-  #waitForLock(group: readonly Write[], error: unknown): void {
+  /** All that wait are looked at: behind a write of endless patience may be one whose sender gives up in a moment. */
+  #waitForLock(group: readonly Write[], { cause }: Locked): void {
     const now = this.#clock.elapsed();
-    for (const write of group) if (write.deadline <= now) write.reject(error);
-    this.#waiting.unshift(...group.filter((write) => write.deadline > now));
+    const waiting = [...group, ...this.#waiting];
+    for (const write of waiting) if (write.deadline <= now) write.reject(cause);
+    this.#waiting = waiting.filter((write) => write.deadline > now);
+    if (this.#waiting.length === 0) return this.#continue();
     this.#scheduled = true;
+    // A process that does nothing but wait for this write would end, and the write with it.
+    this.#letGo ??= holdProcess();
     this.#clock.after(lockedPause, () => this.#flush());
   }
 
   #continue(): void {
+    this.#letGo?.();
+    this.#letGo = undefined;
     if (this.#waiting.length > 0) return this.#schedule();
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 }
+
+/** Another process holds the lock, and nothing of the transaction has been begun. */
+class Locked extends Error {}
 
 /**
  * IMMEDIATE, because a transaction that begins by reading and then wants to write can be refused in the
  * middle by another process; one that asks for the lock first can not.
  */
 function inTransaction<T>(database: Database.Database, operation: () => T): T {
-  return database.transaction(operation).immediate();
+  // Inside a transaction that a user began and left open nothing would be on disk when it is acknowledged.
+  if (database.inTransaction) throw ringbackError('transaction_left_open');
+  let hasBegun = false;
+  const begun = () => {
+    hasBegun = true;
+    return operation();
+  };
+  try {
+    return database.transaction(begun).immediate();
+  } catch (error) {
+    // Once begun, it is not our lock: a user's effects may have met with another database of theirs, and must not
+    // be tried again for ever.
+    throw !hasBegun && isLocked(error) ? new Locked('locked', { cause: error }) : error;
+  }
 }
 
 function isLocked(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
+  const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'));
 }

@@ -4,8 +4,10 @@ import { migrate } from './migrations.ts';
 
 /** The Node-API version that the database driver is built for. */
 const neededNodeApi = 10;
-/** How long opening waits for another process that is opening the same file, in milliseconds. */
+/** How long opening, and what users do before the start, wait for another process, in milliseconds. */
 const openPatience = 5_000;
+/** How long to let another process turn the file to WAL before trying again, in milliseconds. */
+const walPause = 20;
 
 /** Opens the file, or says in a sentence why it can't. */
 export function openDatabase(file: string): Database.Database {
@@ -13,13 +15,13 @@ export function openDatabase(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {
     database = new Database(file, { timeout: openPatience });
-    database.pragma('journal_mode = WAL');
+    turnToWal(database);
     // FULL: a commit is on disk before it is acknowledged, whatever happens to the machine's power.
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
+    // What is deleted is overwritten: it is personal data, and a file may be copied by anyone who can read it.
+    database.pragma('secure_delete = ON');
     migrate(database, file);
-    // From here on a locked database is waited for off the event loop, in the commit group.
-    database.pragma('busy_timeout = 0');
     return database;
   } catch (error) {
     database?.close();
@@ -32,5 +34,22 @@ export function openDatabase(file: string): Database.Database {
 function refuseOldNode(): void {
   if (Number(process.versions['napi'] ?? 0) < neededNodeApi) {
     throw ringbackError('node_too_old', { found: process.versions.node });
+  }
+}
+
+/**
+ * SQLite waits for locks by itself, but not for the one that turns a new file to WAL: of processes that start at
+ * once on one file, some would be refused.
+ */
+function turnToWal(database: Database.Database): void {
+  for (let waited = 0; ; waited += walPause) {
+    try {
+      database.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      const isBusy = (error as { code?: unknown }).code === 'SQLITE_BUSY';
+      if (!isBusy || waited >= openPatience) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, walPause);
+    }
   }
 }

@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { CallEventRow } from '../../calls/timeline.ts';
 import type { JoinArrival, JoinLookBack, JoinView } from '../call-store.ts';
-import type { Settled } from '../run-key.ts';
+import type { Sequence, Settled } from '../run-key.ts';
+import type { DueTime } from './due-time.ts';
 
 interface JoinRow {
   /** Names that were there when an attempt last began; null before the first. */
@@ -17,13 +18,22 @@ interface JoinParts {
   /** Whether this process still holds the event, and the end of its claim. */
   readonly holdsEvent: (sequence: number) => boolean;
   readonly endClaim: (sequence: number) => void;
+  readonly dueTime: DueTime;
 }
+
+/** How long a join that opens late waits at the least, unless its own time is shorter, in milliseconds. */
+const leastWait = 10_000;
+/** How many events one look back goes through: other writes wait for it. */
+const lookSize = 1_000;
 
 /**
  * A join's wait is a run that is due when its time is over; the last event that it waits for makes it due at
  * once. So a wait costs one row, no timer, and survives whatever the process does.
  */
-export function prepareJoins(database: Database.Database, { eventsOf, holdsEvent, endClaim }: JoinParts) {
+export function prepareJoins(
+  database: Database.Database,
+  { eventsOf, holdsEvent, endClaim, dueTime }: JoinParts,
+) {
   const select = database.prepare(
     'select seen, settled, reruns from joins where handler = ? and call_id = ?',
   );
@@ -37,22 +47,32 @@ export function prepareJoins(database: Database.Database, { eventsOf, holdsEvent
   const countRerun = database.prepare(
     'update joins set reruns = reruns + 1 where handler = ? and call_id = ?',
   );
-  const missed = (names: readonly string[]) =>
-    database.prepare(`
-      select call_id as callId, min(sequence) as sequence from events
-      where event_name in (${names.map(() => '?').join(', ')}) and received_at >= ? and call_id is not null
-        and state <> 'new'
-        and not exists (select 1 from joins where joins.handler = ? and joins.call_id = events.call_id)
-      group by call_id`);
+  // An event that another process has claimed counts as missed: the join may not be registered there.
+  const missed = database.prepare(`
+    select call_id as callId, min(sequence) as sequence from events
+    where sequence > @after and sequence <= @until and received_at >= @since and call_id is not null
+      and event_name in (select value from json_each(@events)) and (state <> 'new' or claimed_by is not null)
+      and not exists (select 1 from joins where joins.handler = @handler and joins.call_id = events.call_id)
+    group by call_id`);
+  const firstSince = database.prepare('select min(sequence) from events where received_at >= ?').pluck();
+  const newest = database.prepare('select max(sequence) from events').pluck();
   const reopen = database.prepare("update events set state = 'open' where sequence = ? and state = 'done'");
 
-  const openJoin = (join: Omit<JoinLookBack, 'since'>, callId: string, sequence: number): void => {
+  const openJoin = (
+    join: Pick<JoinLookBack, 'handler' | 'events' | 'within'>,
+    callId: string,
+    sequence: number,
+  ): void => {
     const { handler, events, within } = join;
     open.run(handler, callId);
     const present = eventsOf(callId).filter((row) => events.includes(row.eventName));
     const isComplete = namesOf(present).length === events.length;
     const first = Math.min(...present.map((row) => row.receivedAt));
-    insertRun.run(sequence, handler, callId, isComplete ? 0 : first + within);
+    const now = dueTime.now();
+    // Never later than `within` from now: the clock may have been set back since the first one came. And never at
+    // once: what comes out of quarantine came long ago, one after the other, and the rest is just behind it.
+    const dueAt = Math.max(Math.min(first, now) + within, now + Math.min(within, leastWait));
+    insertRun.run(sequence, handler, callId, isComplete ? 0 : dueTime.store(dueAt));
   };
 
   return {
@@ -78,18 +98,24 @@ export function prepareJoins(database: Database.Database, { eventsOf, holdsEvent
       const join = select.get(handler, callId) as JoinRow | undefined;
       remember.run(JSON.stringify(present), handler, callId);
       const settled = join?.settled;
-      const isSettled =
+      const hasSeenAll =
         typeof settled === 'string' && present.every((name) => listOf(settled).includes(name));
+      // Erased meanwhile: there is nothing left to see.
+      const isSettled = hasSeenAll || rows.length === 0;
       return { events: rows, isSettled };
     },
 
-    lookBack({ handler, events, within, since }: JoinLookBack): number {
-      const calls = missed(events).all(...events, since, handler) as { callId: string; sequence: number }[];
-      for (const { callId, sequence } of calls) {
+    lookBack({ handler, events, within, since, after: last }: JoinLookBack): Sequence | undefined {
+      const first = last === undefined ? (firstSince.get(since) as Sequence | null) : last + 1;
+      if (first === null) return undefined;
+      const after = first - 1;
+      const until = after + lookSize;
+      const range = { after, until, since, handler, events: JSON.stringify(events) };
+      for (const { callId, sequence } of missed.all(range) as { callId: string; sequence: Sequence }[]) {
         openJoin({ handler, events, within }, callId, sequence);
         reopen.run(sequence);
       }
-      return calls.length;
+      return until < ((newest.get() as Sequence | null) ?? 0) ? until : undefined;
     },
   };
 }

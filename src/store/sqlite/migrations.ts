@@ -27,6 +27,9 @@ const migrations: readonly string[] = [
   create index events_new on events (sequence) where state = 'new' and claimed_by is null;
   create index events_claimed on events (claimed_by) where claimed_by is not null;
   create index events_call on events (call_id) where call_id is not null;
+  create index events_received on events (received_at);
+  -- What a person looks events up by, apart from the rows with their bodies. None of it ever changes.
+  create index events_listed on events (sequence, received_at, event_name, agent_id, trace_id);
 
   -- What an event is recognized by. The primary key decides on duplicates, in the insert itself. When the
   -- event is gone its identities stay as tombstones until they expire, so that a late copy is a duplicate.
@@ -36,6 +39,7 @@ const migrations: readonly string[] = [
     expires_at integer
   ) without rowid;
   create index identities_expired on identities (expires_at) where expires_at is not null;
+  create index identities_of_event on identities (sequence) where sequence is not null;
 
   -- One row a run, only where there is something to remember.
   create table runs (
@@ -68,6 +72,30 @@ const migrations: readonly string[] = [
   );
   create unique index quarantine_unreadable on quarantine (digest) where kind = 'unreadable';
   create index quarantine_not_authentic on quarantine (id) where kind = 'not_authentic';
+  create index quarantine_received on quarantine (received_at);
+
+  -- How much is in quarantine, kept by whatever adds or removes, and how many strangers' were dropped, ever.
+  create table quarantine_totals (
+    kind    text primary key,
+    count   integer not null default 0,
+    bytes   integer not null default 0,
+    dropped integer not null default 0
+  ) without rowid;
+  insert into quarantine_totals (kind) values ('not_authentic'), ('unreadable');
+  create trigger quarantine_added after insert on quarantine begin
+    update quarantine_totals set count = count + 1, bytes = bytes + length(new.body) + length(new.headers)
+    where kind = new.kind;
+  end;
+  create trigger quarantine_removed after delete on quarantine begin
+    update quarantine_totals set count = count - 1, bytes = bytes - length(old.body) - length(old.headers)
+    where kind = old.kind;
+  end;
+  create trigger quarantine_changed after update of kind, headers, body on quarantine begin
+    update quarantine_totals set count = count - 1, bytes = bytes - length(old.body) - length(old.headers)
+    where kind = old.kind;
+    update quarantine_totals set count = count + 1, bytes = bytes + length(new.body) + length(new.headers)
+    where kind = new.kind;
+  end;
 
   -- The processes that share this file. A process that lives counts its beats; claims carry its id.
   create table processes (
@@ -125,15 +153,17 @@ const migrations: readonly string[] = [
   ) without rowid;
   create index joins_of_call on joins (call_id);
 
-  -- Who asked for events to be run again, when, why, and how many that were.
+  -- Who asked for events to be run again, when, why, and how many were put back; without finished_at it was
+  -- cut short, and the numbers say how far it came.
   create table replays (
     id           integer primary key autoincrement,
     requested_at integer not null,
     requested_by text,
     reason       text,
     filter       text not null,
-    events       integer not null,
-    runs         integer not null
+    events       integer not null default 0,
+    runs         integer not null default 0,
+    finished_at  integer
   );
 
   -- What the platform sends that is not as documented: names and counts, never a value.

@@ -1,38 +1,25 @@
 import type Database from 'better-sqlite3';
-import type { DeadLetter, EventState, StoreCounts } from '../store.ts';
-
-interface DeadRow extends Omit<DeadLetter, 'callId'> {
-  readonly callId: string | null;
-}
+import type { StoreCounts } from '../store.ts';
 
 /** What a person can ask about the inbox. */
 export function prepareOverview(database: Database.Database) {
-  const deadLetters = database.prepare(`
-    select r.sequence, e.trace_id as traceId, e.event_name as eventName, r.call_id as callId, r.handler,
-           r.attempts, coalesce(r.reason, '') as reason, r.settled_at as at
-    from runs r join events e using (sequence) where r.state = 'dead' order by r.settled_at desc limit ?`);
+  // From name to name along the index of what is due, which a blocked run is never without: a hundred thousand
+  // waiting runs must not make a start slow.
   const waitingHandlers = database
-    .prepare("select distinct handler from runs where state in ('due', 'blocked')")
+    .prepare(
+      `with recursive waiting (handler) as (
+         select min(handler) from runs where state = 'due' union all
+         select (select min(handler) from runs where state = 'due' and handler > waiting.handler) from waiting
+         where handler is not null)
+       select handler from waiting where handler is not null`,
+    )
     .pluck();
   const countEvents = database.prepare('select state, count(*) as count from events group by state');
   const countRuns = database.prepare('select state, count(*) as count from runs group by state');
-  const countQuarantine = database.prepare(
-    'select kind as state, count(*) as count from quarantine group by kind',
-  );
-
-  // Through the identities, because trace ids have no index of their own. A trace id from the body and one from
-  // a header that read alike are two events; the one that is less far is told.
-  const eventState = database
-    .prepare(
-      `select e.state from identities i join events e using (sequence)
-       where i.identity in ('body:' || @traceId, 'header:' || @traceId, @traceId) and e.trace_id = @traceId
-       order by e.state = 'done' limit 1`,
-    )
-    .pluck();
+  const countQuarantine = database.prepare('select kind as state, count from quarantine_totals');
+  const countDropped = database.prepare('select sum(dropped) from quarantine_totals').pluck();
 
   return {
-    eventState: (traceId: string) => eventState.get({ traceId }) as EventState | undefined,
-    deadLetters: (limit: number) => (deadLetters.all(limit) as DeadRow[]).map(toDeadLetter),
     waitingHandlers: () => waitingHandlers.all() as string[],
     counts(): StoreCounts {
       const events = countsOf(countEvents);
@@ -41,14 +28,14 @@ export function prepareOverview(database: Database.Database) {
       return {
         events: { new: events('new'), open: events('open'), done: events('done') },
         runs: { due: runs('due'), running: runs('claimed'), blocked: runs('blocked'), dead: runs('dead') },
-        quarantine: { notAuthentic: quarantine('not_authentic'), unreadable: quarantine('unreadable') },
+        quarantine: {
+          notAuthentic: quarantine('not_authentic'),
+          unreadable: quarantine('unreadable'),
+          dropped: countDropped.get() as number,
+        },
       };
     },
   };
-}
-
-function toDeadLetter({ callId, ...row }: DeadRow): DeadLetter {
-  return { ...row, callId: callId ?? undefined };
 }
 
 function countsOf(statement: Database.Statement): (state: string) => number {

@@ -3,35 +3,75 @@ import type { Clock } from '../../kit/clock.ts';
 import { prepareCallList } from './call-list.ts';
 import { prepareCallRecords } from './call-records.ts';
 import { prepareClaims } from './claim.ts';
+import { prepareCleaning } from './cleaning.ts';
 import { CommitGroup } from './commit-group.ts';
 import { openDatabase } from './connection.ts';
+import { DueTime } from './due-time.ts';
+import { prepareDrift } from './drift.ts';
+import { prepareErasure } from './erasure.ts';
+import { prepareEventSearch } from './event-search.ts';
+import { prepareEvents } from './events.ts';
 import { prepareJoins } from './joins.ts';
 import { prepareOverview } from './overview.ts';
 import { Processes } from './processes.ts';
 import { prepareQuarantine } from './quarantine.ts';
 import { prepareRecord } from './record.ts';
+import { prepareRemoval } from './removal.ts';
+import { prepareReplays } from './replays.ts';
+import { prepareScrubbing } from './scrubbing.ts';
 import { prepareSettling } from './settle.ts';
 
 /** Everything that exists only while the database is open: its verbs, their statements prepared once. */
-export type Parts = ReturnType<typeof openParts>;
+export interface Parts {
+  readonly database: Database.Database;
+  readonly processes: Processes;
+  readonly dueTime: DueTime;
+  readonly callRecords: ReturnType<typeof prepareCallRecords>;
+  readonly settling: ReturnType<typeof prepareSettling>;
+  readonly group: CommitGroup;
+  readonly record: ReturnType<typeof prepareRecord>;
+  readonly quarantine: ReturnType<typeof prepareQuarantine>;
+  readonly drift: ReturnType<typeof prepareDrift>;
+  readonly claims: ReturnType<typeof prepareClaims>;
+  readonly joins: ReturnType<typeof prepareJoins>;
+  readonly listCalls: ReturnType<typeof prepareCallList>;
+  readonly overview: ReturnType<typeof prepareOverview>;
+  readonly events: ReturnType<typeof prepareEvents>;
+  readonly findEvents: ReturnType<typeof prepareEventSearch>;
+  readonly replays: ReturnType<typeof prepareReplays>;
+  readonly cleaning: ReturnType<typeof prepareCleaning>;
+  readonly erasure: ReturnType<typeof prepareErasure>;
+  readonly scrubbing: ReturnType<typeof prepareScrubbing>;
+}
 
 /** Opens the database and prepares its verbs. */
-export function openParts(file: string, clock: Clock) {
-  const database: Database.Database = openDatabase(file);
+export function openParts(file: string, clock: Clock): Parts {
+  const database = openDatabase(file);
   const processes = new Processes(database, clock);
   const callRecords = prepareCallRecords(database);
-  const settling = prepareSettling(database, processes);
+  const dueTime = new DueTime(database, clock);
+  const settling = prepareSettling(database, processes, dueTime);
+  const record = prepareRecord(database, callRecords.update);
+  const remove = prepareRemoval(database, callRecords.update);
   return {
     database,
     processes,
+    dueTime,
     callRecords,
     settling,
     group: new CommitGroup(database, clock),
-    record: prepareRecord(database, callRecords.update),
-    quarantine: prepareQuarantine(database),
-    claims: prepareClaims(database, processes),
-    joins: prepareJoins(database, { eventsOf: callRecords.eventsOf, ...settling }),
+    record,
+    quarantine: prepareQuarantine(database, record),
+    drift: prepareDrift(database),
+    claims: prepareClaims(database, processes, dueTime),
+    joins: prepareJoins(database, { eventsOf: callRecords.eventsOf, dueTime, ...settling }),
     listCalls: prepareCallList(database, callRecords.eventsOf),
     overview: prepareOverview(database),
+    events: prepareEvents(database, dueTime),
+    findEvents: prepareEventSearch(database),
+    replays: prepareReplays(database, dueTime),
+    cleaning: prepareCleaning(database, remove),
+    erasure: prepareErasure(database, remove, callRecords.update),
+    scrubbing: prepareScrubbing(database),
   };
 }

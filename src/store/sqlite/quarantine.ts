@@ -1,37 +1,108 @@
 import type Database from 'better-sqlite3';
-import type { QuarantineRecord } from '../store.ts';
+import type { Headers } from '../../model.ts';
+import type {
+  KeptDelivery,
+  QuarantineEntry,
+  QuarantineFilter,
+  QuarantinePage,
+  QuarantineRecord,
+} from '../quarantine-store.ts';
+import type { EventRecord } from '../event-record.ts';
 
 /** What strangers may take of the disk: the oldest go first. */
 const mostStrangers = 1_000;
 const mostStrangerBytes = 50 * 1024 * 1024;
 
+interface Held {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+interface KeptRow extends Omit<KeptDelivery, 'headers'> {
+  readonly headers: string;
+}
+
+const columns = 'id, kind, reason, digest, received_at as receivedAt, length(body) as bytes';
+
 /**
  * Keeps deliveries that no handler sees. Unreadable ones are authentic and kept like events, one row for all
- * copies. Those not authentic are a stranger's to send, so their count and bytes are bounded.
+ * copies. Those not authentic are a stranger's to send, so their count and bytes are bounded; triggers keep the
+ * totals, so that a flood doesn't make every insert count what is there.
  */
-export function prepareQuarantine(database: Database.Database): (record: QuarantineRecord) => void {
+export function prepareQuarantine(
+  database: Database.Database,
+  recordEvent: (record: EventRecord) => 'new' | 'duplicate',
+) {
   const insert = database.prepare(`
-    insert into quarantine (kind, reason, digest, received_at, headers, body) values (?, ?, ?, ?, ?, ?)
-    on conflict do nothing`);
-  const strangers = database.prepare(`
-    select count(*) as count, coalesce(sum(length(body)), 0) as bytes from quarantine where kind = 'not_authentic'`);
+    insert into quarantine (kind, reason, digest, received_at, headers, body)
+    values (@kind, @reason, @digest, @receivedAt, @headers, @body) on conflict do nothing`);
+  const held = database.prepare("select count, bytes from quarantine_totals where kind = 'not_authentic'");
+  const addDropped = database.prepare(
+    "update quarantine_totals set dropped = dropped + ? where kind = 'not_authentic'",
+  );
   const deleteOldest = database.prepare(`
     delete from quarantine where id = (select min(id) from quarantine where kind = 'not_authentic')`);
+  const deleteOne = database.prepare('delete from quarantine where id = ?');
+  const deleteStranger = database.prepare("delete from quarantine where id = ? and kind = 'not_authentic'");
+  const strangers = database
+    .prepare("select id from quarantine where kind = 'not_authentic' order by id")
+    .pluck();
+  const selectOne = database.prepare(`select ${columns}, headers, body from quarantine where id = ?`);
+  const markUnreadable = database.prepare(
+    "update or ignore quarantine set kind = 'unreadable', reason = @reason where id = @id and kind = 'not_authentic'",
+  );
+  const page = database.prepare(`
+    select ${columns} from quarantine
+    where (@before is null or id < @before)
+      and (@kind is null or kind = @kind) and (@reason is null or reason = @reason)
+      and (@since is null or received_at >= @since) and (@until is null or received_at < @until)
+    order by id desc limit @limit`);
 
-  return (record) => {
-    insert.run(
-      record.kind,
-      record.reason,
-      record.digest,
-      record.receivedAt,
-      JSON.stringify(record.headers),
-      record.body,
-    );
-    if (record.kind === 'unreadable') return;
-    let held = strangers.get() as { count: number; bytes: number };
-    while (held.count > mostStrangers || held.bytes > mostStrangerBytes) {
-      deleteOldest.run();
-      held = strangers.get() as { count: number; bytes: number };
-    }
+  const dropOldest = (): number => {
+    const isOver = ({ count, bytes }: Held) => count > mostStrangers || bytes > mostStrangerBytes;
+    let dropped = 0;
+    while (isOver(held.get() as Held) && deleteOldest.run().changes > 0) dropped += 1;
+    return dropped;
+  };
+
+  return {
+    keep({ headers, skipped, ...record }: QuarantineRecord): { dropped: number } {
+      insert.run({ ...record, headers: JSON.stringify(headers) });
+      if (record.kind === 'unreadable') return { dropped: 0 };
+      const dropped = dropOldest();
+      if (dropped + skipped > 0) addDropped.run(dropped + skipped);
+      return { dropped };
+    },
+
+    list({ kind, reason, since, until, limit, cursor }: QuarantineFilter): QuarantinePage {
+      const deliveries = page.all({
+        kind: kind ?? null,
+        reason: reason ?? null,
+        since: since ?? null,
+        until: until ?? null,
+        before: cursor === undefined ? null : Number(cursor),
+        limit,
+      }) as QuarantineEntry[];
+      const last = deliveries.length === limit ? deliveries.at(-1) : undefined;
+      return { deliveries, cursor: last && String(last.id) };
+    },
+
+    get(id: number): KeptDelivery | undefined {
+      const row = selectOne.get(id) as KeptRow | undefined;
+      return row && { ...row, headers: JSON.parse(row.headers) as Headers };
+    },
+
+    strangers: () => strangers.all() as number[],
+
+    /** Gone already: another process has released or discarded it, and its event is not ours to record. */
+    release: (id: number, record: EventRecord): 'new' | 'duplicate' | 'missing' =>
+      deleteOne.run(id).changes === 0 ? 'missing' : recordEvent(record),
+
+    /** A copy that is kept as unreadable already makes this one needless. */
+    markUnreadable(id: number, reason: string): void {
+      if (markUnreadable.run({ id, reason }).changes === 0) deleteStranger.run(id);
+    },
+
+    discard: (id: number): boolean => deleteOne.run(id).changes > 0,
   };
 }

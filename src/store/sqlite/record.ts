@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../run-key.ts';
-import type { EventRecord } from '../store.ts';
+import type { EventRecord } from '../event-record.ts';
 
 /** Writes an event and everything it is recognized by; the identities' primary key decides on duplicates. */
 export function prepareRecord(

@@ -1,6 +1,7 @@
 import type { CallEventRow } from '../../calls/timeline.ts';
 import type { CallFilter, CallPage, CallStore, JoinArrival, JoinLookBack, JoinView } from '../call-store.ts';
-import type { Settled } from '../run-key.ts';
+import type { Sequence, Settled } from '../run-key.ts';
+import type { WriteLimits } from './commit-group.ts';
 import type { Parts } from './parts.ts';
 
 /** How a part of the store reads and writes. */
@@ -8,7 +9,7 @@ export interface Access {
   /** Reads at once; a reader never waits in WAL mode. */
   read<T>(operation: (parts: Parts) => T): Promise<T>;
   /** Writes in the next group commit. */
-  write<T>(operation: (parts: Parts) => T): Promise<T>;
+  write<T>(operation: (parts: Parts) => T, limits?: WriteLimits): Promise<T>;
 }
 
 /** Calls and joins in SQLite. */
@@ -35,7 +36,7 @@ export class SqliteCalls implements CallStore {
     return this.#access.write(({ joins }) => joins.see(handler, callId, events));
   }
 
-  lookBack(join: JoinLookBack): Promise<number> {
+  lookBack(join: JoinLookBack): Promise<Sequence | undefined> {
     return this.#access.write(({ joins }) => joins.lookBack(join));
   }
 }

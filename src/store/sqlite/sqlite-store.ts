@@ -1,52 +1,77 @@
+import type { InboxDatabase, UserDatabase } from '../../handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
-import type { RunKey, Sequence, Settled } from '../run-key.ts';
-import type {
-  ClaimedEvent,
-  ClaimedRun,
-  DeadLetter,
-  EventRecord,
-  EventState,
-  QuarantineRecord,
-  Settlement,
-  Store,
-  StoreCounts,
-} from '../store.ts';
-import type { WriteLimits } from './commit-group.ts';
+import type { DriftStore } from '../drift-store.ts';
+import type { EventRecord } from '../event-record.ts';
+import type { EventStore } from '../event-store.ts';
+import type { QuarantineStore } from '../quarantine-store.ts';
+import type { RetentionStore } from '../retention-store.ts';
+import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
+import type { ClaimedEvent, ClaimedRun, Settlement, Store, StoreCounts } from '../store.ts';
+import { type WriteLimits, recordPatience } from './commit-group.ts';
 import { type Parts, openParts } from './parts.ts';
-import { SqliteCalls } from './sqlite-calls.ts';
+import { type Access, SqliteCalls } from './sqlite-calls.ts';
+import { SqliteDrift } from './sqlite-drift.ts';
+import { SqliteEvents } from './sqlite-events.ts';
+import { SqliteQuarantine } from './sqlite-quarantine.ts';
+import { SqliteRetention } from './sqlite-retention.ts';
+import { inboxDatabase, lent } from './user-database.ts';
 
-/** How long a delivery waits for a locked database, in milliseconds: the sender gives up after 1,000. */
-const recordPatience = 700;
+/** How long closing waits for a locked database, in milliseconds. */
+const closePatience = 5_000;
+/** How long a write may wait so that what was read before it still counts, in milliseconds. */
+const trustedWait = 1_000;
 
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
 export class SqliteStore implements Store {
   readonly name: string;
   readonly calls: CallStore;
+  readonly events: EventStore;
+  readonly quarantine: QuarantineStore;
+  readonly drift: DriftStore;
+  readonly retention: RetentionStore;
+  readonly database: InboxDatabase = inboxDatabase(() => this.#connected().database);
   readonly #clock: Clock;
   #parts: Parts | undefined;
+  #isClosed = false;
   #dataVersion = 0;
 
   constructor(file: string, clock: Clock) {
     this.name = file;
     this.#clock = clock;
-    this.calls = new SqliteCalls({
+    const access: Access = {
       read: (operation) => asPromise(() => operation(this.#opened())),
-      write: (operation) => this.#write(operation),
-    });
+      write: (operation, limits) => this.#write(operation, limits),
+    };
+    this.calls = new SqliteCalls(access);
+    this.events = new SqliteEvents(access);
+    this.quarantine = new SqliteQuarantine(access);
+    this.drift = new SqliteDrift(access);
+    this.retention = new SqliteRetention(access);
   }
 
   async open(): Promise<void> {
-    this.#parts = openParts(this.name, this.#clock);
+    const { database } = this.#connected();
+    // From here on a locked database is waited for off the event loop, in the commit group.
+    database.pragma('busy_timeout = 0');
     await this.#write(({ processes }) => processes.join());
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     if (!this.#parts) return;
-    await this.#write(({ claims, processes }) => {
-      claims.releaseAll(processes.id, { died: false });
-      processes.remove(processes.id);
-    });
+    try {
+      await this.#write(
+        ({ claims, processes, dueTime }) => {
+          dueTime.propose();
+          claims.releaseAll(processes.id, { died: false });
+          processes.remove(processes.id);
+        },
+        { patience: closePatience },
+      );
+    } catch {
+      // A full disk, or a lock that nobody gives back: what is held here is taken over as from a process that died.
+    }
     await this.#parts.group.drained();
     this.#parts.database.close();
     this.#parts = undefined;
@@ -57,20 +82,18 @@ export class SqliteStore implements Store {
     return this.#write((parts) => parts.record(record), { patience: recordPatience, bytes });
   }
 
-  quarantine(record: QuarantineRecord): Promise<void> {
-    const bytes = record.body.byteLength;
-    return this.#write((parts) => parts.quarantine(record), { patience: recordPatience, bytes });
-  }
-
   pinnedLayout(): Promise<string | undefined> {
     return asPromise(() => this.#opened().database.prepare(selectLayout).pluck().get() as string | undefined);
   }
 
   pinLayout(layout: string): Promise<string> {
-    return this.#write(({ database }) => {
-      database.prepare("insert into settings values ('layout', ?) on conflict do nothing").run(layout);
-      return database.prepare(selectLayout).pluck().get() as string;
-    });
+    return this.#write(
+      ({ database }) => {
+        database.prepare("insert into settings values ('layout', ?) on conflict do nothing").run(layout);
+        return database.prepare(selectLayout).pluck().get() as string;
+      },
+      { patience: recordPatience },
+    );
   }
 
   claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
@@ -79,6 +102,10 @@ export class SqliteStore implements Store {
 
   claimRuns(handler: string, limit: number, now: number): Promise<readonly ClaimedRun[]> {
     return this.#write(({ claims }) => claims.runs(handler, limit, now));
+  }
+
+  releaseUnheld(held: HeldWork): Promise<number> {
+    return this.#write(({ claims }) => claims.releaseUnheld(held));
   }
 
   nextDue(handler: string): Promise<number | undefined> {
@@ -93,12 +120,18 @@ export class SqliteStore implements Store {
     return this.#write(({ settling }) => settling.settle(settlement));
   }
 
-  settleWith(settlement: Settlement, effects: (database: never) => unknown): Promise<Settled> {
+  settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled> {
     return this.#write(
       ({ database, settling }) => {
         const settled = settling.settle(settlement);
         // Not ours any more: the process that took the run over writes its effects, not this one.
-        if (settled === 'settled') effects(database as never);
+        if (settled === 'lost') return settled;
+        const loan = lent(database);
+        try {
+          effects(loan.database);
+        } finally {
+          loan.end();
+        }
         return settled;
       },
       { alone: true },
@@ -110,12 +143,16 @@ export class SqliteStore implements Store {
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
-    const { processes, claims } = this.#opened();
+    const { processes, claims, dueTime } = this.#opened();
+    if (dueTime.isDisputed()) dueTime.accept(await this.#write(() => dueTime.propose()));
     const dead = processes.dead();
     // A process that holds nothing and finds nothing writes nothing: an idle receiver leaves the disk alone.
     if (dead.length === 0 && !claims.hasAny()) return { takenOver: 0 };
+    const askedAt = this.#clock.elapsed();
     return this.#write(() => {
       processes.beat();
+      // While the database was locked nobody could beat: who is dead is asked again when all have had their turn.
+      if (this.#clock.elapsed() - askedAt > trustedWait) return { takenOver: 0 };
       let takenOver = 0;
       for (const id of dead) {
         takenOver += claims.releaseAll(id, { died: true });
@@ -132,16 +169,8 @@ export class SqliteStore implements Store {
     return changed;
   }
 
-  deadLetters(limit: number): Promise<readonly DeadLetter[]> {
-    return asPromise(() => this.#opened().overview.deadLetters(limit));
-  }
-
   waitingHandlers(): Promise<readonly string[]> {
     return asPromise(() => this.#opened().overview.waitingHandlers());
-  }
-
-  eventState(traceId: string): Promise<EventState | undefined> {
-    return asPromise(() => this.#opened().overview.eventState(traceId));
   }
 
   counts(): Promise<StoreCounts> {
@@ -150,6 +179,12 @@ export class SqliteStore implements Store {
 
   #write<T>(operation: (parts: Parts) => T, limits?: WriteLimits): Promise<T> {
     return asPromise(() => this.#opened()).then((parts) => parts.group.write(() => operation(parts), limits));
+  }
+
+  /** Users' own tables must be there before the first handler runs, so they may ask for the connection first. */
+  #connected(): Parts {
+    if (!this.#isClosed) this.#parts ??= openParts(this.name, this.#clock);
+    return this.#opened();
   }
 
   #opened(): Parts {

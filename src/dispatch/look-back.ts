@@ -1,0 +1,41 @@
+import { messageOf } from '../errors.ts';
+import type { Handler } from '../handling.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Sequence } from '../store/run-key.ts';
+import type { Store } from '../store/store.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+/** How long to wait before the inbox is tried again after it failed, in milliseconds. */
+const storePause = 1_000;
+
+/** What looking back needs. */
+export interface LookBackParts {
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly isStopping: () => boolean;
+  /** Called when there may be something to run. */
+  readonly onLooked: () => void;
+}
+
+/**
+ * Joins count events that came before they were registered, as far back as they would have waited. In small
+ * steps, so that deliveries don't wait for it however much there is.
+ */
+export async function lookBack({ name, join }: Handler, parts: LookBackParts): Promise<void> {
+  if (!join) return;
+  const { store, telemetry, clock, isStopping, onLooked } = parts;
+  const { events, within } = join;
+  const since = clock.now() - within;
+  let after: Sequence | undefined;
+  while (!isStopping()) {
+    try {
+      after = await store.calls.lookBack({ handler: name, events, within, since, after });
+      onLooked();
+      if (after === undefined) return;
+    } catch (error) {
+      telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+      await new Promise<void>((resolve) => void clock.after(storePause, resolve));
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import type { CallEvent } from '../model.ts';
+import { isRecord } from './decoding.ts';
+import { type KnownShape, jsonTypeOf, knownShapeOf } from './known-shape.ts';
+import { type KnownEventName, isKnownEventName } from './names.ts';
+import { idAliasesOfKnown } from './payload.ts';
+import { organizationIdNames } from './reading.ts';
+import { envelopeOf } from './schemas.ts';
+
+/** How something departs from what is documented. */
+export type DriftKind = 'unknown_field' | 'type_changed' | 'unknown_event' | 'unknown_value';
+
+/** Something in an event that is not as documented: where it is and of what kind, never its value. */
+export interface Drift {
+  /** `*` for a name that can't be one. */
+  readonly eventName: string;
+  /**
+   * Where in the body: dotted, `[]` for the items of an array, `*` for a name that isn't a plain identifier.
+   * Empty for an unknown event.
+   */
+  readonly path: string;
+  readonly kind: DriftKind;
+}
+
+/** What one event may cost: a body is the sender's to make. */
+const mostFindings = 200;
+const mostValues = 10_000;
+
+/** Names of fields may hold personal data, such as a phone number; a plain identifier is taken for a name. */
+const plainName = /^[A-Za-z_]\w{0,63}$/;
+const plainEventName = /^[A-Za-z][\w.:/-]{0,99}$/;
+
+/** Everything in an event that is not as documented, each once. What is unknown is not looked into. */
+export function driftOf({ eventName, body }: CallEvent): readonly Drift[] {
+  if (!isKnownEventName(eventName)) {
+    const name = plainEventName.test(eventName) ? eventName : '*';
+    return [{ eventName: name, path: '', kind: 'unknown_event' }];
+  }
+  const found = new Map<string, Drift>();
+  const isWrapped = isRecord(body['payload']);
+  let values = 0;
+
+  const find = (path: string, kind: DriftKind) => {
+    if (found.size < mostFindings) found.set(`${kind} ${path}`, { eventName, path, kind });
+  };
+  const compare = (value: unknown, shape: KnownShape, path: string): void => {
+    values += 1;
+    if (values > mostValues) return;
+    if (shape.types.size > 0 && !shape.types.has(jsonTypeOf(value))) return find(path, 'type_changed');
+    if (typeof value === 'string' && shape.values.size > 0 && !shape.values.has(value)) {
+      return find(path, 'unknown_value');
+    }
+    if (Array.isArray(value) && shape.items) {
+      for (const item of value) compare(item, shape.items, `${path}[]`);
+    }
+    if (isRecord(value)) compareFields(value, shape, path);
+  };
+  const compareFields = (fields: Readonly<Record<string, unknown>>, shape: KnownShape, path: string) => {
+    for (const [name, value] of Object.entries(fields)) {
+      const inner = join(path, name);
+      const known = shape.fields.get(name);
+      if (known) compare(value, known, inner);
+      else find(inner, 'unknown_field');
+    }
+  };
+
+  compareFields(body, shapesOf(eventName)[isWrapped ? 'wrapped' : 'flat'], '');
+  return [...found.values()];
+}
+
+function join(path: string, name: string): string {
+  const segment = plainName.test(name) ? name : '*';
+  return path === '' ? segment : `${path}.${segment}`;
+}
+
+interface BodyShapes {
+  readonly wrapped: KnownShape;
+  readonly flat: KnownShape;
+}
+
+const shapes = new Map<KnownEventName, BodyShapes>();
+
+/** Made when an event of this name comes for the first time. */
+function shapesOf(eventName: KnownEventName): BodyShapes {
+  const made = shapes.get(eventName) ?? makeShapes(eventName);
+  shapes.set(eventName, made);
+  return made;
+}
+
+/** A flat event has the payload's fields beside the envelope's. Names that are read as another's are known too. */
+function makeShapes(eventName: KnownEventName): BodyShapes {
+  const envelope = knownShapeOf(envelopeOf(eventName));
+  const payload = withAliases(envelope.fields.get('payload') ?? nothingKnown, idAliasesOfKnown);
+  const body = withAliases(envelope, { organizationId: organizationIdNames });
+  const organization = body.fields.get('organizationId') ?? nothingKnown;
+  const inPayload = organizationIdNames.map((name) => [name, organization] as const);
+  const noPayload: KnownShape = { ...nothingKnown, types: new Set(['object', 'null']) };
+  return {
+    wrapped: withFields(body, [['payload', withFields(payload, inPayload)]]),
+    flat: withFields(payload, [...body.fields, ['payload', noPayload]]),
+  };
+}
+
+const nothingKnown: KnownShape = {
+  types: new Set(),
+  values: new Set(),
+  fields: new Map(),
+  items: undefined,
+};
+
+function withAliases(shape: KnownShape, aliasesOf: Readonly<Record<string, readonly string[]>>): KnownShape {
+  const aliases = Object.entries(aliasesOf).flatMap(([name, others]) =>
+    others.map((alias) => [alias, shape.fields.get(name) ?? nothingKnown] as const),
+  );
+  return withFields(shape, aliases);
+}
+
+function withFields(shape: KnownShape, fields: readonly (readonly [string, KnownShape])[]): KnownShape {
+  return { ...shape, fields: new Map([...shape.fields, ...fields]) };
+}

@@ -1,0 +1,58 @@
+/** What a JSON value may be, as the schemas know it: read from them, so that nothing is listed twice. */
+import { z } from 'zod';
+import { isRecord } from './decoding.ts';
+
+export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null';
+
+/** What is known of a value. */
+export interface KnownShape {
+  /** Empty when any type will do. */
+  readonly types: ReadonlySet<JsonType>;
+  /** The documented values of an enumeration. */
+  readonly values: ReadonlySet<string>;
+  /** The documented fields of an object. */
+  readonly fields: ReadonlyMap<string, KnownShape>;
+  /** What the items of an array are. */
+  readonly items: KnownShape | undefined;
+}
+
+/** What a schema knows of the values that it takes. */
+export function knownShapeOf(schema: z.ZodType): KnownShape {
+  return shapeOf(z.toJSONSchema(schema, { io: 'input' }));
+}
+
+/** The type of a value, as JSON has it. */
+export function jsonTypeOf(value: unknown): JsonType {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : (typeof value as JsonType);
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** An alternative adds to what is known: a value may be of the one kind or of the other. */
+function shapeOf(json: Json): KnownShape {
+  const alternatives = listOf(json['anyOf']).filter(isRecord).map(shapeOf);
+  const { properties, items } = json;
+  const fields = isRecord(properties) ? Object.entries(properties) : [];
+  return {
+    types: new Set([...typesOf(json), ...alternatives.flatMap(({ types }) => [...types])]),
+    values: new Set([
+      ...listOf(json['examples']).filter((value) => typeof value === 'string'),
+      ...alternatives.flatMap(({ values }) => [...values]),
+    ]),
+    fields: new Map([
+      ...fields.map(([name, field]) => [name, shapeOf(field as Json)] as const),
+      ...alternatives.flatMap((alternative) => [...alternative.fields]),
+    ]),
+    items: isRecord(items) ? shapeOf(items) : alternatives.find((shape) => shape.items)?.items,
+  };
+}
+
+function typesOf({ type }: Json): JsonType[] {
+  const types = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string');
+  return types.map((name) => (name === 'integer' ? 'number' : name)) as JsonType[];
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

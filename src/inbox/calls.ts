@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { type CallRecord, type CallStatus, callRecordOf } from '../calls/timeline.ts';
+import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
+import type { CallPage, CallStore } from '../store/call-store.ts';
+
+/** Which calls. What isn't given doesn't narrow. */
+export interface CallQuery {
+  readonly agentId?: string;
+  readonly status?: CallStatus;
+  /** Calls whose first event arrived then or later. */
+  readonly since?: Instant;
+  /** Calls whose first event arrived before then. */
+  readonly until?: Instant;
+  /** How many, at most 1,000. @default 100 */
+  readonly limit?: number;
+  /** What the page before gave. */
+  readonly cursor?: string;
+}
+
+/** What the calls work with. */
+export interface CallsParts {
+  readonly store: CallStore;
+  /** @throws ConfigError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+const statuses = ['in_progress', 'ended', 'transferred', 'analysed'] as const satisfies readonly CallStatus[];
+const querySchema = z.strictObject({
+  ...listOptions,
+  agentId: z.string('the id of an agent').optional(),
+  status: z.enum(statuses, "'in_progress', 'ended', 'transferred' or 'analysed'").optional(),
+});
+const idSchema = z.strictObject({ callId: z.string('the id of a call') });
+
+/** What calls have become, told from their events. */
+export class Calls {
+  readonly #parts: CallsParts;
+
+  /** @internal */
+  constructor(parts: CallsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * A call, or undefined when none of its events has arrived.
+   *
+   * @example const call = await receiver.calls.get('call_42'); // call?.durationMs
+   */
+  async get(callId: string): Promise<CallRecord | undefined> {
+    const { store, requireStarted } = this.#parts;
+    requireStarted('calls.get()');
+    parseStrictly(idSchema, { callId }, 'calls.get');
+    const events = await store.eventsOf(callId);
+    return events.length === 0 ? undefined : callRecordOf(callId, events);
+  }
+
+  /**
+   * Calls, those first seen latest first; `cursor` gives the next page and is undefined on the last.
+   *
+   * @throws ConfigError for a filter that can't be, or when the receiver isn't running
+   * @example const { calls, cursor } = await receiver.calls.list({ status: 'ended', since: '2026-01-01T00:00:00Z' });
+   */
+  async list(query: CallQuery = {}): Promise<CallPage> {
+    const { store, requireStarted } = this.#parts;
+    requireStarted('calls.list()');
+    return store.list(parseStrictly(querySchema, query, 'calls.list'));
+  }
+}

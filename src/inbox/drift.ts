@@ -1,0 +1,150 @@
+import { messageOf } from '../errors.ts';
+import { type Drift, type DriftKind, driftOf } from '../events/drift.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { CallEvent } from '../model.ts';
+import type { DriftRow, DriftStore } from '../store/drift-store.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+/** Counts are gathered for so long before they are written: a write for each event would cost what its own does. */
+const writePause = 5_000;
+/** How many events are compared in one turn of the event loop, and how many may wait for theirs. */
+const eventsATurn = 20;
+const mostWaiting = 1_000;
+/** How many departures are counted between two writes; the ledger takes no more. */
+const mostCounted = 1_000;
+
+/** A departure from what is documented, and how often it was seen. */
+export interface DriftFinding {
+  readonly eventName: string;
+  /** Where in the body, dotted, `[]` for the items of an array; empty for an unknown event. */
+  readonly path: string;
+  readonly kind: DriftKind;
+  readonly firstSeenAt: Date;
+  readonly lastSeenAt: Date;
+  /** In how many events. */
+  readonly count: number;
+}
+
+/** What the ledger of drift works with. */
+export interface DriftParts {
+  readonly store: DriftStore;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  /** @throws ConfigError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+interface Waiting {
+  readonly event: CallEvent;
+  readonly receivedAt: number;
+}
+
+/**
+ * Counts how the platform departs from its documents, so that its users learn of a change before their handlers
+ * do. It has no part in the acknowledgement: events are compared after the answer, and counts are written in
+ * groups. Those of the last seconds are lost when the process is killed.
+ */
+export class DriftLedger {
+  readonly #parts: DriftParts;
+  #waiting: Waiting[] = [];
+  #isTurnPlanned = false;
+  #counted = new Map<string, DriftRow>();
+  #cancelWrite: (() => void) | undefined;
+  #isStopped = false;
+
+  /** @internal */
+  constructor(parts: DriftParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Everything that was not as documented, latest first seen first: at most 1,000 entries, and never a value.
+   *
+   * @example for (const { eventName, path, kind, count } of await receiver.drift.list()) console.log(kind, path);
+   */
+  async list(): Promise<readonly DriftFinding[]> {
+    this.#parts.requireStarted('drift.list()');
+    await this.#write();
+    const rows = await this.#parts.store.list();
+    return rows.map((row) => ({
+      ...row,
+      firstSeenAt: new Date(row.firstSeenAt),
+      lastSeenAt: new Date(row.lastSeenAt),
+    }));
+  }
+
+  /** @internal Takes note of an event that is on disk; it is compared later. */
+  observe(event: CallEvent, receivedAt: number): void {
+    if (this.#waiting.length >= mostWaiting) return;
+    this.#waiting.push({ event, receivedAt });
+    this.#planTurn();
+  }
+
+  /** @internal Writes what was counted so far, for the last time. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#write();
+  }
+
+  /** Never throws: what could not be written is tried again later. */
+  async #write(): Promise<void> {
+    this.#compare(this.#waiting.length);
+    this.#cancelWrite?.();
+    this.#cancelWrite = undefined;
+    const rows = [...this.#counted.values()];
+    if (rows.length === 0) return;
+    this.#counted = new Map();
+    const { store, telemetry } = this.#parts;
+    try {
+      for (const seen of await store.add(rows)) telemetry.tell('drift_seen', { ...seen });
+    } catch (error) {
+      telemetry.tell('drift_failed', { cause: messageOf(error) });
+      for (const row of rows) this.#count(row);
+      this.#planWrite();
+    }
+  }
+
+  #planTurn(): void {
+    if (this.#isTurnPlanned) return;
+    this.#isTurnPlanned = true;
+    setImmediate(() => {
+      this.#isTurnPlanned = false;
+      this.#compare(eventsATurn);
+      if (this.#waiting.length > 0) this.#planTurn();
+      if (this.#counted.size > 0) this.#planWrite();
+    });
+  }
+
+  #compare(events: number): void {
+    for (const { event, receivedAt } of this.#waiting.splice(0, events)) {
+      for (const drift of driftOf(event)) {
+        this.#count({ ...drift, firstSeenAt: receivedAt, lastSeenAt: receivedAt, count: 1 });
+      }
+    }
+  }
+
+  #count(row: DriftRow): void {
+    const key = keyOf(row);
+    const counted = this.#counted.get(key);
+    if (!counted && this.#counted.size >= mostCounted) return;
+    this.#counted.set(key, counted ? sumOf(counted, row) : row);
+  }
+
+  #planWrite(): void {
+    if (this.#isStopped) return;
+    this.#cancelWrite ??= this.#parts.clock.after(writePause, () => void this.#write());
+  }
+}
+
+function keyOf({ eventName, path, kind }: Drift): string {
+  return JSON.stringify([eventName, path, kind]);
+}
+
+function sumOf(one: DriftRow, other: DriftRow): DriftRow {
+  return {
+    ...one,
+    firstSeenAt: Math.min(one.firstSeenAt, other.firstSeenAt),
+    lastSeenAt: Math.max(one.lastSeenAt, other.lastSeenAt),
+    count: one.count + other.count,
+  };
+}

@@ -1,0 +1,179 @@
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import { configError } from '../errors.ts';
+import { type Mentions, mentionsOfIds, mentionsOfPhoneNumber } from '../events/mentions.ts';
+import type { Clock } from '../kit/clock.ts';
+import { checked, parseStrictly } from '../option-problems.ts';
+import type { Kept, KeptIn, RetentionStore, Scrubbed } from '../store/retention-store.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+/** What is to be erased: a call, or everything that names a phone number. */
+export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumber: string }) & {
+  /**
+   * Whether the database is also written anew, which alone removes rests from unused parts of its pages, and for
+   * which deliveries have to wait. @default true for a database of up to 128 MB
+   */
+  readonly compact?: boolean;
+};
+
+/** What was erased, and whether it is also gone from the files. */
+export interface Erased {
+  readonly events: number;
+  /** Stored runs, dead letters included. */
+  readonly runs: number;
+  readonly quarantined: number;
+  /** Calls of which there was an event. */
+  readonly calls: number;
+  /** Whether the write-ahead log was emptied. False: another process was in the way; it is tried again by itself. */
+  readonly checkpointed: boolean;
+  /** Whether the database was written anew. */
+  readonly compacted: boolean;
+}
+
+/** What erasing works with. */
+export interface ErasureParts {
+  readonly store: RetentionStore;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  /** How long the trace ids of what was erased are remembered, in milliseconds. */
+  readonly traceIds: number;
+  /** @throws ConfigError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+/** About half a second of writing, in which deliveries wait; the sender waits for one. */
+const mostToCompact = 128 * 1024 * 1024;
+/** How long readers in other processes are waited for, and how often they are looked at, in milliseconds. */
+const scrubPatience = 5_000;
+const scrubPause = 50;
+/** Events without a call that are erased in one step. */
+const eventsAtOnce = 100;
+
+const targetSchema = z.strictObject({
+  callId: z.string('the id of a call').min(1, 'the id of a call').optional(),
+  phoneNumber: checked('a phone number of at least 7 digits, as text', (value) =>
+    typeof value === 'string' ? mentionsOfPhoneNumber(value) : undefined,
+  ).optional(),
+  compact: z.boolean('true or false').optional(),
+});
+
+/** What an erasure has found. */
+interface Found {
+  readonly calls: ReadonlySet<string>;
+  readonly events: readonly number[];
+}
+
+/** Erases what a person asks to have erased, everywhere in the inbox and in its files. */
+export class Erasure {
+  readonly #parts: ErasureParts;
+
+  constructor(parts: ErasureParts) {
+    this.#parts = parts;
+  }
+
+  /** Erases, in steps between which deliveries are recorded. */
+  async erase(target: ErasureTarget): Promise<Erased> {
+    this.#parts.requireStarted('erase()');
+    const { callId, phoneNumber, compact } = parseStrictly(targetSchema, target, 'erase');
+    if ((callId === undefined) === (phoneNumber === undefined)) {
+      throw configError('option_invalid', {
+        option: 'erase(target)',
+        expected: 'an object with either callId or phoneNumber',
+        found: callId === undefined ? 'one with neither' : 'one with both',
+      });
+    }
+    const mentions = phoneNumber ?? mentionsOfIds([callId ?? '']);
+    const found = await this.#find(callId, mentions);
+    const quarantined = await this.#eraseBeside(found, mentions);
+    const erased = { ...(await this.#eraseEvents(found)), quarantined };
+    const result = { ...erased, ...(await this.#scrub(compact)) };
+    this.#parts.telemetry.tell('erased', result);
+    return result;
+  }
+
+  /** Finishes with what an erasure, here or in another process, could not remove from the files. */
+  async finish(): Promise<void> {
+    const { store } = this.#parts;
+    if (await store.needsScrubbing()) await store.scrub({ compact: await this.#isSmall() });
+  }
+
+  /** A call whole, wherever it was found; and single events that belong to none. */
+  async #find(callId: string | undefined, mentions: Mentions): Promise<Found> {
+    const calls = new Set(callId === undefined ? [] : [callId]);
+    const events: number[] = [];
+    for await (const kept of this.#mentioning(
+      callId === undefined ? 'events' : 'events_without_call',
+      mentions,
+    )) {
+      if (kept.callId === undefined) events.push(kept.key);
+      else calls.add(kept.callId);
+    }
+    return { calls, events };
+  }
+
+  /** What is kept beside the events: in quarantine, and of replays. */
+  async #eraseBeside({ calls }: Found, mentions: Mentions): Promise<number> {
+    const { store } = this.#parts;
+    const mentionsCall = mentionsOfIds([...calls]);
+    const any: Mentions = (content) => mentions(content) || mentionsCall(content);
+    let quarantined = 0;
+    for await (const { key } of this.#mentioning('quarantine', any)) {
+      quarantined += await store.eraseQuarantined([key]);
+    }
+    for await (const { key } of this.#mentioning('replays', any)) await store.eraseReplays([key]);
+    return quarantined;
+  }
+
+  async #eraseEvents({ calls, events }: Found): Promise<Pick<Erased, 'events' | 'runs' | 'calls'>> {
+    const { store, clock, traceIds } = this.#parts;
+    const erased = { events: 0, runs: 0, calls: 0 };
+    for (const callId of calls) {
+      const before = erased.events;
+      for (let hasMore = true; hasMore;) {
+        const step = await store.eraseCall(callId, clock.now() + traceIds);
+        erased.events += step.events;
+        erased.runs += step.runs;
+        hasMore = step.hasMore;
+      }
+      if (erased.events > before) erased.calls += 1;
+    }
+    for (let start = 0; start < events.length; start += eventsAtOnce) {
+      const some = events.slice(start, start + eventsAtOnce);
+      const step = await store.eraseEvents(some, clock.now() + traceIds);
+      erased.events += step.events;
+      erased.runs += step.runs;
+    }
+    return erased;
+  }
+
+  async *#mentioning(where: KeptIn, mentions: Mentions): AsyncGenerator<Kept> {
+    const { store, requireStarted } = this.#parts;
+    for (let after: number | undefined = 0; after !== undefined;) {
+      requireStarted('erase()');
+      const { found, next } = await store.look(where, after);
+      for (const kept of found) if (kept.contents.some(mentions)) yield kept;
+      after = next;
+      // Reading takes its time, and deliveries are waiting.
+      await setImmediate();
+    }
+  }
+
+  /** Tries until the files are rid of it, or it has taken too long. */
+  async #scrub(asked: boolean | undefined): Promise<Scrubbed> {
+    const { store, clock } = this.#parts;
+    const compact = asked ?? (await this.#isSmall());
+    const deadline = clock.elapsed() + scrubPatience;
+    let compacted = false;
+    for (;;) {
+      const scrubbed = await store.scrub({ compact: compact && !compacted });
+      compacted ||= scrubbed.compacted;
+      const isDone = scrubbed.checkpointed && compacted === compact;
+      if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };
+      await new Promise<void>((resolve) => void clock.after(scrubPause, resolve));
+    }
+  }
+
+  async #isSmall(): Promise<boolean> {
+    return (await this.#parts.store.size()) <= mostToCompact;
+  }
+}

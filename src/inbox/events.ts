@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { decodeBody } from '../events/decoding.ts';
+import type { Headers } from '../model.ts';
+import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
+import type { EventState, KeptEvent, KeptRun } from '../store/event-store.ts';
+import {
+  type ReplayOptions,
+  type ReplayParts,
+  type ReplayResult,
+  replayFilterSchema,
+  replayOptionsSchema,
+  runReplay,
+} from './replay.ts';
+
+/** Which events; every condition that is given must hold. */
+export interface EventFilter {
+  readonly eventName?: string | undefined;
+  readonly callId?: string | undefined;
+  readonly agentId?: string | undefined;
+  /** How far it has come, or `'dead'`: it has a dead letter (of `handler`, where that is given). */
+  readonly state?: EventState | 'dead' | undefined;
+  /** It has a stored run of this handler. Runs that were done at the first go mostly leave none. */
+  readonly handler?: string | undefined;
+  /** Arrived then or later. */
+  readonly since?: Instant | undefined;
+  /** Arrived before then. */
+  readonly until?: Instant | undefined;
+  /** A text within the trace id. */
+  readonly traceId?: string | undefined;
+}
+
+/** Which events, and which page of them. */
+export interface EventQuery extends EventFilter {
+  /** How many, at most 1,000. @default 100 */
+  readonly limit?: number | undefined;
+  /** What the page before gave. */
+  readonly cursor?: string | undefined;
+}
+
+/** A run as the inbox keeps it: only where there is something to remember. */
+export interface StoredRun extends Omit<KeptRun, 'dueAt' | 'settledAt'> {
+  /** When a run that waits is due; a time in 1970 is "at once". */
+  readonly dueAt: Date | undefined;
+  /** When it was done or given up. */
+  readonly settledAt: Date | undefined;
+}
+
+/** An event as the inbox keeps it, without its body. */
+export interface InboxEvent extends Omit<KeptEvent, 'sequence' | 'occurredAt' | 'receivedAt' | 'runs'> {
+  readonly occurredAt: Date;
+  readonly receivedAt: Date;
+  /** Its stored runs, by the name of their handler. */
+  readonly runs: readonly StoredRun[];
+}
+
+/** An event as the inbox keeps it, with what was delivered: the whole of it is personal data. */
+export interface WholeInboxEvent extends InboxEvent {
+  /** The headers that were kept; never credentials. */
+  readonly headers: Headers;
+  /** The JSON as it was sent. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const querySchema = replayFilterSchema.extend(listOptions);
+const traceIdSchema = z.strictObject({ traceId: z.string('text') });
+
+/** The events of the inbox, to look at and to run again. */
+export class InboxEvents {
+  readonly #parts: ReplayParts;
+
+  /** @internal */
+  constructor(parts: ReplayParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The event of a trace id with its body, its headers and its stored runs, or undefined when there is none.
+   *
+   * @throws ConfigError for what is no text; RingbackError when the receiver isn't running
+   * @example (await receiver.events.get('4c1d…'))?.state // 'new' | 'open' | 'done'
+   */
+  async get(traceId: string): Promise<WholeInboxEvent | undefined> {
+    this.#parts.requireStarted('events.get()');
+    const kept = await this.#parts.store.get(parseStrictly(traceIdSchema, { traceId }, 'events.get').traceId);
+    if (!kept) return undefined;
+    const decoded = decodeBody(kept.body);
+    return { ...inboxEvent(kept), headers: kept.headers, body: decoded.ok ? decoded.value : {} };
+  }
+
+  /**
+   * Events without their bodies, latest first; `cursor` gives the next page and is undefined on the last.
+   *
+   * @throws ConfigError for a filter that can't be; RingbackError when the receiver isn't running
+   * @example const { events } = await receiver.events.list({ state: 'dead', handler: 'crm-sync' });
+   */
+  async list(query: EventQuery = {}): Promise<{
+    readonly events: readonly InboxEvent[];
+    readonly cursor: string | undefined;
+  }> {
+    this.#parts.requireStarted('events.list()');
+    const { limit, cursor, ...filter } = parseStrictly(querySchema, query, 'events.list');
+    const before = cursor === undefined ? undefined : Number(cursor);
+    const page = await this.#parts.store.list(filter, { limit, before });
+    const next = page.cursor === undefined ? undefined : String(page.cursor);
+    return { events: page.events.map(inboxEvent), cursor: next };
+  }
+
+  /**
+   * Runs events again, in order of arrival: each goes to the handlers that take it now. Runs that are still
+   * open are left alone, and with `state: 'dead'` only dead letters are run. What is put back is marked
+   * (`ctx.replay`), waits its turn within its call, and is recorded in the table `replays`. With `dryRun`
+   * nothing is written, and the result says what would be.
+   *
+   * @throws ConfigError for a filter that can't be or has no condition, and for a handler that isn't registered;
+   * RingbackError when the receiver isn't running
+   * @example await receiver.events.replay({ state: 'dead', handler: 'crm-sync' }, { reason: 'the CRM is back' });
+   */
+  async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<ReplayResult> {
+    this.#parts.requireStarted('events.replay()');
+    return runReplay(
+      this.#parts,
+      parseStrictly(replayFilterSchema, filter, 'events.replay'),
+      parseStrictly(replayOptionsSchema, options, 'events.replay'),
+    );
+  }
+}
+
+function inboxEvent(kept: KeptEvent): InboxEvent {
+  const { traceId, eventName, callId, organizationId, agentId, state, occurredAt, receivedAt, runs } = kept;
+  return {
+    traceId,
+    eventName,
+    callId,
+    organizationId,
+    agentId,
+    state,
+    occurredAt: new Date(occurredAt),
+    receivedAt: new Date(receivedAt),
+    runs: runs.map((run) => ({ ...run, dueAt: dateOf(run.dueAt), settledAt: dateOf(run.settledAt) })),
+  };
+}
+
+function dateOf(milliseconds: number | undefined): Date | undefined {
+  return milliseconds === undefined ? undefined : new Date(milliseconds);
+}

@@ -1,0 +1,223 @@
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import { Refusal, ringbackError } from '../errors.ts';
+import { readBytes } from '../events/read-bytes.ts';
+import type { CallEvent, Headers } from '../model.ts';
+import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
+import { recordOf } from '../store/event-record.ts';
+import type {
+  KeptDelivery,
+  QuarantineEntry,
+  QuarantineKind,
+  QuarantineStore,
+} from '../store/quarantine-store.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+/** A delivery in quarantine. Its body and headers are given by `quarantine.get`. */
+export interface QuarantinedDelivery extends Omit<QuarantineEntry, 'receivedAt'> {
+  readonly receivedAt: Date;
+}
+
+/** A delivery in quarantine with its raw bytes and the headers that were kept: the sender's own, and personal data. */
+export interface WholeQuarantinedDelivery extends QuarantinedDelivery {
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+}
+
+/** Which deliveries of the quarantine. */
+export interface QuarantineQuery {
+  readonly kind?: QuarantineKind;
+  /** A reason of the quarantine, such as `signature_mismatch` or `not_json`. */
+  readonly reason?: string;
+  /** Arrived then or later. */
+  readonly since?: Instant;
+  /** Arrived before then. */
+  readonly until?: Instant;
+  /** How many, at most 1,000. @default 100 */
+  readonly limit?: number;
+  /** What the page before gave. */
+  readonly cursor?: string;
+}
+
+/** What became of a released delivery: a new event, or a copy of one that is stored already. */
+export interface Released {
+  readonly status: 'accepted' | 'duplicate';
+  readonly traceId: string;
+}
+
+/** What checking all that were not authentic has come to. */
+export interface Reverified {
+  readonly checked: number;
+  /** Verified, and now events whose handlers run. */
+  readonly released: number;
+  /** Verified, and copies of events that are stored: nothing was left to do. */
+  readonly duplicates: number;
+  /** Verified, and not readable: kept as such. */
+  readonly unreadable: number;
+  /** Not authentic still, those included that have arrived meanwhile. */
+  readonly remaining: number;
+}
+
+/** What the quarantine works with. */
+export interface QuarantineParts {
+  readonly store: QuarantineStore;
+  readonly telemetry: Telemetry;
+  /**
+   * Holds a delivery against the present secrets and layouts as of its arrival. Resolves to what confirms the
+   * layout once the delivery has turned out to be an event. Both throw the Refusal `not_authentic`.
+   */
+  readonly authenticate: (
+    body: Uint8Array,
+    headers: Headers,
+    receivedAt: number,
+  ) => Promise<() => Promise<void>>;
+  /** Called when a released event is on disk. */
+  readonly onReleased: (event: CallEvent, receivedAt: number) => void;
+  /** @throws ConfigError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+/** How the try to release one delivery ended. */
+type Attempt =
+  | Released
+  | { readonly status: 'unknown' }
+  | { readonly status: 'not_authentic' | 'unreadable'; readonly reason: string };
+
+const querySchema = z.strictObject({
+  ...listOptions,
+  kind: z.enum(['not_authentic', 'unreadable'], "'not_authentic' or 'unreadable'").optional(),
+  reason: z.string('a reason of the quarantine').optional(),
+});
+const idSchema = z.strictObject({ id: z.int('the id of a delivery in quarantine') });
+
+/**
+ * Deliveries that were kept but not handled: not authentic, or authentic and not readable. What is not authentic
+ * has no way from here to a handler either: whatever is released is verified first.
+ */
+export class Quarantine {
+  readonly #parts: QuarantineParts;
+
+  /** @internal */
+  constructor(parts: QuarantineParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Deliveries in quarantine, latest first, without their bodies; `cursor` gives the next page and is undefined
+   * on the last.
+   *
+   * @throws ConfigError for a filter that can't be, or when the receiver isn't running
+   * @example const { deliveries, cursor } = await receiver.quarantine.list({ kind: 'unreadable' });
+   */
+  async list(query: QuarantineQuery = {}): Promise<{
+    readonly deliveries: readonly QuarantinedDelivery[];
+    readonly cursor: string | undefined;
+  }> {
+    this.#parts.requireStarted('quarantine.list()');
+    const page = await this.#parts.store.list(parseStrictly(querySchema, query, 'quarantine.list'));
+    return { deliveries: page.deliveries.map(withDate), cursor: page.cursor };
+  }
+
+  /** One delivery with its headers and raw bytes, or undefined when it isn't there (any more). */
+  async get(id: number): Promise<WholeQuarantinedDelivery | undefined> {
+    this.#parts.requireStarted('quarantine.get()');
+    const kept = await this.#parts.store.get(checkedId(id, 'quarantine.get'));
+    return kept && withDate(kept);
+  }
+
+  /**
+   * Lets a delivery out, as if it had come now what it has always been: one that was not authentic is verified
+   * under the present secrets and layouts as of its arrival; one that was not readable is read again. Then it is
+   * recorded as any delivery is, with its own time of arrival.
+   *
+   * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_unknown`; it stays where it is
+   * @example await receiver.quarantine.release(7) // { status: 'accepted', traceId: '…' }
+   */
+  async release(id: number): Promise<Released> {
+    this.#parts.requireStarted('quarantine.release()');
+    const attempt = await this.#tryToRelease(checkedId(id, 'quarantine.release'));
+    if (attempt.status === 'unknown') throw ringbackError('quarantine_unknown', { id });
+    if ('reason' in attempt) throw ringbackError(`release_${attempt.status}`, { id, reason: attempt.reason });
+    return attempt;
+  }
+
+  /** Removes a delivery for good. Resolves to whether it was there. */
+  async discard(id: number): Promise<boolean> {
+    this.#parts.requireStarted('quarantine.discard()');
+    return this.#parts.store.discard(checkedId(id, 'quarantine.discard'));
+  }
+
+  /**
+   * Checks every delivery that was not authentic again, oldest first, and releases those that verify: for when
+   * a wrong or rotated secret has been put right. One at a time, so that new deliveries are answered meanwhile.
+   *
+   * @example await receiver.quarantine.reverify() // { checked: 12, released: 11, duplicates: 0, … }
+   */
+  async reverify(): Promise<Reverified> {
+    const { store, telemetry, requireStarted } = this.#parts;
+    const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, unknown: 0 };
+    requireStarted('quarantine.reverify()');
+    for (const id of await store.strangers()) {
+      requireStarted('quarantine.reverify()');
+      const { status } = await this.#tryToRelease(id);
+      count[status] += 1;
+      // Verifying a large body in every layout takes a while, and deliveries are waiting.
+      await setImmediate();
+    }
+    requireStarted('quarantine.reverify()');
+    const { accepted, duplicate, unreadable, not_authentic: refused } = count;
+    const reverified = {
+      checked: accepted + duplicate + unreadable + refused,
+      released: accepted,
+      duplicates: duplicate,
+      unreadable,
+      remaining: (await store.strangers()).length,
+    };
+    telemetry.tell('quarantine_reverified', reverified);
+    return reverified;
+  }
+
+  async #tryToRelease(id: number): Promise<Attempt> {
+    const { store } = this.#parts;
+    const kept = await store.get(id);
+    if (!kept) return { status: 'unknown' };
+    try {
+      return await this.#releaseAuthentic(kept);
+    } catch (problem) {
+      if (!(problem instanceof Refusal && problem.code === 'not_authentic')) throw problem;
+      return { status: 'not_authentic', reason: problem.reason };
+    }
+  }
+
+  /** The same stages in the same order as a delivery that arrives: authenticate, decode, record. */
+  async #releaseAuthentic(kept: KeptDelivery): Promise<Attempt> {
+    const { store, telemetry, onReleased, authenticate } = this.#parts;
+    const { id, kind, body, headers, receivedAt } = kept;
+    const confirm = kind === 'not_authentic' ? await authenticate(body, headers, receivedAt) : undefined;
+    const reading = readBytes(body, headers, receivedAt);
+    if (!reading.ok) {
+      // It is the platform's, so it is no longer kept on a stranger's terms.
+      if (kind === 'not_authentic') await store.markUnreadable(id, reading.reason);
+      return { status: 'unreadable', reason: reading.reason };
+    }
+    await confirm?.();
+    const { event, digest } = reading;
+    const recorded = await store.release(id, recordOf(event, digest, { headers, body, receivedAt }));
+    if (recorded === 'missing') return { status: 'unknown' };
+    const released = {
+      status: recorded === 'new' ? 'accepted' : 'duplicate',
+      traceId: event.traceId,
+    } as const;
+    telemetry.tell('quarantine_released', released);
+    if (recorded === 'new') onReleased(event, receivedAt);
+    return released;
+  }
+}
+
+function checkedId(id: number, where: string): number {
+  return parseStrictly(idSchema, { id }, where).id;
+}
+
+function withDate<Entry extends { readonly receivedAt: number }>({ receivedAt, ...entry }: Entry) {
+  return { ...entry, receivedAt: new Date(receivedAt) };
+}

@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { configError } from '../errors.ts';
+import { readBytes } from '../events/read-bytes.ts';
+import type { Handler } from '../handling.ts';
+import type { Clock } from '../kit/clock.ts';
+import { closest } from '../kit/suggest.ts';
+import type { CallEvent } from '../model.ts';
+import { listOptions } from '../option-problems.ts';
+import {
+  type EventFilter,
+  type EventStore,
+  type ReplayCandidate,
+  type StoredEvent,
+  joinKey,
+} from '../store/event-store.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+/** How to replay. */
+export interface ReplayOptions {
+  /** Only this handler. @default every handler that takes the event now */
+  readonly handler?: string | undefined;
+  /** Says what would be run, and runs nothing. @default false */
+  readonly dryRun?: boolean | undefined;
+  /** How many runs become due a second. @default all at once */
+  readonly rate?: number | undefined;
+  /** Who asks for it; kept in the record and in `ctx.replay`. */
+  readonly by?: string | undefined;
+  /** Why; kept in the record and in `ctx.replay`. */
+  readonly reason?: string | undefined;
+}
+
+/** What a replay has put back, or would put back. */
+export interface ReplayResult {
+  /** Its number in the table `replays`; undefined for a dry run. */
+  readonly id: number | undefined;
+  readonly events: number;
+  readonly runs: number;
+  /** How many runs each handler gets. */
+  readonly handlers: Readonly<Record<string, number>>;
+}
+
+/** What looking at events and replaying them work with. */
+export interface ReplayParts {
+  readonly store: EventStore;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  /** The names of the registered handlers. */
+  readonly handlerNames: () => readonly string[];
+  /** The handlers that take an event now. */
+  readonly route: (event: CallEvent) => readonly Handler[];
+  /** Called when runs have been put back. */
+  readonly onPutBack: () => void;
+  /** @throws RingbackError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+const text = z.string('text that is not empty').min(1, 'text that is not empty').optional();
+
+/** Which events: the same conditions for looking and for replaying. */
+export const replayFilterSchema = z.strictObject({
+  eventName: text,
+  callId: text,
+  agentId: text,
+  state: z.enum(['new', 'open', 'done', 'dead'], "'new', 'open', 'done' or 'dead'").optional(),
+  handler: text,
+  traceId: text,
+  since: listOptions.since,
+  until: listOptions.until,
+});
+
+export const replayOptionsSchema = z.strictObject({
+  handler: text,
+  dryRun: z.boolean('true or false').default(false),
+  rate: z.number('a number of runs a second, above 0').gt(0, 'a number of runs a second, above 0').optional(),
+  by: text,
+  reason: text,
+});
+
+/** Where a replay goes through the events, and what has come of it so far. */
+interface Progress {
+  events: number;
+  readonly handlers: Map<string, number>;
+  readonly joins: Set<string>;
+}
+
+/**
+ * Goes through the events in order of arrival, a bounded number at a time, so that intake is never held up. The
+ * same store decides the same way whether or not it writes: that is what makes a dry run true.
+ */
+export async function runReplay(
+  parts: ReplayParts,
+  filter: EventFilter,
+  options: z.output<typeof replayOptionsSchema>,
+): Promise<ReplayResult> {
+  requireCondition(filter);
+  const handler = options.handler ?? filter.handler;
+  if (handler !== undefined) requireHandler(handler, parts.handlerNames());
+  const { store, clock, telemetry, requireStarted, onPutBack } = parts;
+  const { dryRun, rate, by, reason } = options;
+  const progress: Progress = { events: 0, handlers: new Map(), joins: new Set() };
+  const upTo = await store.lastSequence();
+  const asked = JSON.stringify({ ...filter, replayed: options.handler, rate });
+  const id = dryRun ? undefined : await store.beginReplay({ by, reason, filter: asked, now: clock.now() });
+  // Times are kept as whole numbers: at a high rate several runs share one.
+  const gap = rate === undefined ? 0 : 1_000 / rate;
+  const beginsAt = rate === undefined ? 0 : clock.now();
+
+  for (let after = 0; after < upTo;) {
+    requireStarted('events.replay()');
+    const { events, reached } = await store.stretch(filter, after, upTo);
+    after = reached;
+    const candidates = events.flatMap((event) => candidatesOf(event, parts.route, handler));
+    if (candidates.length === 0) continue;
+    const step = { candidates, onlyDead: filter.state === 'dead', joins: progress.joins };
+    const dueAt = beginsAt === 0 ? 0 : beginsAt + runsOf(progress) * gap;
+    const put =
+      id === undefined
+        ? await store.wouldPutBack(step)
+        : await store.putBack({ ...step, replay: id, dueAt, gap });
+    add(progress, put);
+    if (id !== undefined && put.length > 0) onPutBack();
+  }
+
+  const { events } = progress;
+  const runs = runsOf(progress);
+  if (id !== undefined) {
+    await store.endReplay(id, clock.now());
+    telemetry.tell('events_replayed', { replay: id, events, runs });
+  }
+  return { id, events, runs, handlers: Object.fromEntries(progress.handlers) };
+}
+
+/** A forgotten value must not run the whole inbox again. */
+function requireCondition(filter: EventFilter): void {
+  if (Object.values(filter).some((value) => value !== undefined)) return;
+  throw configError('option_invalid', {
+    option: 'events.replay(filter)',
+    expected: 'at least one condition',
+    found: 'without any',
+    fix: 'To run every event again, say { since: 0 }.',
+  });
+}
+
+/** What waits for a name that nobody has would wait for ever. */
+function requireHandler(name: string, known: readonly string[]): void {
+  if (known.includes(name)) return;
+  throw configError('handler_unknown', { name, meant: closest(name, known), known: known.join(', ') });
+}
+
+function candidatesOf(
+  { sequence, callId, body, headers, receivedAt }: StoredEvent,
+  route: ReplayParts['route'],
+  only: string | undefined,
+): ReplayCandidate[] {
+  const reading = readBytes(body, headers, receivedAt);
+  if (!reading.ok) return [];
+  return route(reading.event)
+    .filter(({ name }) => only === undefined || name === only)
+    .map(({ name, order, join }) => ({ sequence, callId, handler: name, order, isJoin: join !== undefined }));
+}
+
+function add(progress: Progress, put: readonly ReplayCandidate[]): void {
+  progress.events += new Set(put.map(({ sequence }) => sequence)).size;
+  for (const candidate of put) {
+    const { handler, isJoin } = candidate;
+    progress.handlers.set(handler, (progress.handlers.get(handler) ?? 0) + 1);
+    if (isJoin) progress.joins.add(joinKey(candidate));
+  }
+}
+
+function runsOf({ handlers }: Progress): number {
+  return [...handlers.values()].reduce((sum, runs) => sum + runs, 0);
+}

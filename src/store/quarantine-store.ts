@@ -1,0 +1,69 @@
+/** The part of the store that keeps deliveries which no handler sees. */
+import type { Headers } from '../model.ts';
+import type { EventRecord } from './event-record.ts';
+
+/** Why a delivery is in quarantine: nobody knows who sent it, or it is the platform's and nobody can read it. */
+export type QuarantineKind = 'not_authentic' | 'unreadable';
+
+/** What is kept of a delivery that no handler will see. */
+export interface QuarantineRecord {
+  readonly kind: QuarantineKind;
+  /** Why, as a code of the log. */
+  readonly reason: string;
+  /** The SHA-256 of the body, in hex. */
+  readonly digest: string;
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number;
+  /** The headers that matter; never credentials. */
+  readonly headers: Headers;
+  /** The raw bytes, as they came. */
+  readonly body: Uint8Array;
+  /** How many were not kept since the last one that was, because they came too fast: they are counted with it. */
+  readonly skipped: number;
+}
+
+/** A delivery in quarantine, without what is large. */
+export interface QuarantineEntry extends Omit<QuarantineRecord, 'headers' | 'body' | 'skipped'> {
+  /** Rises in the order of arrival. */
+  readonly id: number;
+  /** The size of the body. */
+  readonly bytes: number;
+}
+
+/** A delivery in quarantine, whole. */
+export interface KeptDelivery extends QuarantineEntry, Pick<QuarantineRecord, 'headers' | 'body'> {}
+
+/** Which deliveries. Times in milliseconds since 1970, of arrival; `until` itself is left out. */
+export interface QuarantineFilter {
+  readonly kind?: QuarantineKind | undefined;
+  readonly reason?: string | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly limit: number;
+  /** What the page before gave. */
+  readonly cursor?: string | undefined;
+}
+
+/** Some of the deliveries, latest first, and where the next page begins. */
+export interface QuarantinePage {
+  readonly deliveries: readonly QuarantineEntry[];
+  readonly cursor: string | undefined;
+}
+
+export interface QuarantineStore {
+  /**
+   * Keeps a delivery. Unreadable ones are kept like events, one for all copies. Those not authentic are bounded
+   * by count and bytes: the oldest go first. Resolves to how many went.
+   */
+  keep(record: QuarantineRecord): Promise<{ readonly dropped: number }>;
+  list(filter: QuarantineFilter): Promise<QuarantinePage>;
+  get(id: number): Promise<KeptDelivery | undefined>;
+  /** The ids of those that are not authentic, oldest first: no more than the bound on their count. */
+  strangers(): Promise<readonly number[]>;
+  /** Records the delivery as the event that it turned out to be, and removes it from here, in one transaction. */
+  release(id: number, record: EventRecord): Promise<'new' | 'duplicate' | 'missing'>;
+  /** Keeps one that was not authentic as the unreadable one that it turned out to be. */
+  markUnreadable(id: number, reason: string): Promise<void>;
+  /** Removes a delivery. Resolves to whether it was there. */
+  discard(id: number): Promise<boolean>;
+}

@@ -1,0 +1,101 @@
+import type Database from 'better-sqlite3';
+import type { EventFilter } from '../event-store.ts';
+import type { Sequence } from '../run-key.ts';
+
+/** A part of the inbox; both ends are inclusive. */
+export interface SearchRange {
+  readonly from: Sequence;
+  readonly to: Sequence;
+  readonly limit: number;
+  readonly latestFirst: boolean;
+}
+
+/** What was found, and how far was looked; the rest is for a next look, after others had their turn. */
+export interface Found {
+  readonly sequences: readonly Sequence[];
+  /** The last sequence that was looked at, in the direction of the search. */
+  readonly reached: Sequence;
+}
+
+/** How many sequences one look goes through at the most: some ten milliseconds, which is what intake can wait. */
+const window = 50_000;
+
+const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> = {
+  eventName: 'event_name = @eventName',
+  callId: 'call_id = @callId',
+  agentId: 'agent_id = @agentId',
+  handler: 'exists (select 1 from runs where runs.sequence = events.sequence and runs.handler = @handler)',
+  since: 'received_at >= @since',
+  until: 'received_at < @until',
+  traceId: 'instr(trace_id, @traceId) > 0',
+};
+
+/** The states that few events are in, each through an index that holds only those. */
+const fewInState: Readonly<Record<string, string>> = {
+  new: `select sequence from events where state = 'new' and claimed_by is null
+        union all select sequence from events where claimed_by is not null`,
+  open: "select sequence from runs where state in ('due', 'claimed', 'blocked')",
+  dead: "select sequence from runs where state = 'dead' and (@handler is null or handler = @handler)",
+};
+
+/**
+ * Finds events by a filter. Few columns decide, and an index has them all, so that no look goes through the
+ * bodies; where an index leads to few events, one look goes through all of those.
+ */
+export function prepareEventSearch(database: Database.Database) {
+  const statements = new Map<string, Database.Statement>();
+
+  const statementFor = (filter: EventFilter, latestFirst: boolean): Database.Statement => {
+    const sql = searchSql(filter, latestFirst);
+    const statement = statements.get(sql) ?? database.prepare(sql).pluck();
+    statements.set(sql, statement);
+    return statement;
+  };
+
+  return (filter: EventFilter, { from, to, limit, latestFirst }: SearchRange): Found => {
+    const whole = isIndexed(filter);
+    const lower = whole || !latestFirst ? from : Math.max(from, to - window + 1);
+    const upper = whole || latestFirst ? to : Math.min(to, from + window - 1);
+    const parameters = { ...nulls, ...defined(filter), from: lower, to: upper, limit };
+    const sequences = statementFor(filter, latestFirst).all(parameters) as Sequence[];
+    const end = latestFirst ? lower : upper;
+    return { sequences, reached: sequences.length === limit ? (sequences.at(-1) ?? end) : end };
+  };
+}
+
+/** The statement of a filter: what is not asked for isn't in it, so that the planner sees what is. */
+export function searchSql(filter: EventFilter, latestFirst: boolean): string {
+  const given = Object.keys(defined(filter)).filter(
+    (name) => name in conditions,
+  ) as (keyof typeof conditions)[];
+  const few = filter.state === undefined ? undefined : fewInState[filter.state];
+  const where = [
+    'sequence between @from and @to',
+    ...given.map((name) => conditions[name]),
+    ...(filter.state === undefined || filter.state === 'dead' ? [] : [`state = '${filter.state}'`]),
+    ...(few === undefined ? [] : [`sequence in (${few})`]),
+  ];
+  // Told, because the planner would rather go through the rows themselves, and the bodies between them.
+  const index = isIndexed(filter) ? '' : 'indexed by events_listed';
+  return `select sequence from events ${index} where ${where.join(' and ')}
+    order by sequence ${latestFirst ? 'desc' : 'asc'} limit @limit`;
+}
+
+function isIndexed({ callId, state }: EventFilter): boolean {
+  return callId !== undefined || (state !== undefined && state in fewInState);
+}
+
+function defined(filter: EventFilter): Partial<EventFilter> {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+/** Every parameter has a value, whether the statement names it or not. */
+const nulls = {
+  eventName: null,
+  callId: null,
+  agentId: null,
+  handler: null,
+  since: null,
+  until: null,
+  traceId: null,
+};

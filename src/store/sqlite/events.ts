@@ -1,0 +1,145 @@
+import type Database from 'better-sqlite3';
+import type { Headers } from '../../model.ts';
+import type {
+  EventState,
+  EventStretch,
+  KeptEvent,
+  KeptEventWithBytes,
+  KeptRun,
+  StoredEvent,
+} from '../event-store.ts';
+import type { Sequence } from '../run-key.ts';
+import type { DueTime } from './due-time.ts';
+
+interface SummaryRow {
+  readonly sequence: number;
+  readonly trace_id: string;
+  readonly event_name: string;
+  readonly call_id: string | null;
+  readonly organization_id: string | null;
+  readonly agent_id: string | null;
+  readonly state: EventState;
+  readonly occurred_at: number;
+  readonly received_at: number;
+}
+
+interface WholeRow extends SummaryRow {
+  readonly headers: string;
+  readonly body: Buffer;
+}
+
+interface RunRow {
+  readonly handler: string;
+  readonly state: 'due' | 'claimed' | 'blocked' | 'done' | 'dead';
+  readonly attempts: number;
+  readonly due_at: number | null;
+  readonly reason: string | null;
+  readonly settled_at: number | null;
+  readonly replay: number | null;
+}
+
+/** A stretch ends here even when more events were asked for: all of it is read in one turn of the event loop. */
+const stretchBytes = 4 * 1024 * 1024;
+
+/** The columns before the bodies: SQLite reads a row no further than it is asked to. */
+const summary =
+  'e.sequence, e.trace_id, e.event_name, e.call_id, e.organization_id, e.agent_id, e.state, e.occurred_at, e.received_at';
+
+/** Reads events as they are kept. */
+export function prepareEvents(database: Database.Database, dueTime: DueTime) {
+  const selectSummary = database.prepare(`select ${summary} from events e where e.sequence = ?`);
+  const selectWhole = database.prepare(
+    `select ${summary}, e.headers, e.body from events e where e.sequence = ?`,
+  );
+  const selectRuns = database.prepare(`
+    select handler, state, attempts, due_at, reason, settled_at, replay from runs where sequence = ? order by handler`);
+  // Through the identities, because trace ids have no index of their own. A trace id from the body and one from
+  // a header that read alike are two events; the one that is less far is told.
+  const sequenceOf = database
+    .prepare(
+      `select e.sequence from identities i join events e using (sequence)
+       where i.identity in ('body:' || @traceId, 'header:' || @traceId, @traceId) and e.trace_id = @traceId
+       order by e.state = 'done' limit 1`,
+    )
+    .pluck();
+  const lastSequence = database.prepare('select coalesce(max(sequence), 0) from events').pluck();
+
+  const runsOf = (sequence: Sequence): KeptRun[] =>
+    (selectRuns.all(sequence) as RunRow[]).map((row) => toRun(row, dueTime));
+
+  return {
+    get(traceId: string): KeptEventWithBytes | undefined {
+      const sequence = sequenceOf.get({ traceId }) as Sequence | undefined;
+      if (sequence === undefined) return undefined;
+      const row = selectWhole.get(sequence) as WholeRow;
+      return {
+        ...toEvent(row, runsOf(sequence)),
+        headers: JSON.parse(row.headers) as Headers,
+        body: row.body,
+      };
+    },
+
+    /** Without bytes, in the order asked for. */
+    summaries(sequences: readonly Sequence[]): KeptEvent[] {
+      const rows = sequences.map((sequence) => selectSummary.get(sequence) as SummaryRow | undefined);
+      return rows.filter((row) => row !== undefined).map((row) => toEvent(row, runsOf(row.sequence)));
+    },
+
+    /** With bytes, as many as may be in memory at once; `reached` is how far the whole list goes. */
+    stretch(sequences: readonly Sequence[], reached: Sequence): EventStretch {
+      const events: StoredEvent[] = [];
+      let bytes = 0;
+      for (const sequence of sequences) {
+        const row = selectWhole.get(sequence) as WholeRow | undefined;
+        if (row) events.push(toStored(row));
+        bytes += row?.body.length ?? 0;
+        if (bytes >= stretchBytes) return { events, reached: sequence };
+      }
+      return { events, reached };
+    },
+
+    lastSequence: () => lastSequence.get() as Sequence,
+  };
+}
+
+function toEvent(row: SummaryRow, runs: readonly KeptRun[]): KeptEvent {
+  return {
+    sequence: row.sequence,
+    traceId: row.trace_id,
+    eventName: row.event_name,
+    callId: row.call_id ?? undefined,
+    organizationId: row.organization_id ?? undefined,
+    agentId: row.agent_id ?? undefined,
+    state: row.state,
+    occurredAt: row.occurred_at,
+    receivedAt: row.received_at,
+    runs,
+  };
+}
+
+function toStored(row: WholeRow): StoredEvent {
+  return {
+    sequence: row.sequence,
+    traceId: row.trace_id,
+    callId: row.call_id ?? undefined,
+    receivedAt: row.received_at,
+    headers: JSON.parse(row.headers) as Headers,
+    body: row.body,
+  };
+}
+
+/** A time that is over, or not there yet, isn't told: when a run is due counts only while it waits. */
+function toRun(
+  { handler, state, attempts, due_at, reason, settled_at, replay }: RunRow,
+  dueTime: DueTime,
+): KeptRun {
+  return {
+    handler,
+    state: state === 'claimed' ? 'running' : state,
+    attempts,
+    dueAt: state === 'due' && due_at !== null ? dueTime.read(due_at) : undefined,
+    reason: reason ?? undefined,
+    settledAt: state === 'done' || state === 'dead' ? (settled_at ?? undefined) : undefined,
+    replay: replay ?? undefined,
+  };
+}
