@@ -1,0 +1,120 @@
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import type { Receiver, RunContext } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+/** A value as JavaScript would pass it, where no type stands in the way. */
+const untyped = (value: unknown): never => value as never;
+
+/** An effect that a second time would show: the table takes any number of rows. */
+function writeOrder({ commit }: RunContext, callId: string | undefined): Promise<void> {
+  return commit((db) => {
+    db.exec('create table if not exists orders (call_id text)');
+    db.prepare('insert into orders values (?)').run(callId);
+  });
+}
+
+/** The orders that are in the database once the receiver has let it go. */
+async function ordersIn(database: string, receiver: Receiver): Promise<unknown[]> {
+  await receiver.stop({ drain: 0 });
+  const db = new Database(database, { readonly: true });
+  const orders = db.prepare('select call_id from orders').pluck().all();
+  db.close();
+  return orders;
+}
+
+describe('ctx.commit', () => {
+  test('writes the effects and the "done" mark: a handler that fails afterwards is not run again', async () => {
+    const database = temporaryDatabase();
+    const { receiver, logs } = await started({ database }, (r) =>
+      r.on('*', async (event, context) => {
+        await writeOrder(context, event.callId);
+        throw new Error('after the commit');
+      }),
+    );
+    await deliver(receiver, bodyOf({ callId: 'call-1' }));
+    await logs.until('run_done');
+    expect(logs.of('run_failed_after_commit')).toHaveLength(1);
+    expect(await ordersIn(database, receiver)).toEqual(['call-1']);
+  });
+
+  test('writes nothing when the effects throw, and the run is tried again', async () => {
+    const database = temporaryDatabase();
+    const { receiver, logs } = await started({ database, retry: { base: 0 } }, (r) =>
+      r.on('*', async (event, { attempt, commit }) => {
+        await commit((db) => {
+          db.exec('create table if not exists orders (call_id text)');
+          db.prepare('insert into orders values (?)').run(event.callId);
+          if (attempt === 1) throw new Error('in the middle');
+        });
+      }),
+    );
+    await deliver(receiver, bodyOf({ callId: 'call-1' }));
+    await logs.until('run_done');
+    expect(logs.of('run_retry')).toHaveLength(1);
+    expect(await ordersIn(database, receiver)).toEqual(['call-1']);
+  });
+
+  test('refuses asynchronous effects and a second commit, and says so', async () => {
+    const errors: unknown[] = [];
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('CallHandler.CallEnded', async (_event, { commit }) => {
+        await commit(untyped(async () => {})).catch((error: unknown) => errors.push(error));
+        await commit(() => {}).catch((error: unknown) => errors.push(error));
+      }),
+    );
+    await deliver(receiver);
+    await logs.until('run_done');
+    expect(errors.map(String)).toEqual([
+      expect.stringContaining('synchronous function'),
+      expect.stringContaining('once a run'),
+    ]);
+  });
+
+  test('refuses what comes after the deadline, even while a sibling still works on the event', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const late = new Gate();
+    const sibling = new Gate();
+    const rejected = Promise.withResolvers<unknown>();
+    const { receiver, logs } = await started({ clock, database, random: () => 0.5 }, (r) =>
+      r
+        .on('*', { name: 'late', timeout: '1s' }, async (event, context) => {
+          if (context.attempt === 1) await late.pass();
+          const written = writeOrder(context, event.callId);
+          if (context.attempt === 1) written.catch(rejected.resolve);
+          await written;
+        })
+        .on('*', { name: 'sibling', timeout: '1h' }, sibling.pass),
+    );
+    await deliver(receiver, bodyOf({ callId: 'call-1' }));
+    await late.reached;
+    await sibling.reached;
+    clock.advance(1_000);
+    await logs.until('run_retry');
+    late.open();
+    expect(String(await rejected.promise)).toContain('Nothing was committed');
+    await clock.timer(500);
+    clock.advance(500);
+    await logs.until('run_done');
+    sibling.open();
+    await logs.until('run_done', 2);
+    expect(logs.of('run_lost')).toEqual([]);
+    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
+    expect(await ordersIn(database, receiver)).toEqual(['call-1']);
+  });
+
+  test('that is not awaited counts all the same', async () => {
+    const database = temporaryDatabase();
+    const { receiver, logs } = await started({ database }, (r) =>
+      r.on('*', (event, context) => void writeOrder(context, event.callId)),
+    );
+    await deliver(receiver, bodyOf({ callId: 'call-1' }));
+    await logs.until('run_done');
+    expect(await ordersIn(database, receiver)).toEqual(['call-1']);
+  });
+});

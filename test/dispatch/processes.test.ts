@@ -1,0 +1,106 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test, vi } from 'vitest';
+import { bodyOf, post } from '../support/deliveries.ts';
+import { type ProcessOptions, ReceiverProcess, Script } from '../support/process.ts';
+import { temporaryDatabase, temporaryFolder } from '../support/temporary.ts';
+
+/** Two processes that share what is kept. */
+function optionsFor(handlers: ProcessOptions['handlers']): ProcessOptions {
+  const folder = temporaryFolder();
+  return { database: join(folder, 'inbox.db'), file: join(folder, 'handled.txt'), handlers };
+}
+
+function handledIn({ file }: ProcessOptions): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+}
+
+describe('two processes on one database', () => {
+  test('what a killed process held is taken over by the other', async () => {
+    const options = optionsFor('gated');
+    const [first, second] = [new ReceiverProcess(options), new ReceiverProcess(options)];
+    await Promise.all([first.url(), second.url()]);
+    await post(await first.url(), bodyOf({ traceId: 'held', payload: { hold: true } }));
+    await first.line('begun', 'held');
+    await first.kill();
+    await second.line('begun', 'held');
+    await second.release();
+    await second.line('ended', 'held');
+    await vi.waitFor(async () => expect((await second.counts()).events.done).toBe(1));
+    expect(second.said('begun')).toEqual(['held']);
+  });
+
+  test("a call's events never run side by side, whichever process they came to", async () => {
+    const options = optionsFor('gated');
+    const [first, second] = [new ReceiverProcess(options), new ReceiverProcess(options)];
+    await Promise.all([first.url(), second.url()]);
+    await post(await first.url(), bodyOf({ traceId: 'earlier', callId: 'call-1', payload: { hold: true } }));
+    await first.line('begun', 'earlier');
+    await post(await second.url(), bodyOf({ traceId: 'later', callId: 'call-1' }));
+    await post(await second.url(), bodyOf({ traceId: 'beside', callId: 'call-2' }));
+    // Events are taken in order of arrival: when this one has ended, the one before it was passed over.
+    await Promise.race([first.line('ended', 'beside'), second.line('ended', 'beside')]);
+    const begun = () => [...first.said('begun'), ...second.said('begun')];
+    expect(begun()).not.toContain('later');
+    await first.release();
+    await Promise.race([first.line('ended', 'later'), second.line('ended', 'later')]);
+    expect(begun().filter((traceId) => traceId === 'later')).toHaveLength(1);
+  });
+});
+
+test('an event that kills the process every time ends as a dead letter, and harms no other', async () => {
+  const options = optionsFor('deadly');
+  let process = new ReceiverProcess(options);
+  await post(await process.url(), bodyOf({ traceId: 'harmless-before' }));
+  // The process may be gone before it has answered: the event is stored all the same, or is sent again.
+  const deadly = bodyOf({ traceId: 'deadly', payload: { deadly: true } });
+  await post(await process.url(), deadly).catch(() => {});
+  let deaths = 0;
+  for (; deaths < 10; deaths += 1) {
+    const isAlive = await Promise.race([
+      process.exit().then(() => false),
+      vi
+        .waitFor(async () => expect((await process.counts()).runs.dead).toBe(1), { timeout: 5_000 })
+        .then(
+          () => true,
+          () => false,
+        ),
+    ]);
+    if (isAlive) break;
+    process = new ReceiverProcess(options);
+    await process.url().catch(() => {});
+  }
+  // Three counted attempts, and the first, of which nobody could know that it would kill.
+  expect(deaths).toBe(4);
+  await post(await process.url(), bodyOf({ traceId: 'harmless-after' }));
+  await vi.waitFor(() => expect(handledIn(options)).toContain('harmless-after'));
+  expect(handledIn(options)).toContain('harmless-before');
+  expect(handledIn(options)).not.toContain('deadly');
+});
+
+test('an idle receiver uses next to no CPU', async () => {
+  const process = new ReceiverProcess(optionsFor('gated'));
+  await post(await process.url(), bodyOf({ traceId: 'held', payload: { hold: true } }));
+  await process.line('begun', 'held');
+  const before = await process.usage();
+  let after = before;
+  // Long enough for one pulse at least: nothing happens meanwhile.
+  await vi.waitFor(
+    async () => {
+      after = await process.usage();
+      expect(after.elapsed - before.elapsed).toBeGreaterThan(2_500);
+    },
+    { timeout: 10_000, interval: 500 },
+  );
+  const used = (after.user + after.system - before.user - before.system) / 1_000;
+  expect(used / (after.elapsed - before.elapsed)).toBeLessThan(0.25);
+});
+
+test('a process that waits for the inbox, or for the end of a run, does not end meanwhile', async () => {
+  const file = fileURLToPath(new URL('../support/waiting-process.ts', import.meta.url));
+  const process = new Script(file, temporaryDatabase());
+  await process.line('delivered');
+  await process.line('stopped');
+  expect(await process.exit()).toBe(0);
+});

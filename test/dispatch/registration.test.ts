@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { ConfigError, type Receiver } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const handler = () => {};
+/** The receiver as JavaScript sees it, where no type stands in the way. */
+const untyped = (receiver: Receiver) =>
+  receiver as unknown as { on: (...parameters: readonly unknown[]) => unknown };
+
+function codeOf(action: () => unknown): string | undefined {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.code;
+    throw error;
+  }
+  return undefined;
+}
+
+describe('a wrong registration', () => {
+  test('is a second handler of one name, given or by default', () => {
+    const { receiver } = made();
+    receiver.on('CallHandler.CallEnded', handler).on('*', { name: 'mine' }, handler);
+    expect(codeOf(() => receiver.on('CallHandler.CallEnded', handler))).toBe('handler_duplicate');
+    expect(codeOf(() => receiver.on('other', { name: 'mine' }, handler))).toBe('handler_duplicate');
+    receiver.on('CallHandler.CallEnded', { name: 'another' }, handler);
+  });
+
+  test('is a second fallback, or a handler that has its name', () => {
+    const { receiver } = made();
+    receiver.fallback(handler);
+    expect(codeOf(() => receiver.fallback(handler))).toBe('fallback_duplicate');
+    expect(codeOf(() => receiver.on('*', { name: 'fallback' }, handler))).toBe('handler_duplicate');
+  });
+
+  test('is one after start', async () => {
+    const { receiver } = await started();
+    expect(codeOf(() => receiver.on('*', handler))).toBe('handler_too_late');
+    expect(codeOf(() => receiver.fallback(handler))).toBe('handler_too_late');
+  });
+
+  test.each<[string, readonly unknown[]]>([
+    ['no handler', ['*']],
+    ['options for a handler', ['*', {}]],
+    ['no names', [[], handler]],
+    ['an empty name', [['*', ''], handler]],
+    ['names that are no text', [[1], handler]],
+    ['no name at all', [undefined, handler]],
+  ])('is one with %s', (_, parameters) => {
+    const { receiver } = made();
+    expect(codeOf(() => untyped(receiver).on(...parameters))).toBe('handler_invalid');
+  });
+
+  test('is a second start, and a start after stop', async () => {
+    const { receiver } = await started();
+    await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_started' });
+    await receiver.stop();
+    await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_stopped' });
+  });
+});
+
+describe('an event goes', () => {
+  test('to every handler whose names match, and not to the fallback', async () => {
+    const seen: string[] = [];
+    const note = (name: string) => () => seen.push(name);
+    const { receiver, logs } = await started({}, (r) =>
+      r
+        .on('CallHandler.CallEnded', note('exact'))
+        .on('CallHandler.*', note('service'))
+        .on(['callAnalysis.pcaCompleted', 'CallHandler.CallEnded'], { name: 'list' }, note('list'))
+        .on('*', note('all'))
+        .on('callhandler.callended', note('wrong case'))
+        .fallback(note('fallback')),
+    );
+    await deliver(receiver);
+    await logs.until('run_done', 4);
+    expect(seen.toSorted()).toEqual(['all', 'exact', 'list', 'service']);
+  });
+
+  test('to the fallback when no handler takes it, which hears whether it is known', async () => {
+    const seen: unknown[] = [];
+    const { receiver, logs } = await started({}, (r) =>
+      r.fallback((event, { isKnown, attempt, log }) => {
+        seen.push([event.eventName, isKnown, attempt, typeof log.info]);
+      }),
+    );
+    await deliver(receiver, bodyOf({ eventName: 'CallHandler.CallEnded' }));
+    await logs.until('run_done', 1);
+    await deliver(receiver, bodyOf({ eventName: 'CallHandler.CallParked' }));
+    await logs.until('run_done', 2);
+    expect(seen).toEqual([
+      ['CallHandler.CallEnded', true, 1, 'function'],
+      ['CallHandler.CallParked', false, 1, 'function'],
+    ]);
+  });
+
+  test('to the fallback with issues when it misses what its name promises, and not to typed handlers', async () => {
+    const seen: unknown[] = [];
+    const { receiver, logs } = await started({}, (r) =>
+      r
+        .on('*', () => seen.push('typed'))
+        .fallback((event, { isKnown }) => seen.push([isKnown, event.issues.map(({ path }) => path)])),
+    );
+    const body = JSON.stringify({ traceId: 'trace-1', eventName: 'CallHandler.CallEnded', payload: {} });
+    expect((await deliver(receiver, body)).status).toBe(200);
+    await logs.until('run_done');
+    expect(seen).toEqual([[true, ['payload.call_id']]]);
+  });
+
+  test('nowhere when nothing is for it: it is kept, done, and said', async () => {
+    const { receiver, logs } = await started();
+    await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
+    expect(await logs.until('event_unhandled')).toMatchObject([{ traceId: 'trace-1' }]);
+    await expect.poll(async () => (await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
+  });
+});
+
+test('stored runs of a handler that is gone are told, kept, and taken up when it is back', async () => {
+  const database = temporaryDatabase();
+  const before = await started({ database, retry: { base: 0 } }, (r) =>
+    r.on('*', { name: 'crm', order: 'none' }, () => {
+      throw new Error('the CRM is down');
+    }),
+  );
+  await deliver(before.receiver, bodyOf({ traceId: 'trace-1' }));
+  await before.logs.until('run_retry');
+  await before.receiver.stop();
+
+  const without = await started({ database });
+  expect(without.logs.of('handler_missing')).toMatchObject([{ handler: 'crm' }]);
+  expect((await without.receiver.counts()).runs.due).toBe(1);
+  await without.receiver.stop();
+
+  const back = await started({ database }, (r) => r.on('*', { name: 'crm' }, () => {}));
+  expect(await back.logs.until('run_done')).toMatchObject([{ traceId: 'trace-1', handler: 'crm' }]);
+  expect(back.logs.of('handler_missing')).toEqual([]);
+});

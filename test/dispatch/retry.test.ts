@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Discard, RetryLater } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+
+const failing = () => {
+  throw new Error('not today');
+};
+
+describe('a failed run', () => {
+  test('is tried again with growing waits, and is a dead letter when its attempts are exhausted', async () => {
+    const clock = new ManualClock();
+    const attempts: number[] = [];
+    const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
+      r.on('*', { name: 'failing', retry: { attempts: 4, base: '1s', factor: 3 } }, (_event, { attempt }) => {
+        attempts.push(attempt);
+        failing();
+      }),
+    );
+    await deliver(receiver, bodyOf({ traceId: 'trace-1', callId: 'call-1' }));
+    for (const [index, wait] of [500, 1_500, 4_500].entries()) {
+      await logs.until('run_retry', index + 1);
+      await clock.timer(wait);
+      clock.advance(wait - 1);
+      expect(attempts).toHaveLength(index + 1);
+      clock.advance(1);
+    }
+    await logs.until('run_dead');
+    expect(attempts).toEqual([1, 2, 3, 4]);
+    expect((await receiver.events.list({ state: 'dead' })).events).toMatchObject([
+      {
+        traceId: 'trace-1',
+        callId: 'call-1',
+        runs: [{ handler: 'failing', attempts: 4, reason: 'not today' }],
+      },
+    ]);
+    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
+  });
+
+  test('waits no longer than the cap', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock, random: () => 0.999_999 }, (r) =>
+      r.on('*', { retry: { base: '1s', factor: 10, cap: '5s' } }, failing),
+    );
+    await deliver(receiver);
+    for (const [index, wait] of [1_000, 5_000, 5_000].entries()) {
+      await logs.until('run_retry', index + 1);
+      await clock.timer(wait);
+      clock.advance(wait);
+    }
+  });
+
+  test('comes back when it asked to, with RetryLater', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock }, (r) =>
+      r.on('*', (_event, { attempt }) => {
+        if (attempt === 1) throw new RetryLater('10m', 'the analysis is not ready');
+      }),
+    );
+    await deliver(receiver);
+    expect(await logs.until('run_retry')).toMatchObject([{ cause: 'RetryLater', attempt: 1 }]);
+    await clock.timer(600_000);
+    clock.advance(600_000);
+    expect(await logs.until('run_done')).toMatchObject([{ attempt: 2 }]);
+  });
+
+  test('is a dead letter at once with Discard', async () => {
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', () => {
+        throw new Discard('the customer no longer exists');
+      }),
+    );
+    await deliver(receiver);
+    await logs.until('run_dead');
+    expect(logs.of('run_retry')).toEqual([]);
+    expect((await receiver.events.list({ state: 'dead' })).events).toMatchObject([
+      { runs: [{ attempts: 1, reason: 'the customer no longer exists' }] },
+    ]);
+  });
+
+  test.each<[string, () => unknown]>([
+    ['nothing', () => undefined],
+    ['null', () => null],
+    ['a symbol', () => Symbol('odd')],
+    ['an object without a prototype', () => Object.create(null)],
+    ['an error whose message is no text', () => Object.assign(new Error(), { message: 42, name: 42 })],
+    ['an error whose message throws', () => Object.defineProperty(new Error(), 'message', { get: failing })],
+    ['an object that throws whatever is asked of it', () => new Proxy({}, { get: failing, has: failing })],
+  ])('may have thrown %s', async (_, thrown) => {
+    const { receiver, logs } = await started({ retry: { attempts: 1 } }, (r) =>
+      r.on('*', () => {
+        throw thrown();
+      }),
+    );
+    await deliver(receiver);
+    await logs.until('run_dead');
+    expect((await receiver.counts()).runs.dead).toBe(1);
+  });
+});
+
+describe('the deadline of an attempt', () => {
+  test('aborts the signal, and the attempt counts as failed', async () => {
+    const clock = new ManualClock();
+    const aborted = Promise.withResolvers<void>();
+    const { receiver, logs } = await started({ clock, timeout: '7s', retry: { attempts: 1 } }, (r) =>
+      r.on('*', (_event, { signal }) => {
+        signal.addEventListener('abort', () => aborted.resolve());
+        return new Promise(() => {});
+      }),
+    );
+    await deliver(receiver);
+    await clock.timer(7_000);
+    clock.advance(7_000);
+    await aborted.promise;
+    expect(await logs.until('run_dead')).toMatchObject([{ cause: 'deadline' }]);
+  });
+
+  test("is the handler's own, where it has one", async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock }, (r) =>
+      r.on('*', { timeout: 250, retry: { attempts: 1 } }, () => new Promise(() => {})),
+    );
+    await deliver(receiver);
+    await clock.timer(250);
+    clock.advance(250);
+    await logs.until('run_dead');
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import { started } from '../support/receiver.ts';
+
+describe('handlers of one event', () => {
+  test('are retried each for itself: a sibling that is done is not run again', async () => {
+    const clock = new ManualClock();
+    const runs = { steady: 0, shaky: 0 };
+    const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
+      r
+        .on('*', { name: 'steady' }, () => {
+          runs.steady += 1;
+        })
+        .on('*', { name: 'shaky' }, () => {
+          runs.shaky += 1;
+          if (runs.shaky < 3) throw new Error('not yet');
+        }),
+    );
+    await deliver(receiver);
+    for (const [index, wait] of [500, 1_000].entries()) {
+      await logs.until('run_retry', index + 1);
+      await clock.timer(wait);
+      clock.advance(wait);
+    }
+    await logs.until('run_done', 2);
+    expect(runs).toEqual({ steady: 1, shaky: 3 });
+  });
+
+  test('do not wait for one another: a slow one holds up neither its sibling nor the next call', async () => {
+    const gate = new Gate();
+    const { receiver, logs } = await started({}, (r) =>
+      r
+        .on('*', { name: 'slow', concurrency: 1 }, gate.pass)
+        .on('*', { name: 'quick', concurrency: 1 }, () => {}),
+    );
+    for (let index = 0; index < 10; index += 1) await deliver(receiver);
+    await gate.reached;
+    const quick = await logs.until('run_done', 10);
+    expect(quick.map(({ handler }) => handler)).toEqual(Array(10).fill('quick'));
+    gate.open();
+    await logs.until('run_done', 20);
+  });
+
+  test('do not see what a sibling does to the event', async () => {
+    const seen: unknown[] = [];
+    const spoiled = new Gate();
+    const { receiver, logs } = await started({}, (r) =>
+      r
+        .on('CallHandler.CallEnded', { name: 'spoiling' }, (event) => {
+          event.payload.call_id = 'spoiled';
+          spoiled.open();
+        })
+        .on('CallHandler.CallEnded', { name: 'reading' }, async (event) => {
+          await spoiled.pass();
+          seen.push(event.payload.call_id);
+        }),
+    );
+    await deliver(receiver, bodyOf({ callId: 'call-1' }));
+    await logs.until('run_done', 2);
+    expect(seen).toEqual(['call-1']);
+  });
+});
+
+describe('concurrency', () => {
+  test('is how many runs of a handler are active at once', async () => {
+    const gate = new Gate();
+    let active = 0;
+    const { receiver, logs } = await started({}, (r) =>
+      r
+        .on('*', { name: 'counting', concurrency: 3 }, async () => {
+          active += 1;
+          await gate.pass();
+        })
+        // When this one has seen all of them, whatever may have begun has begun.
+        .on('*', { name: 'seeing' }, () => {}),
+    );
+    for (let index = 0; index < 12; index += 1) await deliver(receiver);
+    await logs.until('run_done', 12);
+    expect(active).toBe(3);
+    gate.open();
+    await logs.until('run_done', 24);
+  });
+
+  test('bounds what waits in memory: hundreds of events behind a full handler are all handled', async () => {
+    const gate = new Gate();
+    const seen = new Set<string>();
+    const { receiver, logs } = await started({ concurrency: 1 }, (r) =>
+      r.on('*', async (event) => {
+        await gate.pass();
+        seen.add(event.traceId);
+      }),
+    );
+    await Promise.all(Array.from({ length: 600 }, () => deliver(receiver)));
+    await gate.reached;
+    gate.open();
+    await logs.until('run_done', 600);
+    expect(seen.size).toBe(600);
+  });
+});

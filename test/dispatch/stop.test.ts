@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock, turn } from '../support/clock.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+describe('stop', () => {
+  test('lets active runs end, begins no other, and leaves what was not begun for the next start', async () => {
+    const database = temporaryDatabase();
+    const gate = new Gate();
+    const seen: string[] = [];
+    const { receiver } = await started({ database, concurrency: 1 }, (r) =>
+      r.on('*', async (event) => {
+        await gate.pass();
+        seen.push(event.traceId);
+      }),
+    );
+    for (const traceId of ['first', 'second', 'third']) await deliver(receiver, bodyOf({ traceId }));
+    await gate.reached;
+    const stopping = receiver.stop();
+    gate.open();
+    await stopping;
+    expect(seen).toEqual(['first']);
+
+    const next = await started({ database }, (r) => r.on('*', (event) => seen.push(event.traceId)));
+    await next.logs.until('run_done', 2);
+    expect(seen).toEqual(['first', 'second', 'third']);
+  });
+
+  test('interrupts what does not end in time; it is taken up again, and the attempt does not count', async () => {
+    const database = temporaryDatabase();
+    const clock = new ManualClock();
+    const gate = new Gate();
+    const reasons: unknown[] = [];
+    const attempts: number[] = [];
+    const { receiver } = await started({ database, clock, timeout: '1h' }, (r) =>
+      r.on('*', { name: 'hanging', retry: { attempts: 1 } }, async (_event, { signal, attempt }) => {
+        attempts.push(attempt);
+        signal.addEventListener('abort', () => reasons.push(signal.aborted));
+        await gate.pass();
+      }),
+    );
+    await deliver(receiver);
+    await gate.reached;
+    const stopping = receiver.stop({ drain: '3s' });
+    await clock.timer(3_000);
+    clock.advance(2_999);
+    await turn();
+    expect(reasons).toEqual([]);
+    clock.advance(1);
+    await stopping;
+    expect(reasons).toEqual([true]);
+
+    const next = await started({ database }, (r) =>
+      r.on('*', { name: 'hanging', retry: { attempts: 1 } }, (_event, { attempt }) => {
+        attempts.push(attempt);
+      }),
+    );
+    await next.logs.until('run_done');
+    expect(attempts).toEqual([1, 1]);
+    expect((await next.receiver.counts()).runs.dead).toBe(0);
+  });
+
+  test('refuses a drain that is no duration, and goes on', async () => {
+    const { receiver } = await started();
+    await expect(receiver.stop({ drain: 'soon' as never })).rejects.toThrow(/drain should be a duration/);
+    expect((await deliver(receiver)).status).toBe(200);
+  });
+
+  test('before start, or twice, does nothing', async () => {
+    const { receiver } = await started();
+    await Promise.all([receiver.stop(), receiver.stop()]);
+    await receiver.stop();
+    expect(receiver.isReady).toBe(false);
+  });
+});

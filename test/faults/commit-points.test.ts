@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock, turn } from '../support/clock.ts';
+import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import type { Receiver } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { type Fault, type Verb, faultyStore, verbs } from './faulty-store.ts';
+
+/** As if a process had died over each of the events: then attempts are counted before they begin. */
+const makeSuspect = `
+  create trigger make_suspect after insert on events begin
+    update events set takeovers = 1 where sequence = new.sequence;
+  end`;
+
+/** A receiver on a store that breaks, with handlers whose effects are counted in the inbox's own database. */
+async function breaking(fault: (verb: Verb, call: number) => Fault, isSuspect: boolean) {
+  const clock = new ManualClock();
+  const plain: string[] = [];
+  const { receiver, logs } = await started(
+    { clock, database: faultyStore(':memory:', clock, fault), retry: { attempts: 100, cap: '1s' } },
+    (r) => {
+      r.database.exec('create table effects (handler text, trace_id text)');
+      if (isSuspect) r.database.exec(makeSuspect);
+      for (const order of ['call', 'strict'] as const) {
+        const failed = new Set<string>();
+        r.on('*', { name: order, order }, async ({ traceId }, { commit }) => {
+          // Some need a second attempt, so that runs are stored as well.
+          if (traceId.endsWith('0') && failed.size < failed.add(traceId).size) throw new Error('not yet');
+          await commit((db) => void db.prepare('insert into effects values (?, ?)').run(order, traceId));
+        });
+      }
+      r.on('*', { name: 'plain' }, ({ traceId }) => void plain.push(traceId));
+    },
+  );
+  const effects = () =>
+    receiver.database.prepare('select handler, trace_id from effects order by 1, 2').all() as {
+      trace_id: string;
+    }[];
+  return { receiver, logs, clock, plain, effects };
+}
+
+/** Sends as the platform does: again, until it is told that the delivery has arrived. */
+async function send(receiver: Receiver, clock: ManualClock, traceId: string) {
+  const body = bodyOf({ traceId, callId: `call-${traceId.at(-1)}` });
+  for (let tries = 0; tries < 50; tries += 1) {
+    const answer = await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    if (answer.status === 200) return;
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('2');
+  }
+  throw new Error('It was refused fifty times');
+}
+
+async function everythingDone(receiver: Receiver, clock: ManualClock, count: number) {
+  for (let seconds = 0; (await receiver.counts()).events.done < count; seconds += 1) {
+    if (seconds > 500) throw new Error(`Not everything was done: ${JSON.stringify(await receiver.counts())}`);
+    for (let turns = 0; turns < 10; turns += 1) await turn();
+    clock.advance(1_000);
+  }
+}
+
+async function goesThrough(
+  fault: (verb: Verb, call: number) => Fault,
+  { count = 6, isSuspect = false }: { count?: number; isSuspect?: boolean } = {},
+) {
+  const { receiver, clock, plain, effects } = await breaking(fault, isSuspect);
+  const traceIds = Array.from({ length: count }, (_, index) => `trace-${Math.floor(index / 2)}${index % 2}`);
+  for (const traceId of traceIds) await send(receiver, clock, traceId);
+  await everythingDone(receiver, clock, count);
+  const expected = ['call', 'strict'].flatMap((handler) =>
+    traceIds.map((trace_id) => ({ handler, trace_id })),
+  );
+  expect(effects()).toEqual(
+    expected.toSorted((a, b) => (a.handler + a.trace_id < b.handler + b.trace_id ? -1 : 1)),
+  );
+  expect(new Set(plain)).toEqual(new Set(traceIds));
+  expect((await receiver.counts()).runs).toMatchObject({ due: 0, running: 0, blocked: 0, dead: 0 });
+}
+
+describe('nothing acknowledged is lost and no effect is doubled', () => {
+  for (const verb of verbs) {
+    for (const when of ['before', 'after'] as const) {
+      for (const call of verb === 'keepAlive' ? [2] : [1, 2, 4]) {
+        test(`when ${verb} breaks ${when} its work, at call ${call}`, async () => {
+          await goesThrough((name, at) => (name === verb && at === call ? when : undefined));
+        });
+      }
+    }
+  }
+
+  test('when everything breaks now and then', async () => {
+    let state = 7;
+    // A fixed row of numbers that looks like chance: a failure can be looked at again.
+    const next = () => (state = (state * 48_271) % 2_147_483_647) % 10;
+    await goesThrough(
+      (verb, call) => {
+        if (verb === 'keepAlive' && call === 1) return undefined;
+        return (['before', 'after'] as const)[next() < 3 ? next() % 2 : 2];
+      },
+      { count: 40 },
+    );
+  });
+
+  test('when the only delivery is recorded and nobody hears of it', async () => {
+    const clock = new ManualClock();
+    const fault = (verb: Verb, call: number) => (verb === 'record' && call === 1 ? 'after' : undefined);
+    const { receiver } = await started({ clock, database: faultyStore(':memory:', clock, fault) });
+    // Once the receiver has come to rest, nothing but a delivery makes it look for events.
+    for (let pulses = 0; pulses < 20; pulses += 1) {
+      clock.advance(1_000);
+      await turn();
+    }
+    await send(receiver, clock, 'trace-1');
+    for (let turns = 0; turns < 50; turns += 1) await turn();
+    expect((await receiver.counts()).events.done).toBe(1);
+  });
+
+  for (const when of ['before', 'after'] as const) {
+    for (const verb of ['begin', 'settle', 'settleWith'] as const) {
+      test(`when ${verb} breaks ${when} its work, over events that a process has died over`, async () => {
+        const fault = (name: Verb, call: number) => (name === verb && call % 3 === 1 ? when : undefined);
+        await goesThrough(fault, { isSuspect: true });
+      });
+    }
+  }
+
+  test('when an event that no handler takes cannot be marked done at first', async () => {
+    for (const when of ['before', 'after'] as const) {
+      const clock = new ManualClock();
+      const store = faultyStore(':memory:', clock, (verb, call) =>
+        verb === 'finish' && call === 1 ? when : undefined,
+      );
+      const { receiver } = await started({ clock, database: store });
+      await send(receiver, clock, 'trace-1');
+      await everythingDone(receiver, clock, 1);
+    }
+  });
+});

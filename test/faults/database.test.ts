@@ -1,0 +1,139 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { ManualClock, turn } from '../support/clock.ts';
+import { type Answer, bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import { Script } from '../support/process.ts';
+import type { Receiver } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+/** Commits one effect for each event, and fails the first time for some. */
+function effects(receiver: Receiver, gate?: Gate) {
+  receiver.database.exec('create table effects (trace_id text)');
+  receiver.on('*', { name: 'committing', retry: { attempts: 1_000, cap: '1s' } }, async (event, context) => {
+    if (event.traceId === 'before-the-lock') await gate?.pass();
+    if (event.traceId.endsWith('7') && context.attempt === 1) throw new Error('not yet');
+    await context.commit((db) => void db.prepare('insert into effects values (?)').run(event.traceId));
+  });
+}
+
+function effectsOf(receiver: Receiver): string[] {
+  const rows = receiver.database.prepare('select trace_id from effects').all() as { trace_id: string }[];
+  return rows.map((row) => row.trace_id);
+}
+
+/** Lets as much be written as fits into some more pages than there are now; as many as ever by default. */
+function leaveRoom(receiver: Receiver, pages = 4_294_967_294) {
+  const { page_count: used } = receiver.database.prepare('pragma page_count').get() as { page_count: number };
+  receiver.database.prepare(`pragma max_page_count = ${Math.min(used + pages, 4_294_967_294)}`).get();
+}
+
+async function until(condition: () => Promise<boolean>, clock: ManualClock) {
+  for (let seconds = 0; !(await condition()); seconds += 1) {
+    if (seconds > 300) throw new Error('It never came to that');
+    for (let turns = 0; turns < 10; turns += 1) await turn();
+    clock.advance(1_000);
+  }
+}
+
+describe('a full disk', () => {
+  test('is answered with 503, loses nothing, and is over by itself when there is room', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock, database: temporaryDatabase() }, effects);
+    const payload = { transcript: 'word '.repeat(1_000) };
+    const send = (traceId: string): Promise<Answer> => {
+      const body = bodyOf({ traceId, payload });
+      return deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    };
+    const acknowledged: string[] = [];
+    const refused: string[] = [];
+    leaveRoom(receiver, 60);
+    for (let count = 0; count < 60; count += 1) {
+      const traceId = `trace-${count}`;
+      const { status, headers } = await send(traceId);
+      expect([200, 503]).toContain(status);
+      if (status === 503) expect(headers.get('retry-after')).toBe('2');
+      (status === 200 ? acknowledged : refused).push(traceId);
+    }
+    expect(acknowledged.length).toBeGreaterThan(0);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(logs.of('delivery_failed')[0]).toMatchObject({ cause: 'database or disk is full' });
+    leaveRoom(receiver);
+    for (const traceId of refused) expect((await send(traceId)).json.status).toBe('accepted');
+    await until(async () => (await receiver.counts()).events.done === 60, clock);
+    expect(effectsOf(receiver).toSorted()).toEqual([...acknowledged, ...refused].toSorted());
+  });
+
+  test('keeps a receiver neither from stopping nor from going on later', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const first = await started({ clock, database }, effects);
+    const body = bodyOf({ traceId: 'trace-1' });
+    await deliver(first.receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    await until(async () => effectsOf(first.receiver).length === 1, clock);
+    leaveRoom(first.receiver, 0);
+    await first.receiver.stop();
+    const { receiver } = await started({ clock, database });
+    expect((await receiver.counts()).events.done).toBe(1);
+  });
+});
+
+describe('a database that another process has locked', () => {
+  test('is answered with 503 or a late 200 for five seconds, and nothing is lost or doubled', async () => {
+    const database = temporaryDatabase();
+    const gate = new Gate();
+    const { receiver, logs } = await started({ database }, (r) => effects(r, gate));
+    expect((await deliver(receiver, bodyOf({ traceId: 'before-the-lock' }))).status).toBe(200);
+    await gate.reached;
+    const holder = new Script(
+      fileURLToPath(new URL('./lock-holder.ts', import.meta.url)),
+      JSON.stringify({ database }),
+    );
+    await holder.line('locked');
+
+    // A commit waits as long as it takes; deliveries that come after it do not.
+    gate.open();
+    await turn();
+    const lockedAt = performance.now();
+    const traceIds = Array.from({ length: 40 }, (_, index) => `trace-${index}`);
+    const answered = new Map<string, number[]>();
+    // As the platform does it: until it is told that the delivery has arrived.
+    const sending = traceIds.map(async (traceId) => {
+      const statuses: number[] = [];
+      answered.set(traceId, statuses);
+      const body = bodyOf({ traceId, callId: `call-${traceId}` });
+      do {
+        const { status, headers } = await deliver(receiver, body);
+        statuses.push(status);
+        if (status === 503) expect(headers.get('retry-after')).toBe('2');
+      } while (statuses.at(-1) === 503);
+    });
+    while (performance.now() - lockedAt < 5_000)
+      await logs.until('delivery_failed', logs.of('delivery_failed').length + 1);
+    await holder.kill();
+    await Promise.all(sending);
+
+    expect([...answered.values()].every((statuses) => statuses.at(-1) === 200)).toBe(true);
+    expect([...answered.values()].every((statuses) => statuses.length > 3)).toBe(true);
+    expect(new Set([...answered.values()].flat())).toEqual(new Set([200, 503]));
+    await logs.until('run_done', traceIds.length + 1);
+    expect(effectsOf(receiver).toSorted()).toEqual(['before-the-lock', ...traceIds].toSorted());
+    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 41 });
+    expect(logs.of('delivery_duplicate')).toEqual([]);
+  });
+
+  test('that a commit meets with in another database of the user fails that run alone', async () => {
+    const elsewhere = temporaryDatabase();
+    const { receiver, logs } = await started({}, (r) => {
+      r.on('Other.Locked', { name: 'locked', retry: { attempts: 2, base: 0 } }, (_event, { commit }) =>
+        commit(() => {
+          throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY', elsewhere });
+        }),
+      );
+    });
+    await deliver(receiver, bodyOf({ eventName: 'Other.Locked' }));
+    await logs.until('run_dead');
+    expect((await deliver(receiver)).status).toBe(200);
+  });
+});

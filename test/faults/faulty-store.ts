@@ -1,0 +1,42 @@
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Clock, Store } from '../support/public.ts';
+
+/** Verbs around which something can break: each of them is a commit point, or hands out work. */
+export const verbs = [
+  'record',
+  'settle',
+  'settleWith',
+  'claimEvents',
+  'claimRuns',
+  'begin',
+  'finish',
+  'keepAlive',
+] as const;
+export type Verb = (typeof verbs)[number];
+
+/** Breaks before the work is done, or after it: then it is done, and nobody is told. */
+export type Fault = 'before' | 'after' | undefined;
+
+/** A store that breaks where it is told to; `fault` is asked at each call, counted from 1. */
+export function faultyStore(file: string, clock: Clock, fault: (verb: Verb, call: number) => Fault): Store {
+  const calls = new Map<string, number>();
+  const breaking =
+    (verb: Verb, work: (...given: unknown[]) => Promise<unknown>) =>
+    async (...given: unknown[]): Promise<unknown> => {
+      const call = (calls.get(verb) ?? 0) + 1;
+      calls.set(verb, call);
+      const kind = fault(verb, call);
+      if (kind === 'before') throw new Error(`${verb} broke before call ${call}`);
+      const result = await work(...given);
+      if (kind === 'after') throw new Error(`${verb} broke after call ${call}`);
+      return result;
+    };
+  return new Proxy(new SqliteStore(file, clock), {
+    get(store, name) {
+      const value: unknown = Reflect.get(store, name, store);
+      if (typeof value !== 'function') return value;
+      const bound = value.bind(store) as (...given: unknown[]) => Promise<unknown>;
+      return verbs.includes(name as Verb) ? breaking(name as Verb, bound) : bound;
+    },
+  });
+}

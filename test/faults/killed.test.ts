@@ -1,0 +1,78 @@
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { turn } from '../support/clock.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Script } from '../support/process.ts';
+import type { Receiver } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const script = fileURLToPath(new URL('./removing-process.ts', import.meta.url));
+
+/** What must never be found in an inbox, whenever its process was killed. */
+const broken = {
+  'an event that its identity has lost': `
+    select sequence from events where sequence not in (select sequence from identities where sequence is not null)`,
+  'an identity of an event that is gone': `
+    select identity from identities where sequence is not null and sequence not in (select sequence from events)`,
+  'an identity that is neither of an event nor a tombstone': `
+    select identity from identities where (sequence is null) = (expires_at is null)`,
+  'a run of an event that is gone':
+    'select handler from runs where sequence not in (select sequence from events)',
+  'a call that is told wrongly': `
+    select call_id from call_records c where events <> (select count(*) from events e where e.call_id = c.call_id)`,
+  'a call that is not told':
+    'select call_id from events where call_id not in (select call_id from call_records)',
+  'a wait for a call that is gone':
+    'select call_id from joins where call_id not in (select call_id from events)',
+};
+
+function foundBroken({ database }: Receiver): unknown {
+  const rows = Object.entries(broken).map(([what, sql]) => [what, database.prepare(sql).all()] as const);
+  return {
+    ...Object.fromEntries(rows.filter(([, found]) => found.length > 0)),
+    integrity: database.prepare('pragma integrity_check').all(),
+    keys: database.prepare('pragma foreign_key_check').all(),
+  };
+}
+
+for (const how of ['cleaning', 'erasing'] as const) {
+  test(`a process that is killed while ${how} leaves a consistent inbox, and the next one goes on`, async () => {
+    const database = temporaryDatabase();
+    const bodies = Array.from({ length: 500 }, (_, index) => bodyOf({ callId: `call-${index % 250}` }));
+    const first = await started({ database }, (r) =>
+      r.onCall({ name: 'join', events: ['CallHandler.CallEnded'], within: '1h' }, () => {}),
+    );
+    await Promise.all(bodies.map((body) => deliver(first.receiver, body)));
+    while ((await first.receiver.counts()).events.done < bodies.length) await turn();
+    await first.receiver.stop();
+
+    let left = bodies.length;
+    for (const delay of [0, 7, 19]) {
+      const process = new Script(script, JSON.stringify({ database, how }));
+      await process.line('begun');
+      await setTimeout(delay);
+      await process.kill();
+      const { receiver } = made({ database });
+      expect(foundBroken(receiver)).toEqual({ integrity: [{ integrity_check: 'ok' }], keys: [] });
+      const { count } = receiver.database.prepare('select count(*) as count from events').get() as {
+        count: number;
+      };
+      expect(count).toBeLessThanOrEqual(left);
+      left = count;
+      await receiver.stop();
+    }
+    // Otherwise nothing was killed in the middle.
+    expect(left).toBeLessThan(bodies.length);
+    const last = new Script(script, JSON.stringify({ database, how }));
+    await last.line('finished');
+    await last.exit();
+
+    const { receiver } = await started({ database });
+    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
+    expect(foundBroken(receiver)).toEqual({ integrity: [{ integrity_check: 'ok' }], keys: [] });
+    const answers = await Promise.all(bodies.map((body) => deliver(receiver, body)));
+    expect(new Set(answers.map((answer) => answer.json.status))).toEqual(new Set(['duplicate']));
+  });
+}

@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express5 from 'express';
+import { describe, expect, test } from 'vitest';
+import { bodyOf, post, signedHeaders } from '../support/deliveries.ts';
+import type { ReceiverOptions } from '../support/public.ts';
+import { listening } from '../support/servers.ts';
+import { started } from '../support/receiver.ts';
+
+// @ts-expect-error Express 4 is here under another name, for which there are no types.
+import express4 from 'express4';
+
+const versions: readonly (readonly [string, typeof express5])[] = [
+  ['Express 5', express5],
+  ['Express 4', express4 as typeof express5],
+];
+const loopback: ReceiverOptions = { https: { required: false } };
+
+/** Keeps the bytes, as the fix in the log says. */
+const keepBytes = (request: IncomingMessage, _response: ServerResponse, buffer: Buffer) => {
+  (request as { rawBody?: Buffer }).rawBody = buffer;
+};
+
+async function urlOf(app: ReturnType<typeof express5>, path = '/webhooks/calls'): Promise<string> {
+  return `http://127.0.0.1:${await listening(app)}${path}`;
+}
+
+describe.each(versions)('%s', (_, express) => {
+  test('mounted under a path, before any body parser', async () => {
+    const { receiver, logs } = await started(loopback, (r) => r.on('*', () => {}));
+    const app = express();
+    app.use('/webhooks/calls', receiver.middleware());
+    app.use(express.json());
+    app.post('/other', (request, response) => void response.json(request.body));
+    const url = await urlOf(app);
+    const body = bodyOf({ traceId: 'trace-1' });
+    expect((await post(url, body)).json).toEqual({ status: 'accepted', traceId: 'trace-1' });
+    expect((await post(url, body)).json).toEqual({ status: 'duplicate', traceId: 'trace-1' });
+    expect((await post(`${url}/deeper`)).json.status).toBe('accepted');
+    await logs.until('run_done', 2);
+    // The app's own routes are untouched.
+    const other = await post(url.replace('/webhooks/calls', '/other'), '{"a":1}');
+    expect(other.json).toEqual({ a: 1 });
+  });
+
+  test.each<[string, (app: ReturnType<typeof express5>) => unknown]>([
+    ['express.json that keeps rawBody', (app) => app.use(express.json({ verify: keepBytes }))],
+    ['express.raw', (app) => app.use(express.raw({ type: 'application/json' }))],
+    ['a parser of something else', (app) => app.use(express.urlencoded({ extended: false }))],
+  ])('behind %s', async (_name, parse) => {
+    const { receiver } = await started(loopback);
+    const app = express();
+    parse(app);
+    app.use(receiver.middleware());
+    expect((await post(await urlOf(app))).json.status).toBe('accepted');
+  });
+
+  test.each<[string, (app: ReturnType<typeof express5>) => unknown]>([
+    ['express.json', (app) => app.use(express.json())],
+    ['express.text', (app) => app.use(express.text({ type: 'application/json' }))],
+  ])('behind %s it answers 500 and says the fix, once', async (_name, parse) => {
+    const { receiver, logs } = await started(loopback);
+    const app = express();
+    parse(app);
+    app.use(receiver.middleware());
+    const url = await urlOf(app);
+    for (let index = 0; index < 2; index += 1) {
+      expect(await post(url)).toMatchObject({ status: 500, json: { error: 'body_already_parsed' } });
+    }
+    expect(logs.of('refusal_fix')).toMatchObject([{ fix: expect.stringContaining('before express.json()') }]);
+  });
+
+  test('trusts the proxies that the app trusts, unless it has a setting of its own', async () => {
+    const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'calls.example.com' };
+    const statusOf = async (trusted: unknown, options: ReceiverOptions) => {
+      const { receiver } = await started(options);
+      const app = express();
+      app.set('trust proxy', trusted);
+      app.use(receiver.middleware());
+      const body = bodyOf();
+      return (await post(await urlOf(app), body, { ...signedHeaders(body), ...headers })).status;
+    };
+    expect(await statusOf('loopback', {})).toBe(200);
+    expect(await statusOf(1, {})).toBe(200);
+    expect(await statusOf('10.0.0.0/8', {})).toBe(403);
+    expect(await statusOf(false, {})).toBe(403);
+    expect(await statusOf(false, { https: { trustProxy: 'loopback' } })).toBe(200);
+    expect(await statusOf('loopback', { https: { trustProxy: false } })).toBe(403);
+  });
+});

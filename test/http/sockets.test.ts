@@ -1,0 +1,133 @@
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { bodyOf, post, signedHeaders } from '../support/deliveries.ts';
+import type { ReceiverOptions } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { exchanged, listening } from '../support/servers.ts';
+
+const loopback: ReceiverOptions = { https: { required: false } };
+
+/** The beginning of a delivery, up to and including the blank line before its body. */
+function head(headers: Readonly<Record<string, string | number>>): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${lines.join('')}\r\n`;
+}
+
+describe('over node:http', () => {
+  test('a delivery is taken, and one by another method is not', async () => {
+    const { receiver } = await started(loopback);
+    const url = `http://127.0.0.1:${await listening(receiver.nodeHandler())}/`;
+    const { status, headers, json } = await post(url);
+    expect({ status, answer: json.status }).toEqual({ status: 200, answer: 'accepted' });
+    expect(headers.get('content-type')).toMatch(/^application\/json/);
+    const other = await fetch(url);
+    expect([other.status, other.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  test('a body in many pieces, cut anywhere, is the same body', async () => {
+    const { receiver } = await started(loopback);
+    const port = await listening(receiver.nodeHandler());
+    const body = bodyOf({ payload: { said: 'grüß Gott 👋' } });
+    const answer = await exchanged(port, (write) => {
+      write(head({ ...signedHeaders(body), 'transfer-encoding': 'chunked' }));
+      for (const byte of Buffer.from(body)) {
+        write('1\r\n');
+        write(Buffer.from([byte]));
+        write('\r\n');
+      }
+      write('0\r\n\r\n');
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer).toContain('"accepted"');
+  });
+
+  test.each<[string, Record<string, string | number>]>([
+    ['declared', { 'content-length': 8 * 1024 ** 2 }],
+    ['streamed', { 'transfer-encoding': 'chunked' }],
+  ])('a sender of too much, %s, can read that it was too much', async (_, lengths) => {
+    const { receiver } = await started({ ...loopback, limits: { body: '64kb' } });
+    const port = await listening(receiver.nodeHandler());
+    const filler = 'x'.repeat(0x4000);
+    const answer = await exchanged(port, async (write) => {
+      write(head({ 'content-type': 'application/json', ...lengths }));
+      // It goes on sending long after the limit, as a sender that has not read yet does.
+      for (let piece = 0; piece < 64; piece += 1) write(`4000\r\n${filler}\r\n`);
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toContain('{"error":"too_large"}');
+  });
+
+  test('a client that breaks off in the middle of its body harms nothing', async () => {
+    const { receiver, logs } = await started(loopback);
+    const port = await listening(receiver.nodeHandler());
+    const body = bodyOf();
+    for (let index = 0; index < 5; index += 1) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(head({ ...signedHeaders(body), 'content-length': body.length }) + body.slice(0, 40), () =>
+        socket.resetAndDestroy(),
+      );
+    }
+    const refused = await logs.until('delivery_refused', 5);
+    expect(refused.map(({ reason }) => reason)).toEqual(Array(5).fill('body_broken_off'));
+    expect((await post(`http://127.0.0.1:${port}/`, body)).json.status).toBe('accepted');
+    expect((await receiver.counts()).events.done + (await receiver.counts()).events.new).toBe(1);
+  });
+});
+
+describe('over Request and Response', () => {
+  test('a delivery is taken; the protocol of the URL is that of the connection', async () => {
+    const { receiver } = await started();
+    const request = (url: string) => {
+      const body = bodyOf();
+      return new Request(url, { method: 'POST', headers: signedHeaders(body), body });
+    };
+    expect((await receiver.fetch(request('https://calls.example.com/any/path?query'))).status).toBe(200);
+    expect((await receiver.fetch(request('http://calls.example.com/'))).status).toBe(403);
+    expect((await receiver.fetch(request('https://192.0.2.1/'))).status).toBe(421);
+  });
+
+  test('a body that was read already, or is missing, is answered', async () => {
+    const { receiver } = await started();
+    const body = bodyOf();
+    const address = 'https://calls.example.com/';
+    const read = new Request(address, { method: 'POST', headers: signedHeaders(body), body });
+    await read.text();
+    const parsed = await receiver.fetch(read);
+    expect([parsed.status, await parsed.json()]).toEqual([500, { error: 'body_already_parsed' }]);
+    expect((await receiver.fetch(new Request(address, { method: 'POST' }))).status).toBe(401);
+    expect((await receiver.fetch(new Request(address))).status).toBe(405);
+  });
+
+  test('a body that breaks off is answered', async () => {
+    const { receiver } = await started();
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(Buffer.from('{"traceId"'));
+        controller.error(new Error('gone'));
+      },
+    });
+    const request = new Request('https://calls.example.com/', { method: 'POST', body, duplex: 'half' });
+    expect((await receiver.fetch(request)).status).toBe(408);
+  });
+
+  test.each([
+    ['too much', { 'content-type': 'application/json' }],
+    ['refused before it was read', { 'content-type': 'text/plain' }],
+  ])('a body without end that is %s is not read on', async (_, headers) => {
+    const { receiver } = await started({ limits: { body: '1kb' } });
+    const cancelled = Promise.withResolvers<void>();
+    const body = new ReadableStream({
+      pull: (controller) => controller.enqueue(Buffer.alloc(512)),
+      cancel: () => cancelled.resolve(),
+    });
+    const request = new Request('https://calls.example.com/', {
+      method: 'POST',
+      body,
+      headers,
+      duplex: 'half',
+    });
+    expect([413, 415]).toContain((await receiver.fetch(request)).status);
+    await cancelled.promise;
+  });
+});

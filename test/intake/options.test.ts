@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import { secret } from '../support/deliveries.ts';
+import { ConfigError, createReceiver, RetryLater } from '../support/public.ts';
+import { made } from '../support/receiver.ts';
+
+function problemOf(options: unknown): ConfigError {
+  try {
+    createReceiver(options as never);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error('The receiver was made.');
+}
+
+describe('a wrong option gives a sentence', () => {
+  test.each<[Record<string, unknown>, RegExp]>([
+    [{ tolerance: 'soon' }, /option tolerance should be milliseconds or a duration.*'5m'.*but is "soon"/],
+    [{ tolerance: -1 }, /tolerance should be .* but is -1/],
+    [{ timeout: null }, /timeout should be .* but is null/],
+    [{ concurrency: 0 }, /concurrency should be a whole number of 1 or more, but is 0/],
+    [{ concurrency: 1.5 }, /concurrency should be a whole number of 1 or more, but is 1\.5/],
+    [{ database: 7 }, /database should be a file, ':memory:', or a store, but is 7/],
+    [{ database: '' }, /database should be .* but is ""/],
+    [{ limits: { body: '5 parsecs' } }, /limits\.body should be bytes or a size.*'5mb'.*but is "5 parsecs"/],
+    [{ limits: { bodyTimeout: {} } }, /limits\.bodyTimeout should be .* but is of type object/],
+    [{ retry: { attempts: '3' } }, /retry\.attempts should be a whole number of 1 or more, but is "3"/],
+    [{ retry: { factor: 0.5 } }, /retry\.factor should be a number of 1 or more, but is 0\.5/],
+    [{ https: { trustProxy: 'lopback' } }, /https\.trustProxy should be .*'loopback'.*but is "lopback"/],
+    [{ https: { trustProxy: ['10.0.0.0/99'] } }, /https\.trustProxy should be .* but is a list/],
+    [{ https: { required: 'no' } }, /https\.required should be true or false, but is "no"/],
+    [{ https: { hosts: 'example.com' } }, /https\.hosts should be a list of host names/],
+    [{ logger: 'pino' }, /logger should be a pino instance or options for one, but is "pino"/],
+    [{ signature: 'v1-hex-whol' }, /signature should be .* Did you mean v1-hex-whole\?/],
+    [{ signature: { syntax: 'v1=' } }, /signature should be .* but is not a layout/],
+    [{ clock: {} }, /clock should be a clock/],
+    [{ random: 4 }, /random should be a function, but is 4/],
+  ])('%j', (options, sentence) => {
+    const problem = problemOf({ secrets: secret, ...options });
+    expect(problem.message).toMatch(sentence);
+    expect(problem.code).toBe('option_invalid');
+  });
+
+  test.each<[Record<string, unknown>, RegExp]>([
+    [{ tolerence: '5m' }, /no option tolerence in createReceiver\. Did you mean tolerance\?/],
+    [{ limits: { bodi: 1 } }, /no option bodi in createReceiver\.limits\. Did you mean body\?/],
+    [
+      { https: { trust_proxy: true } },
+      /no option trust_proxy in createReceiver\.https\. Did you mean trustProxy\?/,
+    ],
+    [{ zzzzzzzz: 1 }, /no option zzzzzzzz in createReceiver\. The options are: secrets, /],
+  ])('that says what may have been meant: %j', (options, sentence) => {
+    const problem = problemOf({ secrets: secret, ...options });
+    expect(problem.message).toMatch(sentence);
+    expect(problem.code).toBe('option_unknown');
+  });
+
+  test.each([undefined, null, 7, []])('for options that are none: %j', (options) => {
+    expect(problemOf(options).code).toMatch(/option_invalid|credentials_missing/);
+  });
+
+  test.each<[string, Record<string, unknown>, RegExp]>([
+    ['of a handler', { timeout: 'never' }, /option timeout should be/],
+    ['of its retry', { retry: { atempts: 3 } }, /no option atempts in on\.retry\. Did you mean attempts\?/],
+    ['of its order', { order: 'calls' }, /order should be 'call', 'strict' or 'none', but is "calls"/],
+    ['misspelled', { concurency: 3 }, /no option concurency in on\. Did you mean concurrency\?/],
+  ])('%s', (_, options, sentence) => {
+    const { receiver } = made();
+    expect(() => receiver.on('*', options, () => {})).toThrow(sentence);
+  });
+
+  test('for a delay that is none', () => {
+    expect(() => new RetryLater('10 minutes' as never)).toThrow(/RetryLater\(delay\) should be/);
+  });
+});
+
+describe('a wrong secret', () => {
+  const tail = 'c2VjcmV0LXRhaWw';
+
+  test.each<[string, unknown]>([
+    ['is empty', ''],
+    ['is blank', '  '],
+    ['does not start with whsec_', tail],
+    ['has nothing after whsec_', 'whsec_'],
+    ['ends with a line break', `whsec_${tail}\n`],
+    ['is the second of a list', [secret, tail]],
+    ['is no text', { secret: tail }],
+    ['is null', null],
+    ['is an empty list', []],
+  ])('gives a sentence: it %s', (_, secrets) => {
+    const problem = problemOf({ secrets });
+    expect(problem.code).toMatch(/secret_malformed|option_invalid/);
+    expect(problem.message).not.toContain(tail);
+  });
+
+  test.each<[string, unknown]>([
+    ['instead of the options', `whsec_${tail}`],
+    ['under another name', { secret: `whsec_${tail}` }],
+    ['as the signature', { secrets: secret, signature: `whsec_${tail}` }],
+    ['as the tolerance', { secrets: secret, tolerance: `whsec_${tail}` }],
+    ['as the logger', { secrets: secret, logger: `whsec_${tail}` }],
+    ['as a header', { headers: { 'x-key': [`whsec_${tail}`] } }],
+    ['as the headers', { headers: `whsec_${tail}` }],
+  ])('is never repeated, wherever it was put: %s', (_, options) => {
+    expect(problemOf(options).message).not.toContain(tail);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
+import type { LayoutName, Receiver } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+async function statusOf(receiver: Receiver, layout: LayoutName, body = bodyOf()): Promise<number> {
+  const headers = signedHeaders(body, { layout, traceId: 'trace-1' });
+  return (await deliver(receiver, body, headers)).status;
+}
+
+describe("signature 'auto'", () => {
+  test('pins the layout of the first delivery that verifies: another one is refused from then on', async () => {
+    const database = temporaryDatabase();
+    const { receiver, logs } = await started({ database });
+    expect(await statusOf(receiver, 'v1-hex-suffix')).toBe(200);
+    expect(logs.of('layout_pinned')).toMatchObject([{ option: "signature: 'v1-hex-suffix'" }]);
+    expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(401);
+    expect(await statusOf(receiver, 'v1-hex-suffix')).toBe(200);
+    await receiver.stop();
+
+    const next = await started({ database });
+    expect(await statusOf(next.receiver, 't-v1-hex-whole')).toBe(401);
+    expect(await statusOf(next.receiver, 'v1-hex-suffix')).toBe(200);
+    expect(next.logs.of('layout_pinned')).toEqual([]);
+  });
+
+  test('is not pinned by a forgery, whatever it looks like', async () => {
+    const { receiver, logs } = await started();
+    const body = bodyOf();
+    const forged = signedHeaders(body, { layout: 'bare-hex-whole', secrets: 'whsec_Zm9yZ2Vk' });
+    expect((await deliver(receiver, body, forged)).status).toBe(401);
+    expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(200);
+    expect(logs.of('layout_pinned')).toHaveLength(1);
+  });
+
+  test('two first deliveries at once in two layouts: one counts', async () => {
+    const { receiver } = await started();
+    const statuses = await Promise.all([
+      statusOf(receiver, 'v1-hex-whole'),
+      statusOf(receiver, 'sha256-hex-whole'),
+    ]);
+    expect(statuses.toSorted()).toEqual([200, 401]);
+  });
+
+  test('a captured delivery that is cut apart for another layout neither pins nor reaches a handler', async () => {
+    const seen: unknown[] = [];
+    const { receiver, logs } = await started({}, (r) => r.on('*', (event) => seen.push(event.traceId)));
+    const body = bodyOf({ traceId: 'captured' });
+    const signature = signedHeaders(body, { layout: 't-v1-hex-whole' })['x-webhook-signature'] ?? '';
+    const [, t, v1] = /^t=(\d+),v1=(\w+)$/.exec(signature) ?? [];
+    const json = { 'content-type': 'application/json' };
+    // What was signed is "<t>.<body>": as a body of its own it verifies under the layout that signs only the body.
+    const cut = await deliver(receiver, `${t}.${body}`, { ...json, 'x-webhook-signature': `v1=${v1}` });
+    expect(cut.json.status).toBe('quarantined');
+    expect(seen).toEqual([]);
+    expect(logs.of('layout_pinned')).toEqual([]);
+    expect((await deliver(receiver, body, { ...json, 'x-webhook-signature': signature })).status).toBe(200);
+    await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
+    expect(seen).toEqual(['captured']);
+    expect(logs.of('layout_pinned')).toMatchObject([{ option: "signature: 't-v1-hex-whole'" }]);
+    const again = await deliver(receiver, `${t}.${body}`, { ...json, 'x-webhook-signature': `v1=${v1}` });
+    expect(again.status).toBe(401);
+  });
+});
+
+describe('a layout that is given', () => {
+  test('by name counts from the first delivery on, and nothing is pinned', async () => {
+    const { receiver, logs } = await started({ signature: 'sha256-base64-suffix' });
+    expect(await statusOf(receiver, 'v1-hex-whole')).toBe(401);
+    expect(await statusOf(receiver, 'sha256-base64-suffix')).toBe(200);
+    expect(logs.of('layout_pinned')).toEqual([]);
+  });
+
+  test('in full may have a header of its own', async () => {
+    const layout = {
+      header: 'X-Signed',
+      syntax: 'bare',
+      content: '{id}|{body}',
+      encoding: 'base64',
+      hash: 'sha512',
+      key: 'suffix',
+    } as const;
+    const { receiver } = await started({ signature: layout });
+    const body = bodyOf();
+    const headers = signedHeaders(body, { layout, traceId: 'trace-1', secrets: secret });
+    expect((await deliver(receiver, body, headers)).status).toBe(200);
+    expect((await deliver(receiver, body, { ...headers, 'x-webhook-traceid': 'trace-2' })).status).toBe(401);
+  });
+
+  test('goes before what an earlier run has pinned', async () => {
+    const database = temporaryDatabase();
+    const before = await started({ database });
+    await statusOf(before.receiver, 'v1-hex-whole');
+    await before.receiver.stop();
+    const { receiver } = await started({ database, signature: 'bare-hex-whole' });
+    expect(await statusOf(receiver, 'bare-hex-whole')).toBe(200);
+    expect(await statusOf(receiver, 'v1-hex-whole')).toBe(401);
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/deliveries.ts';
+import type { Secrets } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+
+const signedWith = (secrets: string | string[], timestamp: number) => {
+  const body = bodyOf();
+  return [body, signedHeaders(body, { secrets, timestamp })] as const;
+};
+
+describe('a function that gives the secrets', () => {
+  test('is asked again when a signature does not verify: a rotation needs no restart', async () => {
+    const clock = new ManualClock();
+    let current: Secrets = secret;
+    const { receiver } = await started({ clock, secrets: () => current });
+    expect((await deliver(receiver, ...signedWith(secret, clock.now()))).status).toBe(200);
+    current = [otherSecret, secret];
+    clock.advance(2_000);
+    expect((await deliver(receiver, ...signedWith(otherSecret, clock.now()))).status).toBe(200);
+    expect((await deliver(receiver, ...signedWith(secret, clock.now()))).status).toBe(200);
+  });
+
+  test('is not asked for each forgery', async () => {
+    const clock = new ManualClock();
+    let asked = 0;
+    const { receiver } = await started({
+      clock,
+      secrets: () => {
+        asked += 1;
+        return secret;
+      },
+    });
+    clock.advance(2_000);
+    for (let index = 0; index < 50; index += 1) {
+      expect((await deliver(receiver, ...signedWith(otherSecret, clock.now()))).status).toBe(401);
+    }
+    expect(asked).toBe(2);
+  });
+
+  test('is asked from time to time, so that a withdrawn secret stops counting', async () => {
+    const clock = new ManualClock();
+    let current: Secrets = [secret, otherSecret];
+    const { receiver } = await started({ clock, secrets: () => Promise.resolve(current) });
+    current = otherSecret;
+    clock.advance(30_000);
+    // This one doesn't wait for the answer to the question that it makes us ask.
+    expect((await deliver(receiver, ...signedWith(otherSecret, clock.now()))).status).toBe(200);
+    expect((await deliver(receiver, ...signedWith(secret, clock.now()))).status).toBe(401);
+  });
+
+  test('may fail later: the last known secrets go on counting, and the log says so', async () => {
+    const clock = new ManualClock();
+    let isDown = false;
+    const { receiver, logs } = await started({
+      clock,
+      secrets: () => {
+        if (isDown) throw new Error('the vault is down');
+        return secret;
+      },
+    });
+    isDown = true;
+    clock.advance(30_000);
+    expect((await deliver(receiver, ...signedWith(secret, clock.now()))).status).toBe(200);
+    expect(logs.of('secrets_failed')).toHaveLength(1);
+  });
+
+  test('may not fail at start, nor give what is no secret', async () => {
+    for (const secrets of [() => Promise.reject(new Error('the vault is down')), () => '']) {
+      const { receiver } = made({ secrets });
+      await expect(receiver.start()).rejects.toMatchObject({ name: 'ConfigError' });
+    }
+  });
+});
+
+test('a delivery signed by the old and the new secret counts for who has one of them', async () => {
+  for (const secrets of [secret, otherSecret]) {
+    const { receiver } = await started({ secrets });
+    expect((await deliver(receiver, ...signedWith([secret, otherSecret], Date.now()))).status).toBe(200);
+  }
+});

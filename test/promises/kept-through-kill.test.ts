@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test, vi } from 'vitest';
+import { concurrently } from '../support/concurrently.ts';
+import { bodyOf, post } from '../support/deliveries.ts';
+import { ReceiverProcess } from '../support/process.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const rounds = 5;
+const deliveriesARound = 200;
+
+/** Promises 1, 3 and 4, as the platform and the machine's power would try them. */
+test('killed in the middle of load, again and again: what was acknowledged is handled, its effects exactly once', async () => {
+  const folder = temporaryFolder();
+  const options = {
+    database: join(folder, 'inbox.db'),
+    file: join(folder, 'appended.txt'),
+    handlers: 'effects',
+  } as const;
+  const acknowledged = new Set<string>();
+  let unanswered: string[] = [];
+
+  for (let round = 1; round <= rounds; round += 1) {
+    const receiver = new ReceiverProcess(options);
+    const url = await receiver.url();
+    const enough = 30 * round;
+    const before = acknowledged.size;
+    const fresh = Array.from({ length: deliveriesARound }, (_, n) => `round-${round}-${n}`);
+    // What got no answer is sent again, as the platform does; so is some of what did.
+    const traceIds = [...unanswered, ...[...acknowledged].slice(-20), ...fresh];
+    unanswered = [];
+    let dying: Promise<void> | undefined;
+    await concurrently(traceIds, 16, async (traceId) => {
+      const answer = await post(url, bodyOf({ traceId, callId: `call-of-${traceId}` })).catch(
+        () => undefined,
+      );
+      if (answer?.status === 200) acknowledged.add(traceId);
+      else unanswered.push(traceId);
+      if (acknowledged.size - before >= enough) dying ??= receiver.kill();
+    });
+    await dying;
+    expect(unanswered.length, 'killed too late to have been in the middle').toBeGreaterThan(0);
+  }
+
+  const receiver = new ReceiverProcess(options);
+  await receiver.url();
+  const left = async () => {
+    const { events, runs } = await receiver.counts();
+    return { new: events.new, open: events.open, due: runs.due, running: runs.running, dead: runs.dead };
+  };
+  await vi.waitFor(
+    async () => expect(await left()).toEqual({ new: 0, open: 0, due: 0, running: 0, dead: 0 }),
+    { timeout: 15_000, interval: 50 },
+  );
+  expect(await receiver.stop()).toBe(0);
+
+  const committed = effectsIn(options.database);
+  const appended = existsSync(options.file)
+    ? readFileSync(options.file, 'utf8').split('\n').slice(0, -1)
+    : [];
+  for (const traceId of acknowledged) {
+    expect(
+      committed.filter((other) => other === traceId),
+      traceId,
+    ).toHaveLength(1);
+    expect(appended, traceId).toContain(traceId);
+  }
+  // What was stored and not acknowledged is handled too, and nothing twice through commit.
+  expect(new Set(committed).size).toBe(committed.length);
+  expect(new Set(appended)).toEqual(new Set(committed));
+  expect(acknowledged.size).toBeGreaterThanOrEqual(30 * rounds);
+});
+
+function effectsIn(database: string): unknown[] {
+  const db = new Database(database, { readonly: true });
+  const effects = db.prepare('select trace_id from effects').pluck().all();
+  db.close();
+  return effects;
+}

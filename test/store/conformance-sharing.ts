@@ -1,0 +1,93 @@
+/** What every store must pass whose data outlives it, or is shared by several. */
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
+import { ManualClock, turn } from '../support/clock.ts';
+import { claimedOf, done, dueAt, eventOf, only, settlementOf } from './parts.ts';
+import { type StoreUnderTest, openedOf } from './under-test.ts';
+
+/** Runs this part of the suite. */
+export function describeSharing(name: string, makeStore: () => StoreUnderTest): void {
+  describe(`${name}: shared and kept`, () => {
+    test('closing gives claims back, and what was recorded is there when it is opened again', async () => {
+      const under = makeStore();
+      const before = under.make(systemClock);
+      await before.open();
+      await claimedOf(before, eventOf('a'));
+      await before.pinLayout('layout');
+      await before.close();
+      const store = await openedOf(under, systemClock);
+      expect(await store.record(eventOf('a'))).toBe('duplicate');
+      expect(await store.pinnedLayout()).toBe('layout');
+      expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', takeovers: 0 }]);
+    });
+
+    test('what a dead process held is taken over, once, and remembered as such', async () => {
+      const under = makeStore();
+      const store = await openedOf(under, systemClock);
+      const event = only(await claimedOf(store, eventOf('a', { callId: 'call-1' })));
+      await store.settle(settlementOf(event, dueAt(0)));
+      await store.record(eventOf('b', { callId: 'call-2' }));
+      await under.shared?.dieHolding();
+      expect(await store.claimEvents(10)).toEqual([]);
+      expect(await store.keepAlive()).toEqual({ takenOver: 2 });
+      expect(await store.keepAlive()).toEqual({ takenOver: 0 });
+      expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b', takeovers: 1 }]);
+      expect(await store.claimRuns('handler', 10, Date.now())).toMatchObject([{ traceId: 'a', attempts: 1 }]);
+    });
+
+    test('a call that another works on is left alone, and others are not', async () => {
+      const under = makeStore();
+      const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
+      const first = only(await claimedOf(one, eventOf('a', { callId: 'call-1' })));
+      await one.record(eventOf('b', { callId: 'call-1' }));
+      await one.record(eventOf('c', { callId: 'call-2' }));
+      expect((await other.claimEvents(10)).map(({ traceId }) => traceId)).toEqual(['c']);
+      await one.settle(settlementOf(first, done));
+      expect((await other.claimEvents(10)).map(({ traceId }) => traceId)).toEqual(['b']);
+    });
+
+    test('one store notices what another has changed', async () => {
+      const under = makeStore();
+      const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
+      one.changedElsewhere();
+      expect(one.changedElsewhere()).toBe(false);
+      await other.record(eventOf('a'));
+      expect(one.changedElsewhere()).toBe(true);
+      expect(one.changedElsewhere()).toBe(false);
+    });
+
+    test('locked by another, a write waits and then succeeds', async () => {
+      const clock = new ManualClock();
+      const under = makeStore();
+      const store = under.make(clock);
+      await store.open();
+      const unlock = under.shared?.lock();
+      const writing = store.record(eventOf('a'));
+      await clock.timer(20);
+      clock.advance(20);
+      unlock?.();
+      clock.advance(20);
+      expect(await writing).toBe('new');
+      await store.close();
+    });
+
+    test('locked for longer than a sender waits, it rejects, and nothing is recorded', async () => {
+      const clock = new ManualClock();
+      const under = makeStore();
+      const store = under.make(clock);
+      await store.open();
+      const unlock = under.shared?.lock();
+      const outcome = store.record(eventOf('a')).then(
+        () => 'recorded',
+        () => 'rejected',
+      );
+      await clock.timer(20);
+      for (let waited = 0; waited < 900; waited += 20) clock.advance(20);
+      expect(await Promise.race([outcome, turn().then(() => 'waiting')])).toBe('rejected');
+      unlock?.();
+      clock.advance(20);
+      expect(await store.claimEvents(10)).toEqual([]);
+      await store.close();
+    });
+  });
+}

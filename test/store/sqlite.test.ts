@@ -1,0 +1,105 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Script } from '../support/process.ts';
+import { made, started } from '../support/receiver.ts';
+import { temporaryDatabase, temporaryFolder } from '../support/temporary.ts';
+import { describeStore } from './conformance.ts';
+
+const claimingProcess = fileURLToPath(new URL('../support/claiming-process.ts', import.meta.url));
+
+describeStore('in memory', () => ({ make: (clock) => new SqliteStore(':memory:', clock) }));
+
+describeStore('a SQLite file', () => {
+  let file: string | undefined;
+  const path = () => (file ??= temporaryDatabase());
+  return {
+    make: (clock) => new SqliteStore(path(), clock),
+    shared: {
+      async dieHolding() {
+        const script = new Script(claimingProcess, path());
+        await script.line('claimed');
+        await script.kill();
+      },
+      lock() {
+        const other = new Database(path());
+        other.exec('begin immediate');
+        return () => other.close();
+      },
+    },
+  };
+});
+
+describe('opening', () => {
+  test('a database that a newer version wrote is refused, and left as it is', async () => {
+    const database = temporaryDatabase();
+    const first = await started({ database });
+    await deliver(first.receiver, bodyOf());
+    await first.receiver.stop();
+    const db = new Database(database);
+    const known = db.pragma('user_version', { simple: true }) as number;
+    db.pragma(`user_version = ${known + 1}`);
+    const { receiver } = made({ database });
+    await expect(receiver.start()).rejects.toMatchObject({
+      code: 'database_newer',
+      message: expect.stringMatching(
+        new RegExp(
+          `has schema ${known + 1}, but this version .* up to ${known}: a newer version wrote it\\. Run that`,
+        ),
+      ),
+    });
+    expect(db.pragma('user_version', { simple: true })).toBe(known + 1);
+    expect(db.prepare('select count(*) from events').pluck().get()).toBe(1);
+    db.close();
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ['a folder', (path) => mkdirSync(path)],
+    ['a text file', (path) => writeFileSync(path, 'this is not a database, it is a text'.repeat(100))],
+    ['in a folder that is not there', () => {}],
+  ])('what is %s is refused in a sentence', async (kind, prepare) => {
+    const folder = temporaryFolder();
+    const database = join(folder, kind === 'in a folder that is not there' ? 'missing/inbox.db' : 'inbox.db');
+    prepare(database);
+    const { receiver } = made({ database });
+    await expect(receiver.start()).rejects.toMatchObject({
+      code: 'database_unreadable',
+      message: expect.stringContaining(`The database ${database} should be a SQLite file`),
+    });
+    expect(receiver.isReady).toBe(false);
+  });
+
+  test('again and again keeps what is there', async () => {
+    const database = temporaryDatabase();
+    for (let round = 0; round < 3; round += 1) {
+      const { receiver } = await started({ database });
+      await deliver(receiver, bodyOf({ traceId: `trace-${round}` }));
+      await expect.poll(async () => (await receiver.counts()).events.done).toBe(round + 1);
+      await receiver.stop();
+    }
+  });
+
+  test('waits for another process that is at the same new file', async () => {
+    const database = temporaryDatabase();
+    // Not WAL yet, and locked: what a second process finds while the first one makes the file.
+    const first = new Database(database);
+    first.exec('create table something (at_all)');
+    first.exec('begin immediate');
+    const script = new Script(claimingProcess, database);
+    await script.line('opening');
+    setTimeout(() => first.close(), 300);
+    expect(await script.line('claimed')).toEqual({ claimed: 0 });
+    await script.kill();
+  });
+
+  test('makes every commit reach the disk', async () => {
+    const database = temporaryDatabase();
+    const { receiver } = await started({ database });
+    expect(receiver.database.prepare('pragma synchronous').get()).toEqual({ synchronous: 2 });
+    expect(receiver.database.prepare('pragma journal_mode').get()).toEqual({ journal_mode: 'wal' });
+  });
+});

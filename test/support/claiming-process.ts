@@ -1,0 +1,11 @@
+/** Claims every event of the database that its argument names, says how many, and waits to be killed. */
+import { systemClock } from '../../src/kit/clock.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+
+const store = new SqliteStore(process.argv[2] ?? '', systemClock);
+process.stdout.write(`${JSON.stringify({ opening: true })}\n`);
+await store.open();
+const claimed = await store.claimEvents(100);
+for (const handler of await store.waitingHandlers()) await store.claimRuns(handler, 100, Date.now());
+process.stdout.write(`${JSON.stringify({ claimed: claimed.length })}\n`);
+setInterval(() => {}, 60_000);

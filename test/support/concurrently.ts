@@ -1,0 +1,12 @@
+/** Does something with every item, a number of them at a time. */
+export async function concurrently<Item>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const remaining = [...items];
+  const worker = async () => {
+    for (let item = remaining.shift(); item !== undefined; item = remaining.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+}

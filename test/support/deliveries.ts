@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type BodySource,
+  type Delivery,
+  type Layout,
+  type LayoutName,
+  type Receiver,
+  sign,
+} from './public.ts';
+
+/** Secrets made up for the tests. */
+export const secret = 'whsec_dGVzdC1zZWNyZXQtb25l';
+export const otherSecret = 'whsec_dGVzdC1zZWNyZXQtdHdv';
+
+/** Where the tests' deliveries go: nothing listens there, `receiver.fetch` takes them. */
+export const address = 'https://calls.example.com/webhooks';
+
+/** An event to be delivered. Whatever isn't given is made up, and another each time. */
+export interface EventParts {
+  readonly traceId?: string;
+  readonly eventName?: string;
+  readonly callId?: string;
+  readonly payload?: Readonly<Record<string, unknown>>;
+}
+
+/** The body of an event, as text. */
+export function bodyOf({
+  traceId = randomUUID(),
+  eventName = 'CallHandler.CallEnded',
+  callId = `call-${randomUUID()}`,
+  payload = {},
+}: EventParts = {}): string {
+  return JSON.stringify({
+    traceId,
+    eventName,
+    organizationId: 'org_example',
+    payload: { call_id: callId, agent_id: 'agent_1', status: 'success', ...payload },
+  });
+}
+
+/** How to sign, where it isn't the ordinary way. */
+export interface SignParts {
+  readonly secrets?: string | readonly string[];
+  readonly layout?: LayoutName | Layout;
+  readonly timestamp?: number;
+  readonly traceId?: string;
+}
+
+/** The headers of a body that the platform has signed. */
+export function signedHeaders(body: string | Uint8Array, parts: SignParts = {}): Record<string, string> {
+  return { 'content-type': 'application/json', ...sign(body, { secrets: secret, ...parts }) };
+}
+
+/** What the receiver answered. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly json: { readonly status?: string; readonly traceId?: string; readonly error?: string };
+}
+
+/** Delivers a body in-process, signed unless headers are given. */
+export async function deliver(
+  receiver: Receiver,
+  body: string | Uint8Array<ArrayBuffer> = bodyOf(),
+  headers: Readonly<Record<string, string>> = signedHeaders(body),
+): Promise<Answer> {
+  return answerOf(await receiver.fetch(new Request(address, { method: 'POST', headers, body })));
+}
+
+/** Delivers a body over HTTP, signed unless headers are given. */
+export async function post(
+  url: string,
+  body: string = bodyOf(),
+  headers: Readonly<Record<string, string>> = signedHeaders(body),
+): Promise<Answer> {
+  return answerOf(await fetch(url, { method: 'POST', headers, body }));
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const json = (await response.json()) as Answer['json'];
+  return { status: response.status, headers: response.headers, json };
+}
+
+/** A delivery as an adapter hands it over: authentic, and over TLS, in whatever it isn't told to differ. */
+export function deliveryOf({
+  body = bodyOf(),
+  source = { kind: 'bytes', bytes: Buffer.from(body) },
+  headers = {},
+  ...parts
+}: Partial<Omit<Delivery, 'body'>> & {
+  readonly body?: string;
+  readonly source?: BodySource;
+} = {}): Delivery {
+  return {
+    method: 'POST',
+    headers: { host: 'calls.example.com', ...signedHeaders(body), ...headers },
+    body: source,
+    peerAddress: '127.0.0.1',
+    encrypted: true,
+    appTrustProxy: undefined,
+    ...parts,
+  };
+}

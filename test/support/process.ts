@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import type { StoreCounts } from './public.ts';
+
+/** What a receiver in another process is told. */
+export interface ProcessOptions {
+  readonly database: string;
+  /** Where its handlers append what they have handled. */
+  readonly file: string;
+  readonly handlers: 'none' | 'effects' | 'gated' | 'deadly';
+}
+
+type Line = Readonly<Record<string, unknown>>;
+
+const script = fileURLToPath(new URL('./receiver-process.ts', import.meta.url));
+
+/** A script in a process of its own that prints JSON lines. It is killed, if it still runs, when the test ends. */
+export class Script {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  readonly #lines: Line[] = [];
+  #watchers: (() => void)[] = [];
+  #errors = '';
+
+  constructor(file: string, argument: string) {
+    this.#child = spawn(process.execPath, [file, argument], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#exited = once(this.#child, 'exit').then(() => this.#tell());
+    this.#child.stderr?.on('data', (chunk: Buffer) => (this.#errors += chunk.toString()));
+    if (this.#child.stdout) {
+      createInterface({ input: this.#child.stdout }).on('line', (text) => {
+        this.#lines.push(JSON.parse(text) as Line);
+        this.#tell();
+      });
+    }
+    onTestFinished(() => this.kill());
+  }
+
+  /** Resolves to the first line that has this field with this value, or with any value. */
+  async line(field: string, value?: unknown): Promise<Line> {
+    for (;;) {
+      const found = this.#lines.find(
+        (line) => field in line && (value === undefined || line[field] === value),
+      );
+      if (found) return found;
+      if (this.#hasExited) throw new Error(`It ended before it said ${field}. ${this.#errors}`);
+      await new Promise<void>((resolve) => this.#watchers.push(resolve));
+    }
+  }
+
+  /** The values that the lines said so far have in this field. */
+  said(field: string): unknown[] {
+    return this.#lines.filter((line) => field in line).map((line) => line[field]);
+  }
+
+  /** Ends it as a crash would, and waits until it is gone. */
+  async kill(): Promise<void> {
+    if (!this.#hasExited) this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  /** Asks it to stop, and resolves to its exit code. */
+  async stop(): Promise<number | null> {
+    this.#child.kill('SIGTERM');
+    return this.exit();
+  }
+
+  /** Resolves to its exit code, null when a signal ended it. */
+  async exit(): Promise<number | null> {
+    await this.#exited;
+    return this.#child.exitCode;
+  }
+
+  get #hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  #tell(): void {
+    for (const watcher of this.#watchers.splice(0)) watcher();
+  }
+}
+
+/** A receiver in a process of its own. */
+export class ReceiverProcess extends Script {
+  readonly #ready: Promise<string>;
+
+  constructor(options: ProcessOptions) {
+    super(script, JSON.stringify(options));
+    this.#ready = this.line('url').then(({ url }) => String(url));
+    // A process that dies before it listens is told where somebody waits for it.
+    this.#ready.catch(() => {});
+  }
+
+  /** Where deliveries go, once it listens. */
+  async url(): Promise<string> {
+    return `${await this.#ready}/webhooks`;
+  }
+
+  async counts(): Promise<StoreCounts> {
+    return (await (await fetch(`${await this.#ready}/counts`)).json()) as StoreCounts;
+  }
+
+  /** Microseconds of CPU that it has used, and how long it has run, in milliseconds. */
+  async usage(): Promise<{ user: number; system: number; elapsed: number }> {
+    const response = await fetch(`${await this.#ready}/usage`);
+    return (await response.json()) as { user: number; system: number; elapsed: number };
+  }
+
+  /** Lets the gated handlers end. */
+  async release(): Promise<void> {
+    await fetch(`${await this.#ready}/release`, { method: 'POST' });
+  }
+}

@@ -1,0 +1,37 @@
+import { onTestFinished } from 'vitest';
+import { ManualClock } from './clock.ts';
+import { secret } from './deliveries.ts';
+import { Logs } from './logs.ts';
+import { createReceiver, type Receiver, type ReceiverOptions } from './public.ts';
+
+/** A receiver in this process, and what it logs. */
+export interface Started {
+  readonly receiver: Receiver;
+  readonly logs: Logs;
+}
+
+/** Makes a receiver that keeps its inbox in memory and its log to itself, unless told otherwise. */
+export function made(options: ReceiverOptions = {}): Started {
+  const logs = new Logs();
+  const receiver = createReceiver({ secrets: secret, database: ':memory:', logger: logs.logger, ...options });
+  onTestFinished(() => stopped(receiver, options.clock));
+  return { receiver, logs };
+}
+
+/** Starts a receiver with the handlers that `register` gives it; it is stopped when the test ends. */
+export async function started(
+  options: ReceiverOptions = {},
+  register: (receiver: Receiver) => unknown = () => {},
+): Promise<Started> {
+  const parts = made(options);
+  register(parts.receiver);
+  await parts.receiver.start();
+  return parts;
+}
+
+/** Stops a receiver at once; where a test holds its clock, time goes on until it has stopped. */
+export async function stopped(receiver: Receiver, clock: ReceiverOptions['clock']): Promise<void> {
+  const stopping = receiver.stop({ drain: 0 });
+  if (clock instanceof ManualClock) await clock.runUntil(stopping);
+  await stopping;
+}

@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** Listens on a free port of loopback until the test ends; resolves to the port. */
+export async function listening(listener: RequestListener): Promise<number> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  });
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** Sends texts and bytes over a socket as it is, and resolves to all that comes back until the other side closes. */
+export async function exchanged(
+  port: number,
+  send: (write: (data: string | Uint8Array) => void) => unknown,
+): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  // A reset after the answer has been read takes nothing away from it.
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  await send((data) => socket.write(data));
+  await once(socket, 'close');
+  return received;
+}
