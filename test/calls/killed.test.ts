@@ -1,0 +1,80 @@
+import { fileURLToPath } from 'node:url';
+import { setTimeout } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { turn } from '../support/clock.ts';
+import { Script } from '../support/process.ts';
+import type { Receiver } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+import { committing } from './committing.ts';
+
+/** Every kill ends the work on all databases of the process: 2 × 5 × 24 = 240 receivers are killed at work. */
+const processes = 2;
+const killsOfEach = 5;
+const databasesOfEach = 24;
+/** A process is killed at any instant within this time after it has begun to work, in milliseconds. */
+const longestLife = 60;
+
+const script = fileURLToPath(new URL('./committing-process.ts', import.meta.url));
+
+/** Kills one process after the other over the same databases. */
+async function killAgainAndAgain(databases: readonly string[]): Promise<void> {
+  for (let kill = 0; kill < killsOfEach; kill += 1) {
+    const process = new Script(script, JSON.stringify(databases));
+    await process.line('ready');
+    await setTimeout(Math.random() * longestLife);
+    await process.kill();
+  }
+}
+
+interface Tally {
+  readonly events: number;
+  readonly calls: number;
+  readonly effects: number;
+  readonly differentEffects: number;
+  readonly orders: number;
+  readonly differentOrders: number;
+}
+
+function tallyOf({ database }: Receiver): Tally {
+  return database
+    .prepare(
+      `select (select count(*) from events) as events,
+         (select count(*) from (select 1 from events group by call_id having count(distinct event_name) = 2)) as calls,
+         (select count(*) from effects) as effects, (select count(distinct trace_id) from effects) as differentEffects,
+         (select count(*) from orders) as orders, (select count(distinct call_id) from orders) as differentOrders`,
+    )
+    .get() as Tally;
+}
+
+/** How many events were taken over from a process that died over them. */
+function takeoversIn({ database }: Receiver): number {
+  const row = database.prepare('select coalesce(sum(takeovers), 0) as count from events').get();
+  return (row as { count: number }).count;
+}
+
+test('kill -9 at any instant: what ctx.commit writes, of a handler and of a join, is there exactly once', async () => {
+  const groups = Array.from({ length: processes }, () =>
+    Array.from({ length: databasesOfEach }, temporaryDatabase),
+  );
+  await Promise.all(groups.map(killAgainAndAgain));
+
+  let takeovers = 0;
+  for (const database of groups.flat()) {
+    const { receiver } = await started({ database, logger: { level: 'silent' } }, committing);
+    const isUnfinished = ({ events, calls, differentEffects, differentOrders }: Tally) =>
+      differentEffects < events || differentOrders < calls;
+    while (isUnfinished(tallyOf(receiver))) await turn();
+    const { events, calls, ...written } = tallyOf(receiver);
+    expect(written).toEqual({
+      effects: events,
+      differentEffects: events,
+      orders: calls,
+      differentOrders: calls,
+    });
+    takeovers += takeoversIn(receiver);
+    await receiver.stop();
+  }
+  // Otherwise none was killed while it worked on something, and this would show nothing.
+  expect(takeovers).toBeGreaterThan(0);
+});

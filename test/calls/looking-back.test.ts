@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, otherSecret, secret } from '../support/deliveries.ts';
+import type { JoinOptions, Receiver } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+import { names, settled, tell } from './call-events.ts';
+
+const terms = {
+  name: 'save-order',
+  events: [names.ended, names.analysed],
+  within: '2m',
+} as const satisfies JoinOptions;
+const call = { callId: 'call-1' };
+
+/** Registers a join that keeps what it has seen. */
+function joining(seen: unknown[], options: JoinOptions = terms) {
+  return (receiver: Receiver) =>
+    receiver.onCall(options, ({ callId, complete }) => void seen.push([callId, complete]));
+}
+
+describe('a restart', () => {
+  test("neither loses nor repeats a join's time", async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const seen: unknown[] = [];
+    const first = await started({ clock, database }, joining(seen));
+    await tell(first.receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await clock.timer(120_000);
+    await first.receiver.stop();
+    clock.advance(60_000);
+
+    const second = await started({ clock, database }, joining(seen));
+    await clock.timer(60_000);
+    clock.advance(59_999);
+    expect(seen).toEqual([]);
+    clock.advance(1);
+    await second.logs.until('run_done');
+    expect(seen).toEqual([['call-1', false]]);
+    await second.receiver.stop();
+
+    const third = await started({ clock, database }, joining(seen));
+    await tell(third.receiver, { ...call, name: 'ended', traceId: 't-2' });
+    await settled(third.receiver, 't-2');
+    await third.receiver.stop();
+    clock.advance(1_000);
+
+    // The event that opened the join is now further back than is looked, a later one of the call is not.
+    const fourth = await started({ clock, database }, joining(seen));
+    await tell(fourth.receiver, { name: 'started', callId: 'call-2', traceId: 't-3' });
+    await settled(fourth.receiver, 't-3');
+    expect(await fourth.receiver.counts()).toMatchObject({
+      events: { new: 0, open: 0, done: 3 },
+      runs: { due: 0, running: 0 },
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('after the time was over fires at once', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const seen: unknown[] = [];
+    const first = await started({ clock, database }, joining(seen));
+    await tell(first.receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await clock.timer(120_000);
+    await first.receiver.stop();
+    clock.advance(3_600_000);
+    const { logs } = await started({ clock, database }, joining(seen));
+    await logs.until('run_done');
+    expect(seen).toEqual([['call-1', false]]);
+  });
+});
+
+describe('a join that was not registered before', () => {
+  test('counts what has come already, as far back as it would have waited', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const before = await started({ clock, database });
+    await tell(before.receiver, { name: 'ended', callId: 'too-old', traceId: 't-0' });
+    clock.advance(60_000);
+    await tell(before.receiver, { name: 'ended', callId: 'waiting', traceId: 't-1' });
+    await tell(before.receiver, { name: 'analysed', callId: 'complete', traceId: 't-2' });
+    clock.advance(60_001);
+    await tell(before.receiver, { name: 'ended', callId: 'complete', traceId: 't-3' });
+    for (const traceId of ['t-0', 't-1', 't-2', 't-3']) await settled(before.receiver, traceId);
+    await before.receiver.stop();
+
+    const seen: unknown[] = [];
+    const { logs } = await started({ clock, database }, joining(seen));
+    await logs.until('run_done');
+    expect(seen).toEqual([['complete', true]]);
+    await clock.timer(59_999);
+    clock.advance(59_999);
+    await logs.until('run_done', 2);
+    expect(seen).toEqual([
+      ['complete', true],
+      ['waiting', false],
+    ]);
+  });
+
+  test('counts an event from before together with one from now', async () => {
+    const database = temporaryDatabase();
+    const before = await started({ database });
+    await tell(before.receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await settled(before.receiver, 't-1');
+    await before.receiver.stop();
+    const seen: unknown[] = [];
+    const { receiver, logs } = await started({ database }, joining(seen));
+    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    await logs.until('run_done');
+    expect(seen).toEqual([['call-1', true]]);
+  });
+
+  test('misses none of many, and deliveries are taken meanwhile', async () => {
+    const database = temporaryDatabase();
+    const before = await started({ database });
+    const many = Array.from({ length: 1_200 }, (_, index) => `call-${index}`);
+    await Promise.all(
+      many.map((callId) => tell(before.receiver, { callId, name: 'ended', traceId: callId })),
+    );
+    await before.receiver.stop();
+    const seen: unknown[] = [];
+    const join = joining(seen, { ...terms, events: [names.ended], within: '1d' });
+    const { receiver, logs } = await started({ database }, join);
+    await tell(receiver, { callId: 'now', name: 'ended', traceId: 'now' });
+    await logs.until('run_done', many.length + 1);
+    expect(new Set(seen.map(String))).toEqual(new Set([...many, 'now'].map((callId) => `${callId},true`)));
+  });
+});
+
+describe('events that come out of quarantine', () => {
+  test('long after they came are waited for all the same: the join fires once, with all of them', async () => {
+    const clock = new ManualClock();
+    const seen: unknown[] = [];
+    let known: string = otherSecret;
+    const { receiver, logs } = await started({ clock, secrets: () => known }, joining(seen));
+    for (const [index, eventName] of [names.ended, names.analysed].entries()) {
+      const body = bodyOf({ ...call, eventName, traceId: `t-${index}` });
+      expect((await deliver(receiver, body)).status).toBe(401);
+    }
+    clock.advance(3_600_000);
+    known = secret;
+    const { deliveries } = await receiver.quarantine.list();
+    const [last, first] = deliveries.map(({ id }) => id);
+    await receiver.quarantine.release(Number(first));
+    await clock.timer(10_000);
+    expect(seen).toEqual([]);
+    await receiver.quarantine.release(Number(last));
+    await logs.until('run_done');
+    expect(seen).toEqual([['call-1', true]]);
+    expect((await receiver.counts()).runs.due).toBe(0);
+  });
+});
+
+describe('two processes', () => {
+  test('that share the file fire a join once, whichever of them an event comes to', async () => {
+    const database = temporaryDatabase();
+    const seen: unknown[] = [];
+    const one = await started({ database }, joining(seen));
+    const other = await started({ database }, joining(seen));
+    const calls = Array.from({ length: 20 }, (_, index) => `call-${index}`);
+    await Promise.all(
+      calls.flatMap((callId) => [
+        tell(one.receiver, { callId, name: 'ended', traceId: `${callId}-1` }),
+        tell(other.receiver, { callId, name: 'analysed', traceId: `${callId}-2` }),
+        tell(one.receiver, { callId, name: 'analysed', traceId: `${callId}-2` }),
+      ]),
+    );
+    for (const callId of calls) {
+      await settled(one.receiver, `${callId}-1`);
+      await settled(other.receiver, `${callId}-2`);
+    }
+    expect(seen.map(String).sort()).toEqual(calls.map((callId) => `${callId},true`).sort());
+  });
+
+  test('of which one did not know the join do not make it miss an event', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const old = await started({ clock, database });
+    await tell(old.receiver, { ...call, name: 'ended', traceId: 't-1' });
+    await settled(old.receiver, 't-1');
+    const seen: unknown[] = [];
+    const { receiver, logs } = await started({ clock, database }, joining(seen));
+    await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
+    clock.advance(2_000);
+    await logs.until('run_done');
+    expect(seen).toEqual([['call-1', true]]);
+  });
+});

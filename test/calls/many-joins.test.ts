@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { ManualClock, turn } from '../support/clock.ts';
+import type { JoinOptions, Receiver } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+import { names, tell } from './call-events.ts';
+
+const many = 100_000;
+const beats = 200;
+/** Far above what it takes, far below what it would take if every join had to be looked at. Microseconds. */
+const longestStart = 1_000_000;
+
+const terms = {
+  name: 'save-order',
+  events: [names.ended, names.analysed],
+  within: '1d',
+} as const satisfies JoinOptions;
+
+const joining = (receiver: Receiver) => receiver.onCall(terms, () => {});
+
+/** Microseconds of CPU that this process spends on something. */
+async function usageOf(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+/** A database with one open join, and as many more like it as asked for. */
+async function withOpenJoins(clock: ManualClock, count: number): Promise<string> {
+  const database = temporaryDatabase();
+  const { receiver } = await started({ clock, database }, joining);
+  await tell(receiver, { name: 'ended', callId: 'call', traceId: 'trace' });
+  await clock.timer(86_400_000);
+  const copies = `with recursive copies (n) as (select 1 union all select n + 1 from copies where n < ${count})`;
+  // Row by row what the first one has left behind; through the door it would take a minute.
+  receiver.database.transaction(() => {
+    for (const sql of [
+      `${copies} insert into events (sequence, trace_id, event_name, call_id, organization_id, agent_id, occurred_at,
+           received_at, state, headers, facts, body)
+         select sequence + n, trace_id || n, event_name, call_id || n, organization_id, agent_id, occurred_at,
+           received_at, state, headers, facts, body from events, copies where call_id = 'call'`,
+      `${copies} insert into runs (sequence, handler, call_id, state, attempts, due_at)
+         select sequence + n, handler, call_id || n, state, attempts, due_at from runs, copies where call_id = 'call'`,
+      `${copies} insert into joins (handler, call_id) select handler, call_id || n from joins, copies
+         where call_id = 'call'`,
+    ]) {
+      receiver.database.exec(sql);
+    }
+  });
+  expect((await receiver.counts()).runs.due).toBe(count + 1);
+  await receiver.stop();
+  return database;
+}
+
+/** The CPU that a receiver with so many open joins spends on starting, and then on waiting. */
+async function costsOf(count: number): Promise<{ start: number; waiting: number }> {
+  const clock = new ManualClock();
+  const database = await withOpenJoins(clock, count);
+  const { receiver } = made({ clock, database });
+  joining(receiver);
+  const start = await usageOf(async () => {
+    await receiver.start();
+    // What was there before is looked at in the background, once.
+    for (let turns = 0; turns < 1_000; turns += 1) await turn();
+  });
+  const waiting = await usageOf(async () => {
+    for (let beat = 0; beat < beats; beat += 1) {
+      await clock.timer(2_000);
+      clock.advance(2_000);
+    }
+  });
+  expect((await receiver.counts()).runs.running).toBe(0);
+  await receiver.stop();
+  return { start, waiting };
+}
+
+test('a hundred thousand open joins start in under a second and cost nothing while they wait', async () => {
+  const few = await costsOf(1);
+  const full = await costsOf(many);
+  expect(full.start).toBeLessThan(longestStart);
+  // Both are a few milliseconds for minutes of waiting; looking at every join would be thousands of them.
+  expect(full.waiting).toBeLessThan(10 * few.waiting + 250_000);
+});

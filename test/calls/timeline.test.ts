@@ -1,0 +1,286 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import type { CallRecord, Receiver } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { type CallEventParts, permutations, tell } from './call-events.ts';
+
+/** The times of these events are made up: they may be as old as they like. */
+const tolerance = '3650d';
+
+type Told = Omit<CallEventParts, 'callId' | 'traceId'>;
+
+const timestamp = fc.option(
+  fc
+    .integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2026, 0, 1, 0, 0, 3) })
+    .map((milliseconds) => new Date(milliseconds).toISOString()),
+  { nil: undefined },
+);
+const payload = fc.record(
+  {
+    agent_id: fc.constantFrom('agent_1', 'agent_2'),
+    status: fc.constantFrom('success', 'failed', 'initiated'),
+    transfer_to: fc.constantFrom('sip:one@example.com', 'sip:two@example.com'),
+    metadata: fc.constant({ call_start_time: '2026-01-01T00:00:00Z', call_end_time: '2026-01-01T00:00:02Z' }),
+    call_summary: fc.constant({ transfer_reason: 'asked for a person', customer_sentiment: 'neutral' }),
+  },
+  { requiredKeys: ['status', 'transfer_to'] },
+);
+const event: fc.Arbitrary<Told> = fc.record({
+  name: fc.constantFrom('started', 'ended', 'transferred', 'analysed'),
+  timestamp,
+  headerTimestamp: timestamp,
+  payload,
+});
+
+/** Tells a call in this order, and gives its record without what differs from call to call. */
+async function recordAfter(
+  receiver: Receiver,
+  callId: string,
+  order: readonly (Told & { readonly index: number })[],
+): Promise<CallRecord | undefined> {
+  for (const { index, ...told } of order) {
+    await tell(receiver, { ...told, callId, traceId: `${callId}/trace-${index}` });
+  }
+  const record = await receiver.calls.get(callId);
+  return JSON.parse(JSON.stringify(record).replaceAll(`${callId}/`, '').replaceAll(callId, '')) as CallRecord;
+}
+
+/** A row of the view, as a record would be written in it. */
+function viewOf(call: CallRecord | undefined): Readonly<Record<string, unknown>> {
+  if (!call) throw new Error('There is no call');
+  const iso = (date: Date | undefined) => date?.toISOString() ?? null;
+  return {
+    call_id: call.callId,
+    organization_id: call.organizationId ?? null,
+    agent_id: call.agentId ?? null,
+    status: call.status,
+    started_at: iso(call.startedAt),
+    ended_at: iso(call.endedAt),
+    duration_ms: call.durationMs ?? null,
+    transfer_destination: call.transfer?.destination ?? null,
+    transfer_status: call.transfer?.status ?? null,
+    transfer_reason: call.transfer?.reason ?? null,
+    transfer_sentiment: call.transfer?.sentiment ?? null,
+    transferred_at: iso(call.transfer?.at),
+    analysis_status: call.analysis?.status ?? null,
+    analysis_reason: call.analysis?.reason ?? null,
+    analysed_at: iso(call.analysis?.at),
+    events: call.events.length,
+    first_seen_at: iso(call.firstSeenAt),
+    last_seen_at: iso(call.lastSeenAt),
+  };
+}
+
+describe("a call's record", () => {
+  test('is the same for the same events, in every order and with every repetition', async () => {
+    const { receiver } = await started({ tolerance, clock: new ManualClock(), logger: { level: 'silent' } });
+    let calls = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(event, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.nat(3), { maxLength: 3 }),
+        async (told, repeated) => {
+          const numbered = told.map((parts, index) => ({ ...parts, index }));
+          const records = new Set<string>();
+          for (const order of permutations(numbered)) {
+            const again = repeated.flatMap((index) => order[index] ?? []);
+            calls += 1;
+            const record = await recordAfter(receiver, `call-${calls}`, [...again, ...order, ...again]);
+            expect(record?.events).toHaveLength(told.length);
+            records.add(JSON.stringify(record));
+          }
+          expect([...records]).toHaveLength(1);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  test('is what the view "calls" shows to any SQL tool', async () => {
+    const { receiver } = await started({ tolerance, clock: new ManualClock() });
+    const row = receiver.database.prepare('select * from calls where call_id = ?');
+    let calls = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 5 }), async (told) => {
+        calls += 1;
+        const callId = `call-${calls}`;
+        for (const [index, parts] of told.entries()) {
+          await tell(receiver, { ...parts, callId, traceId: `${callId}/${index}` });
+          expect(row.get(callId)).toEqual(viewOf(await receiver.calls.get(callId)));
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('knows every part of a call, by the times of its events', async () => {
+    const clock = new ManualClock(Date.UTC(2026, 0, 1, 12));
+    const { receiver } = await started({ tolerance, clock });
+    const at = (seconds: number) => `2026-01-01T11:00:${String(seconds).padStart(2, '0')}.000Z`;
+    const call = { callId: 'call-1' };
+    await tell(receiver, { ...call, name: 'analysed', traceId: 't-4', timestamp: at(50) });
+    clock.advance(1_000);
+    await tell(receiver, {
+      ...call,
+      name: 'transferred',
+      traceId: 't-2',
+      timestamp: at(31),
+      payload: { call_summary: { transfer_reason: 'asked for a person', customer_sentiment: 'angry' } },
+    });
+    clock.advance(1_000);
+    await tell(receiver, { ...call, name: 'ended', traceId: 't-3', timestamp: at(42) });
+    clock.advance(1_000);
+    await tell(receiver, { ...call, name: 'started', traceId: 't-1', timestamp: at(2) });
+    expect(await receiver.calls.get('call-1')).toEqual({
+      callId: 'call-1',
+      organizationId: 'org_example',
+      agentId: 'agent_1',
+      status: 'analysed',
+      startedAt: new Date(at(2)),
+      endedAt: new Date(at(42)),
+      durationMs: 40_000,
+      transfer: {
+        destination: 'sip:support@example.com',
+        status: 'initiated',
+        reason: 'asked for a person',
+        sentiment: 'angry',
+        at: new Date(at(31)),
+      },
+      analysis: { status: 'completed', reason: undefined, at: new Date(at(50)) },
+      events: [
+        { name: 'CallHandler.CallStarted', occurredAt: new Date(at(2)), traceId: 't-1' },
+        { name: 'CallHandler.CallTransferred', occurredAt: new Date(at(31)), traceId: 't-2' },
+        { name: 'CallHandler.CallEnded', occurredAt: new Date(at(42)), traceId: 't-3' },
+        { name: 'callAnalysis.pcaCompleted', occurredAt: new Date(at(50)), traceId: 't-4' },
+      ].map((told) => ({ ...told, receivedAt: expect.any(Date) as Date })),
+      firstSeenAt: new Date(Date.UTC(2026, 0, 1, 12)),
+      lastSeenAt: new Date(Date.UTC(2026, 0, 1, 12, 0, 3)),
+    });
+  });
+
+  test.each<[string, Partial<Told>, Partial<Told>, number | undefined]>([
+    [
+      'both events have a time of their own',
+      { timestamp: '2026-01-01T00:00:00Z' },
+      { timestamp: '2026-01-01T00:01:00Z' },
+      60_000,
+    ],
+    [
+      'the end has only that of its delivery',
+      { timestamp: '2026-01-01T00:00:00Z' },
+      { headerTimestamp: '2026-01-01T00:01:00Z' },
+      undefined,
+    ],
+    [
+      'the start has only that of its delivery',
+      { headerTimestamp: '2026-01-01T00:00:00Z' },
+      { timestamp: '2026-01-01T00:01:00Z' },
+      undefined,
+    ],
+    ['neither has any', {}, {}, undefined],
+    [
+      'the end lies before the start',
+      { timestamp: '2026-01-01T00:01:00Z' },
+      { timestamp: '2026-01-01T00:00:00Z' },
+      undefined,
+    ],
+  ])('has a duration only from times of the events: %s', async (_, start, end, duration) => {
+    const clock = new ManualClock();
+    const { receiver } = await started({ tolerance, clock });
+    await tell(receiver, { name: 'started', callId: 'call-1', traceId: 't-1', ...start });
+    clock.advance(7_000);
+    await tell(receiver, { name: 'ended', callId: 'call-1', traceId: 't-2', ...end });
+    expect((await receiver.calls.get('call-1'))?.durationMs).toBe(duration);
+  });
+
+  test('does without a start: it has ended, but nobody knows how long it took', async () => {
+    const { receiver } = await started();
+    await tell(receiver, {
+      name: 'ended',
+      callId: 'call-1',
+      traceId: 't-1',
+      timestamp: '2026-01-01T00:00:00Z',
+    });
+    expect(await receiver.calls.get('call-1')).toMatchObject({
+      status: 'ended',
+      startedAt: undefined,
+      endedAt: new Date('2026-01-01T00:00:00Z'),
+      durationMs: undefined,
+    });
+  });
+
+  test('is what ctx.call() gives, events included that have arrived since', async () => {
+    const statuses: unknown[] = [];
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('CallHandler.CallStarted', async (told, context) => {
+        await tell(receiver, { name: 'ended', callId: String(told.callId), traceId: 't-2' });
+        statuses.push((await context.call())?.status);
+      }),
+    );
+    await tell(receiver, { name: 'started', callId: 'call-1', traceId: 't-1' });
+    await logs.until('run_done');
+    expect(statuses).toEqual(['ended']);
+  });
+});
+
+describe('receiver.calls.list', () => {
+  test('gives pages, those first seen latest first, and no page twice', async () => {
+    const { receiver } = await started();
+    for (let index = 0; index < 10; index += 1) {
+      await tell(receiver, { name: 'started', callId: `call-${index}`, traceId: `t-${index}` });
+    }
+    await tell(receiver, { name: 'ended', callId: 'call-0', traceId: 't-end' });
+    const pages: string[][] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await receiver.calls.list({ limit: 5, ...(cursor !== undefined && { cursor }) });
+      pages.push(page.calls.map((call) => call.callId));
+      ({ cursor } = page);
+    } while (cursor !== undefined);
+    expect(pages).toEqual([
+      ['call-9', 'call-8', 'call-7', 'call-6', 'call-5'],
+      ['call-4', 'call-3', 'call-2', 'call-1', 'call-0'],
+    ]);
+  });
+
+  test('narrows by agent, status and the arrival of the first event', async () => {
+    const clock = new ManualClock();
+    const { receiver } = await started({ tolerance, clock });
+    const start = clock.now();
+    await tell(receiver, { name: 'started', callId: 'one', traceId: 't-1' });
+    clock.advance(1_000);
+    await tell(receiver, { name: 'ended', callId: 'two', traceId: 't-2', payload: { agent_id: 'agent_2' } });
+    clock.advance(1_000);
+    await tell(receiver, { name: 'analysed', callId: 'three', traceId: 't-3' });
+    const idsOf = async (query: Parameters<Receiver['calls']['list']>[0]) =>
+      (await receiver.calls.list(query)).calls.map((call) => call.callId);
+    expect(await idsOf({ agentId: 'agent_2' })).toEqual(['two']);
+    expect(await idsOf({ status: 'in_progress' })).toEqual(['one']);
+    expect(await idsOf({ since: start + 1_000 })).toEqual(['three', 'two']);
+    expect(await idsOf({ until: new Date(start + 1_000) })).toEqual(['one']);
+    expect(await idsOf({ since: new Date(start + 1_000).toISOString(), until: start + 2_000 })).toEqual([
+      'two',
+    ]);
+    expect(await idsOf({ limit: 1, status: 'analysed' })).toEqual(['three']);
+    expect(await receiver.calls.get('four')).toBeUndefined();
+  });
+
+  test.each<[unknown, string]>([
+    [{ status: 'over' }, "'in_progress', 'ended', 'transferred' or 'analysed'"],
+    [{ limit: 1_001 }, '1 to 1000'],
+    [{ since: 'yesterday' }, 'ISO 8601'],
+    [{ cursor: 'next' }, 'cursor'],
+    [{ agent: 'agent_1' }, 'agentId'],
+  ])('refuses %j and says what it expects', async (query, expected) => {
+    const { receiver } = await started();
+    await expect(receiver.calls.list(query as never)).rejects.toThrow(expected);
+  });
+
+  test('fails with a sentence before the start and after the stop', async () => {
+    const { receiver } = await started();
+    await receiver.stop();
+    await expect(receiver.calls.list()).rejects.toMatchObject({ code: 'receiver_not_started' });
+    await expect(receiver.calls.get('call-1')).rejects.toMatchObject({ code: 'receiver_not_started' });
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock, turn } from '../support/clock.ts';
+import { type Answer, bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import { foundInFiles } from '../support/files.ts';
+import { Gate } from '../support/gate.ts';
+import { createReceiver, Discard, type Receiver } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const phone = '+15550100123';
+const transcript = 'the caller asked about the blue bicycle';
+
+/** Gives every handler a dead letter whose reason says too much, and keeps a join open. */
+function talkative(receiver: Receiver) {
+  receiver.on('*', { name: 'crm-sync' }, (event) => {
+    throw new Discard(`no customer ${JSON.stringify(event.payload)} for ${event.callId}`);
+  });
+  receiver.onCall({ name: 'wait', events: ['CallHandler.CallEnded', 'never'], within: '1h' }, () => {});
+}
+
+async function settled(receiver: Receiver) {
+  while ((await receiver.counts()).events.new > 0) await turn();
+}
+
+/** Lets time go on until something has ended. */
+async function meanwhile<T>(work: Promise<T>, clock: ManualClock): Promise<T> {
+  const state = { isOver: false };
+  const end = () => {
+    state.isOver = true;
+  };
+  work.then(end, end);
+  while (!state.isOver) {
+    clock.advance(50);
+    await turn();
+  }
+  return work;
+}
+
+describe('receiver.erase', () => {
+  test('removes a call from everywhere in the inbox and from its files', async () => {
+    const database = temporaryDatabase();
+    const { receiver } = await started({ database }, talkative);
+    const payload = { from: phone, note: transcript, transfer_to: phone };
+    const erasable = ['CallHandler.CallStarted', 'CallHandler.CallEnded', 'CallHandler.CallTransferred'].map(
+      (eventName) => bodyOf({ callId: 'call-to-erase', eventName, payload }),
+    );
+    for (const body of erasable) await deliver(receiver, body);
+    await deliver(receiver, bodyOf({ callId: 'call-to-keep', payload: { transcript: 'the weather' } }));
+    const strange = bodyOf({ callId: 'call-to-erase', payload });
+    await deliver(receiver, strange, signedHeaders(strange, { secrets: otherSecret }));
+    const unreadable = `{"call_id":"call-to-erase","from":"${phone}"`;
+    await deliver(receiver, unreadable);
+    await settled(receiver);
+    const needles = ['call-to-erase', phone, transcript];
+    expect(foundInFiles(database, needles)).toEqual(needles);
+
+    expect(await receiver.erase({ callId: 'call-to-erase' })).toEqual({
+      events: 3,
+      runs: 4,
+      quarantined: 2,
+      calls: 1,
+      checkpointed: true,
+      compacted: true,
+    });
+    expect(foundInFiles(database, [...needles, 'call-to-keep', 'the weather'])).toEqual([
+      'call-to-keep',
+      'the weather',
+    ]);
+    expect(await receiver.calls.get('call-to-erase')).toBeUndefined();
+    expect(await receiver.calls.get('call-to-keep')).toBeDefined();
+    expect((await receiver.counts()).events.open + (await receiver.counts()).events.done).toBe(1);
+    // What was erased is still known: a copy that comes late is not stored again.
+    for (const body of erasable) expect((await deliver(receiver, body)).json.status).toBe('duplicate');
+    expect(foundInFiles(database, [transcript])).toEqual([]);
+  });
+
+  test('finds a phone number however it is written, and erases the calls that name it whole', async () => {
+    const database = temporaryDatabase();
+    const { receiver, logs } = await started({ database });
+    const ways = [
+      '+1 555 0100 123',
+      '+1 (555) 0100-123',
+      '001-555-0100.123',
+      '15550100123',
+      '\u00a0+15550100123',
+    ];
+    for (const [index, from] of ways.entries()) {
+      await deliver(receiver, bodyOf({ callId: `call-${index}`, payload: { from } }));
+      await deliver(receiver, bodyOf({ callId: `call-${index}`, eventName: 'CallHandler.CallStarted' }));
+    }
+    const escaped = bodyOf({ callId: 'call-escaped', payload: { from: 'X' } }).replace(
+      'X',
+      String.raw`\u00a015550100123`,
+    );
+    await deliver(receiver, escaped);
+    await deliver(receiver, JSON.stringify({ traceId: 'no-call', eventName: 'Other.Thing', from: phone }));
+    await deliver(receiver, bodyOf({ callId: 'by-reason' }));
+    await settled(receiver);
+    const erased = await receiver.erase({ phoneNumber: phone });
+    expect(erased).toMatchObject({ events: 12, calls: 6, quarantined: 0 });
+    expect((await receiver.calls.list()).calls.map((call) => call.callId)).toEqual(['by-reason']);
+    expect(foundInFiles(database, ['5550100123', '0100-123', '0100 123'])).toEqual([]);
+    // Counts only: what was erased shall not stand in the log instead.
+    expect(JSON.stringify(logs.lines)).not.toContain('0100');
+    expect(logs.of('erased')[0]).toMatchObject({ events: 12, checkpointed: true });
+  });
+
+  test('never takes a longer number or a date for the phone number', async () => {
+    const { receiver } = await started();
+    await deliver(
+      receiver,
+      bodyOf({ payload: { from: '+155501001234', at: 7215550100123, sum: 155501001230 } }),
+    );
+    await deliver(receiver, bodyOf({ payload: { at: '2026-01-15 10:00:00' } }));
+    await settled(receiver);
+    expect(await receiver.erase({ phoneNumber: phone })).toMatchObject({ events: 0, calls: 0 });
+    expect(await receiver.erase({ phoneNumber: '202 601 1510' })).toMatchObject({ events: 0, calls: 0 });
+  });
+
+  test('finds a phone number in the reason of a dead letter, and in quarantine', async () => {
+    const { receiver } = await started({}, (r) =>
+      r.on('*', () => Promise.reject(new Discard(`no customer ${phone}`))),
+    );
+    await deliver(receiver, bodyOf({ callId: 'call-1' }));
+    await deliver(receiver, `not JSON, but from ${phone}`);
+    await settled(receiver);
+    const erased = await receiver.erase({ phoneNumber: '+1 555 0100 123' });
+    expect(erased).toMatchObject({ events: 1, runs: 1, quarantined: 1 });
+  });
+
+  test('leaves a call alone whose id only begins or ends alike', async () => {
+    const { receiver } = await started();
+    await deliver(receiver, bodyOf({ callId: 'call-12' }));
+    await deliver(receiver, 'unreadable: call-12, call-1-2, recall-1');
+    await settled(receiver);
+    expect(await receiver.erase({ callId: 'call-1' })).toMatchObject({ events: 0, quarantined: 0, calls: 0 });
+    expect((await receiver.counts()).events.done).toBe(1);
+  });
+
+  test('leaves no trace in unused parts of pages, where rows were moved about before', async () => {
+    const database = temporaryDatabase();
+    const { receiver } = await started({ database }, talkative);
+    // Pages that grow empty are merged with their neighbours, and what was moved stays behind as a copy.
+    const calls = Array.from(
+      { length: 600 },
+      (_, index) => `${index % 6 === 0 ? 'secret' : 'other'}-${(index * 7_368_787 + 123_456) % 1_000_003}`,
+    );
+    await Promise.all(calls.map((callId) => deliver(receiver, bodyOf({ callId }))));
+    await settled(receiver);
+    const erased = calls.filter((callId) => callId.startsWith('secret'));
+    for (const callId of erased.slice(1)) await receiver.erase({ callId, compact: false });
+    await receiver.erase({ callId: erased[0] ?? '' });
+    expect(foundInFiles(database, erased)).toEqual([]);
+  });
+
+  test('loses a run that is under way, without a storm of errors, and commits nothing of it', async () => {
+    const gate = new Gate();
+    const { receiver, logs } = await started({}, (r) =>
+      r
+        .on('*', { name: 'committing' }, async (_event, context) => {
+          await gate.pass();
+          await context.commit((db) => db.exec('create table effects (id)'));
+        })
+        .on('*', { name: 'failing' }, async () => {
+          await gate.pass();
+          throw new Error('not yet');
+        }),
+    );
+    await deliver(receiver, bodyOf({ callId: 'call-1' }));
+    await gate.reached;
+    expect(await receiver.erase({ callId: 'call-1' })).toMatchObject({ events: 1 });
+    gate.open();
+    await logs.until('run_lost', 2);
+    await receiver.stop();
+    expect(logs.of('dispatch_failed')).toEqual([]);
+    expect(logs.of('run_lost')).toHaveLength(2);
+    expect(logs.of('run_retry')).toEqual([]);
+  });
+
+  test('says when a reader in another process is in the way, and finishes by itself when it has gone', async () => {
+    const database = temporaryDatabase();
+    const clock = new ManualClock();
+    const { receiver } = await started({ database, clock });
+    const body = bodyOf({ callId: 'call-1', payload: { transcript } });
+    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    await settled(receiver);
+    const reader = createReceiver({ headers: { 'x-key': 'key' }, database, logger: { level: 'silent' } });
+    reader.database.exec('begin');
+    reader.database.prepare('select count(*) from events').get();
+    const erasing = receiver.erase({ callId: 'call-1' });
+    expect(await meanwhile(erasing, clock)).toMatchObject({ events: 1, checkpointed: false });
+    expect(foundInFiles(database, [transcript])).toEqual([transcript]);
+    reader.database.exec('rollback');
+    await reader.stop();
+    for (let seconds = 0; seconds < 70; seconds += 1) {
+      clock.advance(1_000);
+      await turn();
+    }
+    expect(foundInFiles(database, [transcript])).toEqual([]);
+  });
+
+  test('takes deliveries while it looks', async () => {
+    const { receiver } = await started();
+    for (let count = 0; count < 600; count += 1) await deliver(receiver, bodyOf({ callId: `call-${count}` }));
+    const erasing = receiver.erase({ phoneNumber: phone });
+    const taken: Answer[] = [];
+    const state = { isOver: false };
+    void erasing.finally(() => {
+      state.isOver = true;
+    });
+    while (!state.isOver) taken.push(await deliver(receiver, bodyOf()));
+    await erasing;
+    expect(taken.length).toBeGreaterThan(0);
+    expect(taken.every((answer) => answer.status === 200)).toBe(true);
+  });
+
+  test('says what can be erased, and needs a receiver that runs', async () => {
+    const { receiver } = await started();
+    await expect(receiver.erase({ phoneNumber: '12 34 56' })).rejects.toThrow(
+      'The option phoneNumber should be a phone number of at least 7 digits, as text, but is "12 34 56".',
+    );
+    await expect(receiver.erase({} as never)).rejects.toThrow(
+      'The option erase(target) should be an object with either callId or phoneNumber, but is one with neither.',
+    );
+    await expect(receiver.erase({ callId: 'call-1', phoneNumber: phone })).rejects.toThrow('one with both');
+    await expect(receiver.erase({ callID: 'call-1' } as never)).rejects.toThrow('Did you mean callId?');
+    await expect(made().receiver.erase({ callId: 'call-1' })).rejects.toMatchObject({
+      code: 'receiver_not_started',
+    });
+  });
+});

@@ -1,0 +1,212 @@
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/store/sqlite/connection.ts';
+import { searchSql } from '../../src/store/sqlite/event-search.ts';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import { Discard, type EventFilter, type EventQuery, type Receiver, RetryLater } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const hour = 3_600_000;
+const begin = Date.UTC(2026, 0, 1);
+
+/** Four events, an hour apart: done, with a dead letter, waiting to be tried again, and being handled. */
+async function fourEvents(): Promise<{ receiver: Receiver; gate: Gate }> {
+  const clock = new ManualClock(begin);
+  const gate = new Gate();
+  const { receiver, logs } = await started({ clock }, (r) =>
+    r
+      .on('CallHandler.CallEnded', { name: 'save' }, () => {})
+      .on('CallHandler.CallEnded', { name: 'crm-sync' }, ({ traceId }) => {
+        if (traceId === 'trace-dead') throw new Discard('no such customer');
+      })
+      .on('callAnalysis.pcaCompleted', { name: 'later' }, () => {
+        throw new RetryLater('30d', 'not yet');
+      })
+      .on('CallHandler.CallStarted', { name: 'slow', timeout: '30d' }, gate.pass),
+  );
+  const send = (event: Parameters<typeof bodyOf>[0]) => {
+    const body = bodyOf(event);
+    return deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  };
+  await send({ traceId: 'trace-done', callId: 'call-1' });
+  await logs.until('run_done', 2);
+  clock.advance(hour);
+  await send({ traceId: 'trace-dead', callId: 'call-2', payload: { agent_id: 'agent_2' } });
+  await logs.until('run_done', 3);
+  await logs.until('run_dead');
+  clock.advance(hour);
+  await send({ traceId: 'trace-open', callId: 'call-1', eventName: 'callAnalysis.pcaCompleted' });
+  await logs.until('run_retry');
+  clock.advance(hour);
+  await send({ traceId: 'trace-new', callId: 'call-3', eventName: 'CallHandler.CallStarted' });
+  await gate.reached;
+  return { receiver, gate };
+}
+
+const traceIdsOf = (page: { events: readonly { traceId: string }[] }) =>
+  page.events.map(({ traceId }) => traceId);
+
+describe('events.get', () => {
+  test('gives an event with its state, body, headers, times and stored runs', async () => {
+    const { receiver, gate } = await fourEvents();
+    expect(await receiver.events.get('trace-dead')).toEqual({
+      traceId: 'trace-dead',
+      eventName: 'CallHandler.CallEnded',
+      callId: 'call-2',
+      organizationId: 'org_example',
+      agentId: 'agent_2',
+      state: 'done',
+      occurredAt: new Date(begin + hour),
+      receivedAt: new Date(begin + hour),
+      headers: expect.objectContaining({ 'content-type': 'application/json' }),
+      body: expect.objectContaining({ traceId: 'trace-dead' }),
+      runs: expect.arrayContaining([
+        {
+          handler: 'crm-sync',
+          state: 'dead',
+          attempts: 1,
+          dueAt: undefined,
+          reason: 'no such customer',
+          settledAt: new Date(begin + hour),
+          replay: undefined,
+        },
+      ]),
+    });
+    expect(await receiver.events.get('trace-open')).toMatchObject({
+      state: 'open',
+      runs: [
+        {
+          handler: 'later',
+          state: 'due',
+          dueAt: new Date(begin + 2 * hour + 720 * hour),
+          reason: 'not yet',
+          settledAt: undefined,
+        },
+      ],
+    });
+    expect(await receiver.events.get('trace-new')).toMatchObject({ state: 'new', runs: [] });
+    expect(await receiver.events.get('trace-none')).toBeUndefined();
+    gate.open();
+  });
+});
+
+describe('events.list', () => {
+  test('gives events by each filter and by several at once, latest first, without bodies', async () => {
+    const { receiver, gate } = await fourEvents();
+    const cases: [EventFilter, string[]][] = [
+      [{}, ['new', 'open', 'dead', 'done']],
+      [{ eventName: 'CallHandler.CallEnded' }, ['dead', 'done']],
+      [{ callId: 'call-1' }, ['open', 'done']],
+      [{ agentId: 'agent_2' }, ['dead']],
+      [{ state: 'new' }, ['new']],
+      [{ state: 'open' }, ['open']],
+      [{ state: 'done' }, ['dead', 'done']],
+      [{ state: 'dead' }, ['dead']],
+      [{ state: 'dead', handler: 'crm-sync' }, ['dead']],
+      [{ state: 'dead', handler: 'save' }, []],
+      [{ handler: 'later' }, ['open']],
+      [{ since: new Date(begin + hour) }, ['new', 'open', 'dead']],
+      [{ until: new Date(begin + hour).toISOString() }, ['done']],
+      [{ since: begin + hour, until: begin + 2 * hour }, ['dead']],
+      [{ traceId: 'ace-d' }, ['dead', 'done']],
+      [{ traceId: '%' }, []],
+      [{ state: 'done', agentId: 'agent_1', callId: 'call-1', eventName: 'CallHandler.CallEnded' }, ['done']],
+      [{ eventName: undefined, state: 'open' }, ['open']],
+    ];
+    for (const [filter, expected] of cases) {
+      const page = await receiver.events.list(filter);
+      expect(traceIdsOf(page), JSON.stringify(filter)).toEqual(expected.map((name) => `trace-${name}`));
+      expect(page.cursor).toBeUndefined();
+    }
+    const [first] = (await receiver.events.list({ state: 'dead' })).events;
+    expect(Object.keys(first ?? {})).not.toContain('body');
+    gate.open();
+  });
+
+  test('gives pages that together are the whole, while new events arrive', async () => {
+    const { receiver } = await started();
+    const expected = Array.from({ length: 7 }, (_, index) => `trace-${index}`);
+    for (const traceId of expected) await deliver(receiver, bodyOf({ traceId }));
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await receiver.events.list({ limit: 3, ...(cursor !== undefined && { cursor }) });
+      found.push(...traceIdsOf(page));
+      cursor = page.cursor;
+      await deliver(receiver);
+    } while (cursor !== undefined);
+    expect(found).toEqual(expected.toReversed());
+  });
+
+  test('finds events however far apart they are', async () => {
+    const database = temporaryDatabase();
+    const { receiver } = await started({ database });
+    await deliver(receiver, bodyOf({ traceId: 'trace-early' }));
+    const db = new Database(database);
+    db.exec("update sqlite_sequence set seq = 300000 where name = 'events'");
+    db.close();
+    await deliver(receiver, bodyOf({ traceId: 'trace-late' }));
+    for (const filter of [{}, { eventName: 'CallHandler.CallEnded' }, { agentId: 'agent_1', since: 0 }]) {
+      expect(traceIdsOf(await receiver.events.list(filter))).toEqual(['trace-late', 'trace-early']);
+    }
+    const { cursor } = await receiver.events.list({ limit: 1 });
+    expect(traceIdsOf(await receiver.events.list({ limit: 1, cursor }))).toEqual(['trace-early']);
+  });
+
+  test.each<[unknown, string]>([
+    [{ call: 'x' }, 'There is no option call in events.list'],
+    [{ callId: '' }, 'callId should be text that is not empty'],
+    [{ state: 'failed' }, "state should be 'new', 'open', 'done' or 'dead', but is \"failed\""],
+    [{ since: 'yesterday' }, 'since should be a Date, milliseconds since 1970, or ISO 8601'],
+    [{ limit: 1_001 }, 'limit should be a whole number from 1 to 1000'],
+    [{ cursor: 'x' }, 'cursor should be the cursor of another page'],
+  ])('refuses %j and says why', async (query, sentence) => {
+    const { receiver } = await started();
+    await expect(receiver.events.list(query as EventQuery)).rejects.toThrow(sentence);
+  });
+});
+
+test('looking and replaying before start are refused, and say so', async () => {
+  const { receiver } = made();
+  for (const call of [
+    () => receiver.events.get('trace'),
+    () => receiver.events.list(),
+    () => receiver.events.replay({ state: 'dead' }),
+  ]) {
+    await expect(call()).rejects.toMatchObject({ code: 'receiver_not_started' });
+  }
+});
+
+describe('in a big inbox', () => {
+  const filters: EventFilter[] = [
+    {},
+    { eventName: 'x' },
+    { agentId: 'x' },
+    { handler: 'x' },
+    { traceId: 'x' },
+    { since: 1, until: 2 },
+    { callId: 'x' },
+    { state: 'new' },
+    { state: 'open' },
+    { state: 'done' },
+    { state: 'dead' },
+    { state: 'dead', handler: 'x', agentId: 'x' },
+    { state: 'done', agentId: 'x', callId: 'x' },
+  ];
+
+  test.each(filters)('no look for %j goes through the rows with their bodies, or sorts', (filter) => {
+    const db = openDatabase(':memory:');
+    const given = { eventName: '', callId: '', agentId: '', handler: null, since: 0, until: 0, traceId: '' };
+    for (const latestFirst of [true, false]) {
+      const statement = db.prepare(`explain query plan ${searchSql(filter as never, latestFirst)}`);
+      const plan = statement.all({ ...given, from: 1, to: 2, limit: 1 }) as { detail: string }[];
+      const details = plan.map(({ detail }) => detail);
+      expect(details.filter((detail) => /^SCAN events$|\(rowid>|TEMP B-TREE/.test(detail))).toEqual([]);
+      expect(details.filter((detail) => detail.includes('events')).length).toBeGreaterThan(0);
+    }
+    db.close();
+  });
+});

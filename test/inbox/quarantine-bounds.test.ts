@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import { started } from '../support/receiver.ts';
+
+/** A receiver with a clock that stands still, and a stranger who sends what isn't authentic. */
+async function besieged() {
+  const clock = new ManualClock();
+  const { receiver, logs } = await started({ clock });
+  const forged = { 'content-type': 'application/json', 'x-webhook-signature': `v1=${'0'.repeat(64)}` };
+  const send = (body: string) => deliver(receiver, body, forged);
+  return { receiver, logs, clock, send };
+}
+
+describe('what strangers may take of the disk', () => {
+  test('is bounded by count: the oldest go first, and are counted', async () => {
+    const { receiver, logs, clock, send } = await besieged();
+    for (let index = 0; index < 1_010; index += 1) {
+      expect((await send(`delivery ${index}`)).status).toBe(401);
+      clock.advance(100);
+    }
+    expect((await receiver.counts()).quarantine).toEqual({ notAuthentic: 1_000, unreadable: 0, dropped: 10 });
+    const { deliveries } = await receiver.quarantine.list({ limit: 1_000 });
+    const oldest = await receiver.quarantine.get(deliveries.at(-1)?.id ?? 0);
+    expect(Buffer.from(oldest?.body ?? []).toString()).toBe('delivery 10');
+    expect(logs.of('quarantine_dropped').length).toBeGreaterThan(0);
+  });
+
+  test('is bounded by bytes', async () => {
+    const { receiver, clock, send } = await besieged();
+    const large = 'x'.repeat(5 * 1024 ** 2);
+    for (let index = 0; index < 12; index += 1) {
+      await send(large);
+      clock.advance(100);
+    }
+    const { notAuthentic, dropped } = (await receiver.counts()).quarantine;
+    // The headers count as well: ten such bodies are the whole bound already.
+    expect({ notAuthentic, dropped }).toEqual({ notAuthentic: 9, dropped: 3 });
+  });
+
+  test('is bounded by rate: what comes too fast is counted with the next one kept', async () => {
+    const { receiver, logs, clock, send } = await besieged();
+    for (let index = 0; index < 150; index += 1) expect((await send(`delivery ${index}`)).status).toBe(401);
+    expect((await receiver.counts()).quarantine.notAuthentic).toBe(100);
+    clock.advance(1_000);
+    await send('one more');
+    expect((await receiver.counts()).quarantine).toEqual({ notAuthentic: 101, unreadable: 0, dropped: 50 });
+    expect(logs.of('quarantine_dropped')).toMatchObject([{ count: 1 }]);
+    clock.advance(60_000);
+    await send('and another');
+    expect(logs.of('quarantine_dropped')).toMatchObject([{ count: 1 }, { count: 49 }]);
+  });
+
+  test('never touches what is authentic but unreadable', async () => {
+    const { receiver, clock, send } = await besieged();
+    const unreadable = 'not json';
+    await deliver(receiver, unreadable, signedHeaders(unreadable, { timestamp: clock.now() }));
+    for (let index = 0; index < 12; index += 1) {
+      await send('x'.repeat(5 * 1024 ** 2));
+      clock.advance(100);
+    }
+    expect((await receiver.counts()).quarantine.unreadable).toBe(1);
+  });
+});
+
+describe('the alarm of a rotated secret', () => {
+  /** Delivers what looks like the platform's own, except for its secret. */
+  const genuine = (body = bodyOf()) => ({
+    body,
+    headers: {
+      ...signedHeaders(body, { secrets: otherSecret }),
+      'x-webhook-event': 'CallHandler.CallEnded',
+      'x-webhook-traceid': 'trace',
+    },
+  });
+
+  async function watched() {
+    const { receiver, logs } = await started();
+    const refuse = async (times: number, parts = genuine) => {
+      for (let index = 0; index < times; index += 1) {
+        const { body, headers } = parts();
+        expect((await deliver(receiver, body, headers)).status).toBe(401);
+      }
+    };
+    return { receiver, refuse, alarms: () => logs.of('secret_rotation_suspected').length };
+  }
+
+  test('rings once a streak of five, after one that verified, and again after the next one', async () => {
+    const { receiver, refuse, alarms } = await watched();
+    await deliver(receiver);
+    await refuse(4);
+    expect(alarms()).toBe(0);
+    await refuse(10);
+    expect(alarms()).toBe(1);
+    await deliver(receiver);
+    await refuse(4);
+    await deliver(receiver);
+    await refuse(4);
+    expect(alarms()).toBe(1);
+    await refuse(1);
+    expect(alarms()).toBe(2);
+  });
+
+  test('does not ring before anything has verified: then it is a wrong set-up, which the log explains', async () => {
+    const { refuse, alarms } = await watched();
+    await refuse(10);
+    expect(alarms()).toBe(0);
+  });
+
+  test('does not ring for what does not look like the platform', async () => {
+    const { receiver, refuse, alarms } = await watched();
+    await deliver(receiver);
+    await refuse(10, () => {
+      const { body } = genuine();
+      return { body, headers: signedHeaders(body, { secrets: otherSecret }) as never };
+    });
+    await refuse(10, () => {
+      const { body, headers } = genuine();
+      return { body, headers: { ...headers, 'x-webhook-signature': 'nonsense' } };
+    });
+    expect(alarms()).toBe(0);
+  });
+});

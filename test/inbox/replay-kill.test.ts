@@ -1,0 +1,104 @@
+import Database from 'better-sqlite3';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { readBytes } from '../../src/events/read-bytes.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { recordOf } from '../../src/store/event-record.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Script } from '../support/process.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const script = fileURLToPath(new URL('./replay-process.ts', import.meta.url));
+/** Not a multiple of what is taken in one step: the last step could take in what arrived meanwhile. */
+const count = 3_100;
+const calls = 800;
+/** When the first of the events arrived, one each millisecond: longer ago than the join waits. */
+const arrival = systemClock.now() - 2 * 3_600_000;
+
+/** An inbox of many events that are done. */
+async function filledDatabase(): Promise<string> {
+  const database = temporaryDatabase();
+  const store = new SqliteStore(database, systemClock);
+  await store.open();
+  const record = (index: number) => {
+    const body = Buffer.from(bodyOf({ traceId: `trace-${index}`, callId: `call-${index % calls}` }));
+    const reading = readBytes(body, {}, arrival + index);
+    if (!reading.ok) throw new Error('unreadable');
+    return store.record(
+      recordOf(reading.event, reading.digest, { headers: {}, body, receivedAt: arrival + index }),
+    );
+  };
+  await Promise.all(Array.from({ length: count }, (_, index) => record(index)));
+  await store.close();
+  const db = new Database(database);
+  db.exec("update events set state = 'done'");
+  db.close();
+  return database;
+}
+
+test('a replay whose process is killed in the middle: what it put is recorded, and is run once', async () => {
+  const database = await filledDatabase();
+  const child = new Script(script, JSON.stringify({ database }));
+  expect(await child.exit()).toBeNull();
+  expect(child.said('survived')).toEqual([]);
+
+  const db = new Database(database);
+  const [replay, ...others] = db.prepare('select * from replays').all() as {
+    events: number;
+    runs: number;
+    finished_at: number | null;
+  }[];
+  const put = db.prepare('select sequence, state from runs where replay = 1 order by sequence').all();
+  const open = db.prepare("select count(*) from events where state = 'open'").pluck().get();
+  db.close();
+  expect(others).toEqual([]);
+  expect(replay).toMatchObject({ events: put.length, runs: put.length, finished_at: null });
+  expect(put.length).toBeGreaterThan(0);
+  expect(put.length).toBeLessThan(count);
+  expect(put).toEqual(put.map((_, index) => expect.objectContaining({ sequence: index + 1 })));
+  expect(open).toBe(put.length);
+
+  const seen: string[] = [];
+  const { receiver, logs } = await started({ database }, (r) =>
+    r.on('*', { name: 'deadly' }, ({ traceId }, { replay: mark }) => {
+      expect(mark).toMatchObject({ id: 1, by: 'a test' });
+      seen.push(traceId);
+    }),
+  );
+  await logs.until('run_done', put.length);
+  expect(seen.toSorted()).toEqual(put.map((_, index) => `trace-${index}`).toSorted());
+  expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: count });
+  // The rest can be asked for by the time of arrival.
+  expect(await receiver.events.replay({ since: arrival + put.length }, { dryRun: true })).toMatchObject({
+    runs: count - put.length,
+  });
+});
+
+test('deliveries are answered while a big replay goes on', async () => {
+  const database = await filledDatabase();
+  const { receiver, logs } = await started({ database }, (r) =>
+    r
+      .on('*', { name: 'some' }, () => {})
+      // Several events of each call, and steps that are far apart: one run a call all the same.
+      .onCall({ name: 'join', events: ['CallHandler.CallEnded'], within: '1h' }, () => {}),
+  );
+  const handlers = { some: count, join: calls };
+  // What arrives meanwhile isn't replayed.
+  const foreseen = receiver.events.replay({ since: 0 }, { dryRun: true });
+  await deliver(receiver);
+  await logs.until('run_done', 2);
+  expect(await foreseen).toMatchObject({ handlers });
+  const over = new AbortController();
+  const replay = receiver.events.replay({ until: arrival + count }).finally(() => over.abort());
+  let answered = 0;
+  while (!over.signal.aborted) {
+    expect((await deliver(receiver)).status).toBe(200);
+    answered += 1;
+  }
+  // One for each bounded step at the least: none of them waits for all.
+  expect(answered).toBeGreaterThan(count / 500);
+  expect(await replay).toMatchObject({ events: count, handlers });
+  await logs.until('run_done', count + calls + 2 * (answered + 1));
+});

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import { type Order, type Receiver, RetryLater } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+
+function deliverAt(receiver: Receiver, clock: ManualClock, traceId: string, callId = 'call-1') {
+  const body = bodyOf({ traceId, callId });
+  return deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+}
+
+test.each<Order>(['call', 'strict'])(
+  "order '%s': replayed runs of a call are one at a time and in order of arrival",
+  async (order) => {
+    const seen: string[] = [];
+    let active = 0;
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', { name: 'ordered', order }, async ({ traceId, callId }) => {
+        if (callId === 'call-1') expect((active += 1)).toBe(1);
+        await new Promise((resolve) => setImmediate(resolve));
+        seen.push(traceId);
+        if (callId === 'call-1') active -= 1;
+      }),
+    );
+    for (const traceId of ['first', 'second', 'third'])
+      await deliver(receiver, bodyOf({ traceId, callId: 'call-1' }));
+    await deliver(receiver, bodyOf({ traceId: 'another', callId: 'call-2' }));
+    await logs.until('run_done', 4);
+    await receiver.events.replay({ since: 0 });
+    await logs.until('run_done', 8);
+    expect(logs.of('run_retry')).toEqual([]);
+    expect(seen.slice(4).filter((traceId) => traceId !== 'another')).toEqual(['first', 'second', 'third']);
+  },
+);
+
+describe("order 'call'", () => {
+  test('an event that arrives while a replayed one of its call waits for its time does not overtake it', async () => {
+    const clock = new ManualClock();
+    const seen: string[] = [];
+    const { receiver, logs } = await started({ clock }, (r) =>
+      r.on('*', { name: 'ordered' }, ({ traceId }) => void seen.push(traceId)),
+    );
+    await deliverAt(receiver, clock, 'another', 'call-2');
+    await deliverAt(receiver, clock, 'first');
+    await logs.until('run_done', 2);
+    await receiver.events.replay({ since: 0 }, { rate: 1 });
+    await logs.until('run_done', 3);
+    await deliverAt(receiver, clock, 'second');
+    await deliverAt(receiver, clock, 'elsewhere', 'call-3');
+    await logs.until('run_done', 4);
+    expect(seen.slice(2)).toEqual(['another', 'elsewhere']);
+    await clock.timer(1_000);
+    clock.advance(1_000);
+    await logs.until('run_done', 6);
+    expect(seen.slice(4)).toEqual(['first', 'second']);
+  });
+
+  test('a replay that is spread out does not put an earlier event behind a later one that waits', async () => {
+    const clock = new ManualClock();
+    const seen: string[] = [];
+    const { receiver, logs } = await started({ clock }, (r) =>
+      r.on('*', { name: 'ordered' }, ({ traceId }) => void seen.push(traceId)),
+    );
+    await deliverAt(receiver, clock, 'another', 'call-2');
+    await deliverAt(receiver, clock, 'first');
+    await deliverAt(receiver, clock, 'second');
+    await logs.until('run_done', 3);
+    // "another" at once and "second" after 2 s; then "another" at once and "first" after 10 s.
+    await receiver.events.replay({ traceId: 'o' }, { rate: 0.5 });
+    await logs.until('run_done', 4);
+    await receiver.events.replay({ since: 0 }, { rate: 0.1 });
+    await logs.until('run_done', 5);
+    expect(seen.slice(3)).toEqual(['another', 'another']);
+    await clock.timer(2_000);
+    clock.advance(2_000);
+    await logs.until('run_done', 7);
+    expect(seen.slice(5)).toEqual(['first', 'second']);
+  });
+});
+
+describe("order 'strict'", () => {
+  test('holds later replayed events until the earlier one is done', async () => {
+    const clock = new ManualClock();
+    const seen: string[] = [];
+    let failures = 1;
+    const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
+      r.on('*', { name: 'ordered', order: 'strict' }, ({ traceId }, { attempt, replay }) => {
+        seen.push(`${traceId} ${attempt}`);
+        if (replay && traceId === 'first' && (failures -= 1) >= 0) throw new Error('not yet');
+      }),
+    );
+    await deliverAt(receiver, clock, 'first');
+    await deliverAt(receiver, clock, 'second');
+    await logs.until('run_done', 2);
+    await receiver.events.replay({ since: 0 });
+    await logs.until('run_retry');
+    // One that arrives meanwhile waits, too.
+    await deliverAt(receiver, clock, 'third');
+    await clock.timer(500);
+    clock.advance(500);
+    await logs.until('run_done', 5);
+    expect(seen.slice(2)).toEqual(['first 1', 'first 2', 'second 1', 'third 1']);
+  });
+
+  test('a replayed event waits for a later one of its call that waits to be tried again', async () => {
+    const clock = new ManualClock();
+    const seen: string[] = [];
+    const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
+      r.on('*', { name: 'ordered', order: 'strict' }, ({ traceId }, { attempt }) => {
+        seen.push(`${traceId} ${attempt}`);
+        if (traceId === 'second' && attempt === 1) throw new Error('not yet');
+      }),
+    );
+    await deliverAt(receiver, clock, 'first');
+    await logs.until('run_done');
+    await deliverAt(receiver, clock, 'second');
+    await logs.until('run_retry');
+    expect(await receiver.events.replay({ since: 0 })).toMatchObject({ events: 1, runs: 1 });
+    expect((await receiver.events.get('first'))?.runs).toMatchObject([{ state: 'blocked' }]);
+    await clock.timer(500);
+    clock.advance(500);
+    await logs.until('run_done', 3);
+    expect(seen).toEqual(['first 1', 'second 1', 'second 2', 'first 1']);
+  });
+
+  test('a later event that fails while an earlier one is replayed waits for it', async () => {
+    const clock = new ManualClock();
+    const gate = new Gate();
+    const seen: string[] = [];
+    const { receiver, logs } = await started({ clock }, (r) =>
+      r.on('*', { name: 'ordered', order: 'strict' }, async ({ traceId }, { attempt, replay }) => {
+        seen.push(`${traceId} ${attempt}`);
+        if (traceId === 'second' && attempt === 1) {
+          await gate.pass();
+          throw new RetryLater(100);
+        }
+        if (replay && attempt === 1) throw new RetryLater(500);
+      }),
+    );
+    await deliverAt(receiver, clock, 'first');
+    await logs.until('run_done');
+    await deliverAt(receiver, clock, 'second');
+    await gate.reached;
+    expect(await receiver.events.replay({ since: 0 })).toMatchObject({ events: 1, runs: 1 });
+    gate.open();
+    await logs.until('run_retry', 2);
+    await clock.timer(500);
+    clock.advance(500);
+    await logs.until('run_done', 3);
+    expect(seen).toEqual(['first 1', 'second 1', 'first 1', 'first 2', 'second 2']);
+  });
+});

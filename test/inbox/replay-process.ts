@@ -1,0 +1,15 @@
+/**
+ * Replays every event of an inbox, and is killed by the first run of it, in the middle. Its one argument says,
+ * as JSON, where the inbox is.
+ */
+import { createReceiver } from '../../src/index.ts';
+import { secret } from '../support/deliveries.ts';
+
+const { database } = JSON.parse(process.argv[2] ?? '{}') as { database: string };
+
+const receiver = createReceiver({ secrets: secret, database, logger: { level: 'silent' } });
+receiver.on('*', { name: 'deadly' }, () => process.kill(process.pid, 'SIGKILL'));
+await receiver.start();
+process.stdout.write(`${JSON.stringify({ started: true })}\n`);
+await receiver.events.replay({ since: 0 }, { by: 'a test' });
+process.stdout.write(`${JSON.stringify({ survived: true })}\n`);

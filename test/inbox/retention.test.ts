@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock, turn } from '../support/clock.ts';
+import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import type { Logs } from '../support/logs.ts';
+import { createReceiver, Discard, type Receiver, type ReceiverOptions } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** A receiver whose time the test holds, and how to deliver to it and let it clean. */
+async function keeping(options: ReceiverOptions = {}, register: (receiver: Receiver) => unknown = () => {}) {
+  const clock = new ManualClock();
+  const { receiver, logs } = await started({ clock, ...options }, register);
+  const take = (body: string, secrets?: string) =>
+    deliver(receiver, body, signedHeaders(body, { timestamp: clock.now(), ...(secrets && { secrets }) }));
+  return { receiver, logs, clock, take, cleaned: (count = 1) => untilCleaned(clock, logs, count) };
+}
+
+/** Lets time go on in small steps until there has been a number of cleanings. */
+async function untilCleaned(clock: ManualClock, logs: Logs, count: number) {
+  for (let turns = 0; logs.of('retention_cleaned').length < count; turns += 1) {
+    if (turns > 5_000) throw new Error('Nothing was cleaned');
+    clock.advance(200);
+    await turn();
+  }
+  return logs.of('retention_cleaned').at(-1);
+}
+
+/** Lets a whole cleaning pass. */
+async function passed(clock: ManualClock) {
+  for (let steps = 0; steps < 400; steps += 1) {
+    clock.advance(200);
+    await turn();
+  }
+}
+
+describe('retention', () => {
+  test('removes done events after their time, and a late copy is a duplicate all the same', async () => {
+    const { receiver, logs, clock, take, cleaned } = await keeping({ retention: { done: '30d' } });
+    const body = bodyOf({ traceId: 'trace-1', callId: 'call-1' });
+    await take(body);
+    await logs.until('event_unhandled');
+    clock.advance(30 * day - hour);
+    await passed(clock);
+    expect(logs.of('retention_cleaned')).toEqual([]);
+    clock.advance(hour);
+    expect(await cleaned()).toMatchObject({ events: 1, runs: 0, quarantined: 0, traceIds: 0 });
+    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
+    expect(await receiver.calls.get('call-1')).toBeUndefined();
+    expect((await take(body)).json).toEqual({ status: 'duplicate', traceId: 'trace-1' });
+    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
+  });
+
+  test('keeps dead letters for their own time, counted from when they were given up', async () => {
+    const { receiver, logs, clock, take, cleaned } = await keeping(
+      { retention: { done: '1d', dead: '10d' } },
+      (r) =>
+        r.on('*', { retry: { attempts: 2 } }, (_event, { attempt }) => {
+          if (attempt === 1) throw new Error('not yet');
+          throw new Discard('never');
+        }),
+    );
+    await take(bodyOf());
+    await logs.until('run_retry');
+    clock.advance(5 * day);
+    await logs.until('run_dead');
+    clock.advance(9 * day);
+    await passed(clock);
+    expect((await receiver.counts()).runs.dead).toBe(1);
+    clock.advance(day);
+    expect(await cleaned()).toMatchObject({ events: 1, runs: 1 });
+    expect((await receiver.counts()).runs.dead).toBe(0);
+  });
+
+  test('never removes an event that waits to be tried again', async () => {
+    const { receiver, logs, clock, take } = await keeping({ retention: { done: 0, dead: 0 } }, (r) =>
+      r.on('*', { retry: { base: '400d', cap: '400d' } }, () => Promise.reject(new Error('not yet'))),
+    );
+    await take(bodyOf());
+    await logs.until('run_retry');
+    clock.advance(hour);
+    await passed(clock);
+    expect((await receiver.counts()).events.open).toBe(1);
+  });
+
+  test('empties the quarantine of both kinds after its time', async () => {
+    const { receiver, clock, take, cleaned } = await keeping({ retention: { quarantine: '7d' } });
+    await take('not JSON');
+    await take(bodyOf(), otherSecret);
+    expect((await receiver.counts()).quarantine).toMatchObject({ notAuthentic: 1, unreadable: 1 });
+    clock.advance(7 * day);
+    expect(await cleaned()).toMatchObject({ events: 0, quarantined: 2 });
+    expect((await receiver.counts()).quarantine).toMatchObject({ notAuthentic: 0, unreadable: 0 });
+  });
+
+  test('forgets the trace ids of events that are gone after their own time', async () => {
+    const { logs, clock, take, cleaned } = await keeping({ retention: { done: '1d', traceIds: '5d' } });
+    const body = bodyOf();
+    await take(body);
+    await logs.until('event_unhandled');
+    clock.advance(day);
+    await cleaned();
+    clock.advance(4 * day);
+    expect((await take(body)).json.status).toBe('duplicate');
+    clock.advance(day);
+    expect(await cleaned(2)).toMatchObject({ events: 0, traceIds: 1 });
+    expect((await take(body)).json.status).toBe('accepted');
+  });
+
+  test('tells a call anew from the events that are left', async () => {
+    const { receiver, logs, clock, take, cleaned } = await keeping({ retention: { done: '10d' } });
+    await take(bodyOf({ eventName: 'CallHandler.CallStarted', callId: 'call-1' }));
+    clock.advance(5 * day);
+    await take(bodyOf({ eventName: 'CallHandler.CallEnded', callId: 'call-1' }));
+    await logs.until('event_unhandled', 2);
+    expect((await receiver.calls.get('call-1'))?.events).toHaveLength(2);
+    clock.advance(5 * day);
+    await cleaned();
+    const call = await receiver.calls.get('call-1');
+    expect(call?.events.map((event) => event.name)).toEqual(['CallHandler.CallEnded']);
+    expect((await receiver.calls.list({ status: 'ended' })).calls).toHaveLength(1);
+    clock.advance(5 * day);
+    await cleaned(2);
+    expect((await receiver.calls.list()).calls).toEqual([]);
+  });
+
+  test('forgets what the joins of a call remember with its last event', async () => {
+    const { receiver, logs, clock, take, cleaned } = await keeping({ retention: { done: '1d' } }, (r) =>
+      r.onCall({ name: 'save', events: ['CallHandler.CallEnded'], within: '2m' }, () => {}),
+    );
+    await take(bodyOf());
+    await logs.until('run_done');
+    const joins = () => receiver.database.prepare('select * from joins').all();
+    expect(joins()).toHaveLength(1);
+    clock.advance(day);
+    await cleaned();
+    expect(joins()).toEqual([]);
+  });
+
+  test('goes in small steps, and deliveries are taken in between', async () => {
+    const { receiver, clock, take, logs } = await keeping({ retention: { done: '1d' } });
+    for (let count = 0; count < 450; count += 1) await take(bodyOf());
+    const done = async () => (await receiver.counts()).events.done;
+    while ((await done()) < 450) await turn();
+    clock.advance(day);
+    const left: number[] = [];
+    for (let before = 450; before > 3; before = left.at(-1) ?? 0) {
+      while ((await done()) === before) {
+        clock.advance(200);
+        await turn();
+      }
+      const now = await done();
+      expect((await take(bodyOf())).json.status).toBe('accepted');
+      while ((await done()) < now + 1) await turn();
+      left.push(now + 1);
+    }
+    expect(left).toEqual([251, 52, 3]);
+    expect(await untilCleaned(clock, logs, 1)).toMatchObject({ events: 450 });
+  });
+
+  test('writes nothing where there is nothing to remove', async () => {
+    const database = temporaryDatabase();
+    const { clock, take } = await keeping({ database });
+    await take(bodyOf());
+    await passed(clock);
+    // The version that one connection sees changes with what others write.
+    const other = createReceiver({
+      headers: { 'x-key': 'key' },
+      database,
+      clock,
+      logger: { level: 'silent' },
+    });
+    const version = () => other.database.prepare('pragma data_version').get();
+    const before = version();
+    await passed(clock);
+    expect(version()).toEqual(before);
+    await take(bodyOf());
+    expect(version()).not.toEqual(before);
+    await other.stop();
+  });
+
+  test('says what an option should be', () => {
+    expect(() => made({ retention: { done: 'forever' as never } })).toThrow(
+      `The option retention.done should be milliseconds or a duration such as '90s', '5m', '2h', but is "forever".`,
+    );
+    expect(() => made({ retention: { quarantined: '7d' } as never })).toThrow('Did you mean quarantine?');
+  });
+});
