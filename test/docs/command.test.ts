@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { literal, root, tableRows } from './documents.ts';
+import { environmentVariables } from './sources.ts';
+
+describe('the documents and the command', () => {
+  const commands = namesIn(helpOf(), /^ {2}([a-z]+)(?: |$)/gm).filter((name) => name !== 'help');
+
+  it('have the same sub-commands', () => {
+    const documented = tableRows('README.md', 'command', 'what it does').map((row) => literal(row[0]) ?? '');
+    expect(documented.sort()).toEqual(commands.map((name) => `ringback ${name}`).sort());
+  });
+
+  it.each(commands)('have the same options of %s', (command) => {
+    const documented = tableRows('README.md', `option of \`${command}\``).map((row) => literal(row[0]));
+    const actual = optionsOf(command);
+    expect(documented.filter((name) => name !== undefined).sort()).toEqual(actual.sort());
+  });
+
+  it('have the same variables of the environment', () => {
+    const documented = tableRows('README.md', 'option of `serve`').map((row) => literal(row[1]) ?? '');
+    expect(documented.sort()).toEqual(environmentVariables());
+  });
+
+  it('give the defaults that the command says', () => {
+    const help = helpOf('serve').replaceAll(/\s+/g, ' ');
+    const said = new Map(
+      [...help.matchAll(/(RINGBACK_\w+); default: ([^)]+)\)/g)].map(([, name, value]) => [name, value]),
+    );
+    const rows = tableRows('README.md', 'option of `serve`').filter((row) => said.has(literal(row[1])));
+    expect(rows.map((row) => [literal(row[1]), literal(row[2])])).toEqual([...said]);
+    expect(said.size).toBeGreaterThan(0);
+  });
+});
+
+function helpOf(...command: readonly string[]): string {
+  const main = join(root, 'src/cli/main.ts');
+  return execFileSync(process.execPath, [main, ...command, '--help'], { encoding: 'utf8' });
+}
+
+function optionsOf(command: string): string[] {
+  return namesIn(helpOf(command), /^ {2}(?:-\w, )?(--[a-z-]+)/gm).filter((name) => name !== '--help');
+}
+
+function namesIn(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, name = '']) => name);
+}

@@ -1,0 +1,37 @@
+/** What only the text of the sources tells. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { decodeBody } from '../../src/events/decoding.ts';
+import { root } from './documents.ts';
+
+function* sourceTexts(folder: string): Generator<string> {
+  for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
+    if (name.endsWith('.ts')) yield readFileSync(join(root, folder, name), 'utf8');
+  }
+}
+
+/** Code and reason of every refusal that a stage throws, as `code reason`. */
+export function refusalsThrown(): string[] {
+  const thrown = [...sourceTexts('src/intake')].flatMap((text) =>
+    [...text.matchAll(/\brefusal\(\s*'(\w+)',\s*'(\w+)'/gi)].map(([, code, reason]) => `${code} ${reason}`),
+  );
+  if (thrown.length === 0) throw new Error('No stage throws a refusal: they are written in another way now');
+  return [...new Set(thrown)];
+}
+
+/** The variables of the environment that the sources name. */
+export function environmentVariables(): string[] {
+  const named = [...sourceTexts('src/cli')].flatMap((text) => text.match(/RINGBACK_[A-Z_]*[A-Z]\b/g) ?? []);
+  return [...new Set(named)].sort();
+}
+
+/** Why bytes can't be read, found out by reading some of each kind. */
+export function unreadableReasons(): string[] {
+  const unreadable = [Buffer.alloc(0), Buffer.from([0xff]), Buffer.from('{'), Buffer.from('[]')];
+  return unreadable.map((bytes) => reasonOf(bytes)).sort();
+}
+
+function reasonOf(bytes: Uint8Array): string {
+  const decoded = decodeBody(bytes);
+  return decoded.ok ? 'readable' : decoded.reason;
+}
