@@ -1,0 +1,50 @@
+/** A backend of its own that has the receiver mounted in it. How to run it: README.md beside this file. */
+import express from 'express';
+import { createReceiver, RetryLater } from 'ringback';
+
+const receiver = createReceiver({
+  secrets: process.env['WEBHOOK_SECRET'],
+  database: process.env['DATABASE'] ?? './calls.db',
+  // The proxy that ends TLS runs on this machine.
+  https: { trustProxy: 'loopback' },
+});
+
+receiver.database.exec(
+  'create table if not exists finished_calls (call_id text primary key, ended_at text not null)',
+);
+
+receiver.on('CallHandler.CallEnded', { name: 'save-call' }, async (event, ctx) => {
+  await ctx.commit((db) => {
+    db.prepare('insert into finished_calls values (?, ?) on conflict do nothing').run(
+      event.payload.call_id,
+      event.occurredAt.toISOString(),
+    );
+  });
+});
+
+receiver.on('callAnalysis.pcaCompleted', { name: 'note-analysis' }, async (event, ctx) => {
+  if (event.payload.status === 'pending') throw new RetryLater('1m', 'the analysis is not ready');
+  ctx.log.info('analysis ready');
+});
+
+receiver.fallback((event, { log, isKnown }) => {
+  log.warn({ isKnown, eventName: event.eventName }, 'nobody takes this event');
+});
+
+const app = express();
+// Before express.json(): the signature is over the raw bytes, which a body parser would consume.
+app.use('/webhooks/calls', receiver.middleware());
+app.use(express.json());
+app.get('/counts', async (_request, response) => {
+  response.json(await receiver.counts());
+});
+
+await receiver.start();
+const server = app.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', () => {
+  process.stdout.write(`${JSON.stringify({ event: 'listening', address: server.address() })}\n`);
+});
+
+process.once('SIGTERM', () => {
+  server.close();
+  void receiver.stop().then(() => server.closeAllConnections());
+});

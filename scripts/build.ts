@@ -1,0 +1,21 @@
+/**
+ * Builds the package: `dist/` from `src/`, with type declarations, and the command made executable.
+ *
+ *   npm run build
+ *
+ * `npm pack` and `npm publish` run it first (`prepack`), so that what is published is what the sources say.
+ */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const compiler = fileURLToPath(import.meta.resolve('typescript/bin/tsc'));
+
+// A file whose source is gone must not be published.
+rmSync(`${root}dist`, { recursive: true, force: true });
+const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig.build.json`], {
+  stdio: 'inherit',
+});
+if (status === 0) chmodSync(`${root}dist/cli/main.js`, 0o755);
+process.exitCode = status ?? 1;

@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { buildDelivery, deliverTo } from '../../src/testing/index.ts';
+import { type PackedProject, packProject } from '../package/packed.ts';
+import { startProgram } from '../package/program.ts';
+
+const root = join(import.meta.dirname, '../..');
+const secret = 'whsec_ZXhhbXBsZXM=';
+let project: PackedProject;
+
+// Where users have them: in a project that has the package installed.
+beforeAll(() => {
+  project = packProject();
+  for (const example of ['express', 'vitest']) {
+    cpSync(join(root, 'examples', example), join(project.folder, example), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules/vitest'), join(project.folder, 'node_modules/vitest'));
+}, 120_000);
+afterAll(() => project.remove());
+
+describe('the example express', () => {
+  let app: ReturnType<typeof startProgram>;
+  beforeEach(() => {
+    const env = { PORT: '0', DATABASE: ':memory:', WEBHOOK_SECRET: secret };
+    app = startProgram(process.execPath, ['app.ts'], { cwd: join(project.folder, 'express'), env });
+  });
+  afterEach(() => app.kill());
+
+  async function baseUrl(): Promise<string> {
+    const { address } = (await app.line('listening')) as { address: { port: number } };
+    return `http://127.0.0.1:${address.port}`;
+  }
+
+  it('accepts a delivery through its proxy, handles it, and ends cleanly', async () => {
+    const base = await baseUrl();
+    const delivery = buildDelivery('call-ended', {
+      secret,
+      headers: { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'calls.example.com' },
+    });
+    expect(await deliverTo(`${base}/webhooks/calls`, delivery)).toMatchObject({
+      status: 200,
+      body: { status: 'accepted' },
+    });
+    expect(await app.line('run_done', 'run_retry')).toMatchObject({
+      event: 'run_done',
+      handler: 'save-call',
+    });
+    const counts: unknown = await (await fetch(`${base}/counts`)).json();
+    expect(counts).toMatchObject({ events: { new: 0, open: 0, done: 1 } });
+    expect(await app.stop()).toBe(0);
+  });
+
+  it('refuses what did not come over HTTPS', async () => {
+    const url = `${await baseUrl()}/webhooks/calls`;
+    expect(await deliverTo(url, buildDelivery('call-ended', { secret }))).toEqual({
+      status: 403,
+      body: { error: 'https_required' },
+    });
+  });
+});
+
+describe('the example vitest', () => {
+  it('passes', () => {
+    const runner = join(root, 'node_modules/vitest/vitest.mjs');
+    const report = join(project.folder, 'report.json');
+    const args = [runner, 'run', '--root', 'vitest', '--reporter', 'json', '--outputFile', report];
+    execFileSync(process.execPath, args, { cwd: project.folder, stdio: 'pipe' });
+    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ numPassedTests: 3, numTotalTests: 3 });
+  }, 60_000);
+});

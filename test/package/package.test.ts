@@ -1,0 +1,186 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { publint } from 'publint';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { sign } from '../../src/index.ts';
+import { type PackedProject, packProject, runIn, typeCheck } from './packed.ts';
+import { startProgram } from './program.ts';
+
+const secret = 'whsec_cGFja2FnZQ==';
+let project: PackedProject;
+
+beforeAll(() => {
+  project = packProject();
+}, 120_000);
+afterAll(() => project.remove());
+
+describe('the packed package', () => {
+  it('holds what users need and nothing of our own work', () => {
+    expect(project.files).toEqual(
+      expect.arrayContaining([
+        'CHANGELOG.md',
+        'LICENSE',
+        'README.md',
+        'dist/cli/main.js',
+        'dist/index.d.ts',
+        'dist/index.js',
+        'dist/testing/index.d.ts',
+        'dist/testing/index.js',
+        'docs/errors.md',
+        'examples/standalone/app.ts',
+        'fixtures/call-ended.json',
+        'package.json',
+        'schemas/call-ended.schema.json',
+      ]),
+    );
+    const allowed =
+      /^((dist|docs|examples|fixtures|schemas)\/|(CHANGELOG|README)\.md$|LICENSE$|package\.json$)/;
+    expect(project.files.filter((file) => !allowed.test(file))).toEqual([]);
+    const sources = project.files.filter((file) => /^dist\/.*(?<!\.d)\.ts$/.test(file));
+    expect(sources).toEqual([]);
+  });
+
+  it('is found right by publint', async () => {
+    const { messages } = await publint({ pkgDir: project.installed, strict: true });
+    expect(messages).toEqual([]);
+  });
+
+  it('is imported from plain JavaScript', () => {
+    const script = `
+      import * as ringback from 'ringback';
+      import * as testing from 'ringback/testing';
+      console.log(typeof ringback.createReceiver, Object.keys(testing).length > 0);`;
+    expect(runNode('--input-type=module', script)).toBe('function true');
+  });
+
+  it('is required from CommonJS', () => {
+    const script = "console.log(typeof require('ringback').createReceiver)";
+    expect(runNode('--input-type=commonjs', script)).toBe('function');
+  });
+
+  it('gives out its schemas and fixtures by name', () => {
+    const script = `
+      const schema = require('ringback/schemas/call-ended.schema.json');
+      const fixture = require('ringback/fixtures/call-ended.json');
+      console.log(schema.$id, fixture.body.eventName);`;
+    expect(runNode('--input-type=commonjs', script)).toBe(
+      'urn:ringback:schema:call-ended CallHandler.CallEnded',
+    );
+  });
+});
+
+describe('the types of the packed package', () => {
+  it('accept an app, and refuse wrong fields, under strict settings with every library checked', () => {
+    expect(typeCheck(project, { 'app.ts': rightApp })).toEqual([]);
+  });
+
+  it('count each mistake', () => {
+    const errors = typeCheck(project, { 'wrong.ts': wrongApp });
+    expect(errors.map((line) => line.replace(/: .*/, ''))).toEqual(
+      [4, 5, 6, 7, 8].map((line) => expect.stringMatching(new RegExp(`^wrong\\.ts\\(${line},\\d+\\)$`))),
+    );
+  });
+});
+
+describe('the command of the packed package', () => {
+  let server: ReturnType<typeof startProgram> | undefined;
+  afterEach(() => server?.kill());
+
+  it('says its version', () => {
+    const { version } = JSON.parse(readFileSync(join(project.installed, 'package.json'), 'utf8'));
+    expect(runIn(project, 'npx', '--no-install', 'ringback', '--version').trim()).toBe(version);
+  });
+
+  it('serves: a signed delivery is accepted and reaches the app', async () => {
+    writeFileSync(
+      join(project.folder, 'app.mjs'),
+      `import { appendFileSync } from 'node:fs';
+       export default (receiver) => receiver.on('CallHandler.CallEnded', (event) => {
+         appendFileSync('handled.txt', event.payload.call_id);
+         console.log(JSON.stringify({ event: 'handled' }));
+       });`,
+    );
+    server = startProgram(
+      join(project.folder, 'node_modules/.bin/ringback'),
+      ['serve', '--app', 'app.mjs', '--port', '0', '--insecure-http'],
+      { cwd: project.folder, env: { RINGBACK_SECRETS: secret } },
+    );
+    const { url, path } = (await server.line('listening')) as { url: string; path: string };
+    const body = JSON.stringify({
+      traceId: 't-1',
+      eventName: 'CallHandler.CallEnded',
+      payload: { call_id: 'c-1' },
+    });
+    const headers = { 'content-type': 'application/json', ...sign(body, { secrets: secret }) };
+    const response = await fetch(new URL(path, url), { method: 'POST', headers, body });
+    expect([response.status, await response.json()]).toEqual([200, { status: 'accepted', traceId: 't-1' }]);
+    await server.line('handled');
+    expect(readFileSync(join(project.folder, 'handled.txt'), 'utf8')).toBe('c-1');
+    expect(await server.stop()).toBe(0);
+  });
+
+  it('demonstrates, with the example app that is in the package', async () => {
+    const demo = ['demo', '--pace', '20ms'];
+    server = startProgram(join(project.folder, 'node_modules/.bin/ringback'), demo, {
+      cwd: project.folder,
+      env: {},
+    });
+    await server.written('401 not_authentic');
+    expect(await server.stop()).toBe(0);
+    expect(server.text()).toMatch(/200 accepted[^]*200 duplicate[^]*401 not_authentic/);
+  });
+});
+
+function runNode(inputType: string, script: string): string {
+  return runIn(project, process.execPath, inputType, '--eval', script).trim();
+}
+
+const rightApp = `
+import { createReceiver, Discard, eventNames, isKnownEvent, RetryLater, sign, verify } from 'ringback';
+import type { CallEvent, ReceiverOptions, RunContext } from 'ringback';
+
+const options: ReceiverOptions = { secrets: ['whsec_a', 'whsec_b'], tolerance: '5m', limits: { body: '5mb' } };
+const receiver = createReceiver(options);
+receiver
+  .on('CallHandler.CallEnded', async (event, ctx) => {
+    const callId: string = event.payload.call_id;
+    await ctx.commit((db) => db.prepare('insert into calls values (?)').run(callId));
+    // @ts-expect-error: no such field
+    event.payload.call_idd;
+    // @ts-expect-error: a call that ended has no destination
+    event.payload.transfer_to;
+    // @ts-expect-error: not of that type
+    const wrong: number = event.payload.call_id;
+    return wrong;
+  })
+  .on(eventNames.callTransferred, { name: 'transfers', timeout: '20s', order: 'strict' }, (event) => {
+    const to: string = event.payload.transfer_to;
+    if (to === '') throw new Discard('nowhere');
+  })
+  .on(['CallHandler.*', 'callAnalysis.pcaCompleted'], { name: 'all' }, (event) => {
+    if (isKnownEvent(event) && event.eventName === 'callAnalysis.pcaCompleted') throw new RetryLater('10m');
+    // @ts-expect-error: other events may come under the pattern, so the payload is not known
+    const id: string = event.payload.call_id;
+    return id;
+  })
+  .fallback((event: CallEvent, { isKnown, log }) => log.info({ isKnown }, event.eventName));
+// @ts-expect-error: misspelled option
+createReceiver({ secret: 'whsec_a' });
+// @ts-expect-error: not a duration
+createReceiver({ secrets: 'whsec_a', timeout: 'soon' });
+export const handler = (event: CallEvent, ctx: RunContext): string => event.traceId + ctx.attempt;
+export const verified: boolean = verify('{}', sign('{}', { secrets: 'whsec_a' }), { secrets: 'whsec_a' }).ok;
+`;
+
+const wrongApp = `import { createReceiver } from 'ringback';
+const receiver = createReceiver({ secrets: 'whsec_a' });
+receiver.on('CallHandler.CallEnded', (event, ctx) => {
+  event.payload.callId;
+  event.payload.transfer_to;
+  event.traceid;
+  ctx.attempts;
+  const id: number = event.payload.call_id;
+  return id;
+});
+receiver.on('CallHandler.CallStarted', (event) => event.payload.call_id);
+`;

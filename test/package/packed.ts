@@ -1,0 +1,136 @@
+/** Packs the package as `npm publish` would and puts it into a project of its own, without a network. */
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What is published from, and what builds it. */
+const sources = [
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'README.md',
+  'CHANGELOG.md',
+  'LICENSE',
+  'docs',
+  'examples',
+  'fixtures',
+  'schemas',
+  'scripts',
+  'src',
+  'test/package',
+];
+
+/** A project that has the packed package installed. */
+export interface PackedProject {
+  readonly folder: string;
+  /** Where the installed package is. */
+  readonly installed: string;
+  /** Paths of all files in the tarball. */
+  readonly files: readonly string[];
+  remove(): void;
+}
+
+/** Packs a copy of the sources, because `npm pack` rebuilds `dist/`, which others may be reading. */
+export function packProject(): PackedProject {
+  const folder = mkdtempSync(join(tmpdir(), 'ringback-package-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    return { folder, ...install(folder), remove };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+function install(folder: string): Pick<PackedProject, 'installed' | 'files'> {
+  const installed = join(folder, 'node_modules', 'ringback');
+  mkdirSync(installed, { recursive: true });
+  execFileSync('tar', ['-xzf', pack(folder), '--strip-components=1', '-C', installed]);
+  const files = listFiles(installed);
+  linkDependencies(folder, installed);
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ name: 'user', private: true, type: 'module' }),
+  );
+  return { installed, files };
+}
+
+/** Returns the path of the tarball. */
+function pack(folder: string): string {
+  const copy = join(folder, 'copy');
+  for (const source of sources) cpSync(join(root, source), join(copy, source), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: copy, stdio: 'pipe' });
+  return join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '');
+}
+
+function listFiles(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
+}
+
+/** Only what package.json declares, so that an undeclared dependency is missed here as it would be by a user. */
+function linkDependencies(folder: string, installed: string): void {
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+    bin: Record<string, string>;
+  };
+  const modules = join(folder, 'node_modules');
+  for (const name of [...Object.keys(manifest.dependencies), '@types/node']) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), join(modules, name));
+  }
+  mkdirSync(join(modules, '.bin'));
+  for (const [name, file] of Object.entries(manifest.bin)) {
+    symlinkSync(join(installed, file), join(modules, '.bin', name));
+  }
+}
+
+/** Runs a program in the project and returns what it writes; throws with its output when it fails. */
+export function runIn({ folder }: PackedProject, command: string, ...args: readonly string[]): string {
+  return execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
+}
+
+/** Type-checks the project with all of its libraries, and returns the compiler's error lines. */
+export function typeCheck(project: PackedProject, files: Readonly<Record<string, string>>): string[] {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project.folder, name), text);
+  const compilerOptions = {
+    target: 'ES2024',
+    lib: ['ES2024'],
+    module: 'NodeNext',
+    moduleResolution: 'NodeNext',
+    types: ['node'],
+    strict: true,
+    noEmit: true,
+    // What we declare must hold by itself.
+    skipLibCheck: false,
+  };
+  writeFileSync(
+    join(project.folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, files: Object.keys(files) }),
+  );
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  try {
+    runIn(project, process.execPath, compiler, '-p', '.', '--pretty', 'false');
+    return [];
+  } catch (error) {
+    const { stdout } = error as { stdout: string };
+    return stdout.split('\n').filter((line) => line.includes('error TS'));
+  }
+}

@@ -1,0 +1,72 @@
+/** Starts a program that writes its log as JSON lines, and reads it. */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** One line of a log. */
+export type Line = Readonly<Record<string, unknown>>;
+
+/** What is said of a program's surroundings; `env` is added to ours. */
+export interface Surroundings {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Starts a program. Whoever does calls `kill` afterwards, however the test ended. */
+export function startProgram(command: string, args: readonly string[], { cwd, env }: Surroundings) {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env } });
+  const exited = new Promise<number | null>((resolve) => {
+    child.once('exit', resolve);
+  });
+  const seen: Line[] = [];
+  const rest: string[] = [];
+  const output = createInterface({ input: child.stdout });
+  output.on('line', (text) => {
+    if (text.startsWith('{')) seen.push(JSON.parse(text) as Line);
+    else rest.push(text);
+  });
+  child.stderr.on('data', (text: Buffer) => rest.push(text.toString()));
+
+  /** The first line that tells one of these events; rejects when the program ends before. */
+  const line = (...events: readonly string[]): Promise<Line> =>
+    new Promise((resolve, reject) => {
+      const look = () => {
+        const found = seen.find((entry) => events.includes(String(entry['event'])));
+        if (found) resolve(found);
+      };
+      look();
+      output.on('line', look);
+      output.once('close', () => {
+        reject(new Error(`It ended before ${events.join(' or ')}:\n${rest.join('\n')}`));
+      });
+    });
+
+  /** Resolves when this text has been written outside of the log. */
+  const written = (text: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = () => {
+        if (rest.join('\n').includes(text)) resolve();
+      };
+      look();
+      output.on('line', look);
+      output.once('close', () => {
+        reject(new Error(`It ended before it wrote "${text}":\n${rest.join('\n')}`));
+      });
+    });
+
+  return {
+    line,
+    /** Asks the program to end, and resolves to its exit code. */
+    stop: () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+    /** Makes sure that it has ended. */
+    kill: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+    /** Everything so far that is not a line of the log. */
+    text: () => rest.join('\n'),
+    written,
+  };
+}
