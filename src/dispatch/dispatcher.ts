@@ -1,20 +1,20 @@
 import { setMaxListeners } from 'node:events';
 import { messageOf } from '../errors.ts';
-import { readBytes } from '../events/read-bytes.ts';
+import { type Reading, readBytes } from '../events/read-bytes.ts';
 import type { Handler, Run } from '../handling.ts';
-import { holdProcess } from '../kit/clock.ts';
 import type { CallEvent } from '../model.ts';
 import type { StoredEvent } from '../store/event-store.ts';
-import type { ClaimedEvent, RunState } from '../store/store.ts';
+import type { ClaimedEvent, ClaimedRun, RunState } from '../store/store.ts';
 import { Claim, dueAfter, placementOf } from './claim.ts';
+import { DueTimer } from './due-timer.ts';
 import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
 import { Held } from './held.ts';
 import { Lanes } from './lanes.ts';
 import { lookBack } from './look-back.ts';
+import { Pulse, pulseInterval } from './pulse.ts';
 import { route } from './route.ts';
+import { UnderWay } from './under-way.ts';
 
-/** How often this process says that it lives and looks for dead ones, in milliseconds. */
-const pulse = 2_000;
 /** How long to wait before the inbox is tried again after it failed, in milliseconds. */
 const storePause = 1_000;
 /** How many events are claimed at once when there is no handler at all. */
@@ -31,6 +31,9 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #execution: Execution;
   readonly #lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
+  readonly #underWay: UnderWay;
+  readonly #pulse: Pulse;
+  readonly #dueTimer: DueTimer;
   readonly #stop = new AbortController();
   #isStopping = false;
   #isPumping = false;
@@ -40,12 +43,6 @@ export class Dispatcher {
   readonly #held = new Held();
   /** Whether a claim has failed, which may have been written all the same. */
   #isClaimUncertain = false;
-  #unfinished = 0;
-  #idle: (() => void)[] = [];
-  /** Handlers whose due runs could not be claimed because their calls are worked on by another process. */
-  readonly #heldElsewhere = new Set<string>();
-  #cancelPulse = () => {};
-  #cancelDue = () => {};
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -54,17 +51,21 @@ export class Dispatcher {
     this.#execution = new Execution({ ...parts, stop: this.#stop.signal });
     const all = parts.fallback ? [...parts.handlers, parts.fallback] : parts.handlers;
     this.#lanes = new Map(all.map((handler) => [handler.name, new Lanes(handler, callOf)]));
+    const { store, telemetry, clock } = parts;
+    this.#underWay = new UnderWay(telemetry);
+    const follow = (work: Promise<unknown>) => this.#underWay.follow(work);
+    this.#pulse = new Pulse({ store, telemetry, clock, follow, onWork: () => this.wake() });
+    this.#dueTimer = new DueTimer(store, clock, pulseInterval);
   }
 
   /** Takes over what dead processes held, says what waits for nobody, and begins. */
   async start(): Promise<void> {
     const { store, telemetry } = this.#parts;
-    await this.#keepAlive();
+    await this.#pulse.start();
     for (const handler of await store.waitingHandlers()) {
       if (!this.#lanes.has(handler)) telemetry.tell('handler_missing', { handler });
     }
     this.#lookBack();
-    this.#schedulePulse();
     this.wake();
   }
 
@@ -79,14 +80,11 @@ export class Dispatcher {
   /** Begins nothing new, gives active runs until `patience` milliseconds to end, then interrupts them. */
   async stop(patience: number): Promise<void> {
     this.#isStopping = true;
-    this.#cancelPulse();
-    this.#cancelDue();
+    this.#pulse.stop();
+    this.#dueTimer.cancel();
     for (const lanes of this.#lanes.values()) lanes.clear();
     const cancel = this.#parts.clock.after(patience, () => this.#stop.abort(new Error('stopped')));
-    // A run that waits for nothing but its signal would let the process end before it is interrupted.
-    const letGo = holdProcess();
-    if (this.#unfinished > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
-    letGo();
+    await this.#underWay.drained();
     cancel();
   }
 
@@ -108,7 +106,7 @@ export class Dispatcher {
         await this.#claimNew();
         this.#beginReady();
       }
-      await this.#scheduleDue();
+      await this.#setDueTimer();
     } catch (error) {
       this.#isClaimUncertain = true;
       this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) });
@@ -131,23 +129,21 @@ export class Dispatcher {
   async #claimDue(lanes: Lanes<ClaimedWork>): Promise<void> {
     const { store, clock } = this.#parts;
     const { handler, room } = lanes;
-    const dueAt = room > 0 ? await store.nextDue(handler.name) : undefined;
-    if (dueAt === undefined || dueAt > clock.now()) return;
+    if (room === 0 || !(await this.#dueTimer.isDue(handler.name))) return;
     const claimed = await store.claimRuns(handler.name, room, clock.now());
-    if (claimed.length === 0) this.#heldElsewhere.add(handler.name);
-    else this.#heldElsewhere.delete(handler.name);
-    for (const stored of claimed) {
-      const event = readStored(stored);
-      const run = {
-        ...runOf(handler, event, stored),
-        stored: true,
-        suspect: true,
-        attempts: stored.attempts,
-        replay: stored.replay,
-      };
-      this.#held.addRun(run);
-      lanes.add({ run, claim: undefined });
-    }
+    this.#dueTimer.claimed(handler.name, claimed.length);
+    for (const stored of claimed) this.#takeUp(lanes, stored);
+  }
+
+  /** Puts a stored run that was claimed among those to be run. */
+  #takeUp(lanes: Lanes<ClaimedWork>, stored: ClaimedRun): void {
+    const reading = readStored(stored);
+    if (!reading.ok) return this.#bury(stored, lanes.handler.name, reading.reason);
+    const { attempts, replay } = stored;
+    const marks = { stored: true, suspect: true, attempts, replay };
+    const run: Run = { ...runOf(lanes.handler, reading.event, stored), ...marks };
+    this.#held.addRun(run);
+    lanes.add({ run, claim: undefined });
   }
 
   async #claimNew(): Promise<void> {
@@ -166,7 +162,9 @@ export class Dispatcher {
   /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */
   #place(stored: ClaimedEvent): void {
     const { handlers, fallback, telemetry } = this.#parts;
-    const event = readStored(stored);
+    const reading = readStored(stored);
+    if (!reading.ok) return this.#bury(stored, undefined, reading.reason);
+    const { event } = reading;
     const takers = route(event, handlers, fallback);
     if (takers.length === 0)
       telemetry.tell('event_unhandled', { traceId: event.traceId, eventName: event.eventName });
@@ -178,7 +176,7 @@ export class Dispatcher {
     for (const [index, handler] of unsettled.entries()) {
       const lanes = this.#lanesOf(handler);
       // Each handler gets an event of its own: what one does to it, its siblings don't see.
-      const own = index === 0 ? event : readStored(stored);
+      const own = index === 0 ? event : again(stored, event);
       const run = { ...runOf(handler, own, stored), suspect: stored.takeovers > 0 };
       if (handler.join) {
         this.#follow(this.#execution.arrive(run, claim, handler.join).then(() => this.wake()));
@@ -189,6 +187,12 @@ export class Dispatcher {
       else if (placement === 'blocked') this.#putBack({ run, claim }, { kind: 'blocked' });
       else this.#putBack({ run, claim }, { kind: 'due', at: dueAfter(handler, stored.openRuns), reason: '' });
     }
+  }
+
+  /** Keeps as a dead letter what can't be read any more, and lets everything claimed with it go on. */
+  #bury({ sequence, traceId, callId }: StoredEvent, handler: string | undefined, reason: string): void {
+    this.#parts.telemetry.tell('event_unreadable', { traceId, handler, reason });
+    this.#follow(this.#execution.bury({ sequence, callId, handler }, reason));
   }
 
   #putBack({ run, claim }: ClaimedWork, state: RunState): void {
@@ -236,69 +240,29 @@ export class Dispatcher {
     return lanes;
   }
 
-  async #scheduleDue(): Promise<void> {
-    this.#cancelDue();
-    const waits: number[] = [];
-    for (const lanes of this.#lanes.values()) waits.push(await this.#untilDue(lanes));
-    const wait = Math.min(...waits);
-    if (Number.isFinite(wait) && !this.#isStopping)
-      this.#cancelDue = this.#parts.clock.after(wait, () => this.wake());
+  /** A handler whose lanes are full is looked at again when enough of its runs have finished. */
+  async #setDueTimer(): Promise<void> {
+    const lanes = [...this.#lanes.values()];
+    const waiting = lanes.filter(({ isHalfEmpty }) => isHalfEmpty).map(({ handler }) => handler.name);
+    this.#mayBeMore ||= waiting.length < lanes.length;
+    await this.#dueTimer.set(waiting, () => this.wake());
+    if (this.#isStopping) this.#dueTimer.cancel();
   }
 
-  /** Milliseconds until the handler's due runs are to be looked at; without end when something else will wake us. */
-  async #untilDue(lanes: Lanes<ClaimedWork>): Promise<number> {
-    const { store, clock } = this.#parts;
-    const { name } = lanes.handler;
-    const dueAt = await store.nextDue(name);
-    if (dueAt === undefined) return Infinity;
-    if (!lanes.isHalfEmpty) {
-      this.#mayBeMore = true;
-      return Infinity;
-    }
-    // Due and not to be had: another process works on those calls. Asking without a pause would burn the CPU.
-    if (dueAt <= clock.now() && this.#heldElsewhere.has(name)) return pulse;
-    return Math.max(1, dueAt - clock.now());
-  }
-
-  #schedulePulse(): void {
-    if (this.#isStopping) return;
-    this.#cancelPulse = this.#parts.clock.after(pulse, () => this.#follow(this.#beat()));
-  }
-
-  async #beat(): Promise<void> {
-    try {
-      await this.#keepAlive();
-      if (this.#parts.store.changedElsewhere()) this.wake();
-    } catch (error) {
-      this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) });
-    }
-    this.#schedulePulse();
-  }
-
-  async #keepAlive(): Promise<void> {
-    const { takenOver } = await this.#parts.store.keepAlive();
-    if (takenOver === 0) return;
-    this.#parts.telemetry.tell('claims_taken_over', { count: takenOver });
-    this.wake();
-  }
-
-  /** Keeps count of what is under way, so that stop can wait for it; nothing is left unhandled. */
   #follow(work: Promise<unknown>): void {
-    this.#unfinished += 1;
-    void work
-      .catch((error: unknown) => this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) }))
-      .finally(() => {
-        this.#unfinished -= 1;
-        if (this.#unfinished === 0) for (const resolve of this.#idle.splice(0)) resolve();
-      });
+    this.#underWay.follow(work);
   }
 }
 
-/** Bytes that were readable when they arrived are readable now: what is read is fixed by the bytes alone. */
-function readStored({ traceId, body, headers, receivedAt }: StoredEvent): CallEvent {
-  const reading = readBytes(body, headers, receivedAt);
-  if (!reading.ok) throw new Error(`The stored event ${traceId} can no longer be read: ${reading.reason}`);
-  return reading.event;
+/** Bytes that were readable when they arrived are so still, unless somebody or a broken disk has changed them. */
+function readStored({ body, headers, receivedAt }: StoredEvent): Reading {
+  return readBytes(body, headers, receivedAt);
+}
+
+/** A second reading of the same bytes. */
+function again(stored: StoredEvent, event: CallEvent): CallEvent {
+  const reading = readStored(stored);
+  return reading.ok ? reading.event : event;
 }
 
 function runOf(handler: Handler, event: CallEvent, { sequence, receivedAt }: StoredEvent): Run {

@@ -18,6 +18,9 @@ import { type Conclusion, conclude, report } from './settle.ts';
 /** How long to wait before a settlement that could not be written is tried again, in milliseconds. */
 const storePause = 1_000;
 
+/** In place of a handler's name, for an event that could not be routed to any. */
+const unreadableEvent = '(unreadable event)';
+
 /** A run with the claim it came with; a run that was stored has none. */
 export interface ClaimedWork {
   readonly run: Run;
@@ -85,6 +88,31 @@ export class Execution {
   /** Marks an event done that no handler is to see. */
   finish(sequence: Sequence): Promise<void> {
     return this.#persist(() => this.#parts.store.finish(sequence));
+  }
+
+  /** Makes a dead letter of a run, or of a whole event, whose stored bytes can't be read any more. */
+  async bury(
+    {
+      sequence,
+      callId,
+      handler,
+    }: { sequence: Sequence; callId: string | undefined; handler: string | undefined },
+    reason: string,
+  ): Promise<void> {
+    const settlement: Settlement = {
+      sequence,
+      callId,
+      handler: handler ?? unreadableEvent,
+      stored: handler !== undefined,
+      last: handler === undefined,
+      attempts: 0,
+      state: { kind: 'dead', reason: `the stored event can't be read any more: ${reason}` },
+      isJoin: false,
+      // Those behind it must not wait for ever.
+      isStrict: handler !== undefined,
+      now: this.#parts.clock.now(),
+    };
+    await this.#persist(() => this.#parts.store.settle(settlement));
   }
 
   /** Counts the attempt beforehand where a process has died over this event, or an attempt has failed. */

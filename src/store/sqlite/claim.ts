@@ -1,20 +1,13 @@
 import type Database from 'better-sqlite3';
 import type { RunReplay } from '../../handling.ts';
-import type { Headers } from '../../model.ts';
-import type { StoredEvent } from '../event-store.ts';
 import type { ClaimedEvent, ClaimedRun, OpenRun } from '../store.ts';
 import type { DueTime } from './due-time.ts';
 import type { HeldWork } from '../run-key.ts';
 import type { Processes } from './processes.ts';
+import { type StoredEventRow, storedEvent } from './stored-event.ts';
 
-interface EventRow {
-  readonly sequence: number;
-  readonly trace_id: string;
-  readonly call_id: string | null;
-  readonly received_at: number;
+interface EventRow extends StoredEventRow {
   readonly takeovers: number;
-  readonly headers: string;
-  readonly body: Buffer;
 }
 
 interface RunRow extends EventRow {
@@ -150,15 +143,4 @@ function take<Row extends EventRow>(
 function replayOf({ replay, replayed_by, replay_reason }: RunRow): RunReplay | undefined {
   if (replay === null) return undefined;
   return { id: replay, by: replayed_by ?? undefined, reason: replay_reason ?? undefined };
-}
-
-function storedEvent(row: EventRow): StoredEvent {
-  return {
-    sequence: row.sequence,
-    traceId: row.trace_id,
-    callId: row.call_id ?? undefined,
-    receivedAt: row.received_at,
-    headers: JSON.parse(row.headers) as Headers,
-    body: row.body,
-  };
 }

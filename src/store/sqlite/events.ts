@@ -1,15 +1,8 @@
 import type Database from 'better-sqlite3';
-import type { Headers } from '../../model.ts';
-import type {
-  EventState,
-  EventStretch,
-  KeptEvent,
-  KeptEventWithBytes,
-  KeptRun,
-  StoredEvent,
-} from '../event-store.ts';
+import type { EventState, EventStretch, KeptEvent, KeptEventWithBytes, KeptRun } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
 import type { DueTime } from './due-time.ts';
+import { type StoredEventRow, storedEvent } from './stored-event.ts';
 
 interface SummaryRow {
   readonly sequence: number;
@@ -23,10 +16,7 @@ interface SummaryRow {
   readonly received_at: number;
 }
 
-interface WholeRow extends SummaryRow {
-  readonly headers: string;
-  readonly body: Buffer;
-}
+type WholeRow = SummaryRow & StoredEventRow;
 
 interface RunRow {
   readonly handler: string;
@@ -91,7 +81,7 @@ export function prepareEvents(database: Database.Database, dueTime: DueTime) {
       let bytes = 0;
       for (const sequence of sequences) {
         const row = selectWhole.get(sequence) as WholeRow | undefined;
-        if (row) events.push(toStored(row));
+        if (row) events.push(storedEvent(row));
         bytes += row?.body.length ?? 0;
         if (bytes >= stretchBytes) return { events, reached: sequence };
       }
@@ -114,17 +104,6 @@ function toEvent(row: SummaryRow, runs: readonly KeptRun[]): KeptEvent {
     occurredAt: row.occurred_at,
     receivedAt: row.received_at,
     runs,
-  };
-}
-
-function toStored(row: WholeRow): StoredEvent {
-  return {
-    sequence: row.sequence,
-    traceId: row.trace_id,
-    callId: row.call_id ?? undefined,
-    receivedAt: row.received_at,
-    headers: JSON.parse(row.headers) as Headers,
-    body: row.body,
   };
 }
 

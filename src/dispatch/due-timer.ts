@@ -1,0 +1,51 @@
+import type { Clock } from '../kit/clock.ts';
+import type { Store } from '../store/store.ts';
+
+/** Wakes the dispatcher when the next stored run is due: one timer, however many runs wait. */
+export class DueTimer {
+  readonly #store: Pick<Store, 'nextDue'>;
+  readonly #clock: Clock;
+  /** Handlers whose due runs could not be claimed, because another process works on their calls. */
+  readonly #heldElsewhere = new Set<string>();
+  /** How long to leave those alone, in milliseconds: asking without a pause would burn the CPU. */
+  readonly #pause: number;
+  #cancel = () => {};
+
+  constructor(store: Pick<Store, 'nextDue'>, clock: Clock, pause: number) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#pause = pause;
+  }
+
+  /** Notes whether the handler's due runs could be had. */
+  claimed(handler: string, count: number): void {
+    if (count === 0) this.#heldElsewhere.add(handler);
+    else this.#heldElsewhere.delete(handler);
+  }
+
+  /** Whether the handler has a run that is due now. */
+  async isDue(handler: string): Promise<boolean> {
+    const dueAt = await this.#store.nextDue(handler);
+    return dueAt !== undefined && dueAt <= this.#clock.now();
+  }
+
+  /** Sets the timer by the first run of these handlers. */
+  async set(handlers: readonly string[], wake: () => void): Promise<void> {
+    this.#cancel();
+    const waits: number[] = [];
+    for (const handler of handlers) waits.push(await this.#until(handler));
+    const wait = Math.min(...waits);
+    if (Number.isFinite(wait)) this.#cancel = this.#clock.after(wait, wake);
+  }
+
+  cancel(): void {
+    this.#cancel();
+  }
+
+  async #until(handler: string): Promise<number> {
+    const dueAt = await this.#store.nextDue(handler);
+    if (dueAt === undefined) return Infinity;
+    if (dueAt <= this.#clock.now() && this.#heldElsewhere.has(handler)) return this.#pause;
+    return Math.max(1, dueAt - this.#clock.now());
+  }
+}

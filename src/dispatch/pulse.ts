@@ -1,0 +1,65 @@
+import { messageOf } from '../errors.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Store } from '../store/store.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+/** How often a process says that it lives and looks for dead ones, in milliseconds. */
+export const pulseInterval = 2_000;
+
+/** What the pulse needs. */
+export interface PulseParts {
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  /** Called when there may be something to run. */
+  readonly onWork: () => void;
+  /** Follows work whose end nobody waits for. */
+  readonly follow: (work: Promise<unknown>) => void;
+}
+
+/** Says that this process lives, takes over what dead ones held, and notices what other processes store. */
+export class Pulse {
+  readonly #parts: PulseParts;
+  #isStopped = false;
+  #cancel = () => {};
+
+  constructor(parts: PulseParts) {
+    this.#parts = parts;
+  }
+
+  /** Beats at once, and from then on. Rejects when the inbox can't be reached the first time. */
+  async start(): Promise<void> {
+    await this.#keepAlive();
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+
+  #schedule(): void {
+    if (this.#isStopped) return;
+    const { clock, follow } = this.#parts;
+    this.#cancel = clock.after(pulseInterval, () => follow(this.#beat()));
+  }
+
+  async #beat(): Promise<void> {
+    const { store, telemetry, onWork } = this.#parts;
+    try {
+      await this.#keepAlive();
+      if (store.changedElsewhere()) onWork();
+    } catch (error) {
+      telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+    }
+    this.#schedule();
+  }
+
+  async #keepAlive(): Promise<void> {
+    const { store, telemetry, onWork } = this.#parts;
+    const { takenOver } = await store.keepAlive();
+    if (takenOver === 0) return;
+    telemetry.tell('claims_taken_over', { count: takenOver });
+    onWork();
+  }
+}

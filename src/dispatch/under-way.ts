@@ -1,0 +1,34 @@
+import { messageOf } from '../errors.ts';
+import { holdProcess } from '../kit/clock.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+/** What was begun and has not ended, so that a stop can wait for it; nothing is left unhandled. */
+export class UnderWay {
+  readonly #telemetry: Telemetry;
+  #count = 0;
+  #idle: (() => void)[] = [];
+
+  constructor(telemetry: Telemetry) {
+    this.#telemetry = telemetry;
+  }
+
+  /** Follows work whose end nobody else waits for. */
+  follow(work: Promise<unknown>): void {
+    this.#count += 1;
+    void work
+      .catch((error: unknown) => this.#telemetry.tell('dispatch_failed', { cause: messageOf(error) }))
+      .finally(() => {
+        this.#count -= 1;
+        if (this.#count === 0) for (const resolve of this.#idle.splice(0)) resolve();
+      });
+  }
+
+  /** Resolves when all of it has ended. */
+  async drained(): Promise<void> {
+    if (this.#count === 0) return;
+    // A run that waits for nothing but its signal would let the process end before it is interrupted.
+    const letGo = holdProcess();
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
+    letGo();
+  }
+}

@@ -1,0 +1,24 @@
+import type { Headers } from '../../model.ts';
+import type { StoredEvent } from '../event-store.ts';
+
+/** The columns of an event that is handled. */
+export interface StoredEventRow {
+  readonly sequence: number;
+  readonly trace_id: string;
+  readonly call_id: string | null;
+  readonly received_at: number;
+  readonly headers: string;
+  readonly body: Buffer;
+}
+
+/** A row of an event as the contract has it. */
+export function storedEvent(row: StoredEventRow): StoredEvent {
+  return {
+    sequence: row.sequence,
+    traceId: row.trace_id,
+    callId: row.call_id ?? undefined,
+    receivedAt: row.received_at,
+    headers: JSON.parse(row.headers) as Headers,
+    body: row.body,
+  };
+}
