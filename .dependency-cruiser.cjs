@@ -8,7 +8,7 @@ const ranks = [
   ['^src/calls/timeline\\.ts$'],
   ['^src/handling\\.ts$'],
   ['^src/store/'],
-  ['^src/options\\.ts$', '^src/option-problems\\.ts$', '^src/telemetry\\.ts$'],
+  ['^src/options\\.ts$', '^src/handler-options\\.ts$', '^src/option-problems\\.ts$', '^src/telemetry\\.ts$'],
   [
     '^src/intake/(?!intake\\.ts)',
     '^src/dispatch/(?!(dispatcher|execution)\\.ts)',
@@ -17,6 +17,7 @@ const ranks = [
     '^src/http/',
   ],
   ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|execution)\\.ts$'],
+  ['^src/wiring\\.ts$'],
   ['^src/receiver\\.ts$'],
   ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
 ];

@@ -114,7 +114,7 @@ const story: Record<string, Fixture> = {
   'story-1-call-started': enveloped('One call: it starts.', callStarted, {
     traceId: 'trace-story-1',
     timestamp: '2026-03-02T14:00:00.250000000Z',
-    payload: { ...storyCall, status: 'ongoing' },
+    payload: storyCall,
   }),
   'story-2-call-ended': enveloped('One call: it ends after three minutes and twelve seconds.', callEnded, {
     traceId: 'trace-story-2',

@@ -25,6 +25,9 @@ export type RefusalCode = keyof typeof refusals;
  * their own set-up. The first refusal of each kind logs that sentence.
  */
 export const fixes = {
+  not_open: () =>
+    'The receiver has never been started, so it takes no delivery: call await receiver.start() once its handlers ' +
+    'are registered.',
   proxy_not_trusted: (d: { peer: string }) =>
     `The peer ${d.peer} says https, but is not a trusted proxy: set trustProxy (for example 'loopback').`,
   not_https: (d: { peer: string }) =>
@@ -85,6 +88,13 @@ export function refusal<Reason extends FixReason>(
   return new Refusal(code, reason, (fixes[reason] as (...details: readonly unknown[]) => string)(...details));
 }
 
+/** What the methods that register a handler expect. */
+const registrations = {
+  on: 'on(names, [options], handler) expects one or more event names and a function',
+  onCall: 'onCall(options, handler) expects the options of a join and a function',
+  fallback: 'fallback(handler) expects a function',
+} as const;
+
 /** What a user can be told. Each entry turns details into one sentence. */
 const problems = {
   option_invalid: (d: { option: string; expected: string; found: string; fix?: string }) =>
@@ -112,8 +122,8 @@ const problems = {
   handler_too_late: (d: { name: string }) =>
     `The handler "${d.name}" was registered after start(), when stored events may already have been ` +
     'dispatched without it. Register every handler before start().',
-  handler_invalid: (d: { found: string }) =>
-    `on(names, [options], handler) expects one or more event names and a function, but found ${d.found}.`,
+  handler_invalid: (d: { method: keyof typeof registrations; found: string; fix?: string }) =>
+    `${registrations[d.method]}, but found ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,
   fallback_duplicate: () =>
     'A fallback is already registered, and there can be only one. Put both pieces of work into one function.',
   receiver_started: () =>
@@ -197,7 +207,9 @@ type Details<Code extends ProblemCode> = Parameters<(typeof problems)[Code]>;
 
 /** A ConfigError with the sentence of the table. */
 export function configError<Code extends ProblemCode>(code: Code, ...details: Details<Code>): ConfigError {
-  return new ConfigError(code, sentence(code, details));
+  const error = new ConfigError(code, sentence(code, details));
+  Error.captureStackTrace(error, configError);
+  return error;
 }
 
 /** A RingbackError with the sentence of the table. */
@@ -205,7 +217,26 @@ export function ringbackError<Code extends ProblemCode>(
   code: Code,
   ...details: Details<Code>
 ): RingbackError {
-  return new RingbackError(code, sentence(code, details));
+  const error = new RingbackError(code, sentence(code, details));
+  Error.captureStackTrace(error, ringbackError);
+  return error;
+}
+
+/**
+ * Does the work of a public function, `called` of `owner`. A problem that it throws has a stack that begins where that function was
+ * called: the line to mend is the user's, not one of ours.
+ */
+export function blameCaller<Owner extends object, Result>(
+  owner: Owner,
+  called: keyof Owner,
+  work: () => Result,
+): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof RingbackError) Error.captureStackTrace(error, owner[called] as () => unknown);
+    throw error;
+  }
 }
 
 /** Every code a user can meet, for the documents and the test that compares them. */

@@ -107,7 +107,7 @@ export interface JoinTerms {
   readonly events: readonly string[];
   /** How long it waits after the first of them, in milliseconds. */
   readonly within: number;
-  /** Whether an event that comes after it has fired makes it run again, once. */
+  /** Whether an event that comes after it was called makes it run again, once. */
   readonly runsAgain: boolean;
 }
 
@@ -122,14 +122,20 @@ export interface JoinedCall extends CallRecord {
 /** One handler's work on one event. */
 export interface Run {
   readonly handler: Handler;
+  /** What the handler gets, and may change: nothing is read from it once the handler was called. */
   readonly event: CallEvent;
+  readonly traceId: string;
+  readonly eventName: string;
+  readonly callId: string | undefined;
   /** The inbox's number for the event. */
   readonly sequence: number;
   readonly receivedAt: number;
   /** Whether the inbox has a row for this run. */
   readonly stored: boolean;
-  /** Whether the attempt is counted before it begins, because a process has died over this event. */
-  readonly suspect: boolean;
+  /** Whether the attempt is counted before it begins: a run that ends its process must come to an end. */
+  readonly isCounted: boolean;
+  /** How many processes have died while they held its event. */
+  readonly takeovers: number;
   /** Attempts counted so far, this one not included. */
   readonly attempts: number;
   /** The replay that put it back, if any. */

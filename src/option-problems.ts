@@ -4,8 +4,11 @@ import { type ConfigError, configError } from './errors.ts';
 import { closest } from './kit/suggest.ts';
 import { parseTimestamp } from './kit/time.ts';
 
+/** How many options a sentence names when it asks for an object of them. */
+const mostNamed = 5;
+
 /**
- * Checks a value against a strict schema; `where` names the call in the sentence.
+ * Checks a value against a strict schema; `where` names the call in the sentence, and `argument` the value itself.
  *
  * @throws ConfigError that says which option, what was expected, what was found, and what to do
  */
@@ -13,17 +16,18 @@ export function parseStrictly<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
   where: string,
+  argument = 'options',
 ): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw problemOf(result.error.issues[0], schema, value, where);
+  throw problemOf(result.error.issues[0], schema, value, { where, argument });
 }
 
 function problemOf(
   issue: z.core.$ZodIssue | undefined,
   schema: z.ZodType,
   value: unknown,
-  where: string,
+  { where, argument }: { readonly where: string; readonly argument: string },
 ): ConfigError {
   const path = issue?.path.map(String) ?? [];
   if (issue?.code === 'unrecognized_keys') {
@@ -39,11 +43,23 @@ function problemOf(
   }
   const found = path.reduce<unknown>((inner, key) => (isObject(inner) ? inner[key] : undefined), value);
   return configError('option_invalid', {
-    option: path.join('.') || `${where}(options)`,
-    expected: path.length === 0 ? 'an object' : (issue?.message ?? 'valid'),
+    option: path.length === 0 ? `${where}(${argument})` : `${path.join('.')}${inCall(where)}`,
+    expected: expectedBy(issue, schema, path),
     // The values of the subscription's headers are credentials.
-    found: path[0] === 'headers' ? `of type ${typeof found}` : describe(found),
+    found: path[0] === 'headers' && typeof found === 'string' ? 'of type string' : describe(found),
   });
+}
+
+/** The receiver's own options, and the variables of the environment, are known by their names alone. */
+function inCall(where: string): string {
+  return ['createReceiver', 'the environment'].includes(where) ? '' : ` in ${where}`;
+}
+
+function expectedBy(issue: z.core.$ZodIssue | undefined, schema: z.ZodType, path: readonly string[]): string {
+  if (issue?.code !== 'invalid_type' || issue.expected !== 'object') return issue?.message ?? 'valid';
+  const known = knownOptions(schema, path);
+  const few = known.slice(0, mostNamed);
+  return `an object with ${few.join(', ')}${few.length < known.length ? ' and so on' : ''}`;
 }
 
 function knownOptions(schema: z.ZodType, path: readonly string[]): readonly string[] {

@@ -1,12 +1,11 @@
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { z } from 'zod';
-import { configError } from './errors.ts';
+import { configError, messageOf } from './errors.ts';
 import { type Size, parseSize } from './kit/bytes.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Duration, parseDuration } from './kit/duration.ts';
 import type { Random } from './kit/random.ts';
 import { type TrustProxySetting, compileTrustProxy } from './kit/trust-proxy.ts';
-import type { Order } from './handling.ts';
 import { checked, isObject, parseStrictly } from './option-problems.ts';
 import { type SignatureOption, resolveLayouts } from './signature/layouts.ts';
 import { type Secrets, prepareSecrets } from './signature/secrets.ts';
@@ -22,35 +21,6 @@ export interface RetryOptions {
   factor?: number;
   /** What the longest wait never exceeds. @default '1h' */
   cap?: Duration;
-}
-
-/** Options of one handler: `receiver.on(names, options, handler)`. */
-export interface HandlerOptions {
-  /** Under which its runs are remembered; stable across releases. @default its event names, joined by `,` */
-  name?: string;
-  /** How long one attempt may take. @default the receiver's `timeout` */
-  timeout?: Duration;
-  /** @default the receiver's `retry` */
-  retry?: RetryOptions;
-  /**
-   * `'call'`: one run at a time for each call, in order of arrival; a failed one steps aside while it waits.
-   * `'strict'`: later events of the call wait for it. `'none'`: side by side. @default 'call'
-   */
-  order?: Order;
-  /** How many runs of this handler may be active at once in one process. @default the receiver's `concurrency` */
-  concurrency?: number;
-}
-
-/** Options of a join: `receiver.onCall(options, handler)`. */
-export interface JoinOptions extends Omit<HandlerOptions, 'name' | 'order'> {
-  /** Under which its runs are remembered; stable across releases. */
-  name: string;
-  /** The names of the events that it waits for; no patterns. */
-  events: readonly string[];
-  /** How long it waits after the first of them. */
-  within: Duration;
-  /** What an event does that comes after the join has fired without it. @default 'run-again', once */
-  late?: 'run-again' | 'ignore';
 }
 
 /** How long what is kept is kept; then it goes, in small steps between deliveries. */
@@ -115,12 +85,20 @@ export interface ReceiverOptions {
 }
 
 const day = 86_400_000;
-const duration = checked("milliseconds or a duration such as '90s', '5m', '2h'", parseDuration);
+/** A length of time that may be none. */
+export const duration = checked("milliseconds or a duration such as '90s', '5m', '2h'", parseDuration);
+/** No attempt could end within none. */
+export const attemptTime = checked("more than 0: milliseconds or a duration such as '90s', '5m'", (value) => {
+  const milliseconds = parseDuration(value);
+  return milliseconds === 0 ? undefined : milliseconds;
+});
 const size = checked("bytes or a size such as '512kb', '5mb'", parseSize);
-const count = z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more');
+/** How many, and never none. */
+export const count = z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more');
 const aFunction = z.custom<never>((value) => typeof value === 'function', 'a function');
 
-const retrySchema = z.strictObject({
+/** How to try again, with the defaults. */
+export const retrySchema = z.strictObject({
   attempts: count.default(12),
   base: duration.default(1_000),
   factor: z.number('a number of 1 or more').min(1, 'a number of 1 or more').default(2),
@@ -153,11 +131,7 @@ const optionsSchema = z.strictObject({
         .optional(),
     })
     .prefault({}),
-  database: z
-    .union([z.string().min(1), z.custom<Store>((value) => typeof (value as Store)?.record === 'function')], {
-      error: "a file, ':memory:', or a store",
-    })
-    .default('./ringback.db'),
+  database: checked("a file, ':memory:', or a store", readDatabase).default('./ringback.db'),
   limits: z
     .strictObject({
       body: size.default(5 * 1024 ** 2),
@@ -174,40 +148,15 @@ const optionsSchema = z.strictObject({
     })
     .prefault({}),
   retry: retrySchema.prefault({}),
-  timeout: duration.default(30_000),
+  timeout: attemptTime.default(30_000),
   concurrency: count.default(16),
-  logger: z.custom<Logger | LoggerOptions>(isObject, 'a pino instance or options for one').default({}),
-  clock: z.custom<Clock>((value) => isObject(value) && 'now' in value, 'a clock').default(systemClock),
+  logger: checked('a pino instance or options for one', readLogger).default({}),
+  clock: checked('a clock, with the methods now, elapsed and after', readClock).default(systemClock),
   random: aFunction.transform((value) => value as Random).default(() => Math.random),
-});
-
-const handlerSchema = z.strictObject({
-  name: z.string('text').min(1, 'text that is not empty').optional(),
-  timeout: duration.optional(),
-  retry: retrySchema.partial().optional(),
-  order: z.enum(['call', 'strict', 'none'], "'call', 'strict' or 'none'").default('call'),
-  concurrency: count.optional(),
-});
-
-const eventName = z
-  .string('the name of an event')
-  .regex(/^[^*]+$/, 'the name of an event: a join waits for each by its name, so patterns are not possible');
-// Without `order`: the runs of a join on one call follow each other, or one could miss what another has seen.
-const joinSchema = handlerSchema.omit({ order: true }).extend({
-  name: z.string('text that is not empty').min(1, 'text that is not empty'),
-  events: z
-    .array(eventName, 'a list of names of events')
-    .min(1, 'a list of at least one name')
-    .transform((names) => [...new Set(names)]),
-  within: duration,
-  late: z.enum(['run-again', 'ignore'], "'run-again' or 'ignore'").default('run-again'),
 });
 
 /** The options with everything filled in and nothing left to parse. Frozen. */
 export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
-
-/** A handler's options with its own part filled in; what is undefined comes from the receiver. */
-export type ResolvedHandlerOptions = z.output<typeof handlerSchema>;
 
 /**
  * Checks the options and fills in the defaults, once.
@@ -216,27 +165,53 @@ export type ResolvedHandlerOptions = z.output<typeof handlerSchema>;
  */
 export function resolveOptions(options: ReceiverOptions) {
   const { logger, ...resolved } = parseStrictly(optionsSchema, options, 'createReceiver');
+  // Null is not "not set": it would go for a layout that was given.
+  const signature = resolved.signature === undefined ? 'auto' : (resolved.signature as SignatureOption);
   const secrets = resolved.secrets as ReceiverOptions['secrets'];
   if (secrets === undefined && resolved.headers.size === 0) throw configError('credentials_missing');
   return Object.freeze({
     ...resolved,
-    logger: isLogger(logger) ? logger : pino(logger),
+    logger: isLogger(logger) ? logger : makeLogger(logger),
     secrets: secrets === undefined || typeof secrets === 'function' ? secrets : prepareSecrets(secrets),
-    layouts: resolveLayouts((resolved.signature as SignatureOption | undefined) ?? 'auto'),
-    isLayoutGiven: resolved.signature !== undefined && resolved.signature !== 'auto',
+    layouts: resolveLayouts(signature),
+    isLayoutGiven: signature !== 'auto',
   });
 }
 
-/** Checks the options of one join. */
-export function resolveJoinOptions(options: JoinOptions): z.output<typeof joinSchema> {
-  return parseStrictly(joinSchema, options, 'onCall');
+function readDatabase(value: unknown): string | Store | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  return isObject(value) && hasMethods(value, ['open', 'record', 'close'])
+    ? (value as unknown as Store)
+    : undefined;
 }
 
-/** Checks the options of one handler. */
-export function resolveHandlerOptions(options: HandlerOptions): ResolvedHandlerOptions {
-  return parseStrictly(handlerSchema, options, 'on');
+function readClock(value: unknown): Clock | undefined {
+  return isObject(value) && hasMethods(value, ['now', 'elapsed', 'after'])
+    ? (value as unknown as Clock)
+    : undefined;
 }
 
-function isLogger(logger: Logger | LoggerOptions): logger is Logger {
-  return typeof (logger as Logger).child === 'function';
+/** What logs and isn't pino's would be taken for options, and every line of ours would be lost. */
+function readLogger(value: unknown): Logger | LoggerOptions | undefined {
+  if (!isObject(value) || Array.isArray(value)) return undefined;
+  if (isLogger(value)) return value;
+  return ['info', 'log', 'child'].some((name) => typeof value[name] === 'function') ? undefined : value;
+}
+
+/** @throws ConfigError in pino's own words for options that it doesn't take */
+function makeLogger(options: LoggerOptions): Logger {
+  try {
+    return pino(options);
+  } catch (error) {
+    const found = `refused by pino: ${messageOf(error)}`;
+    throw configError('option_invalid', { option: 'logger', expected: 'options that pino takes', found });
+  }
+}
+
+function isLogger(value: object): value is Logger {
+  return 'level' in value && hasMethods(value, ['child', 'bindings', 'debug', 'info', 'warn', 'error']);
+}
+
+function hasMethods(value: object, names: readonly string[]): boolean {
+  return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 }

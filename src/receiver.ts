@@ -1,37 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Dispatcher } from './dispatch/dispatcher.ts';
-import { Registry } from './dispatch/registry.ts';
-import { route } from './dispatch/route.ts';
-import { configError, ringbackError } from './errors.ts';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
+import { blameCaller, configError, ringbackError } from './errors.ts';
 import type { EventOf } from './events/event-types.ts';
 import { type EventPattern, isKnownEventName } from './events/names.ts';
+import type { HandlerOptions, JoinOptions } from './handler-options.ts';
+import type { Handler, InboxDatabase, JoinedCall, RunContext } from './handling.ts';
 import { type Middleware, middleware } from './http/express.ts';
 import { fetchHandler } from './http/fetch.ts';
 import { nodeHandler } from './http/node.ts';
-import { Authenticator } from './intake/authenticate.ts';
-import { Calls } from './inbox/calls.ts';
-import { DriftLedger } from './inbox/drift.ts';
-import { InboxEvents } from './inbox/events.ts';
-import { type Erased, Erasure, type ErasureTarget } from './inbox/erasure.ts';
-import { Quarantine } from './inbox/quarantine.ts';
-import { Retention } from './inbox/retention.ts';
-import { Intake, type IntakeParts } from './intake/intake.ts';
-import { Recorder } from './intake/record.ts';
-import type { Clock } from './kit/clock.ts';
+import type { Calls } from './inbox/calls.ts';
+import type { DriftLedger } from './inbox/drift.ts';
+import type { Erased, ErasureTarget } from './inbox/erasure.ts';
+import type { InboxEvents } from './inbox/events.ts';
+import type { Quarantine } from './inbox/quarantine.ts';
 import { type Duration, parseDuration } from './kit/duration.ts';
-import type { Handler, InboxDatabase, JoinedCall, RunContext } from './handling.ts';
 import type { CallEvent, Delivery, Reply } from './model.ts';
-import {
-  type HandlerOptions,
-  type JoinOptions,
-  type ReceiverOptions,
-  type ResolvedOptions,
-  resolveOptions,
-} from './options.ts';
-import { SecretSource } from './signature/secret-source.ts';
-import { SqliteStore } from './store/sqlite/sqlite-store.ts';
-import type { Store, StoreCounts } from './store/store.ts';
-import { Telemetry } from './telemetry.ts';
+import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts';
+import type { StoreCounts } from './store/store.ts';
+import { type Parts, buildDispatcher, wire } from './wiring.ts';
 
 /** A function that handles the events of some names. */
 export type EventHandler<Names extends EventPattern | readonly EventPattern[]> = (
@@ -61,58 +47,26 @@ export class Receiver {
   /** How the platform departs from what is documented. */
   readonly drift: DriftLedger;
   readonly #options: ResolvedOptions;
-  readonly #store: Store;
-  readonly #telemetry: Telemetry;
-  readonly #registry: Registry;
-  readonly #authenticator: Authenticator;
-  readonly #intake: Intake;
-  readonly #erasure: Erasure;
-  readonly #retention: Retention;
+  readonly #parts: Parts;
   #dispatcher: Dispatcher | undefined;
   #state: State = 'created';
+  #starting: Promise<void> | undefined;
+  #isInboxOpen = false;
   #isDatabaseLent = false;
 
   /** @internal */
   constructor(options: ReceiverOptions) {
     this.#options = resolveOptions(options);
-    const { clock, database, logger } = this.#options;
-    this.#telemetry = new Telemetry(logger);
-    this.#store = typeof database === 'string' ? new SqliteStore(database, clock) : database;
-    this.#registry = new Registry(this.#options);
-    this.#authenticator = buildAuthenticator(this.#options, this.#store, this.#telemetry);
-    this.#intake = buildIntake(this.#options, this.#store, this.#telemetry, this.#authenticator, {
-      isOpen: () => this.#state === 'started',
-      onRecorded: this.#onRecorded,
-      onUncertain: () => this.#dispatcher?.wake(),
+    this.#parts = wire(this.#options, {
+      door: () => (this.isReady ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
+      requireStarted: this.#requireStarted,
+      wake: () => this.#dispatcher?.wake(),
     });
-    const common = { telemetry: this.#telemetry, requireStarted: this.#requireStarted };
-    this.calls = new Calls({ ...common, store: this.#store.calls });
-    this.events = new InboxEvents({
-      ...common,
-      store: this.#store.events,
-      clock,
-      handlerNames: () => this.#registry.all.map((handler) => handler.name),
-      route: (event) => route(event, this.#registry.handlers, this.#registry.fallback),
-      onPutBack: () => this.#dispatcher?.wake(),
-    });
-    this.drift = new DriftLedger({ ...common, store: this.#store.drift, clock });
-    const { traceIds } = this.#options.retention;
-    const keeping = { ...common, store: this.#store.retention, clock };
-    this.#erasure = new Erasure({ ...keeping, traceIds });
-    this.#retention = new Retention({
-      ...keeping,
-      periods: this.#options.retention,
-      onCleaned: () => this.#erasure.finish(),
-    });
-    this.quarantine = new Quarantine({
-      ...common,
-      store: this.#store.quarantine,
-      authenticate: async (body, headers, receivedAt) => {
-        const proof = await this.#authenticator.authenticateAgain(body, headers, receivedAt);
-        return () => this.#authenticator.pin(proof);
-      },
-      onReleased: this.#onRecorded,
-    });
+    const { calls, events, quarantine, drift } = this.#parts;
+    this.calls = calls;
+    this.events = events;
+    this.quarantine = quarantine;
+    this.drift = drift;
   }
 
   /**
@@ -136,7 +90,9 @@ export class Receiver {
   on(names: string | readonly string[], ...rest: readonly unknown[]): this {
     const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest;
     const patterns = typeof names === 'string' ? [names] : names;
-    this.#registry.add(patterns, options ?? {}, handler as Handler['handle']);
+    blameCaller(this, 'on', () =>
+      this.#parts.registry.add(patterns, options ?? {}, handler as Handler['handle']),
+    );
     return this;
   }
 
@@ -149,7 +105,8 @@ export class Receiver {
   fallback(handler: (event: CallEvent, context: FallbackContext) => unknown): this {
     const withIsKnown = (event: CallEvent, context: RunContext) =>
       handler(event, { ...context, isKnown: isKnownEventName(event.eventName) });
-    this.#registry.setFallback((typeof handler === 'function' ? withIsKnown : handler) as Handler['handle']);
+    const handle = (typeof handler === 'function' ? withIsKnown : handler) as Handler['handle'];
+    blameCaller(this, 'fallback', () => this.#parts.registry.setFallback(handle));
     return this;
   }
 
@@ -166,7 +123,7 @@ export class Receiver {
    * );
    */
   onCall(options: JoinOptions, handler: (call: JoinedCall, context: RunContext) => unknown): this {
-    this.#registry.addJoin(options, handler as Handler['handle']);
+    blameCaller(this, 'onCall', () => this.#parts.registry.addJoin(options, handler as Handler['handle']));
     return this;
   }
 
@@ -179,45 +136,38 @@ export class Receiver {
     if (this.#state !== 'created')
       throw configError(this.#state === 'started' ? 'receiver_started' : 'receiver_stopped');
     this.#state = 'starting';
-    this.#registry.close();
-    try {
-      await this.#store.open();
-      await this.#authenticator.load();
-      await this.#dispatch().start();
-    } catch (error) {
-      this.#state = 'stopped';
-      await this.#store.close();
-      throw error;
-    }
-    this.#state = 'started';
-    this.#retention.start();
-    this.#tellStart();
+    this.#parts.registry.close();
+    this.#starting = this.#open();
+    await this.#starting;
   }
 
   /**
    * Refuses new deliveries with 503, answers those under way, gives active runs until `drain` to end
-   * (default '10s'), then interrupts them; what is not done is taken up at the next start. Closes the inbox.
+   * (default '10s'), then interrupts them; what is not done is taken up at the next start. Closes the inbox. Called
+   * while `start` is under way, it waits for it first.
    */
   async stop({ drain = stopPatience }: { drain?: Duration } = {}): Promise<void> {
-    if (this.#state === 'created' && this.#isDatabaseLent) await this.#closeUnstarted();
-    if (this.#state !== 'started') return;
     const patience = parseDuration(drain);
     if (patience === undefined) {
       throw configError('option_invalid', {
         option: 'drain',
         expected: "a duration such as '10s'",
-        found: String(drain),
+        found: typeof drain === 'string' ? JSON.stringify(drain) : String(drain),
       });
     }
+    if (this.#state === 'created' && this.#isDatabaseLent) await this.#close();
+    // A start that fails has told its own caller, and has closed what it opened.
+    if (this.#state === 'starting') await this.#starting?.catch(() => {});
+    if (this.#state !== 'started') return;
     this.#state = 'stopping';
-    this.#telemetry.tell('receiver_stopping');
-    await this.#intake.drained();
+    const { telemetry, intake, drift, retention } = this.#parts;
+    telemetry.tell('receiver_stopping');
+    await intake.drained();
     await this.#dispatcher?.stop(patience);
-    await this.drift.stop();
-    await this.#retention.stop();
-    await this.#store.close();
-    this.#state = 'stopped';
-    this.#telemetry.tell('receiver_stopped');
+    await drift.stop();
+    await retention.stop();
+    await this.#close();
+    telemetry.tell('receiver_stopped');
   }
 
   /** Whether deliveries are taken: between `start` and `stop`. */
@@ -226,7 +176,7 @@ export class Receiver {
   }
 
   /** Takes a delivery and says what to answer: what every adapter calls. */
-  readonly take = (delivery: Delivery): Promise<Reply> => this.#intake.take(delivery);
+  readonly take = (delivery: Delivery): Promise<Reply> => this.#parts.intake.take(delivery);
 
   /**
    * The receiver as middleware of Express 4 or 5; mount it before any body parser.
@@ -265,7 +215,7 @@ export class Receiver {
    */
   get database(): InboxDatabase {
     if (this.#state === 'stopped') throw configError('receiver_stopped');
-    const { database, name } = this.#store;
+    const { database, name } = this.#parts.store;
     if (!database) throw ringbackError('database_not_offered', { database: name });
     this.#isDatabaseLent = true;
     return database;
@@ -280,54 +230,59 @@ export class Receiver {
    * @example await receiver.erase({ callId: 'call_42' }) // { events: 3, runs: 1, quarantined: 0, calls: 1, … }
    */
   erase(target: ErasureTarget): Promise<Erased> {
-    return this.#erasure.erase(target);
+    return this.#parts.erasure.erase(target);
   }
 
-  /** How many events, runs and quarantined deliveries the inbox holds, by state. */
-  counts(): Promise<StoreCounts> {
-    return this.#store.counts();
+  /**
+   * How many events, runs and quarantined deliveries the inbox holds, by state.
+   *
+   * @throws RingbackError `receiver_not_started`
+   */
+  async counts(): Promise<StoreCounts> {
+    this.#requireStarted('counts()');
+    return this.#parts.store.counts();
   }
 
-  /** A new event is on disk, however it got there. */
-  readonly #onRecorded = (event: CallEvent, receivedAt: number): void => {
-    this.drift.observe(event, receivedAt);
-    this.#dispatcher?.wake();
-  };
-
+  /** Handlers run before `start` has ended and while `stop` drains, and may use the inbox as long as it is open. */
   readonly #requireStarted = (method: string): void => {
-    if (this.#state !== 'started') throw ringbackError('receiver_not_started', { method });
+    if (!this.#isInboxOpen) throw ringbackError('receiver_not_started', { method });
   };
 
-  /** Opened for users' own tables, and then never started. */
-  async #closeUnstarted(): Promise<void> {
-    this.#state = 'stopped';
-    await this.#store.close();
+  async #open(): Promise<void> {
+    const { store, authenticator, retention } = this.#parts;
+    try {
+      await store.open();
+      this.#isInboxOpen = true;
+      await authenticator.load();
+      this.#dispatcher = buildDispatcher(this.#parts, this.#options);
+      await this.#dispatcher.start();
+    } catch (error) {
+      await this.#close();
+      throw error;
+    }
+    this.#state = 'started';
+    retention.start();
+    this.#tellStart();
   }
 
-  #dispatch(): Dispatcher {
-    const { clock, random, logger } = this.#options;
-    const { handlers, fallback } = this.#registry;
-    const parts = {
-      store: this.#store,
-      telemetry: this.#telemetry,
-      handlers,
-      fallback,
-      clock,
-      random,
-      logger,
-    };
-    this.#dispatcher = new Dispatcher(parts);
-    return this.#dispatcher;
+  async #close(): Promise<void> {
+    this.#isInboxOpen = false;
+    // A start that failed, or never was: nothing may be done with it any more.
+    if (this.#state !== 'stopping') this.#state = 'stopped';
+    await this.#parts.store.close();
+    this.#state = 'stopped';
   }
 
   #tellStart(): void {
     const { https, secrets } = this.#options;
-    this.#telemetry.tell('receiver_started', {
-      database: this.#store.name,
-      handlers: this.#registry.all.map((handler) => handler.name),
+    const { telemetry, store, registry } = this.#parts;
+    telemetry.tell('receiver_started', {
+      database: store.name,
+      handlers: registry.all.map((handler) => handler.name),
     });
-    if (!https.required) this.#telemetry.tell('https_not_required');
-    if (secrets === undefined) this.#telemetry.tell('signature_not_checked');
+    for (const suspect of registry.suspects) telemetry.tell('event_name_unknown', suspect);
+    if (!https.required) telemetry.tell('https_not_required');
+    if (secrets === undefined) telemetry.tell('signature_not_checked');
   }
 }
 
@@ -342,26 +297,5 @@ export class Receiver {
  * await receiver.start();
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  return new Receiver(options);
-}
-
-function buildAuthenticator(options: ResolvedOptions, store: Store, telemetry: Telemetry): Authenticator {
-  const { secrets, layouts, isLayoutGiven, tolerance, clock } = options;
-  const onFailure = (cause: string) => telemetry.tell('secrets_failed', { cause });
-  const source = secrets === undefined ? undefined : new SecretSource(secrets, clock, onFailure);
-  return new Authenticator({ secrets: source, layouts, isLayoutGiven, tolerance, store, telemetry, clock });
-}
-
-function buildIntake(
-  { limits, https, headers, layouts, clock }: ResolvedOptions & { readonly clock: Clock },
-  store: Store,
-  telemetry: Telemetry,
-  authenticator: Authenticator,
-  ties: Pick<IntakeParts, 'isOpen' | 'onRecorded' | 'onUncertain'>,
-): Intake {
-  const signatureHeaders = [...new Set(layouts.map(({ layout }) => layout.header))];
-  const recorder = new Recorder(store, telemetry, clock, { signatureHeaders, credentials: headers });
-  const { required, trustProxy, hosts } = https;
-  const admission = { isHttpsRequired: required, trustProxy, hosts, headers };
-  return new Intake({ limits, admission, authenticator, recorder, telemetry, clock, ...ties });
+  return blameCaller({ createReceiver }, 'createReceiver', () => new Receiver(options));
 }

@@ -6,6 +6,7 @@ import { fixtureFiles, fixtures } from '../scripts/fixtures.ts';
 import { staleFiles } from '../scripts/generated.ts';
 import { schemaFiles } from '../scripts/schemas.ts';
 import { decodeBody } from '../src/events/decoding.ts';
+import { driftOf } from '../src/events/drift.ts';
 import { readEvent } from '../src/events/reading.ts';
 
 const folder = fileURLToPath(new URL('../fixtures', import.meta.url));
@@ -143,6 +144,14 @@ describe('a fixture reads as it says', () => {
 
   it('what breaks off is not JSON', () => {
     expect(decodeBody(bytesOf('unreadable-not-json'))).toEqual({ ok: false, reason: 'not_json' });
+  });
+
+  it('what is documented, and the story, is no drift', () => {
+    const asDocumented = names.filter((name) =>
+      /^(call-(started|ended|transferred-\w+)|pca-completed|story-.*)$/.test(name),
+    );
+    expect(asDocumented).toHaveLength(8);
+    expect(asDocumented.flatMap((name) => driftOf(readFixture(name).event))).toEqual([]);
   });
 
   it('the story is one call, in the order in which it happened', () => {

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { configError, messageOf } from '../errors.ts';
+import { RingbackError, configError, messageOf } from '../errors.ts';
 import { isObject } from '../option-problems.ts';
 import type { Receiver } from '../receiver.ts';
 import { isRingbackError } from './failure.ts';
 import { ownCopy, provideOwnCopy } from './own-copy.ts';
+import { placeOf } from './place.ts';
 
 type App = (receiver: Receiver) => unknown;
 
@@ -29,7 +30,7 @@ export async function applyApp(receiver: Receiver, file: string): Promise<void> 
   try {
     await app(receiver);
   } catch (error) {
-    throw isRingbackError(error) ? error : unloadable(file, error);
+    throw isRingbackError(error) ? withPlace(error) : unloadable(file, error);
   }
 }
 
@@ -40,7 +41,7 @@ async function loadModule(file: string): Promise<unknown> {
   try {
     return await importNatively(path);
   } catch (error) {
-    throw isRingbackError(error) ? error : unloadable(file, error);
+    throw isRingbackError(error) ? withPlace(error) : unloadable(file, error);
   }
 }
 
@@ -83,11 +84,23 @@ function defaultOf(module: unknown, file: string): App {
   throw configError('app_no_default', { file, found: what });
 }
 
-/** One line of what was thrown: a translator's messages come with excerpts of the source. */
-function unloadable(file: string, error: unknown) {
+/** The sentence of a problem, and where in the app file it was met. */
+function withPlace(error: RingbackError): RingbackError {
+  const place = placeOf(error);
+  if (place === undefined) return error;
+  return new RingbackError(error.code, `${error.message} (${place})`, { cause: error });
+}
+
+/** One line of what was thrown, and where: a translator's messages come with excerpts of the source. */
+function unloadable(file: string, error: unknown): RingbackError {
   const lines = messageOf(error)
     .split('\n')
     .map((line) => line.trim());
   const cause = lines.find((line) => line !== '') ?? 'it failed without a message';
-  return configError('app_unloadable', { file, cause: cause.replace(/\.$/, '') });
+  const place = placeOf(error);
+  const where = place === undefined ? '' : ` (${place})`;
+  const problem = configError('app_unloadable', { file, cause: cause.replace(/\.$/, '') + where });
+  // What the log level debug prints besides the sentence.
+  problem.cause = error;
+  return problem;
 }

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,9 +10,11 @@ import { parseDuration } from '../kit/duration.ts';
 import { type Receiver, createReceiver } from '../receiver.ts';
 import { deliverTo } from '../testing/deliver.ts';
 import { applyApp } from './app-file.ts';
+import { argument } from './argument.ts';
 import { stepsOf } from './demo-script.ts';
 import { DemoView } from './demo-view.ts';
 import { readEnvironment } from './environment.ts';
+import { asUsage } from './failure.ts';
 import { hasSecrets } from './secrets.ts';
 import { close, open, serve } from './serve.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -27,7 +29,11 @@ export function addDemo(program: Command): void {
   program
     .command('demo')
     .description('show Ringback at work, with deliveries made up for the purpose')
-    .option('--pace <duration>', 'how long to wait between deliveries (default: 1s)', readPace)
+    .option(
+      '--pace <duration>',
+      'how long to wait between deliveries (default: 1s)',
+      argument("a duration such as '500ms', '2s'", parseDuration),
+    )
     .addHelpText(
       'after',
       [
@@ -37,7 +43,7 @@ export function addDemo(program: Command): void {
       ].join('\n'),
     )
     .action(async ({ pace = 1_000 }: { pace?: number }) => {
-      const environment = readEnvironment();
+      const environment = asUsage(readEnvironment);
       if (hasSecrets(environment)) return serve({ app: environment.RINGBACK_APP ?? exampleApp }, environment);
       await demonstrate(pace);
     });
@@ -126,13 +132,6 @@ function newSecret(): string {
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await setTimeout(milliseconds, undefined, { signal }).catch(() => {});
-}
-
-function readPace(value: string): number {
-  const milliseconds = parseDuration(value);
-  if (milliseconds === undefined)
-    throw new InvalidArgumentError("It should be a duration such as '500ms', '2s'.");
-  return milliseconds;
 }
 
 function print(line: string): void {

@@ -1,4 +1,4 @@
-import { RingbackError, messageOf } from '../errors.ts';
+import { type ProblemCode, RingbackError, messageOf } from '../errors.ts';
 
 /** What the command exits with. */
 export const exitCodes = {
@@ -11,19 +11,46 @@ export const exitCodes = {
   unexpected: 70,
 } as const;
 
+/** The problems that are the fault of the command line or of the environment, when these are what is read. */
+const misuses: ReadonlySet<ProblemCode> = new Set([
+  'option_invalid',
+  'option_unknown',
+  'secrets_missing',
+  'secret_malformed',
+]);
+
+/** A command that was not written as it should be. */
+class Misuse extends Error {}
+
+/** Reads from the command line or the environment: what is wrong with these is a misuse of the command. */
+export function asUsage<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof RingbackError) || !misuses.has(error.code)) throw error;
+    throw new Misuse(error.message, { cause: error });
+  }
+}
+
 /** Writes what went wrong as one line on stderr, and returns the exit code. */
 export function explain(error: unknown): number {
-  const isExpected = isRingbackError(error);
+  const isExpected = isRingbackError(error) || error instanceof Misuse;
   const line = (isExpected ? '' : 'unexpected error: ') + messageOf(error).replaceAll(/\s*\n\s*/g, ' ');
   process.stderr.write(`ringback: ${line}\n`);
   // Read here and not from the checked environment: that may be what is wrong.
-  const isDebugging = process.env['RINGBACK_LOG_LEVEL'] === 'debug';
-  if (!isExpected && isDebugging && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`);
+  const isDebugging = /^(debug|trace)$/.test(process.env['RINGBACK_LOG_LEVEL'] ?? '');
+  if (isDebugging && error instanceof Error) process.stderr.write(`${stackOf(error)}\n`);
+  if (error instanceof Misuse) return exitCodes.usage;
   return isExpected ? exitCodes.failure : exitCodes.unexpected;
 }
 
+/** The stack of what was thrown first: what the sentence is about. */
+function stackOf(error: Error): string {
+  return error.cause instanceof Error ? stackOf(error.cause) : (error.stack ?? '');
+}
+
 /** Known by its name as well as its class: an app file may bring a copy of Ringback of its own. */
-export function isRingbackError(error: unknown): boolean {
+export function isRingbackError(error: unknown): error is RingbackError {
   return (
     error instanceof RingbackError ||
     (error instanceof Error && ['RingbackError', 'ConfigError'].includes(error.name))

@@ -2,21 +2,24 @@ import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { configError } from '../errors.ts';
-import type { LayoutName } from '../signature/layouts.ts';
+import { type LayoutName, knownLayouts } from '../signature/layouts.ts';
 import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
 import { fixture, fixtureNames, readFixture, unknownFixture } from '../testing/fixtures.ts';
 import { readEnvironment } from './environment.ts';
-import { exitCodes } from './failure.ts';
+import { argument } from './argument.ts';
+import { asUsage, exitCodes } from './failure.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
 
 interface SendFlags {
-  readonly to?: string;
+  readonly to?: URL;
   readonly secret?: string;
   readonly layout?: LayoutName;
   readonly newIds?: true;
   readonly list?: true;
 }
+
+const layoutNames = [...knownLayouts.keys()];
 
 /** Adds `ringback send`. */
 export function addSend(program: Command, exitWith: (code: number) => void): void {
@@ -24,9 +27,17 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
     .command('send')
     .description('sign one delivery, send it, and print the answer')
     .argument('[fixture]', "a fixture's name, a file written like one, or a file that is the body")
-    .option('--to <url>', 'where to send it')
+    .option(
+      '--to <url>',
+      'where to send it',
+      argument('a URL such as http://127.0.0.1:8080/webhooks', readUrl),
+    )
     .option('--secret <secret>', 'what to sign with (default: the first of RINGBACK_SECRETS)')
-    .option('--layout <name>', 'how to sign (default: t-v1-hex-whole)')
+    .option(
+      '--layout <name>',
+      'how to sign (default: t-v1-hex-whole)',
+      argument(`one of ${layoutNames.join(', ')}`, readLayoutName),
+    )
     .option('--new-ids', 'give the event a new trace id, so that it is no duplicate')
     .option('--list', 'print the names of the fixtures')
     .addHelpText('after', '\nExits with 0 when the answer is 200, else with 1.')
@@ -34,17 +45,19 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       if (flags.list) return list();
       if (name === undefined) return command.error("error: missing the fixture's name or file");
       if (flags.to === undefined) return command.error("error: missing the option '--to <url>'");
-      const { status } = await send(name, urlFrom(flags.to), flags);
+      const { status } = await send(name, flags.to, flags);
       if (status !== 200) exitWith(exitCodes.failure);
     });
 }
 
 async function send(name: string, url: URL, flags: SendFlags): Promise<DeliveryAnswer> {
-  const delivery = buildDelivery(sourceOf(name), {
-    secret: flags.secret ?? firstSecret(),
+  const source = sourceOf(name);
+  const options = {
+    secret: flags.secret ?? asUsage(firstSecret),
     ...(flags.layout !== undefined && { layout: flags.layout }),
     ...(flags.newIds && { traceId: randomUUID() }),
-  });
+  };
+  const delivery = asUsage(() => buildDelivery(source, options));
   print(`→ ${describe(delivery)} to ${url.href}`);
   const answer = await deliverTo(url, delivery);
   print(`← ${answer.status} ${typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)}`);
@@ -93,11 +106,13 @@ function firstSecret(): string {
   return (typeof secrets === 'function' ? secrets() : secrets)[0] ?? '';
 }
 
-function urlFrom(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && ['http:', 'https:'].includes(url.protocol)) return url;
-  const expected = 'a URL such as http://127.0.0.1:8080/webhooks';
-  throw configError('option_invalid', { option: '--to', expected, found: JSON.stringify(text) });
+function readUrl(value: unknown): URL | undefined {
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+  return url && ['http:', 'https:'].includes(url.protocol) ? url : undefined;
+}
+
+function readLayoutName(value: unknown): LayoutName | undefined {
+  return layoutNames.find((name) => name === value);
 }
 
 function describe({ headers, body }: SignedDelivery): string {

@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type Logger, pino } from 'pino';
 import { type Receiver, createReceiver } from '../receiver.ts';
 import { Telemetry } from '../telemetry.ts';
 import { applyApp } from './app-file.ts';
+import { argument } from './argument.ts';
 import {
   type Environment,
   expected,
@@ -11,6 +12,7 @@ import {
   readPort,
   readTrustProxy,
 } from './environment.ts';
+import { asUsage } from './failure.ts';
 import { type Address, HttpServer } from './http-server.ts';
 import { secretsOf } from './secrets.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -25,6 +27,10 @@ export interface ServeFlags {
   readonly trustProxy?: string;
   readonly insecureHttp?: true;
 }
+
+const hintAtApp =
+  'no app file is set, so events are stored and wait for a process that has handlers. ' +
+  'Set --app or RINGBACK_APP to the module that registers yours.';
 
 /** Adds `ringback serve`. */
 export function addServe(program: Command): void {
@@ -61,7 +67,7 @@ export function addServe(program: Command): void {
         'One of the first two is needed. An option goes before its variable.',
       ].join('\n'),
     )
-    .action(async (flags: ServeFlags) => serve(flags, readEnvironment()));
+    .action(async (flags: ServeFlags) => serve(flags, asUsage(readEnvironment)));
 }
 
 /** Receives until a signal comes; then ends what was begun. */
@@ -73,24 +79,28 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
     path: flags.path ?? environment.RINGBACK_PATH ?? '/webhooks',
   };
   const logger = pino({ level: environment.RINGBACK_LOG_LEVEL ?? 'info' });
-  const receiver = buildReceiver(flags, environment, logger);
+  const receiver = asUsage(() => buildReceiver(flags, environment, logger));
   const app = flags.app ?? environment.RINGBACK_APP;
   if (app !== undefined) await applyApp(receiver, app);
   const server = await open(receiver, address);
   new Telemetry(logger).tell('listening', { url: server.url, path: address.path });
+  if (app === undefined) process.stderr.write(`ringback: ${hintAtApp}\n`);
   await stopping;
   await close(receiver, server);
 }
 
-/** Starts the receiver, then listens: a delivery that comes in before the inbox is open would be refused. */
+/**
+ * Listens, then starts the receiver: a second process that was given the same port by mistake ends before it takes
+ * anything out of the inbox. A delivery that comes in between is answered with 503.
+ */
 export async function open(receiver: Receiver, address: Address): Promise<HttpServer> {
   const server = new HttpServer(receiver, address.path);
-  await receiver.start();
   try {
     await server.listen(address);
+    await receiver.start();
     return server;
   } catch (error) {
-    await receiver.stop();
+    await close(receiver, server);
     throw error;
   }
 }
@@ -111,13 +121,4 @@ function buildReceiver(flags: ServeFlags, environment: Environment, logger: Logg
     https: { required: !isInsecure, ...(trustProxy !== undefined && { trustProxy }) },
     logger,
   });
-}
-
-/** Reads an argument, or says in a usage error what it should be. */
-function argument<T>(expectation: string, read: (value: unknown) => T | undefined): (value: string) => T {
-  return (value) => {
-    const result = read(value);
-    if (result === undefined) throw new InvalidArgumentError(`It should be ${expectation}.`);
-    return result;
-  };
 }

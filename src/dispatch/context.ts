@@ -16,8 +16,11 @@ export interface ContextParts {
 /** A context, and whether its commit went through. */
 export interface Work {
   readonly context: Omit<RunContext, 'signal'>;
-  /** Ends the attempt: resolves, when a commit that was begun has ended, to whether the run is done by it. */
-  readonly committed: () => Promise<boolean>;
+  /**
+   * Ends the attempt: resolves, when a commit that was begun has ended, to what became of it. A commit that failed
+   * is the attempt's failure, even where nobody waited for it: else its effects would be lost without a word.
+   */
+  readonly ended: () => Promise<'committed' | 'nothing' | { readonly failed: unknown }>;
 }
 
 /** Makes what the user's function is called with. */
@@ -30,26 +33,28 @@ export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextP
     receivedAt: new Date(run.receivedAt),
     replay: run.replay,
     call: callSoFar,
-    log: logger.child({ traceId: run.event.traceId, callId: run.event.callId, handler: run.handler.name }),
+    log: logger.child({ traceId: run.traceId, callId: run.callId, handler: run.handler.name }),
     commit(effects: (database: UserDatabase) => void): Promise<void> {
       if (commit)
         return Promise.reject(new Error('ctx.commit can be called once a run: put all effects into one.'));
       // While a sibling works on, the claim holds: the inbox alone would let a late commit in beside the next attempt.
       if (isOver) return Promise.reject(new Error(nothingCommitted));
       commit = commitOnce(effects, settleWith);
+      // One that nobody waits for must not end the process as an unhandled rejection.
+      commit.catch(() => {});
       return commit;
     },
   };
 
-  const committed = async () => {
+  const ended = async () => {
     isOver = true;
-    if (!commit) return false;
+    if (!commit) return 'nothing' as const;
     return commit.then(
-      () => true,
-      () => false,
+      () => 'committed' as const,
+      (failed: unknown) => ({ failed }),
     );
   };
-  return { context, committed };
+  return { context, ended };
 }
 
 async function commitOnce(

@@ -17,8 +17,9 @@ import { UnderWay } from './under-way.ts';
 
 /** How long to wait before the inbox is tried again after it failed, in milliseconds. */
 const storePause = 1_000;
-/** How many events are claimed at once when there is no handler at all. */
-const unhandledAtOnce = 250;
+
+/** The bodies in hand at the most: a backlog of large ones must not take the process's memory. */
+const mostHeldBytes = 32 * 1024 * 1024;
 
 /** What the dispatcher works with. */
 export interface DispatcherParts extends Omit<ExecutionParts, 'stop'> {
@@ -38,6 +39,8 @@ export class Dispatcher {
   #isStopping = false;
   #isPumping = false;
   #isWanted = false;
+  /** The active run over which a process may have died. */
+  #suspect: ClaimedWork | undefined;
   /** Whether the inbox may hold more than was claimed. */
   #mayBeMore = false;
   readonly #held = new Held();
@@ -65,6 +68,7 @@ export class Dispatcher {
     for (const handler of await store.waitingHandlers()) {
       if (!this.#lanes.has(handler)) telemetry.tell('handler_missing', { handler });
     }
+    if (this.#lanes.size === 0) telemetry.tell('no_handlers');
     this.#lookBack();
     this.wake();
   }
@@ -129,7 +133,7 @@ export class Dispatcher {
   async #claimDue(lanes: Lanes<ClaimedWork>): Promise<void> {
     const { store, clock } = this.#parts;
     const { handler, room } = lanes;
-    if (room === 0 || !(await this.#dueTimer.isDue(handler.name))) return;
+    if (room === 0 || this.#held.bytes > mostHeldBytes || !(await this.#dueTimer.isDue(handler.name))) return;
     const claimed = await store.claimRuns(handler.name, room, clock.now());
     this.#dueTimer.claimed(handler.name, claimed.length);
     for (const stored of claimed) this.#takeUp(lanes, stored);
@@ -140,16 +144,17 @@ export class Dispatcher {
     const reading = readStored(stored);
     if (!reading.ok) return this.#bury(stored, lanes.handler.name, reading.reason);
     const { attempts, replay } = stored;
-    const marks = { stored: true, suspect: true, attempts, replay };
+    const marks = { stored: true, isCounted: true, attempts, replay };
     const run: Run = { ...runOf(lanes.handler, reading.event, stored), ...marks };
-    this.#held.addRun(run);
+    this.#held.addRun(run, stored.body.byteLength);
     lanes.add({ run, claim: undefined });
   }
 
   async #claimNew(): Promise<void> {
-    const rooms = [...this.#lanes.values()].map((lanes) => lanes.room);
-    const limit = rooms.length > 0 ? Math.max(...rooms) : unhandledAtOnce;
-    if (limit === 0) {
+    // Without a handler there is nothing to claim for: a program that only looks into the inbox must not take
+    // events from the one that has the handlers.
+    const limit = Math.max(0, ...[...this.#lanes.values()].map((lanes) => lanes.room));
+    if (limit === 0 || this.#held.bytes > mostHeldBytes) {
       this.#mayBeMore = true;
       return;
     }
@@ -171,13 +176,13 @@ export class Dispatcher {
     const unsettled = takers.filter((handler) => !stored.storedHandlers.includes(handler.name));
     if (unsettled.length === 0) return this.#follow(this.#execution.finish(stored.sequence));
 
-    this.#held.addEvent(stored.sequence);
+    this.#held.addEvent(stored.sequence, stored.body.byteLength * unsettled.length);
     const claim = new Claim(unsettled.length, () => this.#held.endEvent(stored.sequence));
     for (const [index, handler] of unsettled.entries()) {
       const lanes = this.#lanesOf(handler);
       // Each handler gets an event of its own: what one does to it, its siblings don't see.
       const own = index === 0 ? event : again(stored, event);
-      const run = { ...runOf(handler, own, stored), suspect: stored.takeovers > 0 };
+      const run = { ...runOf(handler, own, stored), isCounted: stored.takeovers > 0 };
       if (handler.join) {
         this.#follow(this.#execution.arrive(run, claim, handler.join).then(() => this.wake()));
         continue;
@@ -207,9 +212,15 @@ export class Dispatcher {
   #beginReady(): void {
     if (this.#isStopping) return;
     for (const lanes of this.#lanes.values()) {
-      for (let work = lanes.next(); work; work = lanes.next()) this.#follow(this.#perform(lanes, work));
+      for (let work = lanes.next(this.#mayBegin); work; work = lanes.next(this.#mayBegin)) {
+        if (isSuspect(work)) this.#suspect = work;
+        this.#follow(this.#perform(lanes, work));
+      }
     }
   }
+
+  /** Where processes have died, runs begin one at a time: only the one that ends the next is to be blamed. */
+  readonly #mayBegin = (work: ClaimedWork): boolean => !isSuspect(work) || this.#suspect === undefined;
 
   async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
     this.#held.addRun(work.run);
@@ -222,16 +233,18 @@ export class Dispatcher {
       }
       if (isWaiting || lanes.handler.order === 'strict') this.wake();
     } finally {
+      if (this.#suspect === work) this.#suspect = undefined;
       this.#held.endRun(work.run);
       lanes.finish(work);
       this.#beginReady();
-      if (this.#mayBeMore && lanes.isHalfEmpty) this.wake();
+      if (this.#mayBeMore && this.#hasRoom()) this.wake();
     }
   }
 
   /** Claims are made in large steps: one event a claim would cost a commit for each. */
   #hasRoom(): boolean {
-    return this.#lanes.size === 0 || [...this.#lanes.values()].some((lanes) => lanes.isHalfEmpty);
+    if (this.#held.bytes > mostHeldBytes / 2) return false;
+    return [...this.#lanes.values()].some((lanes) => lanes.isHalfEmpty);
   }
 
   #lanesOf(handler: Handler): Lanes<ClaimedWork> {
@@ -243,7 +256,8 @@ export class Dispatcher {
   /** A handler whose lanes are full is looked at again when enough of its runs have finished. */
   async #setDueTimer(): Promise<void> {
     const lanes = [...this.#lanes.values()];
-    const waiting = lanes.filter(({ isHalfEmpty }) => isHalfEmpty).map(({ handler }) => handler.name);
+    const open = this.#hasRoom() ? lanes.filter(({ isHalfEmpty }) => isHalfEmpty) : [];
+    const waiting = open.map(({ handler }) => handler.name);
     this.#mayBeMore ||= waiting.length < lanes.length;
     await this.#dueTimer.set(waiting, () => this.wake());
     if (this.#isStopping) this.#dueTimer.cancel();
@@ -265,19 +279,32 @@ function again(stored: StoredEvent, event: CallEvent): CallEvent {
   return reading.ok ? reading.event : event;
 }
 
-function runOf(handler: Handler, event: CallEvent, { sequence, receivedAt }: StoredEvent): Run {
+function runOf(
+  handler: Handler,
+  event: CallEvent,
+  { sequence, receivedAt, takeovers }: ClaimedEvent | ClaimedRun,
+): Run {
   return {
     handler,
     event,
+    traceId: event.traceId,
+    eventName: event.eventName,
+    callId: event.callId,
     sequence,
     receivedAt,
     stored: false,
-    suspect: false,
+    isCounted: false,
+    takeovers,
     attempts: 0,
     replay: undefined,
   };
 }
 
 function callOf({ run }: ClaimedWork): string | undefined {
-  return run.handler.order === 'none' ? undefined : run.event.callId;
+  return run.handler.order === 'none' ? undefined : run.callId;
+}
+
+/** One death may be a deployment's; of what several processes died over, the next may die too. */
+function isSuspect({ run }: ClaimedWork): boolean {
+  return run.takeovers > 1;
 }

@@ -5,14 +5,14 @@ import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Random } from '../kit/random.ts';
-import type { JoinTerms, JoinedCall, Outcome, Run, UserDatabase } from '../handling.ts';
+import type { JoinTerms, JoinedCall, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { Sequence, Settled } from '../store/run-key.ts';
 import type { RunState, Settlement, Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Claim } from './claim.ts';
 import { type Work, workOn } from './context.ts';
-import { runAttempt } from './run.ts';
+import { outcomeOf, runAttempt } from './run.ts';
 import { type Conclusion, conclude, report } from './settle.ts';
 
 /** How long to wait before a settlement that could not be written is tried again, in milliseconds. */
@@ -76,7 +76,7 @@ export class Execution {
 
   /** Tells a join that one of its events is here; the join's run is kept by the inbox. */
   async arrive(run: Run, claim: Claim, join: JoinTerms): Promise<Settled> {
-    const { callId, eventName } = run.event;
+    const { callId, eventName } = run;
     if (callId === undefined)
       throw new Error(`The join ${run.handler.name} was given an event without a call`);
     const key = { sequence: run.sequence, callId, handler: run.handler.name, stored: false };
@@ -117,10 +117,10 @@ export class Execution {
 
   /** Counts the attempt beforehand where a process has died over this event, or an attempt has failed. */
   async #begin(run: Run): Promise<Run | undefined> {
-    if (!run.suspect) return run;
+    if (!run.isCounted) return run;
     const key = {
       sequence: run.sequence,
-      callId: run.event.callId,
+      callId: run.callId,
       handler: run.handler.name,
       stored: run.stored,
     };
@@ -136,21 +136,24 @@ export class Execution {
     if (run.attempts >= run.handler.retry.attempts) return { conclusion: exhausted(run), isSettled: false };
     const subject = await this.#subjectOf(run);
     if (!subject) return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: false };
-    const { context, committed } = this.#workOn(run, claim);
+    const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
     const outcome = await runAttempt({ run, subject, context, stop, clock, backoff });
-    const isSettled = await committed();
-    if (isSettled && outcome.kind !== 'done') {
-      telemetry.tell('run_failed_after_commit', { traceId: run.event.traceId, handler: run.handler.name });
+    const commit = await ended();
+    if (commit === 'committed') {
+      if (outcome.kind !== 'done') {
+        telemetry.tell('run_failed_after_commit', { traceId: run.traceId, handler: run.handler.name });
+      }
+      return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
     }
-    const ended: Outcome = isSettled ? { kind: 'done' } : outcome;
-    return { conclusion: conclude(run, ended, clock.now()), isSettled };
+    const isLost = commit !== 'nothing' && outcome.kind === 'done';
+    const real = isLost ? outcomeOf(commit.failed, backoff) : outcome;
+    return { conclusion: conclude(run, real, clock.now()), isSettled: false };
   }
 
   /** The event, or for a join its call; undefined when an earlier run of the join has seen all there is. */
-  async #subjectOf({ handler, event }: Run): Promise<CallEvent | JoinedCall | undefined> {
+  async #subjectOf({ handler, event, callId }: Run): Promise<CallEvent | JoinedCall | undefined> {
     const { join, name } = handler;
-    const { callId } = event;
     if (!join || callId === undefined) return event;
     const view = await this.#persist(() => this.#parts.store.calls.see(name, callId, join.events));
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
@@ -158,7 +161,7 @@ export class Execution {
 
   #workOn(run: Run, claim: Claim | undefined): Work {
     const { logger, store } = this.#parts;
-    const { callId } = run.event;
+    const { callId } = run;
     const callSoFar = async () => {
       const events = callId === undefined ? [] : await store.calls.eventsOf(callId);
       // A call that was erased meanwhile has none either.
@@ -182,7 +185,7 @@ export class Execution {
   #settlement(run: Run, state: RunState, attempts: number, last: boolean): Settlement {
     return {
       sequence: run.sequence,
-      callId: run.event.callId,
+      callId: run.callId,
       handler: run.handler.name,
       stored: run.stored,
       last,
@@ -213,7 +216,7 @@ export class Execution {
   }
 
   #lost(run: Run): undefined {
-    this.#parts.telemetry.tell('run_lost', { traceId: run.event.traceId, handler: run.handler.name });
+    this.#parts.telemetry.tell('run_lost', { traceId: run.traceId, handler: run.handler.name });
   }
 }
 

@@ -47,10 +47,12 @@ export class Lanes<Work> {
   }
 
   /** The next run that may begin, if there is one and a place for it. */
-  next(): Work | undefined {
+  next(mayBegin: (work: Work) => boolean = () => true): Work | undefined {
     if (this.#active >= this.handler.concurrency) return undefined;
-    const work = this.#ready.shift();
-    if (work) this.#active += 1;
+    const index = this.#ready.findIndex(mayBegin);
+    if (index < 0) return undefined;
+    const [work] = this.#ready.splice(index, 1);
+    this.#active += 1;
     return work;
   }
 

@@ -4,10 +4,11 @@ import {
   type HandlerOptions,
   type JoinOptions,
   type ResolvedHandlerOptions,
-  type ResolvedOptions,
   resolveHandlerOptions,
   resolveJoinOptions,
-} from '../options.ts';
+} from '../handler-options.ts';
+import { suspectName } from '../events/names.ts';
+import type { ResolvedOptions } from '../options.ts';
 
 /** The name under which the fallback's runs are remembered. */
 const fallbackName = 'fallback';
@@ -42,19 +43,20 @@ export class Registry {
       patterns.length === 0 ||
       !patterns.every((pattern) => typeof pattern === 'string' && pattern !== '')
     ) {
-      throw configError('handler_invalid', { found: 'names that are not a text or a list of texts' });
+      throw configError('handler_invalid', {
+        method: 'on',
+        found: 'names that are not a text or a list of texts',
+      });
     }
-    if (typeof handle !== 'function')
-      throw configError('handler_invalid', { found: `a handler of type ${typeof handle}` });
+    for (const pattern of patterns) requirePattern(pattern);
+    requireFunction('on', handle);
     const handler = this.#build(patterns, resolveHandlerOptions(options), handle);
     this.#guard(handler.name);
     this.#handlers.push(handler);
   }
 
   addJoin(options: JoinOptions, handle: Handler['handle']): void {
-    if (typeof handle !== 'function') {
-      throw configError('handler_invalid', { found: `a join's handler of type ${typeof handle}` });
-    }
+    requireFunction('onCall', handle);
     const { events, within, late, ...rest } = resolveJoinOptions(options);
     const join = { events, within, runsAgain: late === 'run-again' };
     const handler = { ...this.#build(events, { ...rest, order: 'call' }, handle), join };
@@ -63,14 +65,27 @@ export class Registry {
   }
 
   setFallback(handle: Handler['handle']): void {
-    if (typeof handle !== 'function')
-      throw configError('handler_invalid', { found: `a fallback of type ${typeof handle}` });
+    requireFunction('fallback', handle);
     if (this.#fallback) throw configError('fallback_duplicate');
     this.#guard(fallbackName);
     this.#fallback = {
       ...this.#build([], resolveHandlerOptions({ name: fallbackName }), handle),
       isFallback: true,
     };
+  }
+
+  /** Names that no known event has, and that are close to one that has: mostly misspelled. */
+  get suspects(): readonly {
+    readonly handler: string;
+    readonly eventName: string;
+    readonly meant: string;
+  }[] {
+    return this.#handlers.flatMap(({ name: handler, patterns }) =>
+      patterns.flatMap((eventName) => {
+        const meant = suspectName(eventName);
+        return meant === undefined ? [] : [{ handler, eventName, meant }];
+      }),
+    );
   }
 
   /** From now on nothing can be registered. */
@@ -96,6 +111,22 @@ export class Registry {
       handle,
     });
   }
+}
+
+function requireFunction(method: 'on' | 'onCall' | 'fallback', handle: unknown): void {
+  if (typeof handle === 'function') return;
+  const found = handle === undefined ? 'no function' : `a handler of type ${typeof handle}`;
+  throw configError('handler_invalid', { method, found });
+}
+
+/** Any other `*` would match nothing, and nobody would be told. */
+function requirePattern(pattern: string): void {
+  if (!pattern.includes('*') || pattern === '*' || /^[^*]+\.\*$/.test(pattern)) return;
+  throw configError('handler_invalid', {
+    method: 'on',
+    found: `the pattern ${JSON.stringify(pattern)}`,
+    fix: "Patterns are '*' for every event and 'Service.*' for all events of a service, such as 'CallHandler.*'.",
+  });
 }
 
 function defined(retry: { [Key in keyof RetryPolicy]?: RetryPolicy[Key] | undefined }): Partial<RetryPolicy> {

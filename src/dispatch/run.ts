@@ -60,16 +60,23 @@ const interrupted: Outcome = {
   cause: 'interrupted',
 };
 
-/** Total: what a handler throws may itself throw when it is looked at, and the run must be settled all the same. */
-function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
+/** How an attempt ended that threw. Total: what a handler throws may itself throw when it is looked at, and the run must be settled all the same. */
+export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
   const reason = messageOf(thrown);
   try {
     if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard' };
-    if (RetryLater.is(thrown)) return failed('RetryLater', reason, thrown.delay);
+    if (RetryLater.is(thrown)) return failed('RetryLater', reason, delayOf(thrown, backoff));
     return failed(causeOf(thrown), reason, backoff());
   } catch {
     return failed('unknown', reason, backoff());
   }
+}
+
+/** Nobody waits longer than a year, and a time that is none must not keep the run from ever being due. */
+const longestDelay = 366 * 24 * 3_600_000;
+
+function delayOf({ delay }: RetryLater, backoff: () => number): number {
+  return delay >= 0 ? Math.min(delay, longestDelay) : backoff();
 }
 
 /** The error's name, where it is one word: anything else may hold what must not be logged. */

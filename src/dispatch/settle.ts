@@ -34,9 +34,9 @@ export function report(
   duration: number,
 ): void {
   const fields = {
-    traceId: run.event.traceId,
-    callId: run.event.callId,
-    eventName: run.event.eventName,
+    traceId: run.traceId,
+    callId: run.callId,
+    eventName: run.eventName,
     handler: run.handler.name,
     attempt: attempts,
     replay: run.replay?.id,

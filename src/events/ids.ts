@@ -1,16 +1,17 @@
 import type { CallEvent, Headers } from '../model.ts';
 
-/** The longest trace id that is kept as it is. It is a key of the inbox: without a bound, a body could fill it. */
-const longestTraceId = 512;
+/** The longest id that counts. Ids are keys of the inbox and stand in logs: without a bound, a body could fill both. */
+const longestId = 512;
 
 /**
  * An id as a string, or undefined when there is none: numbers become strings; empty and blank ones identify
- * nothing.
+ * nothing. Neither does one of more than 512 characters, or with half a surrogate pair: that isn't stored as it
+ * is, so that two such ids would become one.
  */
 export function readId(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-  if (typeof value !== 'string') return undefined;
-  return value.trim() === '' ? undefined : value;
+  if (typeof value !== 'string' || value.length > longestId) return undefined;
+  return value.trim() === '' || !value.isWellFormed() ? undefined : value;
 }
 
 /** The first id among several places where it may be. */
@@ -43,22 +44,12 @@ export function readTraceId(
   headers: Headers,
   digest: string,
 ): TraceId {
-  const inBody = traceIdFrom(body['traceId']);
-  const inHeader = traceIdFrom(headerOf(headers, 'x-webhook-traceid'));
+  const inBody = readId(body['traceId']);
+  const inHeader = readId(headerOf(headers, 'x-webhook-traceid'));
   if (inBody !== undefined) {
     const traceIdDiffers = inHeader !== undefined && inHeader !== inBody;
     return { traceId: inBody, traceIdSource: 'body', traceIdDiffers };
   }
   if (inHeader !== undefined) return { traceId: inHeader, traceIdSource: 'header', traceIdDiffers: false };
   return { traceId: `sha256:${digest}`, traceIdSource: 'digest', traceIdDiffers: false };
-}
-
-/**
- * A trace id that can be a unique key: of at most 512 characters, and without half a surrogate pair, which isn't
- * stored as it is, so that two such ids would become one and the second event be dropped as a duplicate.
- */
-function traceIdFrom(value: unknown): string | undefined {
-  const traceId = readId(value);
-  if (traceId === undefined || traceId.length > longestTraceId || !traceId.isWellFormed()) return undefined;
-  return traceId;
 }

@@ -1,3 +1,5 @@
+import { closest } from '../kit/suggest.ts';
+
 /**
  * The events that the platform is known to send, by the name they carry in `eventName`. Names are case-sensitive,
  * and the platform may add to them at any time: nothing here refuses an unknown one.
@@ -29,6 +31,20 @@ export const unknownEventName = 'unknown';
 /** Whether an event of this name has a known shape. */
 export function isKnownEventName(name: string): name is KnownEventName {
   return (knownEventNames as readonly string[]).includes(name);
+}
+
+/** So many letters are a slip; more, and it may well be the name of an event that we don't know yet. */
+const slip = 2;
+
+/** The known name, or pattern of known names, that was probably meant by one that is neither; else undefined. */
+export function suspectName(name: string): string | undefined {
+  const services = new Set(knownEventNames.map((known) => `${known.slice(0, known.indexOf('.'))}.*`));
+  const known = [...knownEventNames, ...services];
+  if (name === '*' || known.includes(name)) return undefined;
+  const withoutService = knownEventNames.find((full) =>
+    full.toLowerCase().endsWith(`.${name.toLowerCase()}`),
+  );
+  return withoutService ?? closest(name, known, slip);
 }
 
 /**

@@ -32,9 +32,28 @@ export function readPayload(eventName: string, body: Readonly<Fields>): ReadPayl
   if (!isKnownEventName(eventName)) return { payload: withDocumentedIds(fields, idAliases), issues: [] };
   const payload = withDocumentedIds(fields, idAliasesOfKnown);
   const issues = isPayloadReadable(body['payload']) ? [] : [{ path: 'payload', expected: 'object' }];
-  const parsed = payloadSchemas[eventName].safeParse(payload);
-  if (parsed.success) return { payload: parsed.data, issues };
-  return { payload, issues: [...issues, ...parsed.error.issues.map(toIssue)] };
+  const parsed = payloadSchemas[eventName].safeParse(withShortLists(payload));
+  if (parsed.success) return { payload: { ...parsed.data, ...longListsOf(payload) }, issues };
+  return { payload, issues: [...issues, ...parsed.error.issues.slice(0, mostIssues).map(toIssue)] };
+}
+
+/** How much of a list is compared with its schema: what is wrong with one item is wrong with millions. */
+const mostItems = 1_000;
+const mostIssues = 100;
+
+/** Of a list with millions of wrong items every one would be an issue: seconds, and gigabytes, for one delivery. */
+function withShortLists(payload: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(payload).map(([name, value]) => [name, isLong(value) ? value.slice(0, mostItems) : value]),
+  );
+}
+
+function longListsOf(payload: Fields): Fields {
+  return Object.fromEntries(Object.entries(payload).filter(([, value]) => isLong(value)));
+}
+
+function isLong(value: unknown): value is unknown[] {
+  return Array.isArray(value) && value.length > mostItems;
 }
 
 /** Missing or null means flat; anything else than an object is a payload that can't be read. */

@@ -63,6 +63,6 @@ export class Calls {
   async list(query: CallQuery = {}): Promise<CallPage> {
     const { store, requireStarted } = this.#parts;
     requireStarted('calls.list()');
-    return store.list(parseStrictly(querySchema, query, 'calls.list'));
+    return store.list(parseStrictly(querySchema, query, 'calls.list', 'query'));
   }
 }

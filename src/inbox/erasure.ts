@@ -74,7 +74,7 @@ export class Erasure {
   /** Erases, in steps between which deliveries are recorded. */
   async erase(target: ErasureTarget): Promise<Erased> {
     this.#parts.requireStarted('erase()');
-    const { callId, phoneNumber, compact } = parseStrictly(targetSchema, target, 'erase');
+    const { callId, phoneNumber, compact } = parseStrictly(targetSchema, target, 'erase', 'target');
     if ((callId === undefined) === (phoneNumber === undefined)) {
       throw configError('option_invalid', {
         option: 'erase(target)',

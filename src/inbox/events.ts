@@ -98,7 +98,7 @@ export class InboxEvents {
     readonly cursor: string | undefined;
   }> {
     this.#parts.requireStarted('events.list()');
-    const { limit, cursor, ...filter } = parseStrictly(querySchema, query, 'events.list');
+    const { limit, cursor, ...filter } = parseStrictly(querySchema, query, 'events.list', 'query');
     const before = cursor === undefined ? undefined : Number(cursor);
     const page = await this.#parts.store.list(filter, { limit, before });
     const next = page.cursor === undefined ? undefined : String(page.cursor);
@@ -119,7 +119,7 @@ export class InboxEvents {
     this.#parts.requireStarted('events.replay()');
     return runReplay(
       this.#parts,
-      parseStrictly(replayFilterSchema, filter, 'events.replay'),
+      parseStrictly(replayFilterSchema, filter, 'events.replay', 'filter'),
       parseStrictly(replayOptionsSchema, options, 'events.replay'),
     );
   }

@@ -114,7 +114,7 @@ export class Quarantine {
     readonly cursor: string | undefined;
   }> {
     this.#parts.requireStarted('quarantine.list()');
-    const page = await this.#parts.store.list(parseStrictly(querySchema, query, 'quarantine.list'));
+    const page = await this.#parts.store.list(parseStrictly(querySchema, query, 'quarantine.list', 'query'));
     return { deliveries: page.deliveries.map(withDate), cursor: page.cursor };
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { refusal } from '../errors.ts';
-import { isAddressLiteral } from '../kit/addresses.ts';
+import { hostName, isAddressLiteral } from '../kit/addresses.ts';
 import { equalInConstantTime } from '../kit/bytes.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { Delivery, Headers } from '../model.ts';
@@ -48,7 +48,7 @@ function requireHost(
   const passedOn = isPeerTrusted
     ? [...listOf(headers['x-forwarded-host']), ...forwarded(headers, 'host')]
     : [];
-  const host = withoutPort(passedOn[0] ?? said[0] ?? '');
+  const host = hostName(passedOn[0] ?? said[0] ?? '') ?? '';
   if (hosts) {
     if (!hosts.includes(host)) throw refusal('host_not_allowed', 'host_not_listed');
     return;
@@ -83,8 +83,4 @@ function forwarded(headers: Headers, parameter: string): string[] {
     .map((pair) => pair.trim().split('=', 2))
     .filter(([name]) => name === parameter)
     .map(([, value = '']) => value.replace(/^"|"$/g, ''));
-}
-
-function withoutPort(host: string): string {
-  return host.replace(/:\d+$/, '');
 }

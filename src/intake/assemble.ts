@@ -39,6 +39,48 @@ export function createBudget(limits: BodyLimits): () => Hold {
   };
 }
 
+/** Small bodies don't count together: strangers who stall with large ones must not shut the genuine ones out. */
+const freeBytes = 64 * 1024;
+
+/**
+ * The bytes of one body while it arrives, in one buffer that doubles. A list of chunks would let a sender who
+ * writes byte by byte take hundreds of times the body's size: each chunk is an object, and pins what it was read
+ * into.
+ */
+class GrowingBytes {
+  readonly #most: number;
+  readonly #hold: Hold;
+  #buffer = Buffer.alloc(0);
+  #size = 0;
+
+  constructor(most: number, hold: Hold) {
+    this.#most = most;
+    this.#hold = hold;
+  }
+
+  /** Throws a refusal when the body, or all bodies together, become too large. */
+  append(chunk: Uint8Array): void {
+    const size = this.#size + chunk.byteLength;
+    if (size > this.#most) throw new Refusal('too_large', 'body_too_large');
+    if (size > this.#buffer.byteLength) this.#grow(size);
+    this.#buffer.set(chunk, this.#size);
+    this.#size = size;
+  }
+
+  whole(): Uint8Array {
+    return this.#buffer.subarray(0, this.#size);
+  }
+
+  #grow(needed: number): void {
+    const capacity = Math.min(this.#most, Math.max(needed, this.#buffer.byteLength * 2));
+    const counted = Math.max(0, capacity - freeBytes) - Math.max(0, this.#buffer.byteLength - freeBytes);
+    this.#hold.grow(counted);
+    const grown = Buffer.allocUnsafe(capacity);
+    this.#buffer.copy(grown, 0, 0, this.#size);
+    this.#buffer = grown;
+  }
+}
+
 /** The raw bytes of the body, as they came, bounded in size and time. */
 export async function assemble(
   { body }: Delivery,
@@ -61,8 +103,7 @@ export async function assemble(
  */
 function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
+    const body = new GrowingBytes(limits.body, hold);
 
     const stop = () => {
       cancelTimer();
@@ -76,18 +117,15 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
       reject(problem);
     };
     const onData = (chunk: Uint8Array) => {
-      size += chunk.byteLength;
-      if (size > limits.body) return refuse(new Refusal('too_large', 'body_too_large'));
       try {
-        hold.grow(chunk.byteLength);
+        body.append(chunk);
       } catch (problem) {
-        return refuse(problem);
+        refuse(problem);
       }
-      chunks.push(chunk);
     };
     const onEnd = () => {
       stop();
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size));
+      resolve(body.whole());
     };
     const onBroken = () => refuse(new Refusal('timeout', 'body_broken_off'));
     const cancelTimer = clock.after(limits.bodyTimeout, () =>

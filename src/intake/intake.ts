@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Refusal, messageOf } from '../errors.ts';
+import { Refusal, messageOf, refusal } from '../errors.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallEvent, Delivery, Reply } from '../model.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -10,7 +10,7 @@ import type { Authenticator } from './authenticate.ts';
 import { decode } from './decode.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
-import { RotationWatch } from './rotation.ts';
+import { RotationWatch } from './rotation-alarm.ts';
 
 /** What the stages need. */
 export interface IntakeParts {
@@ -20,8 +20,8 @@ export interface IntakeParts {
   readonly recorder: Recorder;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** Whether deliveries are taken: not before start, not once stopping. */
-  readonly isOpen: () => boolean;
+  /** Whether deliveries are taken: not before start, not once stopping. `unstarted`: nobody has called start. */
+  readonly door: () => 'open' | 'closed' | 'unstarted';
   /** Called when a new event is on disk. */
   readonly onRecorded: (event: CallEvent, receivedAt: number) => void;
   /** Called when a delivery could not be recorded, as far as we have heard: it may be on disk all the same. */
@@ -66,7 +66,7 @@ export class Intake {
   async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {
     const { limits, admission, authenticator, recorder, telemetry, clock, onRecorded } = this.#parts;
     const receivedAt = clock.now();
-    if (!this.#parts.isOpen()) throw new Refusal('unavailable', 'not_open');
+    this.#requireOpen();
     accept(delivery, limits.body);
     admit(delivery, admission);
     const bytes = await assemble(delivery, limits, hold, clock);
@@ -78,6 +78,12 @@ export class Intake {
     telemetry.tell(`delivery_${recorded.status}`, { traceId: recorded.traceId, secret: proof.secret });
     if (reading.ok && recorded.status === 'accepted') onRecorded(reading.event, receivedAt);
     return recorded;
+  }
+
+  #requireOpen(): void {
+    const door = this.#parts.door();
+    if (door === 'unstarted') throw refusal('unavailable', 'not_open');
+    if (door === 'closed') throw new Refusal('unavailable', 'not_open');
   }
 
   /** What is not authentic is kept for a person, and goes no further. */

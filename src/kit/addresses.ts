@@ -24,9 +24,21 @@ export function addressMatcher(list: readonly string[]): ((address: string) => b
   };
 }
 
-/** Whether a host, as a Host header gives it, is an IP literal. */
-export function isAddressLiteral(host: string): boolean {
-  return isIP(host.replace(/^\[|\]$/g, '')) !== 0;
+/**
+ * The name in a Host header: lower case, without port or last dot, and numbers written in other ways (`0x7f.1`)
+ * as the address that they are. Undefined when it is no host.
+ */
+export function hostName(host: string): string | undefined {
+  try {
+    return new URL(`http://${host}`).hostname.replace(/\.$/, '');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the name of a host is an IP literal. */
+export function isAddressLiteral(name: string): boolean {
+  return isIP(name.replace(/^\[|\]$/g, '')) !== 0;
 }
 
 function addRange(block: BlockList, entry: string): boolean {

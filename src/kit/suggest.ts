@@ -1,6 +1,9 @@
-/** The known name closest to a misspelled one, when it is close enough to be what was meant. */
-export function closest(name: string, known: readonly string[]): string | undefined {
-  const limit = Math.max(1, Math.floor(name.length / 3));
+/** The known name closest to a misspelled one, when it is close enough to be what was meant: `limit` letters differ. */
+export function closest(
+  name: string,
+  known: readonly string[],
+  limit = Math.max(1, Math.floor(name.length / 3)),
+): string | undefined {
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of known) {

@@ -41,23 +41,34 @@ export type SignatureOption = 'auto' | LayoutName | Layout;
 /** Every layout that `'auto'` tries, by name. The names are stable: users' configurations hold them. */
 export const knownLayouts: ReadonlyMap<LayoutName, Layout> = new Map(listLayouts());
 
+const list = fields.join(', ');
+
 /** A layout described by a user. */
 export const layoutSchema = z
-  .strictObject({
-    header: z
-      .string()
-      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'should be the name of a header')
-      .transform((name) => name.toLowerCase())
-      .default(platformHeader),
-    syntax: z.enum(['v1=', 't=,v1=', 'sha256=', 'v1,', 'bare']),
-    content: z
-      .string()
-      .refine(hasBodyOnce, 'should contain {body} exactly once')
-      .refine(hasKnownPlaceholders, 'may contain no placeholders but {body}, {t}, {id} and {timestamp}'),
-    encoding: z.enum(encodings),
-    hash: z.enum(['sha256', 'sha512']).default('sha256'),
-    key: z.enum(keyKinds),
-  })
+  .strictObject(
+    {
+      header: z
+        .string('should be the name of a header')
+        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'should be the name of a header')
+        .transform((name) => name.toLowerCase())
+        .default(platformHeader),
+      syntax: z.enum(
+        ['v1=', 't=,v1=', 'sha256=', 'v1,', 'bare'],
+        "should be 'v1=', 't=,v1=', 'sha256=', 'v1,' or 'bare'",
+      ),
+      content: z
+        .string('should be a text such as {t}.{body}')
+        .refine(hasBodyOnce, 'should contain {body} exactly once')
+        .refine(hasKnownPlaceholders, 'may contain no placeholders but {body}, {t}, {id} and {timestamp}'),
+      encoding: z.enum(encodings, "should be 'hex' or 'base64'"),
+      hash: z.enum(['sha256', 'sha512'], "should be 'sha256' or 'sha512'").default('sha256'),
+      key: z.enum(keyKinds, "should be 'whole', 'suffix' or 'suffix-base64'"),
+    },
+    {
+      error: ({ code }) =>
+        code === 'unrecognized_keys' ? `has no more than ${list}` : `an object with ${list}`,
+    },
+  )
   .refine((layout) => layout.syntax === 't=,v1=' || !layout.content.includes('{t}'), {
     path: ['content'],
     message: 'can contain {t} only with the syntax "t=,v1=", where t is found',

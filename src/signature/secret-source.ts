@@ -9,6 +9,8 @@ export type SecretsFunction = () => Secrets | Promise<Secrets>;
 const freshFor = 30_000;
 /** After a mismatch they are asked for at once, but a stranger must not make us ask for each delivery. */
 const shortestPause = 1_000;
+/** How long one question may take, in milliseconds. */
+const answerLimit = 5_000;
 /** A function that hangs must not hold up a sender that waits one second. */
 const patience = 500;
 
@@ -72,13 +74,21 @@ export class SecretSource {
 
   async #load(ask: SecretsFunction): Promise<void> {
     this.#askedAt = this.#clock.elapsed();
-    let secrets: Secrets;
+    this.#secrets = prepareSecrets(await this.#answerOf(ask));
+  }
+
+  /** One that never answers must not keep it from being asked again; an answer that comes too late is dropped. */
+  async #answerOf(ask: SecretsFunction): Promise<Secrets> {
+    let cancel = () => {};
+    const tooLate = new Promise<never>((_resolve, reject) => {
+      const problem = configError('secrets_unavailable', { cause: 'it did not answer within 5 s' });
+      cancel = this.#clock.after(answerLimit, () => reject(problem));
+    });
     try {
-      secrets = await ask();
-    } catch (error) {
-      throw configError('secrets_unavailable', { cause: messageOf(error) });
+      return await Promise.race([askNow(ask), tooLate]);
+    } finally {
+      cancel();
     }
-    this.#secrets = prepareSecrets(secrets);
   }
 
   #timeout(): Promise<void> {
@@ -86,4 +96,19 @@ export class SecretSource {
       this.#clock.after(patience, resolve);
     });
   }
+}
+
+async function askNow(ask: SecretsFunction): Promise<Secrets> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw configError('secrets_unavailable', { cause: kindOf(error) });
+  }
+}
+
+/** What kind of error it is, never its message: that of a parser quotes what it could not read, a secret. */
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return `it threw something of type ${typeof error}`;
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' ? `${error.name} ${code}` : error.name;
 }

@@ -27,7 +27,7 @@ export interface JoinArrival {
   readonly events: readonly string[];
   /** How long it waits after the first of them, in milliseconds. */
   readonly within: number;
-  /** Whether an event that comes after the join has fired makes it run again, once. */
+  /** Whether an event that comes after the join was called makes it run again, once. */
   readonly runsAgain: boolean;
   /** Whether no sibling without a row is left in this process: the claim on the event ends. */
   readonly last: boolean;

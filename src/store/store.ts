@@ -37,6 +37,8 @@ export interface ClaimedEvent extends StoredEvent {
 /** A claimed run that was stored. */
 export interface ClaimedRun extends StoredEvent {
   readonly handler: string;
+  /** How many processes died while they held its event. */
+  readonly takeovers: number;
   /** Attempts that have been counted so far. */
   readonly attempts: number;
   /** The replay that put it back, if any. */

@@ -3,8 +3,8 @@ import { clearTimeout, setTimeout } from 'node:timers';
 import { configError, ringbackError } from '../errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
+import type { StoredRun, WholeInboxEvent } from '../inbox/events.ts';
 import type { Receiver } from '../receiver.ts';
-import type { EventState } from '../store/event-store.ts';
 
 /** What makes it worth looking again. They come from every receiver in the process, so they are no more than a hint. */
 const hints = ['run_done', 'run_dead', 'event_unhandled'].map((name) => `ringback.${name}`);
@@ -12,18 +12,12 @@ const hints = ['run_done', 'run_dead', 'event_unhandled'].map((name) => `ringbac
 /** Another process may have settled the last run, and that gives no hint here. Milliseconds. */
 const lookAgain = 50;
 
-const inWords: Record<EventState | 'missing', string> = {
-  missing: 'no event with that trace id has arrived',
-  new: 'not all of its handlers have ended',
-  open: 'a run of it waits to be tried again',
-  done: 'it is done',
-};
-
 /**
  * Waits until an event has been handled: every one of its runs is done or a dead letter. Time is the machine's,
  * whatever clock the receiver has.
  *
- * @throws RingbackError `condition_not_met`, which says what the event waits for
+ * @throws RingbackError `condition_not_met`, which says what the event waits for: the runs that are not done, with
+ *   their attempts and reasons; or that no event with this trace id has arrived
  * @example
  * await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
  * await handled(receiver, 'trace-1', { within: '2s' });
@@ -35,17 +29,31 @@ export async function handled(
 ): Promise<void> {
   const deadline = systemClock.elapsed() + millisecondsOf(within);
   for (;;) {
-    const state = (await receiver.events.get(traceId))?.state;
-    if (state === 'done') return;
+    const event = await receiver.events.get(traceId);
+    if (event?.state === 'done') return;
     const remaining = deadline - systemClock.elapsed();
     if (remaining <= 0) {
       throw ringbackError('condition_not_met', {
         waited: typeof within === 'number' ? `${within} ms` : within,
-        state: inWords[state ?? 'missing'],
+        state: event ? inWords(event) : `no event with the trace id ${JSON.stringify(traceId)} has arrived`,
       });
     }
     await hintWithin(Math.min(remaining, lookAgain));
   }
+}
+
+function inWords({ state, runs }: WholeInboxEvent): string {
+  const waiting = runs.filter((run) => run.state !== 'done' && run.state !== 'dead').map(describe);
+  const what =
+    state === 'new'
+      ? 'not all of its handlers have ended, or none is registered'
+      : 'a run of it waits to be tried again';
+  return waiting.length === 0 ? what : `${what}: ${waiting.join('; ')}`;
+}
+
+/** With the reason, which is the message of the handler's own error: this is for who writes the test. */
+function describe({ handler, attempts, reason }: StoredRun): string {
+  return `"${handler}", attempts so far: ${attempts}${reason === undefined ? '' : `, reason: ${reason}`}`;
 }
 
 function millisecondsOf(within: Duration): number {

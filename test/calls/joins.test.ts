@@ -281,7 +281,9 @@ describe('registering a join', () => {
     const { receiver } = made();
     receiver.on('*', { name: 'save-order' }, () => {});
     expect(() => receiver.onCall(terms, () => {})).toThrow('already registered');
-    expect(() => receiver.onCall(terms, undefined as never)).toThrow('type undefined');
+    expect(() => receiver.onCall(terms, undefined as never)).toThrow(
+      'onCall(options, handler) expects the options of a join and a function, but found no function',
+    );
     await receiver.start();
     expect(() => receiver.onCall({ ...terms, name: 'late' }, () => {})).toThrow('before start()');
   });

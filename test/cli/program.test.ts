@@ -37,6 +37,12 @@ describe('the command', () => {
     [['serv'], "unknown command 'serv' (Did you mean serve?)"],
     [['send'], "missing the fixture's name or file"],
     [['send', 'call-ended'], "missing the option '--to <url>'"],
+    [
+      ['send', 'call-ended', '--to', 'localhost:80'],
+      "option '--to <url>' argument 'localhost:80' is invalid.",
+    ],
+    [['send', 'call-ended', '--layout', 'foo'], "option '--layout <name>' argument 'foo' is invalid."],
+    [['send', 'call-ended', '--layout', 'foo'], 'It should be one of t-v1-hex-whole, t-v1-hex-suffix, '],
     [['demo', '--pace', 'quick'], 'It should be a duration'],
   ])('answers %j with one line on stderr and 2', async (args, sentence) => {
     const { code, stdout, stderr } = await ringback(args);

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -6,17 +6,21 @@ import { folder, otherSecret, ringback, secret } from './command.ts';
 
 const env = { RINGBACK_SECRETS: secret, RINGBACK_PORT: '0' };
 
-/** Runs `serve`, which is to end with a sentence: one line, no stack, no secret, 1. */
-async function sentenceOf(args: readonly string[], variables: Record<string, string>, cwd = folder()) {
+/** Runs `serve`, which is to end with a sentence: one line, no stack, no secret, and this code. */
+async function sentenceOf(
+  args: readonly string[],
+  variables: Record<string, string>,
+  { cwd = folder(), expected = 1 }: { cwd?: string; expected?: number } = {},
+) {
   const { code, stdout, stderr } = await ringback(['serve', ...args], { env: variables, cwd });
-  expect(code).toBe(1);
+  expect(code).toBe(expected);
   expect(stderr).toMatch(/^ringback: .*\n$/);
   for (const text of [stdout, stderr])
     expect(text).not.toMatch(new RegExp(`\\n\\s+at |${secret}|${otherSecret}`));
   return stderr.slice('ringback: '.length, -1);
 }
 
-describe('serve ends with a sentence and 1 when', () => {
+describe('serve ends with a sentence and 2 when', () => {
   it.each([
     ['no secrets are set', {}, /^This command needs the subscription's signing secret/],
     ['the secrets are empty', { RINGBACK_SECRETS: ' , ' }, /^Secret 1 .* but it is empty/],
@@ -29,11 +33,6 @@ describe('serve ends with a sentence and 1 when', () => {
       'secrets are set in both ways',
       { RINGBACK_SECRETS: secret, RINGBACK_SECRETS_FILE: 'secrets' },
       /^The option RINGBACK_SECRETS_FILE should be the only source of secrets, .*Unset one of the two\.$/,
-    ],
-    [
-      'the secrets file is missing',
-      { RINGBACK_SECRETS_FILE: 'secrets' },
-      /^The secrets file secrets should hold one signing secret a line .*ENOENT/,
     ],
     [
       'a variable is misspelled',
@@ -66,6 +65,18 @@ describe('serve ends with a sentence and 1 when', () => {
       { ...env, RINGBACK_HOST: '' },
       /^The option RINGBACK_HOST should be text that is not empty, but is ""\.$/,
     ],
+  ])('%s', async (_what, variables, sentence) => {
+    expect(await sentenceOf([], variables, { expected: 2 })).toMatch(sentence);
+  });
+});
+
+describe('serve ends with a sentence and 1 when', () => {
+  it.each([
+    [
+      'the secrets file is missing',
+      { RINGBACK_SECRETS_FILE: 'secrets' },
+      /^The secrets file secrets should hold one signing secret a line .*ENOENT/,
+    ],
     [
       'the database is a folder',
       { ...env, RINGBACK_DATABASE: '.' },
@@ -83,27 +94,39 @@ describe('serve ends with a sentence and 1 when', () => {
 
   it('the secrets file holds none', async () => {
     const cwd = folder({ secrets: '# to be filled in\n\n , \n' });
-    expect(await sentenceOf([], { RINGBACK_SECRETS_FILE: 'secrets' }, cwd)).toMatch(/it holds no secret\./);
+    expect(await sentenceOf([], { RINGBACK_SECRETS_FILE: 'secrets' }, { cwd })).toMatch(
+      /it holds no secret\./,
+    );
   });
 
-  it('the port is in use', async () => {
+  it('the port is in use, and leaves the inbox alone', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void other.close());
     const { port } = other.address() as AddressInfo;
-    expect(await sentenceOf(['--port', String(port)], env)).toMatch(
+    const cwd = folder();
+    expect(await sentenceOf(['--port', String(port)], env, { cwd })).toMatch(
       new RegExp(`^The receiver should listen on 127\\.0\\.0\\.1:${port}, but that port is in use\\.`),
     );
+    expect(existsSync(join(cwd, 'ringback.db'))).toBe(false);
   });
 
   it.each([
     ['is missing', undefined, /^The app file app\.ts .* there is no such file\./],
-    ['is no module', 'export default function (', /^The app file app\.ts .* loads, but: /],
-    ['throws while it loads', "throw new Error('first\\nsecond');", /loads, but: first\. Check/],
+    [
+      'is no module',
+      'const a = 1;\nexport default function (',
+      /^The app file app\.ts .* loads, but: .* \(app\.ts:2/,
+    ],
+    [
+      'throws while it loads',
+      "throw new Error('first\\nsecond');",
+      /loads, but: first \(app\.ts:1:7\)\. Check/,
+    ],
     [
       'throws while it registers',
       "export default () => { throw new Error('no CRM.'); };",
-      /loads, but: no CRM\. Check/,
+      /loads, but: no CRM \(app\.ts:1:30\)\. Check/,
     ],
     [
       'imports what is not there',
@@ -119,11 +142,22 @@ describe('serve ends with a sentence and 1 when', () => {
     [
       'registers one name twice',
       "export default (r) => r.on('a', () => {}).on('a', () => {});",
-      /^A handler named "a" is already registered/,
+      /^A handler named "a" is already registered.* \(app\.ts:1:\d+\)$/,
     ],
   ])('the app file %s', async (_what, text, sentence) => {
     const cwd = folder();
     if (text !== undefined) writeFileSync(join(cwd, 'app.ts'), text);
-    expect(await sentenceOf(['--app', 'app.ts'], env, cwd)).toMatch(sentence);
+    expect(await sentenceOf(['--app', 'app.ts'], env, { cwd })).toMatch(sentence);
+  });
+
+  it('prints where an app file went wrong in full at the log level debug', async () => {
+    const cwd = folder({
+      'app.mjs': "function fail() { throw new Error('no CRM'); }\nexport default () => fail();",
+    });
+    const { stderr } = await ringback(['serve', '--app', 'app.mjs'], {
+      env: { ...env, RINGBACK_LOG_LEVEL: 'debug' },
+      cwd,
+    });
+    expect(stderr).toMatch(/^ringback: The app file.*\nError: no CRM\n\s+at fail .*app\.mjs:1:\d+/);
   });
 });

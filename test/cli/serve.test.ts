@@ -86,6 +86,17 @@ describe('serve', () => {
   });
 });
 
+describe('serve without an app file', () => {
+  it('says that nothing is handled, and how to set one', async () => {
+    const running = serve();
+    await running.url();
+    running.child.kill('SIGTERM');
+    const { code, stderr } = await running.ended();
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^ringback: no app file is set, .* Set --app or RINGBACK_APP .*\n$/);
+  });
+});
+
 describe('a signal', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     '%s ends it with 0 once the handlers have ended',

@@ -68,11 +68,25 @@ describe('ctx.commit', () => {
       }),
     );
     await deliver(receiver);
-    await logs.until('run_done');
+    // Its effects are not there, so the run isn't done, although the handler has caught the error.
+    await logs.until('run_retry');
     expect(errors.map(String)).toEqual([
       expect.stringContaining('synchronous function'),
       expect.stringContaining('once a run'),
     ]);
+  });
+
+  test('that fails and that nobody waits for is the failure of its attempt', async () => {
+    const { receiver, logs } = await started({ retry: { base: 0 } }, (r) =>
+      r.on('CallHandler.CallEnded', (_event, { attempt, commit }) => {
+        void commit((database) => {
+          if (attempt === 1) database.exec('insert into no_such_table values (1)');
+        });
+      }),
+    );
+    await deliver(receiver);
+    expect(await logs.until('run_retry')).toMatchObject([{ attempt: 1, cause: 'SqliteError' }]);
+    expect(await logs.until('run_done')).toMatchObject([{ attempt: 2 }]);
   });
 
   test('refuses what comes after the deadline, even while a sibling still works on the event', async () => {

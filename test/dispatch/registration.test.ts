@@ -9,15 +9,17 @@ const handler = () => {};
 const untyped = (receiver: Receiver) =>
   receiver as unknown as { on: (...parameters: readonly unknown[]) => unknown };
 
-function codeOf(action: () => unknown): string | undefined {
+function problemOf(action: () => unknown): ConfigError | undefined {
   try {
     action();
   } catch (error) {
-    if (error instanceof ConfigError) return error.code;
+    if (error instanceof ConfigError) return error;
     throw error;
   }
   return undefined;
 }
+
+const codeOf = (action: () => unknown) => problemOf(action)?.code;
 
 describe('a wrong registration', () => {
   test('is a second handler of one name, given or by default', () => {
@@ -48,9 +50,31 @@ describe('a wrong registration', () => {
     ['an empty name', [['*', ''], handler]],
     ['names that are no text', [[1], handler]],
     ['no name at all', [undefined, handler]],
+    ['a pattern that matches nothing', ['CallHandler.Call*', handler]],
+    ['a star in front', ['*.CallEnded', handler]],
+    ['two stars', [['a', 'a.*.*'], handler]],
   ])('is one with %s', (_, parameters) => {
     const { receiver } = made();
     expect(codeOf(() => untyped(receiver).on(...parameters))).toBe('handler_invalid');
+  });
+
+  test('is told by the method that was called, in a stack that begins there', () => {
+    const { receiver } = made();
+    const join = { name: 'j', events: ['a'], within: '1m' } as const;
+    const calls: [RegExp, () => unknown][] = [
+      [/^on\(names, .* but found no function\.$/, () => receiver.on('*', undefined as never)],
+      [/^on\(names, .* found the pattern "a\*"\. Patterns are '\*'/, () => receiver.on('a*', handler)],
+      [
+        /^onCall\(options, handler\) expects .* no function\.$/,
+        () => receiver.onCall(join, undefined as never),
+      ],
+      [/^fallback\(handler\) expects a function, but .* number\.$/, () => receiver.fallback(1 as never)],
+    ];
+    for (const [sentence, call] of calls) {
+      const problem = problemOf(call);
+      expect(problem?.message).toMatch(sentence);
+      expect(problem?.stack?.split('\n')[1]).toContain('registration.test.ts');
+    }
   });
 
   test('is a second start, and a start after stop', async () => {
@@ -58,6 +82,29 @@ describe('a wrong registration', () => {
     await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_started' });
     await receiver.stop();
     await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_stopped' });
+  });
+});
+
+describe('a name that is probably misspelled', () => {
+  test('is told at start, of handlers and of joins, and no other name is', async () => {
+    const { logs } = await started({}, (r) =>
+      r
+        .on(
+          ['CallHandler.CallEnd', 'CallHandler.CallEnded', 'CallHandler.CallParked'],
+          { name: 'a' },
+          handler,
+        )
+        .on(['callhandler.*', 'CallHandler.*', 'Billing.*', '*'], { name: 'b' }, handler)
+        .onCall({ name: 'c', events: ['pcaCompleted', 'Billing.Paid'], within: '1m' }, handler),
+    );
+    const told = logs
+      .of('event_name_unknown')
+      .map((line) => [line['handler'], line['eventName'], line['meant']]);
+    expect(told).toEqual([
+      ['a', 'CallHandler.CallEnd', 'CallHandler.CallEnded'],
+      ['b', 'callhandler.*', 'CallHandler.*'],
+      ['c', 'pcaCompleted', 'callAnalysis.pcaCompleted'],
+    ]);
   });
 });
 
@@ -110,11 +157,23 @@ describe('an event goes', () => {
   });
 
   test('nowhere when nothing is for it: it is kept, done, and said', async () => {
-    const { receiver, logs } = await started();
+    const { receiver, logs } = await started({}, (r) => r.on('Another.Event', () => {}));
     await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
     expect(await logs.until('event_unhandled')).toMatchObject([{ traceId: 'trace-1' }]);
     await expect.poll(async () => (await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
   });
+});
+
+test('a receiver without any handler takes no event from those that have some', async () => {
+  const database = temporaryDatabase();
+  const looking = await started({ database }, () => {});
+  expect(looking.logs.of('no_handlers')).toHaveLength(1);
+  await deliver(looking.receiver, bodyOf({ traceId: 'trace-1' }));
+  await looking.receiver.stop();
+  const seen: string[] = [];
+  const handling = await started({ database }, (r) => r.on('*', (event) => seen.push(event.traceId)));
+  await handling.logs.until('run_done');
+  expect(seen).toEqual(['trace-1']);
 });
 
 test('stored runs of a handler that is gone are told, kept, and taken up when it is back', async () => {

@@ -217,7 +217,7 @@ describe('receiver.erase', () => {
   test('says what can be erased, and needs a receiver that runs', async () => {
     const { receiver } = await started();
     await expect(receiver.erase({ phoneNumber: '12 34 56' })).rejects.toThrow(
-      'The option phoneNumber should be a phone number of at least 7 digits, as text, but is "12 34 56".',
+      'The option phoneNumber in erase should be a phone number of at least 7 digits, as text, but is "12 34 56".',
     );
     await expect(receiver.erase({} as never)).rejects.toThrow(
       'The option erase(target) should be an object with either callId or phoneNumber, but is one with neither.',

@@ -158,11 +158,14 @@ describe('events.list', () => {
 
   test.each<[unknown, string]>([
     [{ call: 'x' }, 'There is no option call in events.list'],
-    [{ callId: '' }, 'callId should be text that is not empty'],
-    [{ state: 'failed' }, "state should be 'new', 'open', 'done' or 'dead', but is \"failed\""],
-    [{ since: 'yesterday' }, 'since should be a Date, milliseconds since 1970, or ISO 8601'],
-    [{ limit: 1_001 }, 'limit should be a whole number from 1 to 1000'],
-    [{ cursor: 'x' }, 'cursor should be the cursor of another page'],
+    [{ callId: '' }, 'callId in events.list should be text that is not empty'],
+    [
+      { state: 'failed' },
+      "state in events.list should be 'new', 'open', 'done' or 'dead', but is \"failed\"",
+    ],
+    [{ since: 'yesterday' }, 'since in events.list should be a Date, milliseconds since 1970, or ISO 8601'],
+    [{ limit: 1_001 }, 'limit in events.list should be a whole number from 1 to 1000'],
+    [{ cursor: 'x' }, 'cursor in events.list should be the cursor of another page'],
   ])('refuses %j and says why', async (query, sentence) => {
     const { receiver } = await started();
     await expect(receiver.events.list(query as EventQuery)).rejects.toThrow(sentence);

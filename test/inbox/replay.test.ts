@@ -261,7 +261,11 @@ describe('replaying events', () => {
     [{ state: 'dead', handler: 'crm-sink' }, {}, 'Did you mean "crm-sync"?'],
     [{ state: 'dead' }, { handler: 'nothing-like-it' }, 'The handlers are: crm-sync, fallback.'],
     [{ state: 'dead', limit: 3 } as EventFilter, {}, 'There is no option limit in events.replay'],
-    [{ since: 0 }, { rate: 0 }, 'rate should be a number of runs a second, above 0, but is 0'],
+    [
+      { since: 0 },
+      { rate: 0 },
+      'rate in events.replay should be a number of runs a second, above 0, but is 0',
+    ],
     [{ since: 0 }, { dryrun: true } as ReplayOptions, 'Did you mean dryRun?'],
   ])('refuses %j with %j and says why', async (filter, options, sentence) => {
     const { receiver } = await started({}, (r) =>

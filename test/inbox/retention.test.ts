@@ -10,7 +10,7 @@ const hour = 3_600_000;
 const day = 24 * hour;
 
 /** A receiver whose time the test holds, and how to deliver to it and let it clean. */
-async function keeping(options: ReceiverOptions = {}, register: (receiver: Receiver) => unknown = () => {}) {
+async function keeping(options: ReceiverOptions = {}, register?: (receiver: Receiver) => unknown) {
   const clock = new ManualClock();
   const { receiver, logs } = await started({ clock, ...options }, register);
   const take = (body: string, secrets?: string) =>

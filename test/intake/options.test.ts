@@ -34,11 +34,47 @@ describe('a wrong option gives a sentence', () => {
     [{ signature: 'v1-hex-whol' }, /signature should be .* Did you mean v1-hex-whole\?/],
     [{ signature: { syntax: 'v1=' } }, /signature should be .* but is not a layout/],
     [{ clock: {} }, /clock should be a clock/],
+    [{ clock: { now: () => 0 } }, /clock should be a clock, with the methods now, elapsed and after/],
+    [{ timeout: 0 }, /timeout should be more than 0: .* but is 0/],
+    [{ https: false }, /https should be an object with required, trustProxy, hosts, but is false/],
+    [{ retry: 5 }, /retry should be an object with attempts, base, factor, cap, but is 5/],
+    [{ limits: 5 }, /limits should be an object with body, inflight, bodyTimeout, but is 5/],
+    [{ retention: '30d' }, /retention should be an object with done, .*, traceIds, but is "30d"/],
+    [{ database: '' }, /database should be a file, ':memory:', or a store, but is ""/],
+    [{ headers: ['a'] }, /headers should be an object of header names and values, but is a list/],
+    [
+      { signature: { header: 'x' } },
+      /not a layout \(syntax: should be 'v1=',.*; content: should be a text such/,
+    ],
+    [{ signature: null }, /signature should be .* but is not a layout \(an object with header, syntax, /],
+    [{ logger: { level: 'foo' } }, /logger should be options that pino takes, but is refused by pino: .*foo/],
+    [{ logger: console }, /logger should be a pino instance or options for one, but is of type object/],
+    [{ logger: [] }, /logger should be a pino instance or options for one, but is a list/],
     [{ random: 4 }, /random should be a function, but is 4/],
   ])('%j', (options, sentence) => {
     const problem = problemOf({ secrets: secret, ...options });
     expect(problem.message).toMatch(sentence);
     expect(problem.code).toBe('option_invalid');
+  });
+
+  test('in words of its own, whatever stands in whose place', () => {
+    const names = [
+      'secrets headers signature tolerance https limits retention retry timeout concurrency',
+      'database logger clock random https.required https.trustProxy https.hosts limits.body limits.inflight',
+      'limits.bodyTimeout retention.done retention.dead retention.quarantine retention.traceIds',
+      'retry.attempts retry.base retry.factor retry.cap signature.header signature.syntax signature.content',
+    ];
+    for (const name of names.join(' ').split(' ')) {
+      const [outer = '', inner] = name.split('.');
+      for (const wrong of [null, Symbol('wrong'), [{}]]) {
+        const value = inner === undefined ? wrong : { [inner]: wrong };
+        const { message } = problemOf({ secrets: secret, [outer]: value });
+        expect([name, message]).toEqual([
+          name,
+          expect.not.stringMatching(/Invalid|expected|Too (small|big)/),
+        ]);
+      }
+    }
   });
 
   test.each<[Record<string, unknown>, RegExp]>([
@@ -60,13 +96,26 @@ describe('a wrong option gives a sentence', () => {
   });
 
   test.each<[string, Record<string, unknown>, RegExp]>([
-    ['of a handler', { timeout: 'never' }, /option timeout should be/],
+    ['of a handler', { timeout: 'never' }, /option timeout in on should be/],
     ['of its retry', { retry: { atempts: 3 } }, /no option atempts in on\.retry\. Did you mean attempts\?/],
-    ['of its order', { order: 'calls' }, /order should be 'call', 'strict' or 'none', but is "calls"/],
+    ['of its order', { order: 'calls' }, /order in on should be 'call', 'strict' or 'none', but is "calls"/],
     ['misspelled', { concurency: 3 }, /no option concurency in on\. Did you mean concurrency\?/],
   ])('%s', (_, options, sentence) => {
     const { receiver } = made();
     expect(() => receiver.on('*', options, () => {})).toThrow(sentence);
+  });
+
+  test('of the time of a handler', () => {
+    const { receiver } = made();
+    expect(() => receiver.on('*', { timeout: 0 }, () => {})).toThrow(/timeout in on should be more than 0/);
+  });
+
+  test('whose stack begins at the line to mend', () => {
+    const { stack = '' } = problemOf({ secrets: secret, timeout: 0 });
+    expect(stack.split('\n').slice(0, 2)).toEqual([
+      expect.stringMatching(/^ConfigError: The option timeout/),
+      expect.stringContaining('options.test.ts'),
+    ]);
   });
 
   test('for a delay that is none', () => {

@@ -65,6 +65,37 @@ describe('a function that gives the secrets', () => {
     expect(logs.of('secrets_failed')).toHaveLength(1);
   });
 
+  test('that does not answer is given up and asked again, and the log says so', async () => {
+    const clock = new ManualClock();
+    let asked = 0;
+    const { receiver, logs } = await started({
+      clock,
+      secrets: () => {
+        asked += 1;
+        return asked === 2 ? new Promise<never>(() => {}) : asked === 1 ? secret : otherSecret;
+      },
+    });
+    clock.advance(31_000);
+    expect((await deliver(receiver, ...signedWith(secret, clock.now()))).status).toBe(200);
+    clock.advance(5_000);
+    expect(await logs.until('secrets_failed')).toMatchObject([{ cause: expect.stringContaining('5 s') }]);
+    clock.advance(31_000);
+    expect((await deliver(receiver, ...signedWith(otherSecret, clock.now()))).status).toBe(200);
+    expect(asked).toBe(3);
+  });
+
+  test('may fail with a message that quotes the secret: the log names the error only', async () => {
+    const clock = new ManualClock();
+    let text = JSON.stringify(secret);
+    const { receiver, logs } = await started({ clock, secrets: () => JSON.parse(text) as string });
+    text = secret;
+    clock.advance(31_000);
+    await deliver(receiver, ...signedWith(secret, clock.now()));
+    await logs.until('secrets_failed');
+    expect(JSON.stringify(logs.of('secrets_failed'))).toContain('SyntaxError');
+    expect(JSON.stringify(logs.of('secrets_failed'))).not.toContain(secret.slice(0, 10));
+  });
+
   test('may not fail at start, nor give what is no secret', async () => {
     for (const secrets of [() => Promise.reject(new Error('the vault is down')), () => '']) {
       const { receiver } = made({ secrets });

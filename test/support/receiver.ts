@@ -18,10 +18,13 @@ export function made(options: ReceiverOptions = {}): Started {
   return { receiver, logs };
 }
 
+/** One that takes nothing: without any handler a receiver leaves events to others. */
+const anotherHandler = (receiver: Receiver) => receiver.on('Another.Event', () => {});
+
 /** Starts a receiver with the handlers that `register` gives it; it is stopped when the test ends. */
 export async function started(
   options: ReceiverOptions = {},
-  register: (receiver: Receiver) => unknown = () => {},
+  register: (receiver: Receiver) => unknown = anotherHandler,
 ): Promise<Started> {
   const parts = made(options);
   register(parts.receiver);

@@ -36,7 +36,7 @@ describe('a test receiver', () => {
   });
 
   it('handles what comes through an app and supertest', async () => {
-    const receiver = await started(testReceiver());
+    const receiver = await started(testReceiver().on('*', () => {}));
     const app = express().use('/webhooks', receiver.middleware());
     const { body, headers } = buildDelivery('transcript-emoji');
     const response = await request(app).post('/webhooks').set(headers).send(body.toString());
@@ -74,7 +74,7 @@ describe('handled', () => {
     await deliver(receiver, buildDelivery('call-ended'));
     const waiting = handled(receiver, 'trace-call-ended').then(() => ended.push('handled'));
     await expect(handled(receiver, 'trace-call-ended', { within: 0 })).rejects.toThrow(
-      'The event should have been handled within 0 ms, but not all of its handlers have ended.',
+      'The event should have been handled within 0 ms, but not all of its handlers have ended',
     );
     gate.resolve();
     await waiting;
@@ -84,11 +84,11 @@ describe('handled', () => {
     );
   });
 
-  it('says that a run waits to be tried again', async () => {
+  it('says that a run waits to be tried again: whose, after how many attempts, and why', async () => {
     const tried = Promise.withResolvers<void>();
-    const receiver = testReceiver().on('*', () => {
+    const receiver = testReceiver().on('*', { name: 'tell-crm' }, () => {
       tried.resolve();
-      throw new RetryLater('1h');
+      throw new RetryLater('1h', 'the CRM is down');
     });
     await started(receiver);
     await deliver(receiver, buildDelivery('call-ended'));
@@ -96,14 +96,17 @@ describe('handled', () => {
     // Just after the attempt the run may not be written yet, and the event be new.
     await expect(handled(receiver, 'trace-call-ended', { within: '200ms' })).rejects.toMatchObject({
       code: 'condition_not_met',
-      message: expect.stringContaining('within 200ms, but a run of it waits to be tried again.'),
+      message: expect.stringContaining(
+        'within 200ms, but a run of it waits to be tried again: ' +
+          '"tell-crm", attempts so far: 1, reason: the CRM is down',
+      ),
     });
   });
 
   it('says that no such event has arrived', async () => {
     const receiver = await started(testReceiver());
     await expect(handled(receiver, 'trace-call-ended', { within: '1ms' })).rejects.toThrow(
-      'no event with that trace id has arrived',
+      'no event with the trace id "trace-call-ended" has arrived',
     );
   });
 
@@ -118,7 +121,7 @@ describe('handled', () => {
     ['body', 'call-ended', 'trace-call-ended'],
     ['header', 'trace-id-header-only', 'trace-id-header-only'],
   ])('knows an event by a trace id from the %s', async (_source, name) => {
-    const receiver = await started(testReceiver());
+    const receiver = await started(testReceiver().on('*', () => {}));
     const { body } = await deliver(receiver, buildDelivery(name));
     const { traceId } = body as { traceId: string };
     await handled(receiver, traceId);
@@ -126,7 +129,7 @@ describe('handled', () => {
   });
 
   it('knows an event without a trace id by its digest', async () => {
-    const receiver = await started(testReceiver());
+    const receiver = await started(testReceiver().on('*', () => {}));
     const { body } = await deliver(receiver, buildDelivery('trace-id-missing'));
     const { traceId } = body as { traceId: string };
     expect(traceId).toMatch(/^sha256:/);

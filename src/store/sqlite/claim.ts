@@ -19,7 +19,7 @@ interface RunRow extends EventRow {
 }
 
 /** Claims stop here even when more rows were asked for: bodies of 5 MB must not pile up in memory. */
-const claimBytes = 16 * 1024 * 1024;
+const claimBytes = 8 * 1024 * 1024;
 
 /** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
@@ -45,6 +45,9 @@ export function prepareClaims(database: Database.Database, processes: Processes,
     .pluck();
   const releaseEvents = database.prepare(`
     update events set claimed_by = null, takeovers = takeovers + ? where claimed_by = ?`);
+  const suspectRuns = database.prepare(`
+    update events set takeovers = takeovers + 1
+    where claimed_by is not @id and sequence in (select sequence from runs where claimed_by = @id)`);
   const releaseRuns = database.prepare(`
     update runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = ?`);
   const ownEvents = database.prepare('select sequence from events where claimed_by = ?').pluck();
@@ -92,12 +95,19 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       );
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
-        return { ...storedEvent(row), handler: row.handler, attempts: row.attempts, replay: replayOf(row) };
+        return {
+          ...storedEvent(row),
+          handler: row.handler,
+          takeovers: row.takeovers,
+          attempts: row.attempts,
+          replay: replayOf(row),
+        };
       });
     },
 
     /** Takes everything from a process: one that died (its attempts are suspect) or this one, leaving. */
     releaseAll(id: number, { died }: { died: boolean }): number {
+      if (died) suspectRuns.run({ id });
       return releaseEvents.run(died ? 1 : 0, id).changes + releaseRuns.run(id).changes;
     },
 

@@ -1,5 +1,13 @@
 import type Database from 'better-sqlite3';
-import type { EventState, EventStretch, KeptEvent, KeptEventWithBytes, KeptRun } from '../event-store.ts';
+import type { Headers } from '../../model.ts';
+import type {
+  EventState,
+  EventStretch,
+  KeptEvent,
+  KeptEventWithBytes,
+  KeptRun,
+  StoredEvent,
+} from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
 import type { DueTime } from './due-time.ts';
 import { type StoredEventRow, storedEvent } from './stored-event.ts';

@@ -1,0 +1,29 @@
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Ringback's own files: what a user looks for is where their own code called them. */
+const ownFolder = fileURLToPath(new URL('../', import.meta.url));
+
+/**
+ * Where in the user's own files an error comes from, as `file:line:column`; undefined when the error does not say.
+ * A file below the working directory is named as it is seen from there.
+ */
+export function placeOf(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  for (const line of stack.split('\n')) {
+    const [, file, place] = /((?:file:\/\/)?\/[^()]*?)((?::\d+){1,2})\)?$/.exec(line) ?? [];
+    if (file === undefined || place === undefined) continue;
+    const path = file.startsWith('file:') ? fileURLToPath(file) : file;
+    if (isUsers(path)) return fromHere(path) + place;
+  }
+  return undefined;
+}
+
+function isUsers(path: string): boolean {
+  return !path.startsWith(ownFolder) && !path.includes('/node_modules/');
+}
+
+function fromHere(path: string): string {
+  const here = relative(process.cwd(), path);
+  return here.startsWith('..') ? path : here;
+}

@@ -1,0 +1,146 @@
+/** Puts the parts of a receiver together: what each is given, and whom it tells. */
+import { Dispatcher } from './dispatch/dispatcher.ts';
+import { Registry } from './dispatch/registry.ts';
+import { route } from './dispatch/route.ts';
+import { Calls } from './inbox/calls.ts';
+import { DriftLedger } from './inbox/drift.ts';
+import { Erasure } from './inbox/erasure.ts';
+import { InboxEvents } from './inbox/events.ts';
+import { Quarantine } from './inbox/quarantine.ts';
+import { Retention } from './inbox/retention.ts';
+import { Authenticator } from './intake/authenticate.ts';
+import { Intake, type IntakeParts } from './intake/intake.ts';
+import { Recorder } from './intake/record.ts';
+import type { CallEvent } from './model.ts';
+import type { ResolvedOptions } from './options.ts';
+import { SecretSource } from './signature/secret-source.ts';
+import { SqliteStore } from './store/sqlite/sqlite-store.ts';
+import type { Store } from './store/store.ts';
+import { Telemetry } from './telemetry.ts';
+
+/** What the parts ask of the receiver. */
+export interface Ties {
+  readonly door: IntakeParts['door'];
+  /** @throws RingbackError unless the inbox is open */
+  readonly requireStarted: (method: string) => void;
+  /** There may be something to run. */
+  readonly wake: () => void;
+}
+
+/** The parts of a receiver, and the inbox that they share. */
+export interface Parts {
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+  readonly registry: Registry;
+  readonly authenticator: Authenticator;
+  readonly intake: Intake;
+  readonly calls: Calls;
+  readonly events: InboxEvents;
+  readonly quarantine: Quarantine;
+  readonly drift: DriftLedger;
+  readonly erasure: Erasure;
+  readonly retention: Retention;
+}
+
+/** What every part may need. */
+interface Common {
+  readonly options: ResolvedOptions;
+  readonly ties: Ties;
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+}
+
+/** Makes the parts; nothing is opened. */
+export function wire(options: ResolvedOptions, ties: Ties): Parts {
+  const { clock, database } = options;
+  const { requireStarted, wake } = ties;
+  const telemetry = new Telemetry(options.logger);
+  const store = typeof database === 'string' ? new SqliteStore(database, clock) : database;
+  const common: Common = { options, ties, store, telemetry };
+  const registry = new Registry(options);
+  const authenticator = buildAuthenticator(common);
+  const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
+  // A new event is on disk, however it got there.
+  const onRecorded = (event: CallEvent, receivedAt: number): void => {
+    drift.observe(event, receivedAt);
+    wake();
+  };
+  return {
+    store,
+    telemetry,
+    registry,
+    authenticator,
+    intake: buildIntake(common, authenticator, onRecorded),
+    calls: new Calls({ store: store.calls, requireStarted }),
+    events: buildEvents(common, registry),
+    quarantine: buildQuarantine(common, authenticator, onRecorded),
+    drift,
+    ...buildKeeping(common),
+  };
+}
+
+/** The dispatcher, made at start: from then on no handler is added. */
+export function buildDispatcher({ store, telemetry, registry }: Parts, options: ResolvedOptions): Dispatcher {
+  const { clock, random, logger } = options;
+  const { handlers, fallback } = registry;
+  return new Dispatcher({ store, telemetry, handlers, fallback, clock, random, logger });
+}
+
+function buildAuthenticator({ options, store, telemetry }: Common): Authenticator {
+  const { secrets, layouts, isLayoutGiven, tolerance, clock } = options;
+  const onFailure = (cause: string) => telemetry.tell('secrets_failed', { cause });
+  const source = secrets === undefined ? undefined : new SecretSource(secrets, clock, onFailure);
+  return new Authenticator({ secrets: source, layouts, isLayoutGiven, tolerance, store, telemetry, clock });
+}
+
+function buildIntake(
+  { options, ties, store, telemetry }: Common,
+  authenticator: Authenticator,
+  onRecorded: IntakeParts['onRecorded'],
+): Intake {
+  const { limits, https, headers, layouts, clock } = options;
+  const signatureHeaders = [...new Set(layouts.map(({ layout }) => layout.header))];
+  const recorder = new Recorder(store, telemetry, clock, { signatureHeaders, credentials: headers });
+  const { required, trustProxy, hosts } = https;
+  const admission = { isHttpsRequired: required, trustProxy, hosts, headers };
+  const { door, wake } = ties;
+  const common = { limits, admission, authenticator, recorder, telemetry, clock };
+  return new Intake({ ...common, door, onRecorded, onUncertain: wake });
+}
+
+function buildEvents({ options, ties, store, telemetry }: Common, registry: Registry): InboxEvents {
+  return new InboxEvents({
+    store: store.events,
+    telemetry,
+    clock: options.clock,
+    requireStarted: ties.requireStarted,
+    handlerNames: () => registry.all.map((handler) => handler.name),
+    route: (event) => route(event, registry.handlers, registry.fallback),
+    onPutBack: ties.wake,
+  });
+}
+
+function buildQuarantine(
+  { ties, store, telemetry }: Common,
+  authenticator: Authenticator,
+  onReleased: IntakeParts['onRecorded'],
+): Quarantine {
+  return new Quarantine({
+    store: store.quarantine,
+    telemetry,
+    requireStarted: ties.requireStarted,
+    authenticate: async (body, headers, receivedAt) => {
+      const proof = await authenticator.authenticateAgain(body, headers, receivedAt);
+      return () => authenticator.pin(proof);
+    },
+    onReleased,
+  });
+}
+
+function buildKeeping({ options, ties, store, telemetry }: Common): Pick<Parts, 'erasure' | 'retention'> {
+  const { retention: periods, clock } = options;
+  const keeping = { store: store.retention, telemetry, clock };
+  const { requireStarted } = ties;
+  const erasure = new Erasure({ ...keeping, requireStarted, traceIds: periods.traceIds });
+  return { erasure, retention: new Retention({ ...keeping, periods, onCleaned: () => erasure.finish() }) };
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import { started } from '../support/receiver.ts';
+import { RetryLater } from '../support/public.ts';
+
+/** What a handler should not do, and TypeScript does not let it. */
+function change(event: object, fields: Record<string, unknown>): void {
+  Object.assign(event, fields);
+}
+
+describe('what a handler does to its event', () => {
+  test.each([
+    ['another text', () => 'changed'],
+    ['no text at all', () => ({ toString: null })],
+    ['nothing', () => undefined],
+  ])('harms neither later events of the call nor its siblings: %s', async (_, value) => {
+    const seen: string[] = [];
+    const { receiver, logs } = await started({}, (r) =>
+      r
+        .on('*', { name: 'changing' }, (event) => {
+          change(event, { callId: value(), traceId: value(), eventName: value() });
+        })
+        .on('*', { name: 'sibling' }, (event) => seen.push(event.traceId)),
+    );
+    for (const traceId of ['1', '2', '3']) await deliver(receiver, bodyOf({ traceId, callId: 'call-1' }));
+    const done = await logs.until('run_done', 6);
+    expect(seen).toEqual(['1', '2', '3']);
+    expect(new Set(done.map((line) => line['callId']))).toEqual(new Set(['call-1']));
+  });
+});
+
+test.each([8.64e15, 1e300])(
+  'RetryLater with a time beyond all calendars (%d) is a retry like any other',
+  async (delay) => {
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', () => {
+        throw new RetryLater(delay, 'much later');
+      }),
+    );
+    await deliver(receiver);
+    expect(await logs.until('run_retry')).toMatchObject([{ cause: 'RetryLater' }]);
+    expect(logs.of('dispatch_failed')).toEqual([]);
+  },
+);
+
+test('a backlog of large bodies is taken into memory bit by bit, and all of it is handled', async () => {
+  const gate = new Gate();
+  let handled = 0;
+  const { receiver, logs } = await started({ concurrency: 1, limits: { body: '5mb' } }, (r) =>
+    r.on('*', async () => {
+      await gate.pass();
+      handled += 1;
+    }),
+  );
+  const filler = 'x'.repeat(4_000_000);
+  for (let index = 0; index < 14; index += 1) {
+    await deliver(
+      receiver,
+      bodyOf({ traceId: `large-${index}`, payload: { call_id: `c-${index}`, filler } }),
+    );
+  }
+  await gate.reached;
+  gate.open();
+  await logs.until('run_done', 14);
+  expect(handled).toBe(14);
+});

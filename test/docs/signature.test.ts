@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import type { Layout } from '../../src/model.ts';
+import { knownLayouts, layoutSchema } from '../../src/signature/layouts.ts';
+import { literal, tableRows } from './documents.ts';
+
+const path = 'docs/signature.md';
+const codes = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+
+it('the documents name every known layout, with its fields', () => {
+  const keys = tableRows(path, 'name ends with').map((row) => literal(row[0]) ?? '');
+  const documented = tableRows(path, 'name begins with').flatMap(([start, encodings, ...rest]) => {
+    const [header, syntax, content] = rest.map(literal);
+    const named = codes(encodings);
+    return (named.length > 0 ? named : ['base64']).flatMap((encoding) =>
+      keys.map((key) => {
+        const parts = [literal(start), ...(named.length > 0 ? [encoding] : []), key];
+        return [parts.join('-'), { header, syntax, content, encoding, hash: 'sha256', key }] as const;
+      }),
+    );
+  });
+  expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(knownLayouts));
+});
+
+it('the documents have the fields of a layout and their values', () => {
+  const rows = tableRows(path, 'field', 'values');
+  expect(rows.map((row) => literal(row[0]) ?? '').sort()).toEqual(Object.keys(layoutSchema.shape).sort());
+  const plain: Layout = {
+    header: 'x-s',
+    syntax: 'v1=',
+    content: '{body}',
+    encoding: 'hex',
+    hash: 'sha256',
+    key: 'whole',
+  };
+  for (const field of ['syntax', 'encoding', 'hash', 'key'] as const) {
+    const documented = codes(rows.find((row) => literal(row[0]) === field)?.[1]);
+    const refused = layoutSchema.safeParse({ ...plain, [field]: 'none' }).error?.issues[0];
+    expect([field, documented]).toEqual([field, (refused as { values?: unknown } | undefined)?.values]);
+  }
+});

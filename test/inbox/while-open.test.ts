@@ -1,0 +1,138 @@
+/** When the inbox may be asked: from the moment it is open until it is closed, and the receiver's own coming and going. */
+import { describe, expect, test } from 'vitest';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import type { Receiver } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const asked: [string, (receiver: Receiver) => Promise<unknown>][] = [
+  ['counts()', (r) => r.counts()],
+  ['events.list()', (r) => r.events.list()],
+  ['calls.list()', (r) => r.calls.list()],
+  ['drift.list()', (r) => r.drift.list()],
+  ['quarantine.list()', (r) => r.quarantine.list()],
+  ['erase()', (r) => r.erase({ callId: 'call-1' })],
+];
+
+describe('the inbox', () => {
+  test.each(asked)('is not asked by %s before start, nor after stop', async (method, ask) => {
+    const { receiver } = made();
+    const problem = { code: 'receiver_not_started', message: expect.stringContaining(method) };
+    await expect(ask(receiver)).rejects.toMatchObject(problem);
+    await receiver.start();
+    await ask(receiver);
+    await receiver.stop();
+    await expect(ask(receiver)).rejects.toMatchObject(problem);
+  });
+
+  test('may be asked by a handler that still runs while stop drains', async () => {
+    const gate = new Gate();
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', async () => {
+        await gate.pass();
+        for (const [, ask] of asked.slice(0, -1)) await ask(receiver);
+      }),
+    );
+    await deliver(receiver);
+    await gate.reached;
+    const stopping = receiver.stop();
+    await logs.until('receiver_stopping');
+    gate.open();
+    await stopping;
+    expect(logs.of('run_retry')).toEqual([]);
+    expect(logs.of('run_done')).toHaveLength(1);
+  });
+
+  test('may be asked by a handler that runs before start has ended', async () => {
+    const database = temporaryDatabase();
+    const before = await started({ database, retry: { base: 0 } }, (r) =>
+      r.on('*', { name: 'asking', order: 'none' }, () => {
+        throw new Error('not yet');
+      }),
+    );
+    await deliver(before.receiver, bodyOf({ traceId: 'trace-1' }));
+    await before.logs.until('run_retry');
+    await before.receiver.stop();
+
+    const { receiver, logs } = made({ database });
+    receiver.on('*', { name: 'asking' }, async () => {
+      await receiver.events.get('trace-1');
+    });
+    await receiver.start();
+    await logs.until('run_done');
+    expect(logs.of('run_retry')).toEqual([]);
+  });
+});
+
+describe('stop during start', () => {
+  test('waits for the start, and then stops', async () => {
+    const { receiver, logs } = made();
+    const starting = receiver.start();
+    await receiver.stop();
+    await starting;
+    expect(receiver.isReady).toBe(false);
+    expect(logs.lines.map(({ event }) => event)).toEqual(
+      expect.arrayContaining(['receiver_started', 'receiver_stopped']),
+    );
+    await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_stopped' });
+    expect(() => receiver.on('*', () => {})).toThrow(/registered after start/);
+  });
+
+  test('of a start that fails has nothing to stop', async () => {
+    const { receiver } = made({ secrets: () => Promise.reject(new Error('the vault is closed')) });
+    const starting = receiver.start();
+    const stopping = receiver.stop();
+    await expect(starting).rejects.toMatchObject({ code: 'secrets_unavailable' });
+    await stopping;
+  });
+});
+
+test('a delivery to a receiver that nobody has started is refused, and the fix is said once', async () => {
+  const { receiver, logs } = made();
+  for (let times = 0; times < 2; times += 1) expect((await deliver(receiver)).status).toBe(503);
+  expect(logs.of('delivery_refused')).toMatchObject([{ reason: 'not_open' }, { reason: 'not_open' }]);
+  expect(logs.of('refusal_fix')).toMatchObject([
+    { reason: 'not_open', fix: expect.stringContaining('call await receiver.start()') },
+  ]);
+});
+
+test('a delivery to a receiver that was stopped is refused without a fix', async () => {
+  const { receiver, logs } = await started();
+  await receiver.stop();
+  expect((await deliver(receiver)).status).toBe(503);
+  expect(logs.of('refusal_fix')).toEqual([]);
+});
+
+test.each<[string, RegExp, (receiver: Receiver) => Promise<unknown>]>([
+  [
+    'erase',
+    /erase\(target\) should be an object with .*callId, .*but is "c1"/,
+    (r) => r.erase('c1' as never),
+  ],
+  ['erase', /erase\(target\) should be .*, but is one with neither/, (r) => r.erase({} as never)],
+  ['erase', /callId in erase should be the id of a call/, (r) => r.erase({ callId: 7 } as never)],
+  ['erase', /no option id in erase/, (r) => r.erase({ id: 'x' } as never)],
+  ['calls.get', /callId in calls\.get should be/, (r) => r.calls.get({ id: 'x' } as never)],
+  ['events.get', /traceId in events\.get should be/, (r) => r.events.get({ id: 'x' } as never)],
+  ['events.list', /events\.list\(query\) should be an object/, (r) => r.events.list('x' as never)],
+  ['events.replay', /events\.replay\(filter\) should be an object/, (r) => r.events.replay('x' as never)],
+  ['quarantine.get', /id in quarantine\.get should be/, (r) => r.quarantine.get({ id: 'x' } as never)],
+])('what %s can not take is told by its name: %s', async (_, sentence, ask) => {
+  const { receiver } = await started();
+  await expect(ask(receiver)).rejects.toThrow(sentence);
+});
+
+test('a failed run says where its reason is', async () => {
+  const { receiver, logs } = await started({ retry: { attempts: 2, base: 0 } }, (r) =>
+    r.on('*', () => {
+      throw new Error('the CRM is down');
+    }),
+  );
+  await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
+  await logs.until('run_dead');
+  for (const event of ['run_retry', 'run_dead'] as const) {
+    expect(logs.of(event)[0]?.['msg']).toMatch(/its reason is in receiver\.events\.get\(traceId\)$/);
+  }
+  expect((await receiver.events.get('trace-1'))?.runs).toMatchObject([{ reason: 'the CRM is down' }]);
+});
