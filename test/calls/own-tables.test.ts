@@ -79,7 +79,14 @@ describe('receiver.database', () => {
   });
 
   test('of a store without a connection is refused with a sentence', () => {
-    const store = { name: 'the cloud', record: () => {}, open: () => {}, close: () => {}, calls: {}, events: {} } as unknown as Store;
+    const store = {
+      name: 'the cloud',
+      record: () => {},
+      open: () => {},
+      close: () => {},
+      calls: {},
+      events: {},
+    } as unknown as Store;
     const receiver = createReceiver({ headers: { 'x-key': 'key' }, database: store });
     expect(() => receiver.database).toThrow('the store the cloud has none to give');
   });
