@@ -53,6 +53,9 @@ test('an event that kills the process every time ends as a dead letter, and harm
   const options = optionsFor('deadly');
   let process = new ReceiverProcess(options);
   await post(await process.url(), bodyOf({ traceId: 'harmless-before' }));
+  for (const traceId of ['slow-1', 'slow-2', 'slow-3']) {
+    await post(await process.url(), bodyOf({ traceId, payload: { slow: true } }));
+  }
   // The process may be gone before it has answered: the event is stored all the same, or is sent again.
   const deadly = bodyOf({ traceId: 'deadly', payload: { deadly: true } });
   await post(await process.url(), deadly).catch(() => {});
@@ -75,7 +78,10 @@ test('an event that kills the process every time ends as a dead letter, and harm
   expect(deaths).toBe(4);
   await post(await process.url(), bodyOf({ traceId: 'harmless-after' }));
   await vi.waitFor(() => expect(handledIn(options)).toContain('harmless-after'));
-  expect(handledIn(options)).toContain('harmless-before');
+  expect(handledIn(options)).toEqual(
+    expect.arrayContaining(['harmless-before', 'slow-1', 'slow-2', 'slow-3']),
+  );
+  expect((await process.counts()).runs.dead).toBe(1);
   expect(handledIn(options)).not.toContain('deadly');
 });
 

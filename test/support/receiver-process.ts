@@ -36,11 +36,18 @@ const registrations: Readonly<Record<ProcessOptions['handlers'], (receiver: Rece
     }),
   /** An event that takes the process with it, each time. */
   deadly: (receiver) =>
-    receiver.on('*', { name: 'deadly', retry: { attempts: 3 } }, (event) => {
-      if (isMarked(event.payload, 'deadly')) process.kill(process.pid, 'SIGKILL');
+    receiver.on('*', { name: 'deadly', retry: { attempts: 3 } }, async (event) => {
+      // Others work on beside it when it happens.
+      if (isMarked(event.payload, 'slow')) await work(200);
+      if (isMarked(event.payload, 'deadly')) await work(50).then(() => process.kill(process.pid, 'SIGKILL'));
       appendFileSync(file, `${event.traceId}\n`);
     }),
 };
+
+/** What takes a handler its time. */
+function work(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, milliseconds));
+}
 
 const receiver = createReceiver({
   secrets: secret,
