@@ -63,7 +63,7 @@ export interface ReceiverOptions {
   limits?: {
     /** The largest body. @default '5mb' */
     body?: Size;
-    /** The bytes of all bodies that are being received at once. @default '64mb' */
+    /** The bytes of all bodies that are being received at once, beyond the first 64 KB of each. @default '64mb' */
     inflight?: Size;
     /** How long a body may take to arrive. @default '10s' */
     bodyTimeout?: Duration;

@@ -37,7 +37,11 @@ export class HttpServer {
     });
     app.use(path, receiver.middleware());
     app.use((_request, response) => void response.status(404).json({ error: 'not_found' }));
-    this.#server = createServer({ keepAliveTimeout: keepAlive }, app);
+    this.#server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
+      // A target that is no path would be answered by the framework's own page, and repeated in a warning.
+      if (request.url?.startsWith('/') !== true) return refuseTarget(response);
+      app(request, response);
+    });
   }
 
   /** Where it listens, without the path: the port is the one that the system chose. */
@@ -89,6 +93,11 @@ export class HttpServer {
     response.once('close', () => this.#answering.delete(response));
     next();
   };
+}
+
+function refuseTarget(response: ServerResponse): void {
+  response.writeHead(400, { 'content-type': 'application/json; charset=utf-8', connection: 'close' });
+  response.end(JSON.stringify({ error: 'bad_target' }));
 }
 
 function askToClose(response: ServerResponse): void {

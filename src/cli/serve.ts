@@ -81,7 +81,10 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   const logger = pino({ level: environment.RINGBACK_LOG_LEVEL ?? 'info' });
   const receiver = asUsage(() => buildReceiver(flags, environment, logger));
   const app = flags.app ?? environment.RINGBACK_APP;
-  if (app !== undefined) await applyApp(receiver, app);
+  // An app file that never ends loading must not keep the process from being stopped.
+  const isStopped = stopping.then(() => true);
+  const isApplied = app === undefined ? Promise.resolve(false) : applyApp(receiver, app).then(() => false);
+  if (await Promise.race([isStopped, isApplied])) return process.exit(0);
   const server = await open(receiver, address);
   new Telemetry(logger).tell('listening', { url: server.url, path: address.path });
   if (app === undefined) process.stderr.write(`ringback: ${hintAtApp}\n`);

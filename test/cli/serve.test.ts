@@ -1,10 +1,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, test, vi } from 'vitest';
 import { deliverTo } from '../../src/testing/deliver.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { Running, exampleApp, folder, otherSecret, secret, serve } from './command.ts';
+import { exchanged } from '../support/servers.ts';
 
 const accepted = { status: 200, body: { status: 'accepted', traceId: 'trace-call-ended' } };
 
@@ -159,6 +160,24 @@ describe('a signal', () => {
     expect(code).toBe(1);
     expect(stdout).not.toContain('"event":"receiver_stopped"');
   });
+});
+
+test('a signal ends it while an app file goes on loading for ever', async () => {
+  const app = `console.log('"msg":"loading"'); setInterval(() => {}, 1_000); await new Promise(() => {});`;
+  const running = serve(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': app }) });
+  await running.line('"msg":"loading"');
+  running.child.kill('SIGTERM');
+  expect((await running.ended()).code).toBe(0);
+});
+
+test('a target that is no path is answered with JSON, and said nothing of', async () => {
+  const running = serve();
+  const { port } = new URL(await running.url());
+  const answer = await exchanged(Number(port), (write) =>
+    write('POST http://[::1/webhooks HTTP/1.1\r\nhost: a.example\r\ncontent-length: 0\r\n\r\n'),
+  );
+  expect(answer).toContain('HTTP/1.1 400');
+  expect(answer).toContain('{"error":"bad_target"}');
 });
 
 describe('an app file', () => {
