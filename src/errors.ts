@@ -4,7 +4,7 @@
  * was found, and what to do).
  */
 
-/** What the sender of a delivery can be answered instead of 200. Statuses live here and nowhere else. */
+/** What the sender of a delivery can be answered instead of 200. Their statuses live here and nowhere else. */
 export const refusals = {
   method: { status: 405, headers: { allow: 'POST' } },
   media_type: { status: 415, headers: {} },
