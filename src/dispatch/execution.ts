@@ -3,7 +3,7 @@ import { messageOf } from '../errors.ts';
 import { joinedCall } from '../calls/joined-call.ts';
 import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';
-import type { Clock } from '../kit/clock.ts';
+import { type Clock, pause } from '../kit/clock.ts';
 import type { Random } from '../kit/random.ts';
 import type { JoinTerms, JoinedCall, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
@@ -210,7 +210,7 @@ export class Execution {
       } catch (error) {
         if (stop.aborted) throw error;
         telemetry.tell('dispatch_failed', { cause: messageOf(error) });
-        await new Promise<void>((resolve) => void clock.after(storePause, resolve));
+        await pause(clock, storePause);
       }
     }
   }

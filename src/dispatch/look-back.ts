@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.ts';
 import type { Handler } from '../handling.ts';
-import type { Clock } from '../kit/clock.ts';
+import { type Clock, pause } from '../kit/clock.ts';
 import type { Sequence } from '../store/run-key.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -35,7 +35,7 @@ export async function lookBack({ name, join }: Handler, parts: LookBackParts): P
       if (after === undefined) return;
     } catch (error) {
       telemetry.tell('dispatch_failed', { cause: messageOf(error) });
-      await new Promise<void>((resolve) => void clock.after(storePause, resolve));
+      await pause(clock, storePause);
     }
   }
 }

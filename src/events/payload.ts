@@ -32,8 +32,11 @@ export function readPayload(eventName: string, body: Readonly<Fields>): ReadPayl
   if (!isKnownEventName(eventName)) return { payload: withDocumentedIds(fields, idAliases), issues: [] };
   const payload = withDocumentedIds(fields, idAliasesOfKnown);
   const issues = isPayloadReadable(body['payload']) ? [] : [{ path: 'payload', expected: 'object' }];
-  const parsed = payloadSchemas[eventName].safeParse(withShortLists(payload));
-  if (parsed.success) return { payload: { ...parsed.data, ...longListsOf(payload) }, issues };
+  const lists = longListsOf(payload);
+  const parsed = payloadSchemas[eventName].safeParse(
+    lists.length === 0 ? payload : shortened(payload, lists),
+  );
+  if (parsed.success) return { payload: Object.assign(parsed.data, Object.fromEntries(lists)), issues };
   return { payload, issues: [...issues, ...parsed.error.issues.slice(0, mostIssues).map(toIssue)] };
 }
 
@@ -42,14 +45,12 @@ const mostItems = 1_000;
 const mostIssues = 100;
 
 /** Of a list with millions of wrong items every one would be an issue: seconds, and gigabytes, for one delivery. */
-function withShortLists(payload: Fields): Fields {
-  return Object.fromEntries(
-    Object.entries(payload).map(([name, value]) => [name, isLong(value) ? value.slice(0, mostItems) : value]),
-  );
+function shortened(payload: Fields, lists: readonly [string, unknown[]][]): Fields {
+  return { ...payload, ...Object.fromEntries(lists.map(([name, list]) => [name, list.slice(0, mostItems)])) };
 }
 
-function longListsOf(payload: Fields): Fields {
-  return Object.fromEntries(Object.entries(payload).filter(([, value]) => isLong(value)));
+function longListsOf(payload: Fields): [string, unknown[]][] {
+  return Object.entries(payload).filter((entry): entry is [string, unknown[]] => isLong(entry[1]));
 }
 
 function isLong(value: unknown): value is unknown[] {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { configError } from '../errors.ts';
 import { type Mentions, mentionsOfIds, mentionsOfPhoneNumber } from '../events/mentions.ts';
-import type { Clock } from '../kit/clock.ts';
+import { type Clock, pause } from '../kit/clock.ts';
 import { checked, parseStrictly } from '../option-problems.ts';
 import type { Kept, KeptIn, RetentionStore, Scrubbed } from '../store/retention-store.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -169,7 +169,7 @@ export class Erasure {
       compacted ||= scrubbed.compacted;
       const isDone = scrubbed.checkpointed && compacted === compact;
       if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };
-      await new Promise<void>((resolve) => void clock.after(scrubPause, resolve));
+      await pause(clock, scrubPause);
     }
   }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { decodeBody } from '../events/decoding.ts';
 import type { Headers } from '../model.ts';
 import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
-import type { EventState, KeptEvent, KeptRun } from '../store/event-store.ts';
+import type { EventFilter as KeptEventFilter, KeptEvent, KeptRun } from '../store/event-store.ts';
 import {
   type ReplayOptions,
   type ReplayParts,
@@ -13,20 +13,11 @@ import {
 } from './replay.ts';
 
 /** Which events; every condition that is given must hold. */
-export interface EventFilter {
-  readonly eventName?: string | undefined;
-  readonly callId?: string | undefined;
-  readonly agentId?: string | undefined;
-  /** How far it has come, or `'dead'`: it has a dead letter (of `handler`, where that is given). */
-  readonly state?: EventState | 'dead' | undefined;
-  /** It has a stored run of this handler. Runs that were done at the first go mostly leave none. */
-  readonly handler?: string | undefined;
+export interface EventFilter extends Omit<KeptEventFilter, 'since' | 'until'> {
   /** Arrived then or later. */
   readonly since?: Instant | undefined;
   /** Arrived before then. */
   readonly until?: Instant | undefined;
-  /** A text within the trace id. */
-  readonly traceId?: string | undefined;
 }
 
 /** Which events, and which page of them. */

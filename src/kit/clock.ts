@@ -28,6 +28,13 @@ export const systemClock: Clock = {
   },
 };
 
+/** Resolves after `ms` milliseconds of the clock. */
+export function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(ms, resolve);
+  });
+}
+
 /**
  * Keeps the process from ending while something is waited for that must not be left: a clock's timers don't.
  * Returns the function that lets it go.

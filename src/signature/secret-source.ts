@@ -1,5 +1,5 @@
 import { configError, messageOf } from '../errors.ts';
-import type { Clock } from '../kit/clock.ts';
+import { type Clock, pause } from '../kit/clock.ts';
 import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
 
 /** A function of the user's that gives the secrets. */
@@ -69,7 +69,7 @@ export class SecretSource {
       .finally(() => {
         this.#asking = undefined;
       });
-    await Promise.race([this.#asking, this.#timeout()]);
+    await Promise.race([this.#asking, pause(this.#clock, patience)]);
   }
 
   async #load(ask: SecretsFunction): Promise<void> {
@@ -89,12 +89,6 @@ export class SecretSource {
     } finally {
       cancel();
     }
-  }
-
-  #timeout(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#clock.after(patience, resolve);
-    });
   }
 }
 

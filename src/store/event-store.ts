@@ -23,7 +23,7 @@ export interface EventFilter {
   readonly agentId?: string | undefined;
   /** How far the event has come, or `dead`: it has a dead letter (of `handler`, where that is given). */
   readonly state?: EventState | 'dead' | undefined;
-  /** It has a stored run of this handler. */
+  /** It has a stored run of this handler. Runs that were done at the first go mostly leave none. */
   readonly handler?: string | undefined;
   readonly since?: number | undefined;
   /** Exclusive. */
