@@ -1,8 +1,11 @@
+import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { turn } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { started } from '../support/receiver.ts';
 import { RetryLater } from '../support/public.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
 
 /** What a handler should not do, and TypeScript does not let it. */
 function change(event: object, fields: Record<string, unknown>): void {
@@ -46,8 +49,9 @@ test.each([8.64e15, 1e300])(
 
 test('a backlog of large bodies is taken into memory bit by bit, and all of it is handled', async () => {
   const gate = new Gate();
+  const database = temporaryDatabase();
   let handled = 0;
-  const { receiver, logs } = await started({ concurrency: 1, limits: { body: '5mb' } }, (r) =>
+  const { receiver, logs } = await started({ database, concurrency: 1 }, (r) =>
     r.on('*', async () => {
       await gate.pass();
       handled += 1;
@@ -61,6 +65,15 @@ test('a backlog of large bodies is taken into memory bit by bit, and all of it i
     );
   }
   await gate.reached;
+  for (let turns = 0; turns < 200; turns += 1) await turn();
+  const connection = new Database(database, { readonly: true });
+  const claimed = connection
+    .prepare('select count(*) from events where claimed_by is not null')
+    .pluck()
+    .get();
+  connection.close();
+  // 56 MB wait; what is in hand stays near 32.
+  expect(claimed).toBeLessThan(12);
   gate.open();
   await logs.until('run_done', 14);
   expect(handled).toBe(14);
