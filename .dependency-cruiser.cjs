@@ -11,12 +11,12 @@ const ranks = [
   ['^src/options\\.ts$', '^src/handler-options\\.ts$', '^src/option-problems\\.ts$', '^src/telemetry\\.ts$'],
   [
     '^src/intake/(?!intake\\.ts)',
-    '^src/dispatch/(?!(dispatcher|execution)\\.ts)',
+    '^src/dispatch/(?!(dispatcher|placing|execution)\\.ts)',
     '^src/calls/(?!timeline\\.ts)',
     '^src/inbox/',
     '^src/http/',
   ],
-  ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|execution)\\.ts$'],
+  ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|placing|execution)\\.ts$'],
   ['^src/wiring\\.ts$'],
   ['^src/receiver\\.ts$'],
   ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
@@ -41,7 +41,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/(intake|dispatch)/([^/]+)\\.ts$',
-        pathNot: '^src/(intake/intake|dispatch/dispatcher|dispatch/execution)\\.ts$',
+        pathNot: '^src/(intake/intake|dispatch/dispatcher|dispatch/placing|dispatch/execution)\\.ts$',
       },
       to: { path: '^src/$1/', pathNot: '^src/$1/$2\\.ts$' },
     },

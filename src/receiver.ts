@@ -61,6 +61,9 @@ export class Receiver {
       door: () => (this.isReady ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
       requireStarted: this.#requireStarted,
       wake: () => this.#dispatcher?.wake(),
+      begin: () => this.#dispatcher?.begin(),
+      wakeUncertain: () => this.#dispatcher?.wakeUncertain(),
+      expect: (event) => this.#dispatcher?.expect(event),
     });
     const { calls, events, quarantine, drift } = this.#parts;
     this.calls = calls;

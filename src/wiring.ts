@@ -9,7 +9,8 @@ import { InboxEvents } from './inbox/events.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import { Retention } from './inbox/retention.ts';
 import { Authenticator } from './intake/authenticate.ts';
-import { Intake, type IntakeParts } from './intake/intake.ts';
+import { AfterAnswer } from './intake/after-answer.ts';
+import { type Expected, Intake, type IntakeParts } from './intake/intake.ts';
 import { Recorder } from './intake/record.ts';
 import type { CallEvent } from './model.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -25,6 +26,12 @@ export interface Ties {
   readonly requireStarted: (method: string) => void;
   /** There may be something to run. */
   readonly wake: () => void;
+  /** Begins the runs of events that have been handed over. */
+  readonly begin: () => void;
+  /** A write of this process may have been done without its hearing of it. */
+  readonly wakeUncertain: () => void;
+  /** Room for an event that is about to be recorded. */
+  readonly expect: (event: CallEvent) => Expected | undefined;
 }
 
 /** The parts of a receiver, and the inbox that they share. */
@@ -53,7 +60,7 @@ interface Common {
 /** Makes the parts; nothing is opened. */
 export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const { clock, database } = options;
-  const { requireStarted, wake } = ties;
+  const { requireStarted, wake, begin } = ties;
   const telemetry = new Telemetry(options.logger);
   const store = typeof database === 'string' ? new SqliteStore(database, clock) : database;
   const common: Common = { options, ties, store, telemetry };
@@ -61,10 +68,13 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const authenticator = buildAuthenticator(common);
   const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
   // A new event is on disk, however it got there.
-  const onRecorded = (event: CallEvent, receivedAt: number): void => {
-    drift.observe(event, receivedAt);
-    wake();
-  };
+  const afterAnswer = new AfterAnswer({
+    observe: (event, receivedAt) => drift.observe(event, receivedAt),
+    begin,
+    wake,
+  });
+  const onRecorded = (event: CallEvent, receivedAt: number, isHandedOver = false): void =>
+    afterAnswer.add(event, receivedAt, isHandedOver);
   return {
     store,
     telemetry,
@@ -103,9 +113,9 @@ function buildIntake(
   const recorder = new Recorder(store, telemetry, clock, { signatureHeaders, credentials: headers });
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers };
-  const { door, wake } = ties;
+  const { door, expect, wakeUncertain } = ties;
   const common = { limits, admission, authenticator, recorder, telemetry, clock };
-  return new Intake({ ...common, door, onRecorded, onUncertain: wake });
+  return new Intake({ ...common, door, expect, onRecorded, onUncertain: wakeUncertain });
 }
 
 function buildEvents({ options, ties, store, telemetry }: Common, registry: Registry): InboxEvents {
@@ -123,7 +133,7 @@ function buildEvents({ options, ties, store, telemetry }: Common, registry: Regi
 function buildQuarantine(
   { ties, store, telemetry }: Common,
   authenticator: Authenticator,
-  onReleased: IntakeParts['onRecorded'],
+  onReleased: (event: CallEvent, receivedAt: number) => void,
 ): Quarantine {
   return new Quarantine({
     store: store.quarantine,

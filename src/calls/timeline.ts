@@ -1,5 +1,5 @@
 import { eventNames } from '../events/names.ts';
-import { parseTimestamp } from '../kit/time.ts';
+import { parseInstant } from '../kit/time.ts';
 import type { CallEvent, OccurredAtSource } from '../model.ts';
 
 /** What one event says about its call; kept beside the event, so that the call can be told without its bodies. */
@@ -87,6 +87,8 @@ export function callRecordOf(callId: string, rows: readonly CallEventRow[]): Cal
   const analysis = named(eventNames.pcaCompleted).at(-1);
   const start = named(eventNames.callStarted).find(hasEventTime);
   const end = named(eventNames.callEnded).findLast(hasEventTime);
+  // One by one, not as arguments: a call under a placeholder's id may have more events than the stack has room.
+  const arrivals = events.map((row) => row.receivedAt);
   const startedAt = start?.occurredAt ?? firstOf(events.map((row) => row.facts.callStart));
   return {
     callId,
@@ -104,8 +106,8 @@ export function callRecordOf(callId: string, rows: readonly CallEventRow[]): Cal
       receivedAt: new Date(row.receivedAt),
       traceId: row.traceId,
     })),
-    firstSeenAt: new Date(Math.min(...events.map((row) => row.receivedAt))),
-    lastSeenAt: new Date(Math.max(...events.map((row) => row.receivedAt))),
+    firstSeenAt: new Date(arrivals.reduce((first, arrival) => Math.min(first, arrival), Infinity)),
+    lastSeenAt: new Date(arrivals.reduce((last, arrival) => Math.max(last, arrival), -Infinity)),
   };
 }
 
@@ -165,8 +167,7 @@ function dateOf(milliseconds: number | undefined): Date | undefined {
 }
 
 function millisecondsOf(value: unknown): number | undefined {
-  const instant = parseTimestamp(value);
-  return instant === undefined ? undefined : Number(instant / 1_000_000n);
+  return parseInstant(value)?.milliseconds;
 }
 
 function textOf(value: unknown): string | undefined {

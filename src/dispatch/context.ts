@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { CallRecord } from '../calls/timeline.ts';
 import type { Run, RunContext, UserDatabase } from '../handling.ts';
+import { isThenable } from '../kit/thenable.ts';
 
 /** What a run's context needs of the dispatcher. */
 export interface ContextParts {
@@ -23,38 +24,64 @@ export interface Work {
   readonly ended: () => Promise<'committed' | 'nothing' | { readonly failed: unknown }>;
 }
 
+class WorkContext implements Omit<RunContext, 'signal'> {
+  readonly attempt: number;
+  readonly receivedAt: Date;
+  readonly replay: RunContext['replay'];
+  readonly call: RunContext['call'];
+  readonly commit: RunContext['commit'];
+  readonly #run: Run;
+  readonly #logger: Logger;
+  #log: Logger | undefined;
+
+  constructor(
+    run: Run,
+    attempt: number,
+    logger: Logger,
+    call: RunContext['call'],
+    commit: RunContext['commit'],
+  ) {
+    this.attempt = attempt;
+    this.receivedAt = new Date(run.receivedAt);
+    this.replay = run.replay;
+    this.call = call;
+    this.commit = commit;
+    this.#run = run;
+    this.#logger = logger;
+  }
+
+  /** Made when it is used: a child logger costs more than most runs. */
+  get log(): Logger {
+    const { traceId, callId, handler } = this.#run;
+    return (this.#log ??= this.#logger.child({ traceId, callId, handler: handler.name }));
+  }
+}
+
 /** Makes what the user's function is called with. */
 export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextParts): Work {
-  let commit: Promise<void> | undefined;
+  let committing: Promise<void> | undefined;
   let isOver = false;
 
-  const context = {
-    attempt,
-    receivedAt: new Date(run.receivedAt),
-    replay: run.replay,
-    call: callSoFar,
-    log: logger.child({ traceId: run.traceId, callId: run.callId, handler: run.handler.name }),
-    commit(effects: (database: UserDatabase) => void): Promise<void> {
-      if (commit)
-        return Promise.reject(new Error('ctx.commit can be called once a run: put all effects into one.'));
-      // While a sibling works on, the claim holds: the inbox alone would let a late commit in beside the next attempt.
-      if (isOver) return Promise.reject(new Error(nothingCommitted));
-      commit = commitOnce(effects, settleWith);
-      // One that nobody waits for must not end the process as an unhandled rejection.
-      commit.catch(() => {});
-      return commit;
-    },
+  const commit = (effects: (database: UserDatabase) => void): Promise<void> => {
+    if (committing)
+      return Promise.reject(new Error('ctx.commit can be called once a run: put all effects into one.'));
+    // While a sibling works on, the claim holds: the inbox alone would let a late commit in beside the next attempt.
+    if (isOver) return Promise.reject(new Error(nothingCommitted));
+    committing = commitOnce(effects, settleWith);
+    // One that nobody waits for must not end the process as an unhandled rejection.
+    committing.catch(() => {});
+    return committing;
   };
 
   const ended = async () => {
     isOver = true;
-    if (!commit) return 'nothing' as const;
-    return commit.then(
+    if (!committing) return 'nothing' as const;
+    return committing.then(
       () => 'committed' as const,
       (failed: unknown) => ({ failed }),
     );
   };
-  return { context, ended };
+  return { context: new WorkContext(run, attempt, logger, callSoFar, commit), ended };
 }
 
 async function commitOnce(
@@ -78,7 +105,3 @@ const nothingCommitted =
 const asynchronousEffects =
   'ctx.commit expects a synchronous function, but this one returned a promise, so nothing was committed. ' +
   'Await what you need first, then write everything inside ctx.commit without await.';
-
-function isThenable(value: unknown): boolean {
-  return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function';
-}

@@ -1,18 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import { messageOf } from '../errors.ts';
-import { type Reading, readBytes } from '../events/read-bytes.ts';
-import type { Handler, Run } from '../handling.ts';
+import type { Handler } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
-import type { StoredEvent } from '../store/event-store.ts';
-import type { ClaimedEvent, ClaimedRun, RunState } from '../store/store.ts';
-import { Claim, dueAfter, placementOf } from './claim.ts';
+import type { ClaimedEvent } from '../store/store.ts';
 import { DueTimer } from './due-timer.ts';
 import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
 import { Held } from './held.ts';
 import { Lanes } from './lanes.ts';
 import { lookBack } from './look-back.ts';
+import { Placing } from './placing.ts';
 import { Pulse, pulseInterval } from './pulse.ts';
-import { route } from './route.ts';
 import { UnderWay } from './under-way.ts';
 
 /** How long to wait before the inbox is tried again after it failed, in milliseconds. */
@@ -44,8 +41,11 @@ export class Dispatcher {
   /** Whether the inbox may hold more than was claimed. */
   #mayBeMore = false;
   readonly #held = new Held();
+  readonly #placing: Placing;
   /** Whether a claim has failed, which may have been written all the same. */
   #isClaimUncertain = false;
+  /** Events that are being recorded and may be handed over: each may need a place in every handler's lanes. */
+  #expected = 0;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -57,6 +57,9 @@ export class Dispatcher {
     const { store, telemetry, clock } = parts;
     this.#underWay = new UnderWay(telemetry);
     const follow = (work: Promise<unknown>) => this.#underWay.follow(work);
+    const ties = { follow, wake: () => this.wake() };
+    const places = { execution: this.#execution, lanes: this.#lanes, held: this.#held };
+    this.#placing = new Placing({ ...parts, ...places, ...ties });
     this.#pulse = new Pulse({ store, telemetry, clock, follow, onWork: () => this.wake() });
     this.#dueTimer = new DueTimer(store, clock, pulseInterval);
   }
@@ -79,6 +82,47 @@ export class Dispatcher {
     if (this.#isPumping || this.#isStopping) return;
     this.#isPumping = true;
     this.#follow(this.#pump());
+  }
+
+  /** Looks for work, and for what was claimed although that failed. */
+  wakeUncertain(): void {
+    this.#isClaimUncertain = true;
+    this.begin();
+    this.wake();
+  }
+
+  /**
+   * Keeps room for an event that is about to be recorded. It can then be claimed in the write that records it, and
+   * comes here with what was read of its bytes: no transaction, and no second reading, between its answer and its runs.
+   */
+  expect(event: CallEvent) {
+    const room = Math.min(...[...this.#lanes.values()].map((lanes) => lanes.room));
+    const isFull = this.#expected >= room || this.#held.bytes > mostHeldBytes / 2;
+    if (this.#lanes.size === 0 || this.#isStopping || isFull) return undefined;
+    this.#expected += 1;
+    let isHandedOver = false;
+    let hasEnded = false;
+    return {
+      handOver: (claimed: ClaimedEvent): void => {
+        isHandedOver = true;
+        // What is claimed after the stop goes back to the inbox with everything else that is held here.
+        if (this.#isStopping) return;
+        // Placed at once: a run of its call that fails now has to find it behind itself.
+        this.#placing.place(claimed, event, { isAnswered: hasEnded });
+        if (hasEnded) this.#beginReady();
+      },
+      end: (): boolean => {
+        hasEnded = true;
+        this.#expected -= 1;
+        return isHandedOver;
+      },
+    };
+  }
+
+  /** Begins the runs of events that have been handed over, once those have been answered. */
+  begin(): void {
+    for (const lanes of this.#lanes.values()) lanes.answered();
+    this.#beginReady();
   }
 
   /** Begins nothing new, gives active runs until `patience` milliseconds to end, then interrupts them. */
@@ -126,8 +170,13 @@ export class Dispatcher {
   /** Gives back what was claimed without our hearing of it: nobody else would ever take it up. */
   async #settleUncertainty(): Promise<void> {
     if (!this.#isClaimUncertain) return;
-    await this.#parts.store.releaseUnheld(this.#held.work);
     this.#isClaimUncertain = false;
+    try {
+      await this.#parts.store.releaseUnheld(() => this.#held.work);
+    } catch (error) {
+      this.#isClaimUncertain = true;
+      throw error;
+    }
   }
 
   async #claimDue(lanes: Lanes<ClaimedWork>): Promise<void> {
@@ -136,18 +185,7 @@ export class Dispatcher {
     if (room === 0 || this.#held.bytes > mostHeldBytes || !(await this.#dueTimer.isDue(handler.name))) return;
     const claimed = await store.claimRuns(handler.name, room, clock.now());
     this.#dueTimer.claimed(handler.name, claimed.length);
-    for (const stored of claimed) this.#takeUp(lanes, stored);
-  }
-
-  /** Puts a stored run that was claimed among those to be run. */
-  #takeUp(lanes: Lanes<ClaimedWork>, stored: ClaimedRun): void {
-    const reading = readStored(stored);
-    if (!reading.ok) return this.#bury(stored, lanes.handler.name, reading.reason);
-    const { attempts, replay } = stored;
-    const marks = { stored: true, isCounted: true, attempts, replay };
-    const run: Run = { ...runOf(lanes.handler, reading.event, stored), ...marks };
-    this.#held.addRun(run, stored.body.byteLength);
-    lanes.add({ run, claim: undefined });
+    for (const stored of claimed) this.#placing.takeUp(lanes, stored);
   }
 
   async #claimNew(): Promise<void> {
@@ -159,54 +197,9 @@ export class Dispatcher {
       return;
     }
     const claimed = await this.#parts.store.claimEvents(limit);
-    for (const event of claimed) this.#place(event);
+    for (const stored of claimed) this.#placing.placeStored(stored);
     this.#mayBeMore = claimed.length > 0;
     this.#isWanted ||= this.#mayBeMore && this.#hasRoom();
-  }
-
-  /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */
-  #place(stored: ClaimedEvent): void {
-    const { handlers, fallback, telemetry } = this.#parts;
-    const reading = readStored(stored);
-    if (!reading.ok) return this.#bury(stored, undefined, reading.reason);
-    const { event } = reading;
-    const takers = route(event, handlers, fallback);
-    if (takers.length === 0)
-      telemetry.tell('event_unhandled', { traceId: event.traceId, eventName: event.eventName });
-    const unsettled = takers.filter((handler) => !stored.storedHandlers.includes(handler.name));
-    if (unsettled.length === 0) return this.#follow(this.#execution.finish(stored.sequence));
-
-    this.#held.addEvent(stored.sequence, stored.body.byteLength * unsettled.length);
-    const claim = new Claim(unsettled.length, () => this.#held.endEvent(stored.sequence));
-    for (const [index, handler] of unsettled.entries()) {
-      const lanes = this.#lanesOf(handler);
-      // Each handler gets an event of its own: what one does to it, its siblings don't see.
-      const own = index === 0 ? event : again(stored, event);
-      const run = { ...runOf(handler, own, stored), isCounted: stored.takeovers > 0 };
-      if (handler.join) {
-        this.#follow(this.#execution.arrive(run, claim, handler.join).then(() => this.wake()));
-        continue;
-      }
-      const placement = placementOf(handler, lanes.room, stored.openRuns);
-      if (placement === 'memory') lanes.add({ run, claim });
-      else if (placement === 'blocked') this.#putBack({ run, claim }, { kind: 'blocked' });
-      else this.#putBack({ run, claim }, { kind: 'due', at: dueAfter(handler, stored.openRuns), reason: '' });
-    }
-  }
-
-  /** Keeps as a dead letter what can't be read any more, and lets everything claimed with it go on. */
-  #bury({ sequence, traceId, callId }: StoredEvent, handler: string | undefined, reason: string): void {
-    this.#parts.telemetry.tell('event_unreadable', { traceId, handler, reason });
-    this.#follow(this.#execution.bury({ sequence, callId, handler }, reason));
-  }
-
-  #putBack({ run, claim }: ClaimedWork, state: RunState): void {
-    this.#follow(
-      this.#execution
-        .settle(run, claim, { state, attempts: run.attempts })
-        .finally(() => this.#held.endRun(run))
-        .then(() => this.wake()),
-    );
   }
 
   #beginReady(): void {
@@ -224,17 +217,27 @@ export class Dispatcher {
 
   async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
     this.#held.addRun(work.run);
+    let hasLeft = false;
+    // Others begin while the end of this one is written: a commit serves many, and a handler's places are few.
+    const leave = (): void => {
+      if (hasLeft) return;
+      hasLeft = true;
+      lanes.leave();
+      this.#beginReady();
+    };
     try {
-      const state = await this.#execution.attempt(work);
+      const state = await this.#execution.attempt(work, leave);
       const isWaiting = state?.kind === 'due';
       // Strict: what comes after a run that failed goes back to the inbox until that run is settled.
       if (isWaiting && lanes.handler.order === 'strict') {
-        for (const follower of lanes.takeFollowers(work)) this.#putBack(follower, { kind: 'blocked' });
+        for (const follower of lanes.takeFollowers(work))
+          this.#placing.putBack(follower, { kind: 'blocked' });
       }
       if (isWaiting || lanes.handler.order === 'strict') this.wake();
     } finally {
       if (this.#suspect === work) this.#suspect = undefined;
       this.#held.endRun(work.run);
+      leave();
       lanes.finish(work);
       this.#beginReady();
       if (this.#mayBeMore && this.#hasRoom()) this.wake();
@@ -245,12 +248,6 @@ export class Dispatcher {
   #hasRoom(): boolean {
     if (this.#held.bytes > mostHeldBytes / 2) return false;
     return [...this.#lanes.values()].some((lanes) => lanes.isHalfEmpty);
-  }
-
-  #lanesOf(handler: Handler): Lanes<ClaimedWork> {
-    const lanes = this.#lanes.get(handler.name);
-    if (!lanes) throw new Error(`No lanes for the handler ${handler.name}`);
-    return lanes;
   }
 
   /** A handler whose lanes are full is looked at again when enough of its runs have finished. */
@@ -266,38 +263,6 @@ export class Dispatcher {
   #follow(work: Promise<unknown>): void {
     this.#underWay.follow(work);
   }
-}
-
-/** Bytes that were readable when they arrived are so still, unless somebody or a broken disk has changed them. */
-function readStored({ body, headers, receivedAt }: StoredEvent): Reading {
-  return readBytes(body, headers, receivedAt);
-}
-
-/** A second reading of the same bytes. */
-function again(stored: StoredEvent, event: CallEvent): CallEvent {
-  const reading = readStored(stored);
-  return reading.ok ? reading.event : event;
-}
-
-function runOf(
-  handler: Handler,
-  event: CallEvent,
-  { sequence, receivedAt, takeovers }: ClaimedEvent | ClaimedRun,
-): Run {
-  return {
-    handler,
-    event,
-    traceId: event.traceId,
-    eventName: event.eventName,
-    callId: event.callId,
-    sequence,
-    receivedAt,
-    stored: false,
-    isCounted: false,
-    takeovers,
-    attempts: 0,
-    replay: undefined,
-  };
 }
 
 function callOf({ run }: ClaimedWork): string | undefined {

@@ -47,15 +47,19 @@ export class Execution {
   }
 
   /**
-   * Resolves to what the run is left as, or undefined when another process took it over. Rejects only when the
+   * Calls `onConcluded` when the handler has ended. Resolves to what the run is left as, or undefined when another process took it over. Rejects only when the
    * inbox could not be written before the receiver stopped; then the claim goes back and the run is done again.
    */
-  async attempt({ run: claimed, claim }: ClaimedWork): Promise<RunState | undefined> {
+  async attempt(
+    { run: claimed, claim }: ClaimedWork,
+    onConcluded: () => void,
+  ): Promise<RunState | undefined> {
     const { clock, telemetry } = this.#parts;
     const run = await this.#begin(claimed);
     if (!run) return this.#lost(claimed);
     const startedAt = clock.elapsed();
     const { conclusion, isSettled } = await this.#conclude(run, claim);
+    onConcluded();
     if (!isSettled && (await this.settle(run, claim, conclusion)) === 'lost') return this.#lost(run);
     report(telemetry, run, conclusion, clock.elapsed() - startedAt);
     return conclusion.state;

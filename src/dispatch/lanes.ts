@@ -11,9 +11,14 @@ const mostWaiting = 250;
 export class Lanes<Work> {
   readonly handler: Handler;
   readonly #ready: Work[] = [];
+  /** Runs of events whose answer is being written: handlers run after it. */
+  readonly #unanswered = new Set<Work>();
+  #readyOnceAnswered: Work[] = [];
   /** A call has a lane while one of its runs is ready or active; the list holds those behind it. */
   readonly #lanes = new Map<string, Work[]>();
+  /** Runs whose handler works, and runs that were given out and have not been finished. */
   #active = 0;
+  #begun = 0;
   #size = 0;
 
   readonly #callOf: (work: Work) => string | undefined;
@@ -34,8 +39,9 @@ export class Lanes<Work> {
     return this.#size <= mostWaiting / 2;
   }
 
-  add(work: Work): void {
+  add(work: Work, { isAnswered }: { readonly isAnswered: boolean }): void {
     this.#size += 1;
+    if (!isAnswered) this.#unanswered.add(work);
     const call = this.#callOf(work);
     const lane = call === undefined ? undefined : this.#lanes.get(call);
     if (lane) {
@@ -43,7 +49,14 @@ export class Lanes<Work> {
       return;
     }
     if (call !== undefined) this.#lanes.set(call, []);
-    this.#ready.push(work);
+    this.#makeReady(work);
+  }
+
+  /** Every event that was added has been answered. */
+  answered(): void {
+    this.#unanswered.clear();
+    this.#ready.push(...this.#readyOnceAnswered);
+    this.#readyOnceAnswered = [];
   }
 
   /** The next run that may begin, if there is one and a place for it. */
@@ -53,17 +66,23 @@ export class Lanes<Work> {
     if (index < 0) return undefined;
     const [work] = this.#ready.splice(index, 1);
     this.#active += 1;
+    this.#begun += 1;
     return work;
   }
 
-  /** Ends a run that `next` gave out, and lets the next of its call go. */
-  finish(work: Work): void {
+  /** Frees the place of a run that `next` gave out: its handler has ended, and only its end is yet to be written. */
+  leave(): void {
     this.#active -= 1;
+  }
+
+  /** Ends a run that has left its place, and lets the next of its call go. */
+  finish(work: Work): void {
+    this.#begun -= 1;
     this.#size -= 1;
     const call = this.#callOf(work);
     if (call === undefined) return;
     const following = this.#lanes.get(call)?.shift();
-    if (following) this.#ready.push(following);
+    if (following) this.#makeReady(following);
     else this.#lanes.delete(call);
   }
 
@@ -78,7 +97,14 @@ export class Lanes<Work> {
   /** Takes out everything that has not begun. */
   clear(): void {
     this.#ready.length = 0;
+    this.#readyOnceAnswered = [];
+    this.#unanswered.clear();
     this.#lanes.clear();
-    this.#size = this.#active;
+    this.#size = this.#begun;
+  }
+
+  #makeReady(work: Work): void {
+    if (this.#unanswered.has(work)) this.#readyOnceAnswered.push(work);
+    else this.#ready.push(work);
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../kit/clock.ts';
+import { isThenable } from '../kit/thenable.ts';
 import { messageOf } from '../errors.ts';
 import { Discard, type Outcome, RetryLater, type Run, type RunContext } from '../handling.ts';
 
@@ -19,37 +20,95 @@ export interface Attempt {
  * Calls the user's function once and says how that ended; never throws. At its deadline an attempt is over
  * even if the function ignores its signal and goes on: `ctx.commit` refuses what comes after.
  */
-export async function runAttempt({ run, subject, context, stop, clock, backoff }: Attempt): Promise<Outcome> {
-  const controller = new AbortController();
-  const { signal } = controller;
-  // Linked by hand: a signal made by AbortSignal.any lives as long as the receiver's, which outlives every run.
-  const interrupt = () => controller.abort(new Error('the receiver is stopping'));
-  stop.addEventListener('abort', interrupt);
-  const cancelDeadline = clock.after(run.handler.timeout, () => controller.abort(new Error('deadline')));
+export async function runAttempt(attempt: Attempt): Promise<Outcome> {
+  const { run, subject, context, stop, backoff } = attempt;
+  const end = new EarlyEnd();
   try {
-    await Promise.race([call(run, subject, { ...context, signal }), aborted(signal)]);
+    const returned = run.handler.handle(subject, withSignal(context, end));
+    if (isThenable(returned)) await settled(Promise.resolve(returned), attempt, end);
     return { kind: 'done' };
   } catch (thrown) {
     if (stop.aborted) return interrupted;
-    if (signal.aborted) return failed('deadline', `not finished within ${run.handler.timeout} ms`, backoff());
+    if (end.isReached) return failed('deadline', `not finished within ${run.handler.timeout} ms`, backoff());
     return outcomeOf(thrown, backoff);
+  }
+}
+
+/** The end of an attempt that its function didn't come to itself. Its signal is made when somebody asks for it. */
+class EarlyEnd {
+  #controller: AbortController | undefined;
+  #reason: Error | undefined;
+  #onReached: (reason: Error) => void = () => {};
+
+  get isReached(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#reason) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
+  }
+
+  reach(reason: Error): void {
+    if (this.#reason) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    this.#onReached(reason);
+  }
+
+  /** Rejects when it is reached. */
+  reached(): Promise<never> {
+    return new Promise((_resolve, reject) => {
+      if (this.#reason) reject(this.#reason);
+      else this.#onReached = reject;
+    });
+  }
+}
+
+/** The signal and the logger cost as much as all else about a run, and most functions look at neither. */
+function withSignal(context: Attempt['context'], end: EarlyEnd): RunContext {
+  const { attempt, receivedAt, replay, call, commit } = context;
+  return {
+    attempt,
+    receivedAt,
+    replay,
+    call,
+    commit,
+    get log() {
+      return context.log;
+    },
+    get signal() {
+      return end.signal;
+    },
+  };
+}
+
+/** Waits for the function to end, as long as it may. */
+async function settled(work: Promise<unknown>, { run, stop, clock }: Attempt, end: EarlyEnd): Promise<void> {
+  const cancelDeadline = clock.after(run.handler.timeout, () => end.reach(new Error('deadline')));
+  // Linked by hand: a signal made by AbortSignal.any lives as long as the receiver's, which outlives every run.
+  const interrupt = () => end.reach(new Error('the receiver is stopping'));
+  try {
+    // Nobody need interrupt what had nothing to wait for.
+    if (await isOverAtOnce(work)) return void (await work);
+    stop.addEventListener('abort', interrupt);
+    if (stop.aborted) interrupt();
+    await Promise.race([work, end.reached()]);
   } finally {
     cancelDeadline();
     stop.removeEventListener('abort', interrupt);
   }
 }
 
-/** Asynchronous, so that a function that throws at once is no different from one that rejects. */
-async function call(run: Run, subject: Attempt['subject'], context: RunContext): Promise<void> {
-  await run.handler.handle(subject, context);
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const refuse = () => reject(signal.reason as Error);
-    if (signal.aborted) refuse();
-    else signal.addEventListener('abort', refuse, { once: true });
-  });
+async function isOverAtOnce(work: Promise<unknown>): Promise<boolean> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  work.then(end, end);
+  await Promise.resolve();
+  return isOver;
 }
 
 const interrupted: Outcome = {

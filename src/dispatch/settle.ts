@@ -33,7 +33,7 @@ export function report(
   { state, attempts, cause }: Conclusion,
   duration: number,
 ): void {
-  const fields = {
+  const fields = () => ({
     traceId: run.traceId,
     callId: run.callId,
     eventName: run.eventName,
@@ -42,9 +42,9 @@ export function report(
     replay: run.replay?.id,
     duration: Math.round(duration),
     cause,
-  };
+  });
   if (state.kind === 'done') telemetry.tell('run_done', fields);
   if (state.kind === 'dead') telemetry.tell('run_dead', fields);
   if (state.kind === 'due')
-    telemetry.tell('run_retry', { ...fields, retryAt: new Date(state.at).toISOString() });
+    telemetry.tell('run_retry', { ...fields(), retryAt: new Date(state.at).toISOString() });
 }

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
 import { type Drift, type DriftKind, driftOf } from '../events/drift.ts';
 import type { Clock } from '../kit/clock.ts';
@@ -7,9 +8,6 @@ import type { Telemetry } from '../telemetry.ts';
 
 /** Counts are gathered for so long before they are written: a write for each event would cost what its own does. */
 const writePause = 5_000;
-/** How many events are compared in one turn of the event loop, and how many may wait for theirs. */
-const eventsATurn = 20;
-const mostWaiting = 1_000;
 /** How many departures are counted between two writes; the ledger takes no more. */
 const mostCounted = 1_000;
 
@@ -34,11 +32,6 @@ export interface DriftParts {
   readonly requireStarted: (method: string) => void;
 }
 
-interface Waiting {
-  readonly event: CallEvent;
-  readonly receivedAt: number;
-}
-
 /**
  * Counts how the platform departs from its documents, so that its users learn of a change before their handlers
  * do. It has no part in the acknowledgement: events are compared after the answer, and counts are written in
@@ -46,8 +39,6 @@ interface Waiting {
  */
 export class DriftLedger {
   readonly #parts: DriftParts;
-  #waiting: Waiting[] = [];
-  #isTurnPlanned = false;
   #counted = new Map<string, DriftRow>();
   #cancelWrite: (() => void) | undefined;
   #isStopped = false;
@@ -73,11 +64,12 @@ export class DriftLedger {
     }));
   }
 
-  /** @internal Takes note of an event that is on disk; it is compared later. */
+  /** @internal Takes note of an event that was answered, before its handlers get it: they may change it. */
   observe(event: CallEvent, receivedAt: number): void {
-    if (this.#waiting.length >= mostWaiting) return;
-    this.#waiting.push({ event, receivedAt });
-    this.#planTurn();
+    for (const drift of driftOf(event)) {
+      this.#count({ ...drift, firstSeenAt: receivedAt, lastSeenAt: receivedAt, count: 1 });
+    }
+    if (this.#counted.size > 0) this.#planWrite();
   }
 
   /** @internal Writes what was counted so far, for the last time. */
@@ -88,7 +80,8 @@ export class DriftLedger {
 
   /** Never throws: what could not be written is tried again later. */
   async #write(): Promise<void> {
-    this.#compare(this.#waiting.length);
+    // What has just been answered is taken note of at the end of this turn.
+    await turn();
     this.#cancelWrite?.();
     this.#cancelWrite = undefined;
     const rows = [...this.#counted.values()];
@@ -101,25 +94,6 @@ export class DriftLedger {
       telemetry.tell('drift_failed', { cause: messageOf(error) });
       for (const row of rows) this.#count(row);
       this.#planWrite();
-    }
-  }
-
-  #planTurn(): void {
-    if (this.#isTurnPlanned) return;
-    this.#isTurnPlanned = true;
-    setImmediate(() => {
-      this.#isTurnPlanned = false;
-      this.#compare(eventsATurn);
-      if (this.#waiting.length > 0) this.#planTurn();
-      if (this.#counted.size > 0) this.#planWrite();
-    });
-  }
-
-  #compare(events: number): void {
-    for (const { event, receivedAt } of this.#waiting.splice(0, events)) {
-      for (const drift of driftOf(event)) {
-        this.#count({ ...drift, firstSeenAt: receivedAt, lastSeenAt: receivedAt, count: 1 });
-      }
     }
   }
 
@@ -136,8 +110,9 @@ export class DriftLedger {
   }
 }
 
+/** None of the three has a blank in it. */
 function keyOf({ eventName, path, kind }: Drift): string {
-  return JSON.stringify([eventName, path, kind]);
+  return `${eventName} ${path} ${kind}`;
 }
 
 function sumOf(one: DriftRow, other: DriftRow): DriftRow {

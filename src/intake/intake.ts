@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Refusal, messageOf, refusal } from '../errors.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallEvent, Delivery, Reply } from '../model.ts';
+import type { ClaimedEvent } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit } from './admit.ts';
@@ -22,11 +23,27 @@ export interface IntakeParts {
   readonly clock: Clock;
   /** Whether deliveries are taken: not before start, not once stopping. `unstarted`: nobody has called start. */
   readonly door: () => 'open' | 'closed' | 'unstarted';
-  /** Called when a new event is on disk. */
-  readonly onRecorded: (event: CallEvent, receivedAt: number) => void;
+  /** Makes room for an event that is about to be recorded, so that it can be handled without being claimed. */
+  readonly expect: (event: CallEvent) => Expected | undefined;
+  /** Called when a new event is on disk; `isHandedOver`: it was expected, and is there. */
+  readonly onRecorded: (event: CallEvent, receivedAt: number, isHandedOver: boolean) => void;
   /** Called when a delivery could not be recorded, as far as we have heard: it may be on disk all the same. */
   readonly onUncertain: () => void;
 }
+
+/** Room for an event that is being recorded. */
+export interface Expected {
+  readonly handOver: (claimed: ClaimedEvent) => void;
+  /** Called once, when the event has been handed over or will not be. Tells which. */
+  readonly end: () => boolean;
+}
+
+/** What the log calls it. */
+const toldAs = {
+  accepted: 'delivery_accepted',
+  duplicate: 'delivery_duplicate',
+  quarantined: 'delivery_quarantined',
+} as const;
 
 /** The way of a delivery from the socket to the answer. Every stage may refuse; this is where that is caught. */
 export class Intake {
@@ -64,7 +81,7 @@ export class Intake {
   }
 
   async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {
-    const { limits, admission, authenticator, recorder, telemetry, clock, onRecorded } = this.#parts;
+    const { limits, admission, authenticator, recorder, telemetry, clock, expect, onRecorded } = this.#parts;
     const receivedAt = clock.now();
     this.#requireOpen();
     accept(delivery, limits.body);
@@ -72,11 +89,14 @@ export class Intake {
     const bytes = await assemble(delivery, limits, hold, clock);
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const reading = decode(bytes, delivery.headers, receivedAt, telemetry);
-    if (reading.ok) await authenticator.pin(proof);
-    const recorded = await recorder.record(reading, bytes, delivery.headers, receivedAt);
+    if (reading.ok && !authenticator.isPinned) await authenticator.pin(proof);
+    const expected = reading.ok ? expect(reading.event) : undefined;
+    let isHandedOver = false;
+    const record = recorder.record(reading, bytes, delivery.headers, receivedAt, expected?.handOver);
+    const recorded = await record.finally(() => (isHandedOver = expected?.end() ?? false));
     this.#rotation.verified();
-    telemetry.tell(`delivery_${recorded.status}`, { traceId: recorded.traceId, secret: proof.secret });
-    if (reading.ok && recorded.status === 'accepted') onRecorded(reading.event, receivedAt);
+    telemetry.tell(toldAs[recorded.status], { traceId: recorded.traceId, secret: proof.secret });
+    if (reading.ok && recorded.status === 'accepted') onRecorded(reading.event, receivedAt, isHandedOver);
     return recorded;
   }
 

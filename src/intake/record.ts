@@ -3,7 +3,7 @@ import type { Reading } from '../events/read-bytes.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers } from '../model.ts';
 import { recordOf } from '../store/event-record.ts';
-import type { Store } from '../store/store.ts';
+import type { ClaimedEvent, Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 
 /** What the one durable write decided. */
@@ -20,6 +20,8 @@ const dropsTold = 60_000;
 
 /** Headers that are kept with the bytes: what the platform says of an event, and how it signed. */
 const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
+/** Names whose keeping was decided once already: the platform's are few, and a stranger's many fill no memory. */
+const mostDecided = 100;
 
 /** Writes deliveries to the inbox. */
 export class Recorder {
@@ -47,25 +49,40 @@ export class Recorder {
     this.#store = store;
     this.#telemetry = telemetry;
     this.#clock = clock;
-    this.#isKept = (name) =>
+    const decide = (name: string) =>
       (keptHeaders.test(name) || headers.signatureHeaders.includes(name)) && !headers.credentials.has(name);
+    const decided = new Map<string, boolean>();
+    this.#isKept = (name) => {
+      const isKept = decided.get(name) ?? decide(name);
+      if (decided.size < mostDecided) decided.set(name, isKept);
+      return isKept;
+    };
   }
 
-  /** The one durable write of an authentic delivery. Only when it is on disk may the sender hear of success. */
-  async record(reading: Reading, bytes: Uint8Array, headers: Headers, receivedAt: number): Promise<Recorded> {
+  /**
+   * The one durable write of an authentic delivery. Only when it is on disk may the sender hear of success.
+   * `handOver` gets the event if it was claimed with the same write.
+   */
+  async record(
+    reading: Reading,
+    bytes: Uint8Array,
+    headers: Headers,
+    receivedAt: number,
+    handOver: ((claimed: ClaimedEvent) => void) | undefined,
+  ): Promise<Recorded> {
     const kept = { headers: this.#keep(headers), body: bytes, receivedAt };
     try {
       if (!reading.ok) {
         await this.#store.quarantine.keep({
           kind: 'unreadable',
           reason: reading.reason,
-          digest: reading.digest,
+          digest: reading.digest(),
           skipped: 0,
           ...kept,
         });
-        return { status: 'quarantined', traceId: `sha256:${reading.digest}` };
+        return { status: 'quarantined', traceId: `sha256:${reading.digest()}` };
       }
-      const status = await this.#store.record(recordOf(reading.event, reading.digest, kept));
+      const status = await this.#store.record(recordOf(reading.event, reading.digest, kept), handOver);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
     } catch (error) {
       this.#telemetry.tell('delivery_failed', { cause: messageOf(error) });
@@ -119,6 +136,8 @@ export class Recorder {
   }
 
   #keep(headers: Headers): Headers {
-    return Object.fromEntries(Object.entries(headers).filter(([name]) => this.#isKept(name)));
+    const kept: Record<string, Headers[string]> = {};
+    for (const name of Object.keys(headers)) if (this.#isKept(name)) kept[name] = headers[name];
+    return kept;
   }
 }

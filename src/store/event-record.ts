@@ -25,7 +25,7 @@ export interface EventRecord {
 /** The record of an event, from what was read of it and what is kept with it. */
 export function recordOf(
   event: CallEvent,
-  digest: string,
+  digest: () => string,
   kept: Pick<EventRecord, 'headers' | 'body' | 'receivedAt'>,
 ): EventRecord {
   return {
@@ -36,7 +36,9 @@ export function recordOf(
     organizationId: event.organizationId,
     occurredAt: event.occurredAt.getTime(),
     facts: factsOf(event),
-    ...kept,
+    headers: kept.headers,
+    body: kept.body,
+    receivedAt: kept.receivedAt,
   };
 }
 
@@ -44,8 +46,8 @@ export function recordOf(
  * What a copy of this event would be recognized by. A trace id from the header is not signed, so the signed
  * bytes count as well: else anyone who saw a delivery could send it again under another id.
  */
-function identitiesOf({ traceId, traceIdSource }: CallEvent, digest: string): string[] {
+function identitiesOf({ traceId, traceIdSource }: CallEvent, digest: () => string): string[] {
   if (traceIdSource === 'body') return [`body:${traceId}`];
-  if (traceIdSource === 'header') return [`sha256:${digest}`, `header:${traceId}`];
-  return [`sha256:${digest}`];
+  if (traceIdSource === 'header') return [`sha256:${digest()}`, `header:${traceId}`];
+  return [`sha256:${digest()}`];
 }

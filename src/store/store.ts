@@ -93,8 +93,13 @@ export interface Store {
   /** Finishes what was begun, gives claims back, and closes. */
   close(): Promise<void>;
 
-  /** ONE durable write: when it resolves, the event is on disk. The insert itself decides on duplicates. */
-  record(record: EventRecord): Promise<'new' | 'duplicate'>;
+  /**
+   * ONE durable write: when it resolves, the event is on disk. The insert itself decides on duplicates. With
+   * `handOver`, a new event may be claimed by the same write, unless others go before it; `handOver` is then called
+   * with it, in the order of such writes, before the promise resolves, and even if it was rejected because the
+   * write took too long.
+   */
+  record(record: EventRecord, handOver?: (claimed: ClaimedEvent) => void): Promise<'new' | 'duplicate'>;
   /** The layout pinned for this inbox, if any. */
   pinnedLayout(): Promise<string | undefined>;
   /** Pins a layout unless one is pinned, and returns the one that is. */
@@ -106,9 +111,9 @@ export interface Store {
   claimRuns(handler: string, limit: number, now: number): Promise<readonly ClaimedRun[]>;
   /**
    * Gives back the claims of this process that it hasn't in hand: a claim may have been written although it
-   * failed. Resolves to how many that were.
+   * failed. `held` is asked as it is written: meanwhile more may have come into hand. Resolves to how many that were.
    */
-  releaseUnheld(held: HeldWork): Promise<number>;
+  releaseUnheld(held: () => HeldWork): Promise<number>;
   /** When the handler's next stored run is due, in milliseconds since 1970. */
   nextDue(handler: string): Promise<number | undefined>;
   /**

@@ -8,10 +8,11 @@ import { committing, tellCalls } from './committing.ts';
 
 const databases = JSON.parse(process.argv[2] ?? '[]') as string[];
 
-for (const database of databases) {
+const receivers = databases.map((database) => {
   const receiver = createReceiver({ secrets: secret, database, logger: { level: 'silent' } });
   committing(receiver);
-  await receiver.start();
-  void tellCalls(receiver);
-}
+  return receiver;
+});
+await Promise.all(receivers.map((receiver) => receiver.start()));
+for (const receiver of receivers) void tellCalls(receiver);
 process.stdout.write(`${JSON.stringify({ ready: true })}\n`);

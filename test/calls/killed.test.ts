@@ -8,10 +8,10 @@ import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { committing } from './committing.ts';
 
-/** Every kill ends the work on all databases of the process: 2 × 5 × 24 = 240 receivers are killed at work. */
+/** Every kill ends the work on all databases of the process: 2 × 5 × 20 = 200 receivers are killed at work. */
 const processes = 2;
 const killsOfEach = 5;
-const databasesOfEach = 24;
+const databasesOfEach = 20;
 /** A process is killed at any instant within this time after it has begun to work, in milliseconds. */
 const longestLife = 60;
 
@@ -49,7 +49,7 @@ function tallyOf({ database }: Receiver): Tally {
 
 /** How many events were taken over from a process that died over them. */
 function takeoversIn({ database }: Receiver): number {
-  const row = database.prepare('select coalesce(sum(takeovers), 0) as count from events').get();
+  const row = database.prepare('select coalesce(sum(count), 0) as count from takeovers').get();
   return (row as { count: number }).count;
 }
 

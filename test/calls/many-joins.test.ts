@@ -36,10 +36,11 @@ async function withOpenJoins(clock: ManualClock, count: number): Promise<string>
   // Row by row what the first one has left behind; through the door it would take a minute.
   receiver.database.transaction(() => {
     for (const sql of [
-      `${copies} insert into events (sequence, trace_id, event_name, call_id, organization_id, agent_id, occurred_at,
-           received_at, state, headers, facts, body)
-         select sequence + n, trace_id || n, event_name, call_id || n, organization_id, agent_id, occurred_at,
-           received_at, state, headers, facts, body from events, copies where call_id = 'call'`,
+      `${copies} insert into events
+         select sequence + n, trace_id || n, event_name, call_id || n, call_key + n, organization_id, agent_id,
+           occurred_at, received_at, facts from events, copies where call_id = 'call'`,
+      `${copies} insert into bodies select sequence + n, headers, body from bodies, copies`,
+      'update event_totals set last_sequence = (select max(sequence) from events), events = (select count(*) from events)',
       `${copies} insert into runs (sequence, handler, call_id, state, attempts, due_at)
          select sequence + n, handler, call_id || n, state, attempts, due_at from runs, copies where call_id = 'call'`,
       `${copies} insert into joins (handler, call_id) select handler, call_id || n from joins, copies

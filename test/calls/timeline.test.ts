@@ -4,6 +4,7 @@ import { ManualClock } from '../support/clock.ts';
 import type { CallRecord, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { type CallEventParts, permutations, tell } from './call-events.ts';
+import { viewRowOf } from './view-row.ts';
 
 /** The times of these events are made up: they may be as old as they like. */
 const tolerance = '3650d';
@@ -46,32 +47,6 @@ async function recordAfter(
   return JSON.parse(JSON.stringify(record).replaceAll(`${callId}/`, '').replaceAll(callId, '')) as CallRecord;
 }
 
-/** A row of the view, as a record would be written in it. */
-function viewOf(call: CallRecord | undefined): Readonly<Record<string, unknown>> {
-  if (!call) throw new Error('There is no call');
-  const iso = (date: Date | undefined) => date?.toISOString() ?? null;
-  return {
-    call_id: call.callId,
-    organization_id: call.organizationId ?? null,
-    agent_id: call.agentId ?? null,
-    status: call.status,
-    started_at: iso(call.startedAt),
-    ended_at: iso(call.endedAt),
-    duration_ms: call.durationMs ?? null,
-    transfer_destination: call.transfer?.destination ?? null,
-    transfer_status: call.transfer?.status ?? null,
-    transfer_reason: call.transfer?.reason ?? null,
-    transfer_sentiment: call.transfer?.sentiment ?? null,
-    transferred_at: iso(call.transfer?.at),
-    analysis_status: call.analysis?.status ?? null,
-    analysis_reason: call.analysis?.reason ?? null,
-    analysed_at: iso(call.analysis?.at),
-    events: call.events.length,
-    first_seen_at: iso(call.firstSeenAt),
-    last_seen_at: iso(call.lastSeenAt),
-  };
-}
-
 describe("a call's record", () => {
   test('is the same for the same events, in every order and with every repetition', async () => {
     const { receiver } = await started({ tolerance, clock: new ManualClock(), logger: { level: 'silent' } });
@@ -107,7 +82,7 @@ describe("a call's record", () => {
         const callId = `call-${calls}`;
         for (const [index, parts] of told.entries()) {
           await tell(receiver, { ...parts, callId, traceId: `${callId}/${index}` });
-          expect(row.get(callId)).toEqual(viewOf(await receiver.calls.get(callId)));
+          expect(row.get(callId)).toEqual(viewRowOf(await receiver.calls.get(callId)));
         }
       }),
       { numRuns: 100 },

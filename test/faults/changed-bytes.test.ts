@@ -9,7 +9,11 @@ import { temporaryDatabase } from '../support/temporary.ts';
 /** What a broken disk, or a person with an SQL tool, does to the bytes of one event. */
 function spoil(database: string, traceId: string): void {
   const connection = new Database(database);
-  connection.prepare("update events set body = x'ff00' where trace_id = ?").run(traceId);
+  connection
+    .prepare(
+      "update bodies set body = x'ff00' where sequence = (select sequence from events where trace_id = ?)",
+    )
+    .run(traceId);
   connection.close();
 }
 

@@ -7,8 +7,8 @@ import { type Fault, type Verb, faultyStore, verbs } from './faulty-store.ts';
 
 /** As if a process had died over each of the events: then attempts are counted before they begin. */
 const makeSuspect = `
-  create trigger make_suspect after insert on events begin
-    update events set takeovers = 1 where sequence = new.sequence;
+  create trigger make_suspect after insert on waiting begin
+    insert into takeovers values (new.sequence, 1);
   end`;
 
 /** A receiver on a store that breaks, with handlers whose effects are counted in the inbox's own database. */
@@ -16,7 +16,11 @@ async function breaking(fault: (verb: Verb, call: number) => Fault, isSuspect: b
   const clock = new ManualClock();
   const plain: string[] = [];
   const { receiver, logs } = await started(
-    { clock, database: faultyStore(':memory:', clock, fault), retry: { attempts: 100, cap: '1s' } },
+    {
+      clock,
+      database: faultyStore(':memory:', clock, fault, { handsOver: !isSuspect }),
+      retry: { attempts: 100, cap: '1s' },
+    },
     (r) => {
       r.database.exec('create table effects (handler text, trace_id text)');
       if (isSuspect) r.database.exec(makeSuspect);

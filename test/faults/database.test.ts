@@ -37,10 +37,22 @@ async function until(condition: () => Promise<boolean>, clock: ManualClock) {
   }
 }
 
+/** As the database itself would refuse to grow. A connection's own bound is not that of the commit thread's. */
+function takeNoMoreThan(receiver: Receiver, events: number): void {
+  receiver.database.exec(`drop trigger if exists full; create trigger full before insert on bodies
+    when (select count(*) from bodies) >= ${events} begin select raise(abort, 'database or disk is full'); end`);
+}
+
+const everything = 1_000_000;
+
 describe('a full disk', () => {
-  test('is answered with 503, loses nothing, and is over by itself when there is room', async () => {
+  test.each<[string, () => string, (receiver: Receiver) => void, (receiver: Receiver) => void]>([
+    ['of a database in memory', () => ':memory:', (r) => leaveRoom(r, 60), (r) => leaveRoom(r)],
+    ['of a file', temporaryDatabase, (r) => takeNoMoreThan(r, 20), (r) => takeNoMoreThan(r, everything)],
+  ])('%s is answered with 503, loses nothing, and is over by itself when there is room', async (...given) => {
+    const [, database, fill, makeRoom] = given;
     const clock = new ManualClock();
-    const { receiver, logs } = await started({ clock, database: temporaryDatabase() }, effects);
+    const { receiver, logs } = await started({ clock, database: database() }, effects);
     const payload = { transcript: 'word '.repeat(1_000) };
     const send = (traceId: string): Promise<Answer> => {
       const body = bodyOf({ traceId, payload });
@@ -48,7 +60,7 @@ describe('a full disk', () => {
     };
     const acknowledged: string[] = [];
     const refused: string[] = [];
-    leaveRoom(receiver, 60);
+    fill(receiver);
     for (let count = 0; count < 60; count += 1) {
       const traceId = `trace-${count}`;
       const { status, headers } = await send(traceId);
@@ -59,7 +71,7 @@ describe('a full disk', () => {
     expect(acknowledged.length).toBeGreaterThan(0);
     expect(refused.length).toBeGreaterThan(0);
     expect(logs.of('delivery_failed')[0]).toMatchObject({ cause: 'database or disk is full' });
-    leaveRoom(receiver);
+    makeRoom(receiver);
     for (const traceId of refused) expect((await send(traceId)).json.status).toBe('accepted');
     await until(async () => (await receiver.counts()).events.done === 60, clock);
     expect(effectsOf(receiver).toSorted()).toEqual([...acknowledged, ...refused].toSorted());

@@ -17,8 +17,16 @@ export type Verb = (typeof verbs)[number];
 /** Breaks before the work is done, or after it: then it is done, and nobody is told. */
 export type Fault = 'before' | 'after' | undefined;
 
-/** A store that breaks where it is told to; `fault` is asked at each call, counted from 1. */
-export function faultyStore(file: string, clock: Clock, fault: (verb: Verb, call: number) => Fault): Store {
+/**
+ * A store that breaks where it is told to; `fault` is asked at each call, counted from 1. Unless it `handsOver`, every
+ * event waits in the inbox until it is claimed, as those do that a process has died over.
+ */
+export function faultyStore(
+  file: string,
+  clock: Clock,
+  fault: (verb: Verb, call: number) => Fault,
+  { handsOver = true } = {},
+): Store {
   const calls = new Map<string, number>();
   const breaking =
     (verb: Verb, work: (...given: unknown[]) => Promise<unknown>) =>
@@ -27,7 +35,7 @@ export function faultyStore(file: string, clock: Clock, fault: (verb: Verb, call
       calls.set(verb, call);
       const kind = fault(verb, call);
       if (kind === 'before') throw new Error(`${verb} broke before call ${call}`);
-      const result = await work(...given);
+      const result = await (verb === 'record' && !handsOver ? work(given[0]) : work(...given));
       if (kind === 'after') throw new Error(`${verb} broke after call ${call}`);
       return result;
     };

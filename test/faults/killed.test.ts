@@ -20,10 +20,19 @@ const broken = {
     select identity from identities where (sequence is null) = (expires_at is null)`,
   'a run of an event that is gone':
     'select handler from runs where sequence not in (select sequence from events)',
-  'a call that is told wrongly': `
-    select call_id from call_records c where events <> (select count(*) from events e where e.call_id = c.call_id)`,
-  'a call that is not told':
-    'select call_id from events where call_id not in (select call_id from call_records)',
+  'an event without its bytes':
+    'select sequence from events where sequence not in (select sequence from bodies)',
+  'bytes of an event that is gone':
+    'select sequence from bodies where sequence not in (select sequence from events)',
+  'an event that is new and gone': `
+    select sequence from (select sequence from waiting union all select sequence from claims)
+    where sequence not in (select sequence from events)`,
+  'an event that is claimed and waits':
+    'select sequence from waiting where sequence in (select sequence from claims)',
+  'a death remembered of an event that is gone':
+    'select sequence from takeovers where sequence not in (select sequence from events)',
+  'events that are counted wrongly':
+    'select events from event_totals where events <> (select count(*) from events)',
   'a wait for a call that is gone':
     'select call_id from joins where call_id not in (select call_id from events)',
 };

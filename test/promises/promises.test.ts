@@ -19,7 +19,7 @@ test('1. nothing acknowledged is lost: at 200 the raw bytes are in the file, for
   // Another connection, while the receiver holds its own: it sees only what is committed.
   const other = new Database(database, { readonly: true });
   expect(other.pragma('journal_mode', { simple: true })).toBe('wal');
-  const kept = other.prepare('select body from events').pluck().get() as Buffer;
+  const kept = other.prepare('select body from bodies').pluck().get() as Buffer;
   other.close();
   expect(kept.toString()).toBe(body);
 });

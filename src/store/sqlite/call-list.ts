@@ -1,36 +1,122 @@
 import type Database from 'better-sqlite3';
-import { type CallEventRow, callRecordOf } from '../../calls/timeline.ts';
-import type { CallFilter, CallPage } from '../call-store.ts';
+import { type CallEventRow, type CallRecord, callRecordOf } from '../../calls/timeline.ts';
+import type { CallFilter } from '../call-store.ts';
+import type { Sequence } from '../run-key.ts';
 
-interface FoundRow {
-  readonly call_id: string;
-  readonly first_sequence: number;
+/** A call, and where it stands in the list: at the sequence of its first event. */
+export interface ListedCall {
+  readonly sequence: Sequence;
+  readonly call: CallRecord;
 }
 
-/** Lists calls, those first seen latest first, in pages. */
-export function prepareCallList(database: Database.Database, eventsOf: (callId: string) => CallEventRow[]) {
-  const page = database.prepare(`
-    select call_id, first_sequence from call_records
-    where (@before is null or first_sequence < @before)
-      and (@agentId is null or agent_id = @agentId) and (@status is null or status = @status)
-      and (@since is null or first_seen_at >= @since) and (@until is null or first_seen_at < @until)
-    order by first_sequence desc limit @limit`);
+/** An event's place among the arrivals. */
+interface Arrival {
+  readonly receivedAt: number;
+  readonly sequence: Sequence;
+}
 
-  return ({ agentId, status, since, until, limit, cursor }: CallFilter): CallPage => {
-    const found = page.all({
-      agentId: agentId ?? null,
-      status: status ?? null,
-      since: since ?? null,
-      until: until ?? null,
-      before: cursor === undefined ? null : Number(cursor),
-      // One more than asked for tells whether there is another page.
-      limit: limit + 1,
-    }) as FoundRow[];
-    const shown = found.slice(0, limit);
-    const last = found.length > limit ? shown.at(-1) : undefined;
-    return {
-      calls: shown.map((row) => callRecordOf(row.call_id, eventsOf(row.call_id))),
-      cursor: last && String(last.first_sequence),
-    };
+/** How far the list has come. */
+export interface ListPlace {
+  /** Calls whose first event has this sequence or a later one have been looked at. */
+  readonly before: Sequence;
+  /** Whether nothing that arrived before the filter's `until` has been met yet. */
+  readonly isAboveUntil: boolean;
+  /** Arrivals since the filter's `since` and before this one have been looked at. */
+  readonly arrival: Arrival | undefined;
+}
+
+/** What one look found, and where the next begins, after others had their turn; undefined at the end. */
+export interface ListLook {
+  readonly calls: readonly ListedCall[];
+  readonly next: ListPlace | undefined;
+}
+
+/** What one look goes through at the most: together some ten milliseconds, which is what intake can wait. */
+const eventsAtOnce = 1_000;
+const toldAtOnce = 500;
+/** Where only the time of an arrival counts, going through them is faster. */
+const arrivalsAtOnce = 20_000;
+
+/** Where a list begins: at its cursor, or at the end of the inbox. */
+export function listPlaceOf({ since, until, cursor }: CallFilter): ListPlace {
+  return {
+    before: cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor),
+    isAboveUntil: until !== undefined && cursor === undefined,
+    arrival: since === undefined ? undefined : { receivedAt: since, sequence: 0 },
   };
+}
+
+/** Lists calls by their first event, latest first. They are found by walking the inbox backwards, in short looks. */
+export function prepareCallList(database: Database.Database, eventsOf: (callId: string) => CallEventRow[]) {
+  const lastBefore = database.prepare('select max(sequence) from events where sequence < ?').pluck();
+  // An event that arrived before `since` is no call's first: its call would be too early. Asked first, because the
+  // indexes of a call cost more. The agent too is only to spare telling: the record decides.
+  const firstEvents = database.prepare(`
+    select e.sequence, e.call_id as callId from events e
+    where e.sequence between @from and @to and e.call_id is not null
+      and (@since is null or e.received_at >= @since)
+      and not exists (
+        select 1 from events o where o.call_key = e.call_key and o.call_id = e.call_id and o.sequence < e.sequence)
+      and (@agentId is null or exists (
+        select 1 from events o where o.call_key = e.call_key and o.call_id = e.call_id and o.agent_id = @agentId))
+    order by e.sequence desc`);
+  const lastBelowUntil = database
+    .prepare('select max(sequence) from events where sequence between ? and ? and received_at < ?')
+    .pluck();
+  const arrivals = `
+    select received_at as receivedAt, sequence from events
+    where (received_at, sequence) >= (@receivedAt, @sequence) order by received_at, sequence`;
+  const arrivalBefore = database.prepare(`
+    select * from (${arrivals} limit ${arrivalsAtOnce}) where sequence < @before limit 1`);
+  const arrivalAfterThose = database.prepare(`${arrivals} limit 1 offset ${arrivalsAtOnce}`);
+
+  /** Passes over what arrived at `until` or later; a call that has an event from before can't be above it. */
+  const goBelowUntil = (place: ListPlace, to: Sequence, until: number): ListPlace => {
+    const from = to - arrivalsAtOnce + 1;
+    const found = lastBelowUntil.get(from, to, until) as Sequence | null;
+    return found === null ? { ...place, before: from } : { ...place, before: found + 1, isAboveUntil: false };
+  };
+
+  const walk = (filter: CallFilter, place: ListPlace, to: Sequence, wanted: number): ListLook => {
+    const from = to - eventsAtOnce + 1;
+    const range = { from, to, since: filter.since ?? null, agentId: filter.agentId ?? null };
+    const calls: ListedCall[] = [];
+    let told = 0;
+    for (const row of firstEvents.iterate(range)) {
+      const { sequence, callId } = row as { sequence: Sequence; callId: string };
+      const events = eventsOf(callId);
+      const call = callRecordOf(callId, events);
+      if (matches(call, filter)) calls.push({ sequence, call });
+      told += events.length;
+      const isEnough = calls.length === wanted || told >= toldAtOnce;
+      if (isEnough) return { calls, next: { ...place, before: sequence } };
+    }
+    return { calls, next: { ...place, before: from } };
+  };
+
+  return (filter: CallFilter, place: ListPlace, wanted: number): ListLook => {
+    const { before, isAboveUntil, arrival } = place;
+    const to = lastBefore.get(before) as Sequence | null;
+    if (to === null) return { calls: [], next: undefined };
+    if (isAboveUntil && filter.until !== undefined) {
+      return { calls: [], next: goBelowUntil(place, to, filter.until) };
+    }
+    if (!arrival) return walk(filter, place, to, wanted);
+    // Sequences and times don't go together where a delivery came out of quarantine or a clock was set. So it ends
+    // only when everything that arrived since then has been looked at, and nothing earlier can match.
+    const earlier = arrivalBefore.get({ ...arrival, before }) as Arrival | undefined;
+    if (earlier) return walk(filter, { ...place, arrival: earlier }, to, wanted);
+    const rest = arrivalAfterThose.get(arrival) as Arrival | undefined;
+    return { calls: [], next: rest && { ...place, arrival: rest } };
+  };
+}
+
+function matches(call: CallRecord, { agentId, status, since, until }: CallFilter): boolean {
+  const firstSeenAt = call.firstSeenAt.getTime();
+  return (
+    (agentId === undefined || call.agentId === agentId) &&
+    (status === undefined || call.status === status) &&
+    (since === undefined || firstSeenAt >= since) &&
+    (until === undefined || firstSeenAt < until)
+  );
 }

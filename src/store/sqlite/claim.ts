@@ -23,40 +23,45 @@ const claimBytes = 8 * 1024 * 1024;
 
 /** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
-  const fields = 'e.sequence, e.trace_id, e.call_id, e.received_at, e.takeovers, e.headers, e.body';
+  const fields = `e.sequence, e.trace_id, e.call_id, e.received_at, b.headers, b.body,
+    coalesce((select count from takeovers t where t.sequence = e.sequence), 0) as takeovers`;
   const newEvents = database.prepare(`
-    select ${fields} from events e where e.state = 'new' and e.claimed_by is null order by e.sequence`);
-  const claimEvent = database.prepare('update events set claimed_by = ? where sequence = ?');
+    select ${fields} from waiting w join events e using (sequence) join bodies b using (sequence) order by w.sequence`);
+  const endWait = database.prepare('delete from waiting where sequence = ?');
+  const claimEvent = database.prepare('insert into claims values (?, ?)');
   const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
   const openRuns = database.prepare(`
     select handler, attempts, due_at as dueAt from runs
     where call_id = ? and sequence < ? and state in ('due', 'claimed', 'blocked')`);
   const dueRuns = database.prepare(`
     select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
-    from runs r join events e using (sequence) left join replays p on p.id = r.replay
+    from runs r join events e using (sequence) join bodies b using (sequence) left join replays p on p.id = r.replay
     where r.handler = ? and r.state = 'due' and r.due_at <= ? order by r.due_at, r.sequence`);
   const claimRun = database.prepare(`
     update runs set state = 'claimed', claimed_by = ? where sequence = ? and handler = ?`);
   const callsOfOthers = database
     .prepare(
-      `select call_id from events where claimed_by is not null and claimed_by <> @id and call_id is not null
+      `select call_id from claims join events using (sequence) where process <> @id and call_id is not null
        union select call_id from runs where claimed_by is not null and claimed_by <> @id and call_id is not null`,
     )
     .pluck();
-  const releaseEvents = database.prepare(`
-    update events set claimed_by = null, takeovers = takeovers + ? where claimed_by = ?`);
-  const suspectRuns = database.prepare(`
-    update events set takeovers = takeovers + 1
-    where claimed_by is not @id and sequence in (select sequence from runs where claimed_by = @id)`);
+  const suspectEvents = database.prepare(`
+    insert into takeovers
+      select sequence, 1 from claims where process = @id
+      union select sequence, 1 from runs where claimed_by = @id
+    on conflict do update set count = count + 1`);
+  const waitAgain = database.prepare('insert into waiting select sequence from claims where process = ?');
+  const endClaims = database.prepare('delete from claims where process = ?');
   const releaseRuns = database.prepare(`
     update runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = ?`);
-  const ownEvents = database.prepare('select sequence from events where claimed_by = ?').pluck();
+  const ownEvents = database.prepare('select sequence from claims where process = ?').pluck();
   const ownRuns = database.prepare('select sequence, handler from runs where claimed_by = ?');
-  const releaseEvent = database.prepare('update events set claimed_by = null where sequence = ?');
+  const endClaim = database.prepare('delete from claims where sequence = ?');
+  const wait = database.prepare('insert into waiting values (?)');
   const releaseRun = database.prepare(`
     update runs set state = 'due', due_at = 0, claimed_by = null where sequence = ? and handler = ?`);
   const anyClaim = database.prepare(
-    'select 1 from events where claimed_by = @id union all select 1 from runs where claimed_by = @id limit 1',
+    'select 1 from claims where process = @id union all select 1 from runs where claimed_by = @id limit 1',
   );
   const nextDue = database
     .prepare("select due_at from runs where handler = ? and state = 'due' order by due_at limit 1")
@@ -76,7 +81,8 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       processes.ensureEntered();
       const rows = take(newEvents.iterate() as Iterable<EventRow>, limit, takenCalls());
       return rows.map((row) => {
-        claimEvent.run(processes.id, row.sequence);
+        endWait.run(row.sequence);
+        claimEvent.run(row.sequence, processes.id);
         return {
           ...storedEvent(row),
           takeovers: row.takeovers,
@@ -107,18 +113,23 @@ export function prepareClaims(database: Database.Database, processes: Processes,
 
     /** Takes everything from a process: one that died (its attempts are suspect) or this one, leaving. */
     releaseAll(id: number, { died }: { died: boolean }): number {
-      if (died) suspectRuns.run({ id });
-      return releaseEvents.run(died ? 1 : 0, id).changes + releaseRuns.run(id).changes;
+      if (died) suspectEvents.run({ id });
+      waitAgain.run(id);
+      return endClaims.run(id).changes + releaseRuns.run(id).changes;
     },
 
     /** Takes from this process what it hasn't in hand. */
-    releaseUnheld({ events, runs }: HeldWork): number {
+    releaseUnheld(work: () => HeldWork): number {
+      const { events, runs } = work();
       const held = new Set([...events, ...runs.map((run) => `${run.sequence} ${run.handler}`)].map(String));
       const unheldEvents = ownEvents.all(processes.id).filter((sequence) => !held.has(String(sequence)));
       const unheldRuns = (ownRuns.all(processes.id) as Pick<RunRow, 'sequence' | 'handler'>[]).filter(
         (run) => !held.has(`${run.sequence} ${run.handler}`),
       );
-      for (const sequence of unheldEvents) releaseEvent.run(sequence);
+      for (const sequence of unheldEvents) {
+        endClaim.run(sequence);
+        wait.run(sequence);
+      }
       for (const run of unheldRuns) releaseRun.run(run.sequence, run.handler);
       return unheldEvents.length + unheldRuns.length;
     },

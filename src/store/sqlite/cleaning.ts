@@ -1,5 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { CleaningStep, RetentionLimits } from '../retention-store.ts';
+import type { EventState } from '../event-store.ts';
+import { eventState } from './event-state.ts';
 import type { Remove } from './removal.ts';
 
 /** What one step looks at and removes at the most: it is one transaction, and deliveries wait for it. */
@@ -12,12 +14,11 @@ const bytesAtOnce = 4 * 1024 * 1024;
 interface EventRow {
   readonly sequence: number;
   readonly callId: string | null;
-  readonly state: string;
+  readonly state: EventState;
   readonly receivedAt: number;
   readonly bytes: number;
   readonly settledAt: number | null;
   readonly isDead: number;
-  readonly isOpen: number;
 }
 
 interface Page {
@@ -28,11 +29,10 @@ interface Page {
 /** One step of cleaning, inside a transaction of the caller's. */
 export function prepareCleaning(database: Database.Database, remove: Remove) {
   const oldest = database.prepare(`
-    select sequence, call_id as callId, state, received_at as receivedAt, length(body) as bytes,
+    select sequence, call_id as callId, ${eventState} as state, received_at as receivedAt, length(b.body) as bytes,
       (select max(settled_at) from runs r where r.sequence = e.sequence) as settledAt,
-      exists (select 1 from runs r where r.sequence = e.sequence and r.state = 'dead') as isDead,
-      exists (select 1 from runs r where r.sequence = e.sequence and r.state in ('due', 'claimed', 'blocked')) as isOpen
-    from events e
+      exists (select 1 from runs r where r.sequence = e.sequence and r.state = 'dead') as isDead
+    from events e join bodies b using (sequence)
     where received_at >= @receivedAt and received_at < @before and (received_at > @receivedAt or sequence > @sequence)
     order by received_at, sequence limit ${eventsAtOnce}`);
   const oldQuarantined = database.prepare(`
@@ -94,8 +94,8 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
   };
 }
 
-function mayGo({ state, receivedAt, settledAt, isDead, isOpen }: EventRow, limits: RetentionLimits): boolean {
-  if (state !== 'done' || isOpen === 1) return false;
+function mayGo({ state, receivedAt, settledAt, isDead }: EventRow, limits: RetentionLimits): boolean {
+  if (state !== 'done') return false;
   const settled = settledAt ?? receivedAt;
   // A dead letter waits for a person, from the day that it was given up.
   if (isDead === 1) return settled < limits.deadBefore;

@@ -1,16 +1,22 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
 import { type Clock, holdProcess } from '../../kit/clock.ts';
+import { isLocked } from './connection.ts';
 
 /** What a caller can say of a write. */
-export interface WriteLimits {
+export interface WriteLimits<T = unknown> {
   /** How long it may wait for a locked database, in milliseconds; default without end. */
   readonly patience?: number;
   /** Its size, so that a group stays bounded. */
   readonly bytes?: number;
   /** Gives it a transaction of its own: for work that must not be run a second time when another fails. */
   readonly alone?: boolean;
+  /** Called when it is on disk, before anything else goes on. */
+  readonly onCommitted?: (value: T) => void;
 }
+
+/** Runs a function when nobody else of this process writes. */
+export type InTurn = (work: () => void) => void;
 
 /** One write that shares its commit with those which came in at the same time. */
 interface Write {
@@ -29,7 +35,7 @@ const groupBytes = 4 * 1024 * 1024;
 /** How long to let another process finish its transaction before trying again. */
 const lockedPause = 20;
 
-/** How long a delivery waits for a locked database, in milliseconds: the sender gives up after 1,000. */
+/** How long a delivery waits for its commit, in milliseconds: the sender gives up after 1,000. */
 export const recordPatience = 700;
 
 /**
@@ -42,24 +48,31 @@ export const recordPatience = 700;
 export class CommitGroup {
   readonly #database: Database.Database;
   readonly #clock: Clock;
+  readonly #inTurn: InTurn;
   #waiting: Write[] = [];
   #scheduled = false;
   #idle: (() => void)[] = [];
   #letGo: (() => void) | undefined;
 
-  constructor(database: Database.Database, clock: Clock) {
+  /** `inTurn` runs a function when the connection may write. */
+  constructor(database: Database.Database, clock: Clock, inTurn: InTurn) {
     this.#database = database;
     this.#clock = clock;
+    this.#inTurn = inTurn;
   }
 
   /** Runs `operation` inside the next transaction and resolves when that is on disk. */
   write<T>(
     operation: () => T,
-    { patience = Infinity, bytes = 0, alone = false }: WriteLimits = {},
+    { patience = Infinity, bytes = 0, alone = false, onCommitted = () => {} }: WriteLimits<T> = {},
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const deadline = this.#clock.elapsed() + patience;
-      const settle = { resolve: resolve as (value: unknown) => void, reject };
+      const onDisk = (value: unknown): void => {
+        onCommitted(value as T);
+        resolve(value as T);
+      };
+      const settle = { resolve: onDisk, reject };
       this.#waiting.push({ operation, ...settle, deadline, bytes, alone });
       this.#schedule();
     });
@@ -74,7 +87,7 @@ export class CommitGroup {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => this.#flush());
+    setImmediate(() => this.#inTurn(() => this.#flush()));
   }
 
   #flush(): void {
@@ -132,7 +145,7 @@ export class CommitGroup {
     this.#scheduled = true;
     // A process that does nothing but wait for this write would end, and the write with it.
     this.#letGo ??= holdProcess();
-    this.#clock.after(lockedPause, () => this.#flush());
+    this.#clock.after(lockedPause, () => this.#inTurn(() => this.#flush()));
   }
 
   #continue(): void {
@@ -165,9 +178,4 @@ function inTransaction<T>(database: Database.Database, operation: () => T): T {
     // be tried again for ever.
     throw !hasBegun && isLocked(error) ? new Locked('locked', { cause: error }) : error;
   }
-}
-
-function isLocked(error: unknown): boolean {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'));
 }

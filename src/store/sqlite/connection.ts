@@ -6,6 +6,8 @@ import { migrate } from './migrations.ts';
 const neededNodeApi = 10;
 /** How long opening, and what users do before the start, wait for another process, in milliseconds. */
 const openPatience = 5_000;
+/** Ten times what the commit thread lets gather in the log. */
+const pagesBeforeMain = 40_000;
 /** How long to let another process turn the file to WAL before trying again, in milliseconds. */
 const walPause = 20;
 
@@ -14,13 +16,9 @@ export function openDatabase(file: string): Database.Database {
   refuseOldNode();
   let database: Database.Database | undefined;
   try {
-    database = new Database(file, { timeout: openPatience });
-    turnToWal(database);
-    // FULL: a commit is on disk before it is acknowledged, whatever happens to the machine's power.
-    database.pragma('synchronous = FULL');
-    database.pragma('foreign_keys = ON');
-    // What is deleted is overwritten: it is personal data, and a file may be copied by anyone who can read it.
-    database.pragma('secure_delete = ON');
+    database = connect(file);
+    // The commit thread writes the log back, so that the app's event loop never does, unless that can't keep up.
+    database.pragma(`wal_autocheckpoint = ${pagesBeforeMain}`);
     migrate(database, file);
     return database;
   } catch (error) {
@@ -28,6 +26,29 @@ export function openDatabase(file: string): Database.Database {
     if (error instanceof RingbackError) throw error;
     throw ringbackError('database_unreadable', { database: file, cause: messageOf(error) });
   }
+}
+
+/** A connection with the settings that every one of them has. */
+export function connect(file: string): Database.Database {
+  const database = new Database(file, { timeout: openPatience });
+  try {
+    turnToWal(database);
+    // FULL: a commit is on disk before it is acknowledged, whatever happens to the machine's power.
+    database.pragma('synchronous = FULL');
+    database.pragma('foreign_keys = ON');
+    // What is deleted is overwritten: it is personal data, and a file may be copied by anyone who can read it.
+    database.pragma('secure_delete = ON');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Whether another connection has the lock. */
+export function isLocked(error: unknown): boolean {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'));
 }
 
 /** On an older Node the driver would end the process without a word. */

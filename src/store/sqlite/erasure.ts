@@ -1,7 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { ErasureStep, Kept, KeptIn, Look } from '../retention-store.ts';
 import type { Sequence } from '../run-key.ts';
-import type { Removable, Remove } from './removal.ts';
+import { callKey } from './keys.ts';
+import type { ForgetCall, Removable, Remove } from './removal.ts';
 
 /** What one step looks at or removes at the most: deliveries wait for it. */
 const atOnce = 200;
@@ -20,17 +21,16 @@ interface KeptRow {
 /** Looks for what is to be erased, and erases it. What writes runs inside a transaction of the caller's. */
 export function prepareErasure(
   database: Database.Database,
-  remove: Remove,
-  forgetCall: (callId: string) => void,
+  { remove, forgetCall }: { readonly remove: Remove; readonly forgetCall: ForgetCall },
 ) {
   const reasons = '(select group_concat(reason, char(10)) from runs r where r.sequence = e.sequence)';
   const looks: Record<KeptIn, Database.Statement> = {
     events: database.prepare(`
       select sequence as key, call_id as callId, body, headers || char(10) || facts as text, ${reasons} as more
-      from events e where sequence > @after and sequence <= @until order by sequence`),
+      from events e join bodies b using (sequence) where sequence > @after and sequence <= @until order by sequence`),
     events_without_call: database.prepare(`
       select sequence as key, call_id as callId, body, headers || char(10) || facts as text, ${reasons} as more
-      from events e where sequence > @after and sequence <= @until and call_id is null order by sequence`),
+      from events e join bodies b using (sequence) where sequence > @after and sequence <= @until and call_id is null order by sequence`),
     quarantine: database.prepare(`
       select id as key, null as callId, body, headers as text, null as more
       from quarantine where id > @after and id <= @until order by id`),
@@ -48,7 +48,8 @@ export function prepareErasure(
     replays: first('replays', 'id'),
   };
   const eventsOfCall = database.prepare(`
-    select sequence, call_id as callId from events where call_id = ? order by sequence limit ${atOnce}`);
+    select sequence, call_id as callId from events
+    where call_key = ? and call_id = ? order by sequence limit ${atOnce}`);
   const eventBySequence = database.prepare(
     'select sequence, call_id as callId from events where sequence = ?',
   );
@@ -73,7 +74,7 @@ export function prepareErasure(
     },
 
     eraseCall(callId: string, traceIdsUntil: number): ErasureStep {
-      const events = eventsOfCall.all(callId) as Removable[];
+      const events = eventsOfCall.all(callKey(callId), callId) as Removable[];
       const removed = remove(events, traceIdsUntil);
       if (events.length === 0) forgetCall(callId);
       return { ...removed, hasMore: events.length === atOnce };

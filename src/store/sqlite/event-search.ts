@@ -1,6 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { EventFilter } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
+import { eventState } from './event-state.ts';
+import { callKey } from './keys.ts';
 
 /** A part of the inbox; both ends are inclusive. */
 export interface SearchRange {
@@ -18,13 +20,13 @@ export interface Found {
 }
 
 /** How many sequences one look goes through at the most: some ten milliseconds, which is what intake can wait. */
-const window = 50_000;
+const window = 20_000;
 
 const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> = {
   eventName: 'event_name = @eventName',
-  callId: 'call_id = @callId',
+  callId: 'call_key = @callKey and call_id = @callId',
   agentId: 'agent_id = @agentId',
-  handler: 'exists (select 1 from runs where runs.sequence = events.sequence and runs.handler = @handler)',
+  handler: 'exists (select 1 from runs where runs.sequence = e.sequence and runs.handler = @handler)',
   since: 'received_at >= @since',
   until: 'received_at < @until',
   traceId: 'instr(trace_id, @traceId) > 0',
@@ -32,15 +34,14 @@ const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> 
 
 /** The states that few events are in, each through an index that holds only those. */
 const fewInState: Readonly<Record<string, string>> = {
-  new: `select sequence from events where state = 'new' and claimed_by is null
-        union all select sequence from events where claimed_by is not null`,
+  new: 'select sequence from waiting union all select sequence from claims',
   open: "select sequence from runs where state in ('due', 'claimed', 'blocked')",
   dead: "select sequence from runs where state = 'dead' and (@handler is null or handler = @handler)",
 };
 
 /**
- * Finds events by a filter. Few columns decide, and an index has them all, so that no look goes through the
- * bodies; where an index leads to few events, one look goes through all of those.
+ * Finds events by a filter. The bodies are in a table of their own, so that no look goes through them; where an
+ * index leads to few events, one look goes through all of those.
  */
 export function prepareEventSearch(database: Database.Database) {
   const statements = new Map<string, Database.Statement>();
@@ -56,7 +57,8 @@ export function prepareEventSearch(database: Database.Database) {
     const whole = isIndexed(filter);
     const lower = whole || !latestFirst ? from : Math.max(from, to - window + 1);
     const upper = whole || latestFirst ? to : Math.min(to, from + window - 1);
-    const parameters = { ...nulls, ...defined(filter), from: lower, to: upper, limit };
+    const key = callKey(filter.callId);
+    const parameters = { ...nulls, ...defined(filter), callKey: key, from: lower, to: upper, limit };
     const sequences = statementFor(filter, latestFirst).all(parameters) as Sequence[];
     const end = latestFirst ? lower : upper;
     return { sequences, reached: sequences.length === limit ? (sequences.at(-1) ?? end) : end };
@@ -72,12 +74,10 @@ export function searchSql(filter: EventFilter, latestFirst: boolean): string {
   const where = [
     'sequence between @from and @to',
     ...given.map((name) => conditions[name]),
-    ...(filter.state === undefined || filter.state === 'dead' ? [] : [`state = '${filter.state}'`]),
+    ...(filter.state === undefined || filter.state === 'dead' ? [] : [`${eventState} = '${filter.state}'`]),
     ...(few === undefined ? [] : [`sequence in (${few})`]),
   ];
-  // Told, because the planner would rather go through the rows themselves, and the bodies between them.
-  const index = isIndexed(filter) ? '' : 'indexed by events_listed';
-  return `select sequence from events ${index} where ${where.join(' and ')}
+  return `select sequence from events e where ${where.join(' and ')}
     order by sequence ${latestFirst ? 'desc' : 'asc'} limit @limit`;
 }
 

@@ -10,6 +10,8 @@ import type {
 } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
 import type { DueTime } from './due-time.ts';
+import { eventState } from './event-state.ts';
+import { identityKey } from './keys.ts';
 import { type StoredEventRow, storedEvent } from './stored-event.ts';
 
 interface SummaryRow {
@@ -39,15 +41,14 @@ interface RunRow {
 /** A stretch ends here even when more events were asked for: all of it is read in one turn of the event loop. */
 const stretchBytes = 4 * 1024 * 1024;
 
-/** The columns before the bodies: SQLite reads a row no further than it is asked to. */
-const summary =
-  'e.sequence, e.trace_id, e.event_name, e.call_id, e.organization_id, e.agent_id, e.state, e.occurred_at, e.received_at';
+const summary = `e.sequence, e.trace_id, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
+  e.received_at, ${eventState} as state`;
 
 /** Reads events as they are kept. */
 export function prepareEvents(database: Database.Database, dueTime: DueTime) {
   const selectSummary = database.prepare(`select ${summary} from events e where e.sequence = ?`);
   const selectWhole = database.prepare(
-    `select ${summary}, e.headers, e.body from events e where e.sequence = ?`,
+    `select ${summary}, b.headers, b.body from events e join bodies b using (sequence) where e.sequence = ?`,
   );
   const selectRuns = database.prepare(`
     select handler, state, attempts, due_at, reason, settled_at, replay from runs where sequence = ? order by handler`);
@@ -56,18 +57,23 @@ export function prepareEvents(database: Database.Database, dueTime: DueTime) {
   const sequenceOf = database
     .prepare(
       `select e.sequence from identities i join events e using (sequence)
-       where i.identity in ('body:' || @traceId, 'header:' || @traceId, @traceId) and e.trace_id = @traceId
-       order by e.state = 'done' limit 1`,
+       where i.identity in (@ofBody, @ofHeader, @ofDigest) and e.trace_id = @traceId
+       order by ${eventState} = 'done' limit 1`,
     )
     .pluck();
   const lastSequence = database.prepare('select coalesce(max(sequence), 0) from events').pluck();
+  const keysOf = (traceId: string) => ({
+    ofBody: identityKey(`body:${traceId}`),
+    ofHeader: identityKey(`header:${traceId}`),
+    ofDigest: identityKey(traceId),
+  });
 
   const runsOf = (sequence: Sequence): KeptRun[] =>
     (selectRuns.all(sequence) as RunRow[]).map((row) => toRun(row, dueTime));
 
   return {
     get(traceId: string): KeptEventWithBytes | undefined {
-      const sequence = sequenceOf.get({ traceId }) as Sequence | undefined;
+      const sequence = sequenceOf.get({ traceId, ...keysOf(traceId) }) as Sequence | undefined;
       if (sequence === undefined) return undefined;
       const row = selectWhole.get(sequence) as WholeRow;
       return {

@@ -17,7 +17,7 @@ interface JoinParts {
   readonly eventsOf: (callId: string) => CallEventRow[];
   /** Whether this process still holds the event, and the end of its claim. */
   readonly holdsEvent: (sequence: number) => boolean;
-  readonly endClaim: (sequence: number) => void;
+  readonly endClaim: (sequence: number) => unknown;
   readonly dueTime: DueTime;
 }
 
@@ -51,12 +51,12 @@ export function prepareJoins(
   const missed = database.prepare(`
     select call_id as callId, min(sequence) as sequence from events
     where sequence > @after and sequence <= @until and received_at >= @since and call_id is not null
-      and event_name in (select value from json_each(@events)) and (state <> 'new' or claimed_by is not null)
+      and event_name in (select value from json_each(@events))
+      and not exists (select 1 from waiting where waiting.sequence = events.sequence)
       and not exists (select 1 from joins where joins.handler = @handler and joins.call_id = events.call_id)
     group by call_id`);
   const firstSince = database.prepare('select min(sequence) from events where received_at >= ?').pluck();
   const newest = database.prepare('select max(sequence) from events').pluck();
-  const reopen = database.prepare("update events set state = 'open' where sequence = ? and state = 'done'");
 
   const openJoin = (
     join: Pick<JoinLookBack, 'handler' | 'events' | 'within'>,
@@ -67,7 +67,7 @@ export function prepareJoins(
     open.run(handler, callId);
     const present = eventsOf(callId).filter((row) => events.includes(row.eventName));
     const isComplete = namesOf(present).length === events.length;
-    const first = Math.min(...present.map((row) => row.receivedAt));
+    const first = present.reduce((least, row) => Math.min(least, row.receivedAt), Infinity);
     const now = dueTime.now();
     // Never later than `within` from now: the clock may have been set back since the first one came. And never at
     // once: what comes out of quarantine came long ago, one after the other, and the rest is just behind it.
@@ -113,7 +113,6 @@ export function prepareJoins(
       const range = { after, until, since, handler, events: JSON.stringify(events) };
       for (const { callId, sequence } of missed.all(range) as { callId: string; sequence: Sequence }[]) {
         openJoin({ handler, events, within }, callId, sequence);
-        reopen.run(sequence);
       }
       return until < ((newest.get() as Sequence | null) ?? 0) ? until : undefined;
     },

@@ -4,7 +4,7 @@ import { prepareCallList } from './call-list.ts';
 import { prepareCallRecords } from './call-records.ts';
 import { prepareClaims } from './claim.ts';
 import { prepareCleaning } from './cleaning.ts';
-import { CommitGroup } from './commit-group.ts';
+import { CommitGroup, type InTurn } from './commit-group.ts';
 import { openDatabase } from './connection.ts';
 import { DueTime } from './due-time.ts';
 import { prepareDrift } from './drift.ts';
@@ -15,7 +15,7 @@ import { prepareJoins } from './joins.ts';
 import { prepareOverview } from './overview.ts';
 import { Processes } from './processes.ts';
 import { prepareQuarantine } from './quarantine.ts';
-import { prepareRecord } from './record.ts';
+import { prepareRecordOne } from './record.ts';
 import { prepareRemoval } from './removal.ts';
 import { prepareReplays } from './replays.ts';
 import { prepareScrubbing } from './scrubbing.ts';
@@ -29,7 +29,7 @@ export interface Parts {
   readonly callRecords: ReturnType<typeof prepareCallRecords>;
   readonly settling: ReturnType<typeof prepareSettling>;
   readonly group: CommitGroup;
-  readonly record: ReturnType<typeof prepareRecord>;
+  readonly recordOne: ReturnType<typeof prepareRecordOne>;
   readonly quarantine: ReturnType<typeof prepareQuarantine>;
   readonly drift: ReturnType<typeof prepareDrift>;
   readonly claims: ReturnType<typeof prepareClaims>;
@@ -45,23 +45,23 @@ export interface Parts {
 }
 
 /** Opens the database and prepares its verbs. */
-export function openParts(file: string, clock: Clock): Parts {
+export function openParts(file: string, clock: Clock, inTurn: InTurn): Parts {
   const database = openDatabase(file);
   const processes = new Processes(database, clock);
   const callRecords = prepareCallRecords(database);
   const dueTime = new DueTime(database, clock);
-  const settling = prepareSettling(database, processes, dueTime);
-  const record = prepareRecord(database, callRecords.update);
-  const remove = prepareRemoval(database, callRecords.update);
+  const settling = prepareSettling(database, processes);
+  const recordOne = prepareRecordOne(database, processes);
+  const removal = prepareRemoval(database);
   return {
     database,
     processes,
     dueTime,
     callRecords,
     settling,
-    group: new CommitGroup(database, clock),
-    record,
-    quarantine: prepareQuarantine(database, record),
+    group: new CommitGroup(database, clock, inTurn),
+    recordOne,
+    quarantine: prepareQuarantine(database, recordOne),
     drift: prepareDrift(database),
     claims: prepareClaims(database, processes, dueTime),
     joins: prepareJoins(database, { eventsOf: callRecords.eventsOf, dueTime, ...settling }),
@@ -70,8 +70,8 @@ export function openParts(file: string, clock: Clock): Parts {
     events: prepareEvents(database, dueTime),
     findEvents: prepareEventSearch(database),
     replays: prepareReplays(database, dueTime),
-    cleaning: prepareCleaning(database, remove),
-    erasure: prepareErasure(database, remove, callRecords.update),
+    cleaning: prepareCleaning(database, removal.remove),
+    erasure: prepareErasure(database, removal),
     scrubbing: prepareScrubbing(database),
   };
 }

@@ -21,48 +21,64 @@ interface ProcessRow {
 /** A process whose beats have not moved for this long is dead, in milliseconds. */
 const silence = 6_000;
 
+/** Under whose id claims are written. */
+export interface Holder {
+  readonly id: number;
+  /**
+   * Enters the process again if another one took it for dead (it stood still too long): claims under an id
+   * that has no row would never be taken over. Ids are never given twice, so the old one is still its own.
+   */
+  ensureEntered(): void;
+}
+
+/** A holder by its id, on a connection of its own. */
+export function holderOf(database: Database.Database, id: number, identity: string): Holder {
+  const enter = database.prepare('insert into processes (id, identity) values (?, ?) on conflict do nothing');
+  return { id, ensureEntered: () => void enter.run(id, identity) };
+}
+
 /**
  * The processes that share one database file. Each has a row; its id marks what it has claimed. A process is
  * dead when the kernel says so, or, where the kernel can't be asked (another container), when its beats stand
  * still. Beats are counted, not dated, so that a wall clock that jumps kills nobody.
  */
-export class Processes {
+export class Processes implements Holder {
   readonly #database: Database.Database;
   readonly #clock: Clock;
-  readonly #identity: ProcessIdentity = ownIdentity();
+  readonly #own: ProcessIdentity = ownIdentity();
+  readonly #hasOthers: Database.Statement;
+  /** Who this process is, as it is written. */
+  readonly identity = JSON.stringify(this.#own);
   readonly #seen = new Map<number, { beats: number; since: number }>();
-  #id = 0;
+  #holder: Holder;
 
   constructor(database: Database.Database, clock: Clock) {
     this.#database = database;
     this.#clock = clock;
+    this.#hasOthers = database.prepare('select 1 from processes where id <> ? limit 1');
+    this.#holder = holderOf(database, 0, this.identity);
   }
 
   /** The id under which this process claims. */
   get id(): number {
-    return this.#id;
+    return this.#holder.id;
   }
 
   /** Enters this process. */
   join(): void {
     const insert = this.#database.prepare('insert into processes (identity) values (?)');
-    this.#id = Number(insert.run(JSON.stringify(this.#identity)).lastInsertRowid);
+    const id = Number(insert.run(this.identity).lastInsertRowid);
+    this.#holder = holderOf(this.#database, id, this.identity);
   }
 
   /** Says that this process lives. */
   beat(): void {
     this.ensureEntered();
-    this.#database.prepare('update processes set beats = beats + 1 where id = ?').run(this.#id);
+    this.#database.prepare('update processes set beats = beats + 1 where id = ?').run(this.id);
   }
 
-  /**
-   * Enters this process again if another one took it for dead (it stood still too long): claims under an id
-   * that has no row would never be taken over. Ids are never given twice, so the old one is still ours.
-   */
   ensureEntered(): void {
-    this.#database
-      .prepare('insert into processes (id, identity) values (?, ?) on conflict do nothing')
-      .run(this.#id, JSON.stringify(this.#identity));
+    this.#holder.ensureEntered();
   }
 
   /** Removes a process that left or died. */
@@ -73,21 +89,19 @@ export class Processes {
 
   /** Whether another process shares the file. */
   hasOthers(): boolean {
-    return (
-      this.#database.prepare('select 1 from processes where id <> ? limit 1').get(this.#id) !== undefined
-    );
+    return this.#hasOthers.get(this.id) !== undefined;
   }
 
   /** The ids of processes that are dead, as far as can be told now. */
   dead(): number[] {
     const others = this.#database
       .prepare('select id, identity, beats from processes where id <> ?')
-      .all(this.#id) as ProcessRow[];
+      .all(this.id) as ProcessRow[];
     return others.filter((row) => this.#isDead(row)).map((row) => row.id);
   }
 
   #isDead(row: ProcessRow): boolean {
-    const fate = fateOf(JSON.parse(row.identity) as ProcessIdentity, this.#identity);
+    const fate = fateOf(JSON.parse(row.identity) as ProcessIdentity, this.#own);
     if (fate !== 'unknown') return fate === 'dead';
     return this.#isSilent(row);
   }

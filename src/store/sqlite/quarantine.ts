@@ -8,6 +8,7 @@ import type {
   QuarantineRecord,
 } from '../quarantine-store.ts';
 import type { EventRecord } from '../event-record.ts';
+import { eventRow, type prepareRecordOne } from './record.ts';
 
 /** What strangers may take of the disk: the oldest go first. */
 const mostStrangers = 1_000;
@@ -31,7 +32,7 @@ const columns = 'id, kind, reason, digest, received_at as receivedAt, length(bod
  */
 export function prepareQuarantine(
   database: Database.Database,
-  recordEvent: (record: EventRecord) => 'new' | 'duplicate',
+  recordOne: ReturnType<typeof prepareRecordOne>,
 ) {
   const insert = database.prepare(`
     insert into quarantine (kind, reason, digest, received_at, headers, body)
@@ -95,8 +96,10 @@ export function prepareQuarantine(
     strangers: () => strangers.all() as number[],
 
     /** Gone already: another process has released or discarded it, and its event is not ours to record. */
-    release: (id: number, record: EventRecord): 'new' | 'duplicate' | 'missing' =>
-      deleteOne.run(id).changes === 0 ? 'missing' : recordEvent(record),
+    release(id: number, event: EventRecord): 'new' | 'duplicate' | 'missing' {
+      if (deleteOne.run(id).changes === 0) return 'missing';
+      return recordOne(eventRow(event, false)).sequence === undefined ? 'duplicate' : 'new';
+    },
 
     /** A copy that is kept as unreadable already makes this one needless. */
     markUnreadable(id: number, reason: string): void {

@@ -1,48 +1,151 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../run-key.ts';
 import type { EventRecord } from '../event-record.ts';
+import type { Sequence } from '../run-key.ts';
+import { callKey, identityKey } from './keys.ts';
+import type { Holder } from './processes.ts';
 
-/** Writes an event and everything it is recognized by; the identities' primary key decides on duplicates. */
-export function prepareRecord(
-  database: Database.Database,
-  updateCall: (callId: string) => void,
-): (record: EventRecord) => 'new' | 'duplicate' {
-  const insertEvent = database.prepare(`
-    insert into events (trace_id, event_name, call_id, organization_id, agent_id, occurred_at, received_at, headers, facts, body)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+/** An event as it is written. */
+export interface EventRow extends Omit<EventRecord, 'headers' | 'facts'> {
+  readonly agentId: string | undefined;
+  /** JSON. */
+  readonly headers: string;
+  /** JSON. */
+  readonly facts: string;
+  /** Whether this process would handle it at once: then it is claimed with the same write, if nothing goes before it. */
+  readonly isWanted: boolean;
+}
+
+/** What the write decided: a duplicate has no sequence. */
+export interface RecordedRow {
+  readonly sequence: Sequence | undefined;
+  readonly isClaimed: boolean;
+}
+
+/** The row of an event. */
+export function eventRow({ headers, facts, ...record }: EventRecord, isWanted: boolean): EventRow {
+  return {
+    ...record,
+    agentId: facts.agentId,
+    headers: JSON.stringify(headers),
+    facts: JSON.stringify(facts),
+    isWanted,
+  };
+}
+
+const duplicate: RecordedRow = { sequence: undefined, isClaimed: false };
+
+/**
+ * Writes events and everything they are recognized by, inside a transaction of the caller's; the identities' primary
+ * key decides on duplicates. What a row shares with the others is asked and written once for all of them.
+ */
+export function prepareRecord(database: Database.Database, holder: Holder) {
+  const reserve = database
+    .prepare('update event_totals set last_sequence = last_sequence + ? returning last_sequence')
+    .pluck();
+  const count = database.prepare('update event_totals set events = events + ?');
+  const insertEvent = database.prepare('insert into events values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const insertBody = database.prepare('insert into bodies values (?, ?, ?)');
   const insertIdentity = database.prepare(
     'insert into identities (identity, sequence) values (?, ?) on conflict do nothing',
   );
-  const deleteEvent = database.prepare('delete from events where sequence = ?');
   // Identities that came with the copy must not stay: under them a later, different event would be taken
   // for a duplicate, and the part of an identity that is not signed is the sender's to choose.
-  const deleteIdentities = database.prepare('delete from identities where identity = ? and sequence = ?');
+  const deleteIdentity = database.prepare('delete from identities where identity = ? and sequence = ?');
+  const insertWaiting = database.prepare('insert into waiting values (?)');
+  const insertClaim = database.prepare('insert into claims values (?, ?)');
+  const goesBefore = prepareGoesBefore(database, holder);
 
-  const insert = (record: EventRecord): Sequence =>
-    Number(
-      insertEvent.run(
-        record.traceId,
-        record.eventName,
-        record.callId ?? null,
-        record.organizationId ?? null,
-        record.facts.agentId ?? null,
-        record.occurredAt,
-        record.receivedAt,
-        JSON.stringify(record.headers),
-        JSON.stringify(record.facts),
-        record.body,
-      ).lastInsertRowid,
+  const isNew = (identities: readonly string[], sequence: Sequence): boolean => {
+    const keys = identities.map(identityKey);
+    if (keys.every((key) => insertIdentity.run(key, sequence).changes === 1)) return true;
+    for (const key of keys) deleteIdentity.run(key, sequence);
+    return false;
+  };
+
+  const insert = (row: EventRow, sequence: Sequence): void => {
+    const { callId, organizationId, agentId } = row;
+    insertEvent.run(
+      sequence,
+      row.traceId,
+      row.eventName,
+      callId ?? null,
+      callKey(callId),
+      organizationId ?? null,
+      agentId ?? null,
+      row.occurredAt,
+      row.receivedAt,
+      row.facts,
     );
+    insertBody.run(sequence, row.headers, row.body);
+  };
 
-  return (record) => {
-    const sequence = insert(record);
-    const isNew = record.identities.every((identity) => insertIdentity.run(identity, sequence).changes === 1);
-    if (isNew) {
-      if (record.callId !== undefined) updateCall(record.callId);
-      return 'new';
-    }
-    for (const identity of record.identities) deleteIdentities.run(identity, sequence);
-    deleteEvent.run(sequence);
-    return 'duplicate';
+  return (rows: readonly EventRow[]): RecordedRow[] => {
+    const claimable = goesBefore();
+    let sequence = (reserve.get(rows.length) as number) - rows.length;
+    let recorded = 0;
+    const results = rows.map((row) => {
+      sequence += 1;
+      if (!isNew(row.identities, sequence)) return duplicate;
+      insert(row, sequence);
+      recorded += 1;
+      const isClaimed = claimable(row);
+      if (isClaimed) insertClaim.run(sequence, holder.id);
+      else insertWaiting.run(sequence);
+      return { sequence, isClaimed };
+    });
+    if (recorded > 0) count.run(recorded);
+    return results;
+  };
+}
+
+/** Writes one event. */
+export function prepareRecordOne(
+  database: Database.Database,
+  holder: Holder,
+): (row: EventRow) => RecordedRow {
+  const record = prepareRecord(database, holder);
+  return (row) => record([row])[0] ?? duplicate;
+}
+
+/**
+ * Whether an event may be claimed as it is written. Not when others go before it: events that nobody has claimed yet,
+ * runs of its call that are not settled, or an event of its call that another process works on.
+ */
+function prepareGoesBefore(database: Database.Database, holder: Holder) {
+  const isAnyWaiting = database.prepare('select 1 from waiting limit 1');
+  const isAnyOpen = database.prepare(
+    "select 1 from runs where state in ('due', 'claimed', 'blocked') limit 1",
+  );
+  const isAnyOther = database.prepare('select 1 from processes where id <> ? limit 1');
+  const openOfCall = database.prepare(
+    "select 1 from runs where call_id = ? and state in ('due', 'claimed', 'blocked') limit 1",
+  );
+  const heldElsewhere = database.prepare(`
+    select 1 from events e join claims c using (sequence)
+    where e.call_key = ? and e.call_id = ? and c.process <> ? limit 1`);
+
+  return () => {
+    let asked: { isAnyOpen: boolean; isAnyOther: boolean } | undefined;
+    let isAnyBefore: boolean | undefined;
+
+    return ({ isWanted, callId }: EventRow): boolean => {
+      isAnyBefore ??= isAnyWaiting.get() !== undefined;
+      if (!isWanted || isAnyBefore) {
+        // Whatever comes after it comes after an event that waits.
+        isAnyBefore = true;
+        return false;
+      }
+      if (!asked) {
+        holder.ensureEntered();
+        asked = {
+          isAnyOpen: isAnyOpen.get() !== undefined,
+          isAnyOther: isAnyOther.get(holder.id) !== undefined,
+        };
+      }
+      if (callId === undefined) return true;
+      if (asked.isAnyOpen && openOfCall.get(callId)) isAnyBefore = true;
+      if (asked.isAnyOther && heldElsewhere.get(callKey(callId), callId, holder.id)) isAnyBefore = true;
+      return !isAnyBefore;
+    };
   };
 }

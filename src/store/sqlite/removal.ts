@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../run-key.ts';
+import { callKey, identityKey } from './keys.ts';
 
 /** An event that is to go. */
 export interface Removable {
@@ -13,26 +15,54 @@ export type Remove = (
   traceIdsUntil: number,
 ) => { events: number; runs: number };
 
-/**
- * With an event go its runs. Its identities stay, without it: a copy that comes late is still a duplicate. Its call
- * is told anew from the events that are left.
- */
-export function prepareRemoval(database: Database.Database, updateCall: (callId: string) => void): Remove {
-  const deleteRuns = database.prepare('delete from runs where sequence = ?');
-  const entomb = database.prepare('update identities set sequence = null, expires_at = ? where sequence = ?');
-  const deleteEvent = database.prepare('delete from events where sequence = ?');
+/** Forgets what the joins of a call remember, unless there is an event of it. */
+export type ForgetCall = (callId: string) => void;
 
-  return (events, traceIdsUntil) => {
+/**
+ * With an event go its runs, and with the last event of a call what its joins remember. Its identities stay, without
+ * it: a copy that comes late is still a duplicate.
+ */
+export function prepareRemoval(database: Database.Database): { remove: Remove; forgetCall: ForgetCall } {
+  const select = database.prepare(
+    'select e.trace_id as traceId, b.body from events e join bodies b using (sequence) where e.sequence = ?',
+  );
+  const deleteFrom = ['waiting', 'claims', 'takeovers', 'bodies', 'events'].map((table) =>
+    database.prepare(`delete from ${table} where sequence = ?`),
+  );
+  const deleteRuns = database.prepare('delete from runs where sequence = ?');
+  const entomb = database.prepare(
+    'update identities set sequence = null, expires_at = @until where identity = @key and sequence = @sequence',
+  );
+  const count = database.prepare('update event_totals set events = events - ?');
+  const anyOfCall = database.prepare('select 1 from events where call_key = ? and call_id = ? limit 1');
+  const deleteJoins = database.prepare('delete from joins where call_id = ?');
+
+  const forgetCall = (callId: string): void => {
+    if (anyOfCall.get(callKey(callId), callId) === undefined) deleteJoins.run(callId);
+  };
+
+  const remove: Remove = (events, until) => {
     let removed = 0;
     let runs = 0;
     for (const { sequence } of events) {
+      const found = select.get(sequence) as { traceId: string; body: Buffer } | undefined;
+      if (!found) continue;
+      for (const identity of possibleIdentities(found))
+        entomb.run({ until, key: identityKey(identity), sequence });
       runs += deleteRuns.run(sequence).changes;
-      entomb.run(traceIdsUntil, sequence);
-      removed += deleteEvent.run(sequence).changes;
+      for (const statement of deleteFrom) statement.run(sequence);
+      removed += 1;
     }
+    if (removed > 0) count.run(removed);
     for (const callId of new Set(events.map((event) => event.callId))) {
-      if (callId !== null) updateCall(callId);
+      if (callId !== null) forgetCall(callId);
     }
     return { events: removed, runs };
   };
+  return { remove, forgetCall };
+}
+
+/** An index of the identities by event would cost every event more than finding them here costs the few that go. */
+function possibleIdentities({ traceId, body }: { traceId: string; body: Buffer }): string[] {
+  return [`body:${traceId}`, `header:${traceId}`, `sha256:${hash('sha256', body, 'hex')}`];
 }

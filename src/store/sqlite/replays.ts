@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { DueTime } from './due-time.ts';
+import { isNewEvent } from './event-state.ts';
 import {
   type ReplayCandidate,
   type ReplayRequest,
@@ -9,7 +10,7 @@ import {
 } from '../event-store.ts';
 
 interface FoundRow {
-  readonly event: 'new' | 'open' | 'done';
+  readonly isNew: 0 | 1;
   /** Null where the run has no row. */
   readonly run: string | null;
 }
@@ -30,7 +31,7 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
   const count = database.prepare('update replays set events = events + ?, runs = runs + ? where id = ?');
   const finish = database.prepare('update replays set finished_at = ? where id = ?');
   const find = database.prepare(`
-    select e.state as event, r.state as run
+    select ${isNewEvent} as isNew, r.state as run
     from events e left join runs r on r.sequence = e.sequence and r.handler = @handler where e.sequence = @sequence`);
   const openOfCall = database.prepare(
     `select 1 from runs where call_id = @callId and handler = @handler and ${isOpen}`,
@@ -44,7 +45,6 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     values (@sequence, @handler, @callId, @state, 0, @dueAt, @replay)
     on conflict (sequence, handler) do update set
       state = excluded.state, attempts = 0, due_at = excluded.due_at, settled_at = null, replay = excluded.replay`);
-  const reopen = database.prepare("update events set state = 'open' where sequence = ? and state = 'done'");
   // As if none of its runs had been: its handler sees the call anew, and once more should an event come late.
   const resetJoin = database.prepare(`
     insert into joins (handler, call_id) values (?, ?)
@@ -55,7 +55,7 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     const found = find.get(keyOf(candidate)) as FoundRow | undefined;
     if (!found) return false;
     if (onlyDead) return found.run === 'dead';
-    return found.run === null ? found.event !== 'new' : found.run === 'done' || found.run === 'dead';
+    return found.run === null ? found.isNew === 0 : found.run === 'done' || found.run === 'dead';
   };
 
   const isWanted = (candidate: ReplayCandidate, onlyDead: boolean, joins: ReadonlySet<string>): boolean => {
@@ -106,7 +106,6 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
         const dueAt = step.dueAt === 0 ? 0 : Math.round(step.dueAt + done.length * step.gap);
         const waiting = waitingOf(candidate, dueTime.store(dueAt));
         put.run({ ...keyOf(candidate), ...waiting, replay: step.replay });
-        reopen.run(candidate.sequence);
         if (candidate.isJoin) resetJoin.run(candidate.handler, candidate.callId);
         done.push(candidate);
       });

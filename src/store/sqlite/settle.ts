@@ -2,11 +2,24 @@ import type Database from 'better-sqlite3';
 import type { RunKey, Sequence, Settled } from '../run-key.ts';
 import type { RunState, Settlement } from '../store.ts';
 import type { DueTime } from './due-time.ts';
-import type { Processes } from './processes.ts';
+import type { Holder } from './processes.ts';
+
+/** A settlement as it is written. */
+export interface SettlementRow extends Settlement {
+  /** When the run is due, as it is stored; null unless it is. */
+  readonly dueAt: number | null;
+}
+
+/** How long it waits is what was decided; the wall clock may have been set since. */
+export function settlementRow(settlement: Settlement, dueTime: DueTime): SettlementRow {
+  const { state, now } = settlement;
+  if (state.kind !== 'due') return { ...settlement, dueAt: null };
+  return { ...settlement, dueAt: state.at === 0 ? 0 : dueTime.after(state.at - now) };
+}
 
 /** The verbs by which an attempt begins and ends. All run inside a transaction of the caller's. */
-export function prepareSettling(database: Database.Database, processes: Processes, dueTime: DueTime) {
-  const holdsEvent = database.prepare('select 1 from events where sequence = ? and claimed_by = ?');
+export function prepareSettling(database: Database.Database, holder: Holder) {
+  const holdsEvent = database.prepare('select 1 from claims where sequence = ? and process = ?');
   const holdsRun = database.prepare(
     'select 1 from runs where sequence = ? and handler = ? and claimed_by = ?',
   );
@@ -26,12 +39,7 @@ export function prepareSettling(database: Database.Database, processes: Processe
   const ownAttempts = database
     .prepare('select attempts from runs where sequence = ? and handler = ? and claimed_by = ?')
     .pluck();
-  const openRuns = `exists (select 1 from runs r where r.sequence = events.sequence and r.state in ('due', 'claimed', 'blocked'))`;
-  const endClaim = database.prepare(`
-    update events set claimed_by = null, state = case when ${openRuns} then 'open' else 'done' end
-    where sequence = ? and claimed_by = ?`);
-  const closeEvent = database.prepare(`
-    update events set state = 'done' where sequence = ? and state = 'open' and not ${openRuns}`);
+  const endClaim = database.prepare('delete from claims where sequence = ? and process = ?');
   // What the join's run has seen needs no further run.
   const settleJoin = database.prepare('update joins set settled = seen where handler = ? and call_id = ?');
   const earlierOpen = database.prepare(`
@@ -45,8 +53,7 @@ export function prepareSettling(database: Database.Database, processes: Processe
       order by sequence limit 1)`);
 
   const holds = ({ sequence, handler, stored }: RunKey): boolean =>
-    (stored ? holdsRun.get(sequence, handler, processes.id) : holdsEvent.get(sequence, processes.id)) !==
-    undefined;
+    (stored ? holdsRun.get(sequence, handler, holder.id) : holdsEvent.get(sequence, holder.id)) !== undefined;
 
   /** Whether an earlier run of the same handler and call is still open: what a blocked run waits for. */
   const isBehindAnother = ({ sequence, handler, callId }: RunKey): boolean =>
@@ -60,58 +67,66 @@ export function prepareSettling(database: Database.Database, processes: Processe
    * Decided here and not by the caller: what it saw may have been settled since, and nobody would wake this one;
    * or a replay may have put an earlier run back, which a strict one that failed has to wait for.
    */
-  const stateOf = (settlement: Settlement): RunState => {
-    const { state, isStrict } = settlement;
-    if (state.kind === 'blocked' && !isBehindAnother(settlement)) return { kind: 'due', at: 0, reason: '' };
-    if (state.kind === 'due' && isStrict && isBehindActive(settlement)) return { kind: 'blocked' };
-    return state;
+  const decided = (row: SettlementRow): SettlementRow => {
+    const { state, isStrict } = row;
+    if (state.kind === 'blocked' && !isBehindAnother(row)) return { ...row, state: atOnce, dueAt: 0 };
+    if (state.kind === 'due' && isStrict && isBehindActive(row))
+      return { ...row, state: blocked, dueAt: null };
+    return row;
   };
 
   /** The claim that the run came with ends all the same, if this was the last run of it. */
   const lost = ({ sequence, last }: Settlement): Settled => {
-    if (last) endClaim.run(sequence, processes.id);
+    if (last) endClaim.run(sequence, holder.id);
     return 'lost';
   };
 
   return {
-    holdsEvent: (sequence: Sequence) => holdsEvent.get(sequence, processes.id) !== undefined,
+    holdsEvent: (sequence: Sequence) => holdsEvent.get(sequence, holder.id) !== undefined,
 
     begin(run: RunKey): number | undefined {
       if (!holds(run)) return undefined;
       if (run.stored) return countAttempt.get(run.sequence, run.handler) as number;
-      insertClaimed.run(run.sequence, run.handler, run.callId ?? null, processes.id);
+      insertClaimed.run(run.sequence, run.handler, run.callId ?? null, holder.id);
       // A row that was there is that of a try whose end was not heard of, or is not ours to begin.
-      return ownAttempts.get(run.sequence, run.handler, processes.id) as number | undefined;
+      return ownAttempts.get(run.sequence, run.handler, holder.id) as number | undefined;
     },
 
-    settle(settlement: Settlement): Settled {
+    settle(settlement: SettlementRow): Settled {
       const { sequence, handler, callId, state, stored, last } = settlement;
+      if (isOrdinary(settlement)) {
+        return endClaim.run(sequence, holder.id).changes === 1 ? 'settled' : 'lost';
+      }
       if (!holds(settlement)) return lost(settlement);
-      // The ordinary way: one handler, done at once. The event's own row says all there is to remember.
       const isRemembered = stored || !last || state.kind !== 'done';
       if (isRemembered) {
         const write = stored ? updateRun : insertRun;
         // A row that is there already is that of a commit which overtook this settlement.
-        if (write.run(rowOf(settlement, stateOf(settlement), dueTime)).changes === 0) {
+        if (write.run(columnsOf(decided(settlement))).changes === 0) {
           return lost(settlement);
         }
       }
-      if (last) endClaim.run(sequence, processes.id);
-      closeEvent.run(sequence);
+      if (last) endClaim.run(sequence, holder.id);
       if (settlement.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
       if (settlement.isStrict && (state.kind === 'done' || state.kind === 'dead'))
         unblock.run(callId ?? null, handler);
       return 'settled';
     },
 
-    /** Ends the claim on an event: it is open while stored runs keep it, done otherwise. */
-    endClaim: (sequence: Sequence): void => {
-      endClaim.run(sequence, processes.id);
-    },
+    /** Ends the claim on an event, if it still holds. */
+    endClaim: (sequence: Sequence): boolean => endClaim.run(sequence, holder.id).changes === 1,
   };
 }
 
-function rowOf({ sequence, handler, callId, attempts, now }: Settlement, state: RunState, dueTime: DueTime) {
+const atOnce: RunState = { kind: 'due', at: 0, reason: '' };
+const blocked: RunState = { kind: 'blocked' };
+
+/** One handler, done at once: that the event is no longer claimed says all there is to remember. */
+export function isOrdinary({ state, stored, last, isJoin, isStrict }: Settlement): boolean {
+  return state.kind === 'done' && last && !stored && !isJoin && !isStrict;
+}
+
+function columnsOf({ sequence, handler, callId, attempts, now, state, dueAt }: SettlementRow) {
   return {
     sequence,
     handler,
@@ -119,8 +134,7 @@ function rowOf({ sequence, handler, callId, attempts, now }: Settlement, state: 
     attempts,
     now,
     state: state.kind,
-    // How long it waits is what was decided; the wall clock may have been set since.
-    dueAt: state.kind === 'due' ? (state.at === 0 ? 0 : dueTime.after(state.at - now)) : null,
+    dueAt,
     reason: state.kind === 'due' || state.kind === 'dead' ? state.reason : null,
   };
 }

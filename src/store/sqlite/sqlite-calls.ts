@@ -1,6 +1,8 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { CallEventRow } from '../../calls/timeline.ts';
 import type { CallFilter, CallPage, CallStore, JoinArrival, JoinLookBack, JoinView } from '../call-store.ts';
 import type { Sequence, Settled } from '../run-key.ts';
+import { type ListedCall, type ListPlace, listPlaceOf } from './call-list.ts';
 import type { WriteLimits } from './commit-group.ts';
 import type { Parts } from './parts.ts';
 
@@ -24,8 +26,22 @@ export class SqliteCalls implements CallStore {
     return this.#access.read(({ callRecords }) => callRecords.eventsOf(callId));
   }
 
-  list(filter: CallFilter): Promise<CallPage> {
-    return this.#access.read(({ listCalls }) => listCalls(filter));
+  /** In several looks, and others have their turn between them: a filter that finds little looks at much. */
+  async list(filter: CallFilter): Promise<CallPage> {
+    // One more than asked for tells whether there is another page.
+    const wanted = filter.limit + 1;
+    const found: ListedCall[] = [];
+    let place: ListPlace | undefined = listPlaceOf(filter);
+    while (place && found.length < wanted) {
+      const from: ListPlace = place;
+      const look = await this.#access.read(({ listCalls }) => listCalls(filter, from, wanted - found.length));
+      found.push(...look.calls);
+      place = look.next;
+      await turn();
+    }
+    const shown = found.slice(0, filter.limit);
+    const last = found.length > filter.limit ? shown.at(-1) : undefined;
+    return { calls: shown.map(({ call }) => call), cursor: last && String(last.sequence) };
   }
 
   arrive(arrival: JoinArrival): Promise<Settled> {

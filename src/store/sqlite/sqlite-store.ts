@@ -10,12 +10,14 @@ import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
 import type { ClaimedEvent, ClaimedRun, Settlement, Store, StoreCounts } from '../store.ts';
 import { type WriteLimits, recordPatience } from './commit-group.ts';
 import { type Parts, openParts } from './parts.ts';
+import { settlementRow } from './settle.ts';
 import { type Access, SqliteCalls } from './sqlite-calls.ts';
 import { SqliteDrift } from './sqlite-drift.ts';
 import { SqliteEvents } from './sqlite-events.ts';
 import { SqliteQuarantine } from './sqlite-quarantine.ts';
 import { SqliteRetention } from './sqlite-retention.ts';
 import { inboxDatabase, lent } from './user-database.ts';
+import { Writes } from './writes.ts';
 
 /** How long closing waits for a locked database, in milliseconds. */
 const closePatience = 5_000;
@@ -30,7 +32,11 @@ export class SqliteStore implements Store {
   readonly quarantine: QuarantineStore;
   readonly drift: DriftStore;
   readonly retention: RetentionStore;
-  readonly database: InboxDatabase = inboxDatabase(() => this.#connected().database);
+  readonly database: InboxDatabase = inboxDatabase({
+    opened: () => this.#connected().database,
+    inTurn: (work) => this.#writes.turn.now(work),
+  });
+  readonly #writes: Writes;
   readonly #clock: Clock;
   #parts: Parts | undefined;
   #isClosed = false;
@@ -39,6 +45,7 @@ export class SqliteStore implements Store {
   constructor(file: string, clock: Clock) {
     this.name = file;
     this.#clock = clock;
+    this.#writes = new Writes(file, clock, () => this.#opened());
     const access: Access = {
       read: (operation) => asPromise(() => operation(this.#opened())),
       write: (operation, limits) => this.#write(operation, limits),
@@ -55,11 +62,13 @@ export class SqliteStore implements Store {
     // From here on a locked database is waited for off the event loop, in the commit group.
     database.pragma('busy_timeout = 0');
     await this.#write(({ processes }) => processes.join());
+    await this.#writes.ready();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     if (!this.#parts) return;
+    await this.#writes.close();
     try {
       await this.#write(
         ({ claims, processes, dueTime }) => {
@@ -77,9 +86,8 @@ export class SqliteStore implements Store {
     this.#parts = undefined;
   }
 
-  record(record: EventRecord): Promise<'new' | 'duplicate'> {
-    const bytes = record.body.byteLength;
-    return this.#write((parts) => parts.record(record), { patience: recordPatience, bytes });
+  record(record: EventRecord, handOver?: (claimed: ClaimedEvent) => void): Promise<'new' | 'duplicate'> {
+    return this.#writes.record(record, handOver);
   }
 
   pinnedLayout(): Promise<string | undefined> {
@@ -104,7 +112,7 @@ export class SqliteStore implements Store {
     return this.#write(({ claims }) => claims.runs(handler, limit, now));
   }
 
-  releaseUnheld(held: HeldWork): Promise<number> {
+  releaseUnheld(held: () => HeldWork): Promise<number> {
     return this.#write(({ claims }) => claims.releaseUnheld(held));
   }
 
@@ -117,29 +125,29 @@ export class SqliteStore implements Store {
   }
 
   settle(settlement: Settlement): Promise<Settled> {
-    return this.#write(({ settling }) => settling.settle(settlement));
+    return this.#writes.settle(settlement);
   }
 
   settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled> {
     return this.#write(
-      ({ database, settling }) => {
-        const settled = settling.settle(settlement);
+      ({ database, settling: runs, dueTime }) => {
+        const result = runs.settle(settlementRow(settlement, dueTime));
         // Not ours any more: the process that took the run over writes its effects, not this one.
-        if (settled === 'lost') return settled;
+        if (result === 'lost') return result;
         const loan = lent(database);
         try {
           effects(loan.database);
         } finally {
           loan.end();
         }
-        return settled;
+        return result;
       },
       { alone: true },
     );
   }
 
   finish(sequence: Sequence): Promise<void> {
-    return this.#write(({ settling }) => settling.endClaim(sequence));
+    return this.#writes.finish(sequence);
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
@@ -177,13 +185,13 @@ export class SqliteStore implements Store {
     return asPromise(() => this.#opened().overview.counts());
   }
 
-  #write<T>(operation: (parts: Parts) => T, limits?: WriteLimits): Promise<T> {
-    return asPromise(() => this.#opened()).then((parts) => parts.group.write(() => operation(parts), limits));
+  #write<T>(operation: (parts: Parts) => T, limits?: WriteLimits<T>): Promise<T> {
+    return this.#writes.here(operation, limits);
   }
 
   /** Users' own tables must be there before the first handler runs, so they may ask for the connection first. */
   #connected(): Parts {
-    if (!this.#isClosed) this.#parts ??= openParts(this.name, this.#clock);
+    if (!this.#isClosed) this.#parts ??= openParts(this.name, this.#clock, this.#writes.inTurn);
     return this.#opened();
   }
 

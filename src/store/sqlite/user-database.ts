@@ -21,27 +21,48 @@ export function lent(database: Database.Database): {
   };
 }
 
-/** The connection for users' own tables; `opened` gives it while it may be used, and throws otherwise. */
-export function inboxDatabase(opened: () => Database.Database): InboxDatabase {
+/** How users' own tables are reached outside of `ctx.commit`. */
+export interface Loan {
+  /** Gives the connection while it may be used, and throws otherwise. */
+  readonly opened: () => Database.Database;
+  /** Runs what may write when nobody else of this process does. */
+  readonly inTurn: <T>(work: () => T) => T;
+}
+
+/** The connection for users' own tables. */
+export function inboxDatabase({ opened, inTurn }: Loan): InboxDatabase {
+  const guard = () => void opened();
   return {
-    prepare: (sql) => userDatabase(opened(), () => void opened()).prepare(sql),
-    exec: (sql) => opened().exec(sql),
-    transaction: (work) => opened().transaction(work).immediate(),
+    prepare: (sql) => userDatabase(opened(), guard, inTurn).prepare(sql),
+    exec: (sql) => inTurn(() => opened().exec(sql)),
+    transaction: (work) => inTurn(() => opened().transaction(work).immediate()),
   };
 }
 
-function userDatabase(database: Database.Database, guard: () => void): UserDatabase {
+type InTurn = Loan['inTurn'];
+const atOnce: InTurn = (work) => work();
+
+function userDatabase(database: Database.Database, guard: () => void, inTurn = atOnce): UserDatabase {
   const guarded = <T>(work: () => T): T => {
     guard();
     return work();
   };
+  const guardedInTurn = <T>(work: () => T): T => {
+    guard();
+    return inTurn(work);
+  };
   return {
-    prepare: (sql) => guarded(() => userStatement(database.prepare(sql), guarded)),
-    exec: (sql) => guarded(() => database.exec(sql)),
+    // What only reads waits for nobody.
+    prepare: (sql) =>
+      guarded(() => {
+        const statement = database.prepare(sql);
+        return userStatement(statement, statement.readonly ? guarded : guardedInTurn);
+      }),
+    exec: (sql) => guardedInTurn(() => database.exec(sql)),
   };
 }
 
-function userStatement(statement: Database.Statement, guarded: <T>(work: () => T) => T): UserStatement {
+function userStatement(statement: Database.Statement, guarded: InTurn): UserStatement {
   return {
     run: (...parameters) => guarded(() => statement.run(...parameters)),
     get: (...parameters) => guarded(() => statement.get(...parameters)),

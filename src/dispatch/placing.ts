@@ -1,0 +1,148 @@
+import { type Reading, readBytes } from '../events/read-bytes.ts';
+import type { Handler, Run } from '../handling.ts';
+import type { CallEvent } from '../model.ts';
+import type { StoredEvent } from '../store/event-store.ts';
+import type { Sequence } from '../store/run-key.ts';
+import type { ClaimedEvent, ClaimedRun, RunState } from '../store/store.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { Claim, dueAfter, placementOf } from './claim.ts';
+import type { ClaimedWork, Execution } from './execution.ts';
+import type { Held } from './held.ts';
+import type { Lanes } from './lanes.ts';
+import { route } from './route.ts';
+
+/** What placing works with. */
+export interface PlacingParts {
+  readonly handlers: readonly Handler[];
+  readonly fallback: Handler | undefined;
+  readonly telemetry: Telemetry;
+  readonly execution: Execution;
+  /** By the handler's name. */
+  readonly lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
+  readonly held: Held;
+  /** Follows work whose end nobody waits for. */
+  readonly follow: (work: Promise<unknown>) => void;
+  /** There may be something to run. */
+  readonly wake: () => void;
+}
+
+/** Puts what this process has claimed where it is to be run from: a handler's lanes, or back into the inbox. */
+export class Placing {
+  readonly #parts: PlacingParts;
+
+  constructor(parts: PlacingParts) {
+    this.#parts = parts;
+  }
+
+  /** Places an event that was claimed from the inbox. */
+  placeStored(stored: ClaimedEvent): void {
+    const reading = readStored(stored);
+    if (reading.ok) this.place(stored, reading.event, { isAnswered: true });
+    else this.#bury(stored, undefined, reading.reason);
+  }
+
+  /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */
+  place(stored: ClaimedEvent, event: CallEvent, { isAnswered }: { readonly isAnswered: boolean }): void {
+    const { handlers, fallback, telemetry, held } = this.#parts;
+    const takers = route(event, handlers, fallback);
+    if (takers.length === 0)
+      telemetry.tell('event_unhandled', { traceId: event.traceId, eventName: event.eventName });
+    const unsettled = takers.filter((handler) => !stored.storedHandlers.includes(handler.name));
+    if (unsettled.length === 0) return this.#finish(stored.sequence);
+
+    held.addEvent(stored.sequence, stored.body.byteLength * unsettled.length);
+    const claim = new Claim(unsettled.length, () => held.endEvent(stored.sequence));
+    for (const [index, handler] of unsettled.entries()) {
+      // Each handler gets an event of its own: what one does to it, its siblings don't see.
+      const own = index === 0 ? event : again(stored, event);
+      const run = { ...runOf(handler, own, stored), isCounted: stored.takeovers > 0 };
+      this.#placeRun({ run, claim }, stored, isAnswered);
+    }
+  }
+
+  /** Puts a stored run that was claimed among those to be run. */
+  takeUp(lanes: Lanes<ClaimedWork>, stored: ClaimedRun): void {
+    const reading = readStored(stored);
+    if (!reading.ok) return this.#bury(stored, lanes.handler.name, reading.reason);
+    const { attempts, replay } = stored;
+    const marks = { stored: true, isCounted: true, attempts, replay };
+    const run: Run = { ...runOf(lanes.handler, reading.event, stored), ...marks };
+    this.#parts.held.addRun(run, stored.body.byteLength);
+    lanes.add({ run, claim: undefined }, { isAnswered: true });
+  }
+
+  /** Puts a claimed run back into the inbox. */
+  putBack({ run, claim }: ClaimedWork, state: RunState): void {
+    const { follow, execution, held, wake } = this.#parts;
+    follow(
+      execution
+        .settle(run, claim, { state, attempts: run.attempts })
+        .finally(() => held.endRun(run))
+        .then(wake),
+    );
+  }
+
+  #placeRun(
+    { run, claim }: { readonly run: Run; readonly claim: Claim },
+    { openRuns }: ClaimedEvent,
+    isAnswered: boolean,
+  ): void {
+    const { handler } = run;
+    const { follow, execution, wake } = this.#parts;
+    if (handler.join) return follow(execution.arrive(run, claim, handler.join).then(wake));
+    const lanes = this.#lanesOf(handler);
+    const placement = placementOf(handler, lanes.room, openRuns);
+    if (placement === 'memory') lanes.add({ run, claim }, { isAnswered });
+    else if (placement === 'blocked') this.putBack({ run, claim }, { kind: 'blocked' });
+    else this.putBack({ run, claim }, { kind: 'due', at: dueAfter(handler, openRuns), reason: '' });
+  }
+
+  #finish(sequence: Sequence): void {
+    this.#parts.follow(this.#parts.execution.finish(sequence));
+  }
+
+  /** Keeps as a dead letter what can't be read any more, and lets everything claimed with it go on. */
+  #bury({ sequence, traceId, callId }: StoredEvent, handler: string | undefined, reason: string): void {
+    const { telemetry, follow, execution } = this.#parts;
+    telemetry.tell('event_unreadable', { traceId, handler, reason });
+    follow(execution.bury({ sequence, callId, handler }, reason));
+  }
+
+  #lanesOf(handler: Handler): Lanes<ClaimedWork> {
+    const lanes = this.#parts.lanes.get(handler.name);
+    if (!lanes) throw new Error(`No lanes for the handler ${handler.name}`);
+    return lanes;
+  }
+}
+
+/** Bytes that were readable when they arrived are so still, unless somebody or a broken disk has changed them. */
+function readStored({ body, headers, receivedAt }: StoredEvent): Reading {
+  return readBytes(body, headers, receivedAt);
+}
+
+/** A second reading of the same bytes. */
+function again(stored: StoredEvent, event: CallEvent): CallEvent {
+  const reading = readStored(stored);
+  return reading.ok ? reading.event : event;
+}
+
+function runOf(
+  handler: Handler,
+  event: CallEvent,
+  { sequence, receivedAt, takeovers }: ClaimedEvent | ClaimedRun,
+): Run {
+  return {
+    handler,
+    event,
+    traceId: event.traceId,
+    eventName: event.eventName,
+    callId: event.callId,
+    sequence,
+    receivedAt,
+    stored: false,
+    isCounted: false,
+    takeovers,
+    attempts: 0,
+    replay: undefined,
+  };
+}

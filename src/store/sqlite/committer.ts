@@ -1,0 +1,155 @@
+/**
+ * What the commit thread does: it writes what arrives and what is settled, with a connection of its own, so that
+ * neither the sync to disk nor a checkpoint ever stalls the app's event loop. Whatever comes while one commit runs is
+ * in the next one: the sync, which is what a durable write costs, is paid once for all of it. Nothing waits for company.
+ */
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type Database from 'better-sqlite3';
+import {
+  type CommitThreadData,
+  type FromCommitThread,
+  type ToCommitThread,
+  type WriteItem,
+  failed,
+  isEvent,
+  readyMessage,
+  unpacked,
+} from './commit-message.ts';
+import { connect } from './connection.ts';
+import { holderOf } from './processes.ts';
+import { ThreadTurn } from './turn.ts';
+import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
+
+/** A commit is bounded, so that those behind it don't wait too long for their answer. */
+const groupWrites = 512;
+const groupBytes = 4 * 1024 * 1024;
+/** How long to let another process finish its transaction before trying again, in milliseconds. */
+const lockedPause = 5;
+/**
+ * Pages in the log at which a commit writes them back. Here that costs the answers that wait some milliseconds, and
+ * the app nothing.
+ */
+const checkpointPages = 4_000;
+/** A page of the large indexes that is in memory needs not be read; in kibibytes. */
+const cacheSize = 16_000;
+
+interface Waiting {
+  readonly item: WriteItem;
+  /** Which event it is; settlements have none, because what was handled is written however long that takes. */
+  readonly number: number | undefined;
+}
+
+export class Committer {
+  readonly #port: MessagePort;
+  readonly #database: Database.Database;
+  readonly #turn: ThreadTurn;
+  readonly #write: WriteGroup;
+  readonly #givenUp: BigInt64Array<SharedArrayBuffer>;
+  #waiting: Waiting[] = [];
+  #events = 0;
+  #isClosing = false;
+
+  constructor({ file, process, identity, turn, givenUp, port }: CommitThreadData) {
+    this.#port = port;
+    this.#givenUp = givenUp;
+    this.#database = connect(file);
+    this.#database.pragma('busy_timeout = 0');
+    this.#database.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+    this.#database.pragma(`cache_size = -${cacheSize}`);
+    this.#turn = new ThreadTurn(turn, (message) => this.#tell(message));
+    this.#write = prepareWriteGroup(this.#database, holderOf(this.#database, process, identity));
+  }
+
+  /** Writes what comes, until it is told to close. */
+  listen(): void {
+    this.#tell(readyMessage);
+    this.#port.on('message', (message: ToCommitThread) => {
+      this.#take(message);
+      this.#takeAll();
+      while (this.#waiting.length > 0) {
+        this.#commit(this.#nextGroup());
+        this.#takeAll();
+      }
+      if (this.#isClosing) this.#close();
+    });
+  }
+
+  /** Without going back to the event loop: what came in meanwhile is in the next commit. */
+  #takeAll(): void {
+    for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
+      this.#take(more.message as ToCommitThread);
+    }
+  }
+
+  #take(message: ToCommitThread): void {
+    if (message === 'close') this.#isClosing = true;
+    else for (const item of unpacked(message)) this.#waiting.push({ item, number: this.#numberOf(item) });
+  }
+
+  #nextGroup(): readonly Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { item } of this.#waiting) {
+      bytes += isEvent(item) ? item.body.byteLength : 0;
+      if (count === groupWrites || (count > 0 && bytes > groupBytes)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  #commit(group: readonly Waiting[]): void {
+    const results: number[] = group.map(() => failed);
+    const failures: [number, string][] = [];
+    let open = group.map(({ item }, place) => ({ item, place }));
+    for (;;) {
+      const givenUp = Number(Atomics.load(this.#givenUp, 0));
+      open = open.filter(({ place }) => {
+        // One that was answered with 503 comes again, and is not to be a duplicate of what was never acknowledged.
+        const isGivenUp = (group[place]?.number ?? Infinity) <= givenUp;
+        if (isGivenUp) failures.push([place, 'the database did not take it in time']);
+        return !isGivenUp;
+      });
+      const written = this.#inTurn(open.map(({ item }) => item));
+      if (written) {
+        for (const [index, { place }] of open.entries()) {
+          const result = written[index];
+          if (typeof result === 'number') results[place] = result;
+          else failures.push([place, result ?? '']);
+        }
+        return this.#tell({ results, failures });
+      }
+      standStill(lockedPause);
+    }
+  }
+
+  #numberOf(item: WriteItem): number | undefined {
+    if (!isEvent(item)) return undefined;
+    this.#events += 1;
+    return this.#events;
+  }
+
+  /** Undefined while another process writes. */
+  #inTurn(items: readonly WriteItem[]): ReturnType<WriteGroup> {
+    if (items.length === 0) return [];
+    this.#turn.take();
+    try {
+      return this.#write(items);
+    } finally {
+      this.#turn.give();
+    }
+  }
+
+  #tell(message: FromCommitThread): void {
+    this.#port.postMessage(message, []);
+  }
+
+  #close(): void {
+    this.#database.close();
+    this.#port.close();
+  }
+}
+
+/** This thread has nothing else to do. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

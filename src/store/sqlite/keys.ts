@@ -1,0 +1,30 @@
+/** Short keys of one size for texts of any: random indexes are what an event costs most, and small ones cost less. */
+import { hash } from 'node:crypto';
+
+/** So many that nobody finds two texts with one key: what counts as a duplicate is decided by it alone. */
+const identityBytes = 16;
+
+/** The key under which an identity is stored. */
+export function identityKey(identity: string): Buffer {
+  return hash('sha256', identity, 'buffer').subarray(0, identityBytes);
+}
+
+/**
+ * The key by which a call's events are found: a number that SQLite and JavaScript hold alike. It is only a way to
+ * find few events fast, and two calls may share one.
+ */
+export function callKey(callId: string): number;
+export function callKey(callId: string | undefined): number | null;
+export function callKey(callId: string | undefined): number | null {
+  if (callId === undefined) return null;
+  let high = 0xdeadbeef;
+  let low = 0x41c6ce57;
+  for (let index = 0; index < callId.length; index += 1) {
+    const code = callId.charCodeAt(index);
+    high = Math.imul(high ^ code, 0x9e3779b1);
+    low = Math.imul(low ^ code, 0x5f356495);
+  }
+  high = Math.imul(high ^ (high >>> 16), 0x85ebca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2ae35);
+  low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35);
+  return (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0);
+}

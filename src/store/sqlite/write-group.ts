@@ -1,0 +1,62 @@
+import type Database from 'better-sqlite3';
+import { messageOf } from '../../errors.ts';
+import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
+import { isLocked } from './connection.ts';
+import type { Holder } from './processes.ts';
+import { prepareRecord } from './record.ts';
+import { prepareSettling } from './settle.ts';
+
+/**
+ * Writes all of it in one transaction: resolves to what became of each, as a number, or the reason why it failed.
+ * Undefined when another process has the lock, and nothing was done.
+ */
+export type WriteGroup = (items: readonly WriteItem[]) => (number | string)[] | undefined;
+
+/** Events first and together, because they share what they ask of the inbox. */
+export function prepareWriteGroup(database: Database.Database, holder: Holder): WriteGroup {
+  const record = prepareRecord(database, holder);
+  const settling = prepareSettling(database, holder);
+  // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
+  const begin = database.prepare('begin immediate');
+  const commit = database.prepare('commit');
+
+  const write = (items: readonly WriteItem[]): number[] => {
+    const recorded = record(items.filter(isEvent))[Symbol.iterator]();
+    return items.map((item) => {
+      if (typeof item === 'number') return settling.endClaim(item) ? settled : lost;
+      if (isEvent(item)) return codeOf(recorded.next().value ?? { sequence: undefined, isClaimed: false });
+      return settling.settle(item) === 'settled' ? settled : lost;
+    });
+  };
+
+  const inTransaction = (items: readonly WriteItem[]): number[] => {
+    begin.run();
+    try {
+      const results = write(items);
+      commit.run();
+      return results;
+    } finally {
+      // A statement that failed may have ended the transaction by itself; a commit that failed has not.
+      if (database.inTransaction) database.exec('rollback');
+    }
+  };
+
+  /** The group failed as a whole, so nothing of it is stored: find out which write it was. */
+  const oneByOne = (items: readonly WriteItem[]): (number | string)[] =>
+    items.map((item) => {
+      try {
+        return inTransaction([item])[0] ?? lost;
+      } catch (error) {
+        return messageOf(error);
+      }
+    });
+
+  return (items) => {
+    try {
+      return inTransaction(items);
+    } catch (error) {
+      if (isLocked(error)) return undefined;
+      return items.length === 1 ? [messageOf(error)] : oneByOne(items);
+    }
+  };
+}

@@ -1,0 +1,130 @@
+import type { Clock } from '../../kit/clock.ts';
+import type { EventRecord } from '../event-record.ts';
+import type { Sequence, Settled } from '../run-key.ts';
+import type { ClaimedEvent, Settlement } from '../store.ts';
+import { type WriteLimits, recordPatience } from './commit-group.ts';
+import { recordedOf, settled } from './commit-message.ts';
+import { CommitThread } from './commit-thread.ts';
+import type { Parts } from './parts.ts';
+import { type RecordedRow, eventRow } from './record.ts';
+import { type SettlementRow, isOrdinary, settlementRow } from './settle.ts';
+import { MainTurn } from './turn.ts';
+
+/**
+ * Where writes go. What every event needs, its record and its end, goes to the commit thread; everything else is
+ * written here, by the main thread's group. A database in memory belongs to one connection: there, all of it is.
+ */
+export class Writes {
+  readonly turn = new MainTurn();
+  readonly #file: string;
+  readonly #clock: Clock;
+  /** @throws unless the database is open */
+  readonly #opened: () => Parts;
+  #thread: CommitThread | undefined;
+  #isClosed = false;
+
+  constructor(file: string, clock: Clock, opened: () => Parts) {
+    this.#file = file;
+    this.#clock = clock;
+    this.#opened = opened;
+  }
+
+  /** Runs a function when the main thread may write: it then knows of all that the commit thread has written. */
+  readonly inTurn = (work: () => void): void =>
+    this.turn.whenMine(() => {
+      this.#thread?.hearAll();
+      work();
+    });
+
+  /** Resolves when the commit thread can write. */
+  async ready(): Promise<void> {
+    await this.#committer(this.#opened())?.ready();
+  }
+
+  /** Ends the commit thread when all that it was given is written. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#thread?.close();
+  }
+
+  /** In the next commit of the main thread. */
+  async here<T>(operation: (parts: Parts) => T, limits?: WriteLimits<T>): Promise<T> {
+    const parts = this.#opened();
+    return parts.group.write(() => operation(parts), limits);
+  }
+
+  async record(
+    record: EventRecord,
+    handOver: ((claimed: ClaimedEvent) => void) | undefined,
+  ): Promise<'new' | 'duplicate'> {
+    const row = eventRow(record, handOver !== undefined);
+    const bytes = record.body.byteLength;
+    // Not by the promise: what is handed over comes in the order of the commit, before anything else goes on.
+    const onRecorded = ({ sequence, isClaimed }: RecordedRow): void => {
+      if (isClaimed && sequence !== undefined) handOver?.(claimedAtOnce(record, sequence));
+    };
+    const thread = this.#committer(this.#opened());
+    const { sequence } = thread
+      ? await byThread(thread, row, bytes, onRecorded)
+      : await this.here((parts) => parts.recordOne(row), {
+          patience: recordPatience,
+          bytes,
+          onCommitted: onRecorded,
+        });
+    return sequence === undefined ? 'duplicate' : 'new';
+  }
+
+  async settle(settlement: Settlement): Promise<Settled> {
+    const parts = this.#opened();
+    const row = settlementRow(settlement, parts.dueTime);
+    const thread = this.#committer(parts);
+    if (!thread) return this.here(({ settling }) => settling.settle(row));
+    return settledByThread(thread, isOrdinary(row) ? row.sequence : row);
+  }
+
+  async finish(sequence: Sequence): Promise<void> {
+    const thread = this.#committer(this.#opened());
+    await (thread
+      ? settledByThread(thread, sequence)
+      : this.here(({ settling }) => settling.endClaim(sequence)));
+  }
+
+  #committer({ database, processes }: Parts): CommitThread | undefined {
+    if (database.memory) return undefined;
+    // One that has ended by itself is replaced; what it had not answered has been told as failed.
+    if (!this.#thread || (this.#thread.isGone && !this.#isClosed)) {
+      const { id, identity } = processes;
+      this.#thread = new CommitThread({ file: this.#file, process: id, identity }, this.turn, this.#clock);
+    }
+    return this.#thread;
+  }
+}
+
+/** An event that was claimed as it was written: nothing goes before it. */
+function claimedAtOnce(record: EventRecord, sequence: Sequence): ClaimedEvent {
+  const { traceId, callId, receivedAt, headers, body } = record;
+  const kept = { sequence, traceId, callId, receivedAt, headers, body };
+  return { ...kept, takeovers: 0, storedHandlers: [], openRuns: [] };
+}
+
+function byThread(
+  thread: CommitThread,
+  row: ReturnType<typeof eventRow>,
+  bytes: number,
+  onRecorded: (recorded: RecordedRow) => void,
+): Promise<RecordedRow> {
+  return new Promise((resolve, reject) => {
+    const onWritten = (code: number): void => {
+      const recorded = recordedOf(code);
+      onRecorded(recorded);
+      resolve(recorded);
+    };
+    thread.record(row, bytes, onWritten, reject);
+  });
+}
+
+function settledByThread(thread: CommitThread, item: SettlementRow | Sequence): Promise<Settled> {
+  return new Promise((resolve, reject) => {
+    thread.settle(item, (code) => resolve(code === settled ? 'settled' : 'lost'), reject);
+  });
+}
