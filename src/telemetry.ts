@@ -85,11 +85,14 @@ export class Telemetry {
     this.logger = logger;
   }
 
-  /** Tells that something happened. */
-  tell(event: LogEvent, fields: Fields = {}): void {
+  /** Tells that something happened. Every delivery and every run is told of, mostly to nobody: that costs nothing. */
+  tell(event: LogEvent, fields: Fields | (() => Fields) = {}): void {
     const [level, message] = logEvents[event];
-    this.logger[level]({ event, ...fields }, message);
     const published = this.#channels.get(event);
-    if (published?.hasSubscribers) published.publish({ event, ...fields });
+    const isPublished = published?.hasSubscribers === true;
+    if (!isPublished && !this.logger.isLevelEnabled(level)) return;
+    const told = { event, ...(typeof fields === 'function' ? fields() : fields) };
+    this.logger[level](told, message);
+    if (isPublished) published.publish({ ...told });
   }
 }

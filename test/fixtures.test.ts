@@ -21,7 +21,7 @@ function readFixture(name: string) {
   const bytes = bytesOf(name);
   const decoded = decodeBody(bytes);
   if (!decoded.ok) throw new Error(decoded.reason);
-  const digest = createHash('sha256').update(bytes).digest('hex');
+  const digest = () => createHash('sha256').update(bytes).digest('hex');
   return readEvent({ body: decoded.value, headers: fixtures[name]?.headers ?? {}, digest, receivedAt });
 }
 

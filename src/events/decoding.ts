@@ -16,9 +16,8 @@ export type Decoded =
 export function decodeBody(bytes: Uint8Array): Decoded {
   const text = decodeText(bytes);
   if (text === undefined) return { ok: false, reason: 'not_utf8' };
-  if (text.trim() === '') return { ok: false, reason: 'empty' };
   const parsed = parseJson(text);
-  if (!parsed) return { ok: false, reason: 'not_json' };
+  if (!parsed) return { ok: false, reason: text.trim() === '' ? 'empty' : 'not_json' };
   return isRecord(parsed.value) ? { ok: true, value: parsed.value } : { ok: false, reason: 'not_an_object' };
 }
 
@@ -27,9 +26,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 function decodeText(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     return undefined;
   }

@@ -35,41 +35,68 @@ export function driftOf({ eventName, body }: CallEvent): readonly Drift[] {
     const name = plainEventName.test(eventName) ? eventName : '*';
     return [{ eventName: name, path: '', kind: 'unknown_event' }];
   }
-  const found = new Map<string, Drift>();
-  const isWrapped = isRecord(body['payload']);
-  let values = 0;
-
-  const find = (path: string, kind: DriftKind) => {
-    if (found.size < mostFindings) found.set(`${kind} ${path}`, { eventName, path, kind });
-  };
-  const compare = (value: unknown, shape: KnownShape, path: string): void => {
-    values += 1;
-    if (values > mostValues) return;
-    if (shape.types.size > 0 && !shape.types.has(jsonTypeOf(value))) return find(path, 'type_changed');
-    if (typeof value === 'string' && shape.values.size > 0 && !shape.values.has(value)) {
-      return find(path, 'unknown_value');
-    }
-    if (Array.isArray(value) && shape.items) {
-      for (const item of value) compare(item, shape.items, `${path}[]`);
-    }
-    if (isRecord(value)) compareFields(value, shape, path);
-  };
-  const compareFields = (fields: Readonly<Record<string, unknown>>, shape: KnownShape, path: string) => {
-    for (const [name, value] of Object.entries(fields)) {
-      const inner = join(path, name);
-      const known = shape.fields.get(name);
-      if (known) compare(value, known, inner);
-      else find(inner, 'unknown_field');
-    }
-  };
-
-  compareFields(body, shapesOf(eventName)[isWrapped ? 'wrapped' : 'flat'], '');
-  return [...found.values()];
+  const comparison = new Comparison(eventName);
+  comparison.fields(body, shapesOf(eventName)[isRecord(body['payload']) ? 'wrapped' : 'flat']);
+  return comparison.found;
 }
 
-function join(path: string, name: string): string {
-  const segment = plainName.test(name) ? name : '*';
-  return path === '' ? segment : `${path}.${segment}`;
+/** Goes through a body once. Where it is there, is put into words only when something is found. */
+class Comparison {
+  readonly #eventName: KnownEventName;
+  readonly #found = new Map<string, Drift>();
+  /** Names of fields, from the outermost; null for the items of an array. */
+  readonly #place: (string | null)[] = [];
+  #values = 0;
+
+  constructor(eventName: KnownEventName) {
+    this.#eventName = eventName;
+  }
+
+  get found(): readonly Drift[] {
+    return [...this.#found.values()];
+  }
+
+  fields(fields: Readonly<Record<string, unknown>>, shape: KnownShape): void {
+    for (const name of Object.keys(fields)) {
+      const known = shape.fields.get(name);
+      this.#place.push(name);
+      if (known) this.#compare(fields[name], known);
+      else this.#find('unknown_field');
+      this.#place.pop();
+    }
+  }
+
+  #compare(value: unknown, shape: KnownShape): void {
+    this.#values += 1;
+    if (this.#values > mostValues) return;
+    if (shape.types.size > 0 && !shape.types.has(jsonTypeOf(value))) return this.#find('type_changed');
+    if (typeof value === 'string') {
+      if (shape.values.size > 0 && !shape.values.has(value)) this.#find('unknown_value');
+    } else if (Array.isArray(value)) this.#compareItems(value, shape);
+    else if (isRecord(value)) this.fields(value, shape);
+  }
+
+  #compareItems(items: readonly unknown[], shape: KnownShape): void {
+    if (!shape.items) return;
+    this.#place.push(null);
+    for (const item of items) this.#compare(item, shape.items);
+    this.#place.pop();
+  }
+
+  #find(kind: DriftKind): void {
+    if (this.#found.size >= mostFindings) return;
+    const path = pathOf(this.#place);
+    this.#found.set(`${kind} ${path}`, { eventName: this.#eventName, path, kind });
+  }
+}
+
+function pathOf(place: readonly (string | null)[]): string {
+  let path = '';
+  for (const name of place) {
+    if (name === null) path += '[]';
+    else path += `${path === '' ? '' : '.'}${plainName.test(name) ? name : '*'}`;
+  }
+  return path;
 }
 
 interface BodyShapes {

@@ -42,7 +42,7 @@ export interface TraceId extends Pick<CallEvent, 'traceId' | 'traceIdSource'> {
 export function readTraceId(
   body: Readonly<Record<string, unknown>>,
   headers: Headers,
-  digest: string,
+  digest: () => string,
 ): TraceId {
   const inBody = readId(body['traceId']);
   const inHeader = readId(headerOf(headers, 'x-webhook-traceid'));
@@ -51,5 +51,5 @@ export function readTraceId(
     return { traceId: inBody, traceIdSource: 'body', traceIdDiffers };
   }
   if (inHeader !== undefined) return { traceId: inHeader, traceIdSource: 'header', traceIdDiffers: false };
-  return { traceId: `sha256:${digest}`, traceIdSource: 'digest', traceIdDiffers: false };
+  return { traceId: `sha256:${digest()}`, traceIdSource: 'digest', traceIdDiffers: false };
 }

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import type { Issue } from '../model.ts';
 import { isRecord } from './decoding.ts';
-import { firstId } from './ids.ts';
-import { isKnownEventName } from './names.ts';
+import { readId } from './ids.ts';
+import { type KnownEventName, isKnownEventName } from './names.ts';
+import { type PlainReader, mostItems, plainReaderOf, unusual } from './plain-reader.ts';
 import { envelopeFieldNames, payloadSchemas } from './schemas.ts';
 
 type Fields = Record<string, unknown>;
@@ -16,7 +17,7 @@ export interface ReadPayload {
 /** The fields of the payload, which a flat event has at the top level. Always a copy: the body stays as sent. */
 export function unwrapPayload(body: Readonly<Fields>): Fields {
   const wrapped = body['payload'];
-  return isRecord(wrapped) ? copyWithout(wrapped, []) : copyWithout(body, envelopeFieldNames);
+  return isRecord(wrapped) ? copyOf(wrapped) : copyWithoutEnvelope(body);
 }
 
 /**
@@ -25,13 +26,35 @@ export function unwrapPayload(body: Readonly<Fields>): Fields {
  */
 export const idAliases = { call_id: ['callId'], agent_id: ['ai_agent_id'] } as const;
 export const idAliasesOfKnown = { ...idAliases, call_id: ['callId', '_id'] } as const;
+const aliasList = Object.entries<readonly string[]>(idAliases);
+const aliasListOfKnown = Object.entries<readonly string[]>(idAliasesOfKnown);
 
 /** Reads the ids under their documented names, then compares a known event with what its name promises. */
 export function readPayload(eventName: string, body: Readonly<Fields>): ReadPayload {
   const fields = unwrapPayload(body);
-  if (!isKnownEventName(eventName)) return { payload: withDocumentedIds(fields, idAliases), issues: [] };
-  const payload = withDocumentedIds(fields, idAliasesOfKnown);
+  if (!isKnownEventName(eventName)) return { payload: withDocumentedIds(fields, aliasList), issues: [] };
+  const payload = withDocumentedIds(fields, aliasListOfKnown);
   const issues = isPayloadReadable(body['payload']) ? [] : [{ path: 'payload', expected: 'object' }];
+  const plain = plainReaderFor(eventName)(payload);
+  if (plain !== unusual) return { payload: plain as Fields, issues };
+  return compareWithSchema(eventName, payload, issues);
+}
+
+const plainReaders = new Map<KnownEventName, PlainReader>();
+
+/** Made when an event of this name comes for the first time. */
+function plainReaderFor(eventName: KnownEventName): PlainReader {
+  const made = plainReaders.get(eventName) ?? plainReaderOf(payloadSchemas[eventName]);
+  plainReaders.set(eventName, made);
+  return made;
+}
+
+/** The schema in full: what it turns into another value, and what is wrong. */
+function compareWithSchema(
+  eventName: KnownEventName,
+  payload: Fields,
+  issues: readonly Issue[],
+): ReadPayload {
   const lists = longListsOf(payload);
   const parsed = payloadSchemas[eventName].safeParse(
     lists.length === 0 ? payload : shortened(payload, lists),
@@ -40,8 +63,6 @@ export function readPayload(eventName: string, body: Readonly<Fields>): ReadPayl
   return { payload, issues: [...issues, ...parsed.error.issues.slice(0, mostIssues).map(toIssue)] };
 }
 
-/** How much of a list is compared with its schema: what is wrong with one item is wrong with millions. */
-const mostItems = 1_000;
 const mostIssues = 100;
 
 /** Of a list with millions of wrong items every one would be an issue: seconds, and gigabytes, for one delivery. */
@@ -62,23 +83,39 @@ function isPayloadReadable(payload: unknown): boolean {
   return payload === undefined || payload === null || isRecord(payload);
 }
 
-function withDocumentedIds(payload: Fields, aliasesOf: Readonly<Record<string, readonly string[]>>): Fields {
-  const ids: Fields = {};
-  for (const [name, aliases] of Object.entries(aliasesOf)) {
-    const id = firstId(payload[name], ...aliases.map((alias) => payload[alias]));
-    if (id !== undefined) ids[name] = id;
+/** Fills the documented ids into a copy of the payload. */
+function withDocumentedIds(payload: Fields, aliases: readonly [string, readonly string[]][]): Fields {
+  for (const [name, others] of aliases) {
+    const id = readId(payload[name]) ?? idUnder(others, payload);
+    if (id !== undefined && id !== payload[name]) payload[name] = id;
   }
-  return { ...payload, ...ids };
+  return payload;
+}
+
+function idUnder(names: readonly string[], payload: Fields): string | undefined {
+  for (const name of names) {
+    const id = readId(payload[name]);
+    if (id !== undefined) return id;
+  }
+  return undefined;
 }
 
 /**
- * A copy of an object without some fields, and never with `__proto__`: JSON may hold it as an ordinary field, and
- * whoever copies it on by assignment would change an object's prototype.
+ * A copy of an object, never with `__proto__`: JSON may hold it as an ordinary field, and whoever copies it on by
+ * assignment would change an object's prototype.
  */
-function copyWithout(fields: Readonly<Fields>, left: readonly string[]): Fields {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([name]) => name !== '__proto__' && !left.includes(name)),
-  );
+function copyOf(fields: Readonly<Fields>): Fields {
+  const copy = { ...fields };
+  if (Object.hasOwn(copy, '__proto__')) delete copy['__proto__'];
+  return copy;
+}
+
+function copyWithoutEnvelope(fields: Readonly<Fields>): Fields {
+  const copy: Fields = {};
+  for (const name of Object.keys(fields)) {
+    if (name !== '__proto__' && !envelopeFieldNames.includes(name)) copy[name] = fields[name];
+  }
+  return copy;
 }
 
 /** The path and what was expected there. What was found is left out, because issues are logged. */

@@ -9,14 +9,24 @@ export type Reading =
       readonly ok: true;
       readonly event: CallEvent;
       readonly traceIdDiffers: boolean;
-      readonly digest: string;
+      readonly digest: Digest;
     }
-  | { readonly ok: false; readonly reason: Unreadable; readonly digest: string };
+  | { readonly ok: false; readonly reason: Unreadable; readonly digest: Digest };
+
+/** The SHA-256 of the raw bytes, in hex. Asked for: an event with a trace id of its own is known without it. */
+export type Digest = () => string;
 
 /** Reads raw bytes as an event: when they arrive, and again, to the same event, when they are dispatched. */
 export function readBytes(bytes: Uint8Array, headers: Headers, receivedAt: number): Reading {
-  const digest = createHash('sha256').update(bytes).digest('hex');
+  const digest = digestOf(bytes);
   const decoded = decodeBody(bytes);
   if (!decoded.ok) return { ok: false, reason: decoded.reason, digest };
-  return { ok: true, digest, ...readEvent({ body: decoded.value, headers, digest, receivedAt }) };
+  const { event, traceIdDiffers } = readEvent({ body: decoded.value, headers, digest, receivedAt });
+  return { ok: true, event, traceIdDiffers, digest };
+}
+
+/** Computed at most once, and not before it is asked for. */
+function digestOf(bytes: Uint8Array): Digest {
+  let digest: string | undefined;
+  return () => (digest ??= createHash('sha256').update(bytes).digest('hex'));
 }

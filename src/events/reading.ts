@@ -1,6 +1,6 @@
 import type { CallEvent, Headers } from '../model.ts';
-import { parseTimestamp } from '../kit/time.ts';
-import { firstId, headerOf, readTraceId } from './ids.ts';
+import { type Instant, nanosecondsOf, parseInstant } from '../kit/time.ts';
+import { firstId, headerOf, readId, readTraceId } from './ids.ts';
 import { eventNames, unknownEventName } from './names.ts';
 import { readPayload, unwrapPayload } from './payload.ts';
 
@@ -14,8 +14,8 @@ export interface Readable {
   /** The JSON object of the body. It is never changed. */
   readonly body: Fields;
   readonly headers: Headers;
-  /** The SHA-256 digest of the raw bytes, in hex. */
-  readonly digest: string;
+  /** Gives the SHA-256 digest of the raw bytes, in hex. */
+  readonly digest: () => string;
   /** When the delivery arrived, in milliseconds since 1970. */
   readonly receivedAt: number;
 }
@@ -37,17 +37,22 @@ export interface ReadEvent {
  * event.callId // '7'
  */
 export function readEvent({ body, headers, digest, receivedAt }: Readable): ReadEvent {
-  const { traceIdDiffers, ...identity } = readTraceId(body, headers, digest);
+  const { traceId, traceIdSource, traceIdDiffers } = readTraceId(body, headers, digest);
   const eventName = readEventName(body, headers);
   const { payload, issues } = readPayload(eventName, body);
+  const { timestamp, instant, source } = readTime(body, headers, receivedAt);
   const event: CallEvent = {
-    ...identity,
+    traceId,
+    traceIdSource,
     eventName,
-    callId: firstId(payload['call_id']),
+    callId: readId(payload['call_id']),
     organizationId: readOrganizationId(body, payload),
     payload,
     body,
-    ...readTime(body, headers, receivedAt),
+    timestamp,
+    occurredAt: new Date(instant.milliseconds),
+    occurredAtNs: nanosecondsOf(instant),
+    occurredAtSource: source,
     issues,
   };
   return { event, traceIdDiffers };
@@ -65,24 +70,33 @@ function isTransfer(payload: Fields): boolean {
 }
 
 function readOrganizationId(body: Fields, payload: Fields): string | undefined {
-  return firstId(
-    ...organizationIdNames.map((name) => body[name]),
-    ...organizationIdNames.map((name) => payload[name]),
-  );
+  return organizationIdIn(body) ?? organizationIdIn(payload);
+}
+
+function organizationIdIn(fields: Fields): string | undefined {
+  for (const name of organizationIdNames) {
+    const id = readId(fields[name]);
+    if (id !== undefined) return id;
+  }
+  return undefined;
+}
+
+interface EventTime {
+  /** As it was sent. */
+  readonly timestamp: CallEvent['timestamp'];
+  readonly instant: Instant;
+  readonly source: CallEvent['occurredAtSource'];
 }
 
 /** When it happened, by the body, else the header, else the arrival. A time that can't be read is kept as sent. */
-function readTime(body: Fields, headers: Headers, receivedAt: number) {
+function readTime(body: Fields, headers: Headers, receivedAt: number): EventTime {
   const inBody = body['timestamp'];
   const inHeader = headerOf(headers, 'x-webhook-timestamp');
   const timestamp = typeof inBody === 'string' || typeof inBody === 'number' ? inBody : inHeader;
-  const bodyTime = parseTimestamp(inBody);
-  if (bodyTime !== undefined) return { timestamp, ...instantOf(bodyTime, 'body') };
-  const headerTime = parseTimestamp(inHeader);
-  if (headerTime !== undefined) return { timestamp, ...instantOf(headerTime, 'header') };
-  return { timestamp, ...instantOf(BigInt(Math.trunc(receivedAt)) * 1_000_000n, 'arrival') };
-}
-
-function instantOf(occurredAtNs: bigint, occurredAtSource: CallEvent['occurredAtSource']) {
-  return { occurredAt: new Date(Number(occurredAtNs / 1_000_000n)), occurredAtNs, occurredAtSource };
+  const bodyTime = parseInstant(inBody);
+  if (bodyTime !== undefined) return { timestamp, instant: bodyTime, source: 'body' };
+  const headerTime = parseInstant(inHeader);
+  if (headerTime !== undefined) return { timestamp, instant: headerTime, source: 'header' };
+  const arrival = { milliseconds: Math.trunc(receivedAt), nanoseconds: 0 };
+  return { timestamp, instant: arrival, source: 'arrival' };
 }

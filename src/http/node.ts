@@ -56,7 +56,9 @@ function writeReply(
 ): void {
   // The sender went away, or the app has answered already.
   if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // With the head not yet written, node:http adds the length itself and sends both in one piece.
   response.end(body);
   if (!request.complete) closeAfterLingering(request);
 }

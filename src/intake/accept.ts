@@ -12,7 +12,7 @@ export function accept({ method, headers }: Delivery, mostBytes: number): void {
 
 /** A missing media type is let pass: what the bytes are, the signature and the reading will tell. */
 function isJson(value: Delivery['headers'][string]): boolean {
-  if (value === undefined) return true;
+  if (value === undefined || value === 'application/json') return true;
   const mediaType = String(value).split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return mediaType === 'application/json' || mediaType === 'text/json' || mediaType.endsWith('+json');
 }

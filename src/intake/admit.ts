@@ -19,42 +19,48 @@ const nobody: TrustProxy = () => false;
 
 /** HTTPS, host and the subscription's headers. What a peer says of the client counts only if it is trusted. */
 export function admit(delivery: Delivery, admission: Admission): void {
-  const trusts = admission.trustProxy ?? delivery.appTrustProxy ?? nobody;
-  const isPeerTrusted = trusts(delivery.peerAddress ?? '', 0);
-  if (admission.isHttpsRequired) requireHttps(delivery, isPeerTrusted);
-  requireHost(delivery, isPeerTrusted, admission);
+  if (admission.isHttpsRequired && !delivery.encrypted) requireHttps(delivery, admission);
+  requireHost(delivery, admission);
   for (const [name, value] of admission.headers) requireHeader(delivery.headers, name, value);
 }
 
-function requireHttps({ encrypted, headers, peerAddress }: Delivery, isPeerTrusted: boolean): void {
-  if (encrypted) return;
-  const peer = peerAddress ?? 'unknown';
+function isPeerTrusted({ appTrustProxy, peerAddress }: Delivery, { trustProxy }: Admission): boolean {
+  const trusts = trustProxy ?? appTrustProxy ?? nobody;
+  return trusts(peerAddress ?? '', 0);
+}
+
+function requireHttps(delivery: Delivery, admission: Admission): void {
+  const { headers } = delivery;
+  const peer = delivery.peerAddress ?? 'unknown';
   const protocols = [...listOf(headers['x-forwarded-proto']), ...forwarded(headers, 'proto')];
   const isSaidHttps = protocols.includes('https');
   if (!isSaidHttps) throw refusal('https_required', 'not_https', { peer });
-  if (!isPeerTrusted) throw refusal('https_required', 'proxy_not_trusted', { peer });
+  if (!isPeerTrusted(delivery, admission)) throw refusal('https_required', 'proxy_not_trusted', { peer });
   // A proxy that passes a client's own header on beside its own tells us nothing.
   if (protocols.some((protocol) => protocol !== 'https')) {
     throw refusal('https_required', 'https_contradicted', { peer });
   }
 }
 
-function requireHost(
-  { headers }: Delivery,
-  isPeerTrusted: boolean,
-  { hosts, isHttpsRequired }: Admission,
-): void {
-  const said = listOf(headers[':authority'] ?? headers['host']);
-  const passedOn = isPeerTrusted
-    ? [...listOf(headers['x-forwarded-host']), ...forwarded(headers, 'host')]
-    : [];
-  const host = hostName(passedOn[0] ?? said[0] ?? '') ?? '';
+function requireHost(delivery: Delivery, admission: Admission): void {
+  const { headers } = delivery;
+  const { hosts, isHttpsRequired } = admission;
+  const said = headers[':authority'] ?? headers['host'];
+  const host = hostName(passedOnHost(delivery, admission) ?? listOf(said)[0] ?? '') ?? '';
   if (hosts) {
     if (!hosts.includes(host)) throw refusal('host_not_allowed', 'host_not_listed');
     return;
   }
   // Without HTTPS this is development on loopback, where an address is how one gets here.
   if (isHttpsRequired && isAddressLiteral(host)) throw refusal('host_not_allowed', 'host_is_address');
+}
+
+/** The host that the sender asked for, by a trusted proxy. */
+function passedOnHost(delivery: Delivery, admission: Admission): string | undefined {
+  const { headers } = delivery;
+  if (headers['x-forwarded-host'] === undefined && headers['forwarded'] === undefined) return undefined;
+  if (!isPeerTrusted(delivery, admission)) return undefined;
+  return listOf(headers['x-forwarded-host'])[0] ?? forwarded(headers, 'host')[0];
 }
 
 /** Digests are compared, because lengths that differ would show in the time that comparing takes. */

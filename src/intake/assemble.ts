@@ -83,7 +83,7 @@ class GrowingBytes {
 
 /** The raw bytes of the body, as they came, bounded in size and time. */
 export async function assemble(
-  { body }: Delivery,
+  { body, headers }: Delivery,
   limits: BodyLimits,
   hold: Hold,
   clock: Clock,
@@ -94,8 +94,26 @@ export async function assemble(
     hold.grow(body.bytes.byteLength);
     return body.bytes;
   }
-  return collect(body.stream, limits, hold, clock);
+  const { stream } = body;
+  const declared = Number(headers['content-length']);
+  if (declared > 0 && declared <= freeBytes) {
+    stream.on('error', ignore);
+    // A small body comes with its head: it is there when the parser has gone through what the socket had.
+    await Promise.resolve();
+    if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream);
+  }
+  return collect(stream, limits, hold, clock);
 }
+
+/** With all bytes there, nothing is to be listened for and no time to be kept. */
+function readArrived(stream: Readable): Uint8Array {
+  const bytes = stream.read() as Uint8Array;
+  // The end is still to be read, or the connection would take nothing more.
+  stream.resume();
+  return bytes;
+}
+
+const ignore = () => {};
 
 /**
  * Listens instead of iterating: leaving an iteration early destroys the request and with it the socket that
@@ -109,7 +127,7 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
       cancelTimer();
       stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
       // Whoever refuses still reads (and drops) the rest, or the sender would never see the answer.
-      stream.on('error', () => {});
+      stream.on('error', ignore);
       stream.resume();
     };
     const refuse = (problem: unknown) => {

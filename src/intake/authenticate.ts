@@ -47,17 +47,30 @@ export class Authenticator {
     if (pinned !== undefined) this.#use(pinned);
   }
 
-  /** @throws Refusal `not_authentic` */
-  async authenticate(bytes: Uint8Array, headers: Headers): Promise<Proof> {
+  /**
+   * Waits for nothing unless the secrets have to be asked for again.
+   *
+   * @throws Refusal `not_authentic`, or rejects with it
+   */
+  authenticate(bytes: Uint8Array, headers: Headers): Proof | Promise<Proof> {
     const { secrets } = this.#parts;
     if (!secrets) return { secret: undefined, layout: undefined };
-    let verification = this.#verify(bytes, headers, secrets.current());
-    if (!verification.ok && verification.reason === 'signature_mismatch') {
-      const renewed = await secrets.renewed();
-      if (renewed) verification = this.#verify(bytes, headers, renewed);
-    }
-    if (!verification.ok) throw notAuthentic(verification.reason);
+    const verification = this.#verify(bytes, headers, secrets.current());
+    if (verification.ok) return verification;
+    if (verification.reason !== 'signature_mismatch') throw notAuthentic(verification.reason);
+    return this.#authenticateRenewed(bytes, headers, secrets);
+  }
+
+  async #authenticateRenewed(bytes: Uint8Array, headers: Headers, secrets: SecretSource): Promise<Proof> {
+    const renewed = await secrets.renewed();
+    const verification = renewed && this.#verify(bytes, headers, renewed);
+    if (!verification?.ok) throw notAuthentic(verification?.reason ?? 'signature_mismatch');
     return verification;
+  }
+
+  /** Whether the layout is known, so that there is nothing to pin. */
+  get isPinned(): boolean {
+    return this.#isPinned;
   }
 
   /** Whether a delivery has once verified: it pinned its layout. */

@@ -29,6 +29,15 @@ export function addressMatcher(list: readonly string[]): ((address: string) => b
  * as the address that they are. Undefined when it is no host.
  */
 export function hostName(host: string): string | undefined {
+  // Deliveries come to one name, and taking a URL apart costs more than all else about it.
+  if (host !== lastHost) [lastHost, lastName] = [host, parseHost(host)];
+  return lastName;
+}
+
+let lastHost = '';
+let lastName: string | undefined;
+
+function parseHost(host: string): string | undefined {
   try {
     return new URL(`http://${host}`).hostname.replace(/\.$/, '');
   } catch {

@@ -1,5 +1,16 @@
+/** An instant: whole milliseconds since 1970, and the nanoseconds (0 to 999,999) beyond them. */
+export interface Instant {
+  readonly milliseconds: number;
+  readonly nanoseconds: number;
+}
+
 /** The end of what is read as a time: the year 2200. What lies beyond is a mistake, not a date. */
-const endOfTime = BigInt(Date.UTC(2200, 0, 1)) * 1_000_000n;
+const endInMilliseconds = Date.UTC(2200, 0, 1);
+const endOfTime = BigInt(endInMilliseconds) * 1_000_000n;
+
+/** What `Date.parse` reads as we do. It would take 31 April for 1 May, so only days that exist are let through. */
+const plainForm =
+  /^\d{4}-(?:(?:0[13-9]|1[0-2])-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?Z$/;
 
 /** Decimal places of a second that are left below each unit: s, ms, µs, ns. */
 const placesBelowUnit = [9, 6, 3, 0] as const;
@@ -27,24 +38,51 @@ const decimalForm = /^(\d{1,19})(?:\.(\d+))?$/;
  * @example parseTimestamp(1767225600) === parseTimestamp('1767225600000') // true
  */
 export function parseTimestamp(value: unknown): bigint | undefined {
-  if (typeof value === 'number') return parseDecimal(String(value));
+  const instant = parseInstant(value);
+  return instant && nanosecondsOf(instant);
+}
+
+/**
+ * What `parseTimestamp` reads, in two numbers: each delivery has several times, and nanoseconds in one number cost
+ * more than all else about them.
+ */
+export function parseInstant(value: unknown): Instant | undefined {
+  if (typeof value === 'number') return parseCount(value) ?? parseDecimal(String(value));
   if (typeof value !== 'string') return undefined;
+  if (plainForm.test(value)) return instantOf(Date.parse(value), 0);
   const text = value.trim();
   return parseDecimal(text) ?? parseIso(text);
 }
 
+/** Nanoseconds since 1970. */
+export function nanosecondsOf({ milliseconds, nanoseconds }: Instant): bigint {
+  return BigInt(milliseconds) * 1_000_000n + BigInt(nanoseconds);
+}
+
+function instantOf(milliseconds: number, nanoseconds: number): Instant | undefined {
+  return milliseconds >= 0 && milliseconds < endInMilliseconds ? { milliseconds, nanoseconds } : undefined;
+}
+
+/** Whole seconds and milliseconds, as most numbers are. */
+function parseCount(count: number): Instant | undefined {
+  if (!Number.isInteger(count) || count < 0 || count >= endInMilliseconds) return undefined;
+  return instantOf(count < endInMilliseconds / 1_000 ? count * 1_000 : count, 0);
+}
+
 /** Reads a count since 1970. The text of a number is its shortest form, so decimals come through as sent. */
-function parseDecimal(text: string): bigint | undefined {
+function parseDecimal(text: string): Instant | undefined {
   const [, whole, fraction = ''] = decimalForm.exec(text) ?? [];
   if (whole === undefined) return undefined;
   for (const places of placesBelowUnit) {
     const instant = BigInt(whole + fractionDigits(fraction, places));
-    if (instant < endOfTime) return instant;
+    if (instant < endOfTime) {
+      return { milliseconds: Number(instant / 1_000_000n), nanoseconds: Number(instant % 1_000_000n) };
+    }
   }
   return undefined;
 }
 
-function parseIso(text: string): bigint | undefined {
+function parseIso(text: string): Instant | undefined {
   const parts = isoForm.exec(text);
   if (!parts) return undefined;
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts.slice(1, 7).map(toNumber);
@@ -53,8 +91,8 @@ function parseIso(text: string): bigint | undefined {
   if (!isTimeOfDay(Number(offsetHour), Number(offsetMinute), 0)) return undefined;
   const offset = (sign === '-' ? -1 : 1) * (Number(offsetHour) * 60 + Number(offsetMinute));
   const milliseconds = Date.UTC(year, month - 1, day, hour, minute - offset, second);
-  const instant = BigInt(milliseconds) * 1_000_000n + BigInt(fractionDigits(fraction, 9));
-  return instant >= 0n && instant < endOfTime ? instant : undefined;
+  const beyond = Number(fractionDigits(fraction, 9));
+  return instantOf(milliseconds + Math.trunc(beyond / 1_000_000), beyond % 1_000_000);
 }
 
 /** Exactly `places` digits: longer fractions are cut, shorter ones filled with zeros. */

@@ -1,5 +1,3 @@
-import { createHmac } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 import { configError } from '../errors.ts';
 import type { Layout } from '../model.ts';
 
@@ -54,21 +52,6 @@ function fillPart(part: string, values: Values): string | undefined {
   if (part === '{id}') return values.id;
   if (part === '{timestamp}') return values.timestamp;
   return part;
-}
-
-/** The digest of the content. The body goes in as bytes: decoded to text and back, it might be another. */
-export function digestOf(
-  hash: Layout['hash'],
-  key: KeyObject,
-  before: string,
-  body: Uint8Array,
-  after: string,
-): Buffer {
-  const hmac = createHmac(hash, key);
-  if (before !== '') hmac.update(before);
-  hmac.update(body);
-  if (after !== '') hmac.update(after);
-  return hmac.digest();
 }
 
 /**

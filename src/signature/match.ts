@@ -1,9 +1,9 @@
-import type { KeyObject } from 'node:crypto';
 import { equalInConstantTime } from '../kit/bytes.ts';
 import type { Headers, Layout } from '../model.ts';
-import { digestOf, fillParts } from './content.ts';
+import { fillParts } from './content.ts';
 import type { PreparedLayout, Values } from './content.ts';
 import { headerText } from './headers.ts';
+import type { HmacKey } from './hmac.ts';
 import type { PreparedSecret } from './secrets.ts';
 import { readDigests, readSignatures } from './syntax.ts';
 
@@ -29,7 +29,7 @@ export interface Match {
 }
 
 /** Digests of one delivery that were computed already: several layouts ask for the same ones. */
-export type Digests = Map<KeyObject, Map<string, Buffer>>;
+export type Digests = Map<HmacKey, Map<string, Buffer>>;
 
 /**
  * Finds the secret that signed these bytes in this layout, or the reason why there is none. The time of the
@@ -79,7 +79,7 @@ function secretThatSigned(
     if (key === undefined) continue;
     const digest =
       digests === undefined
-        ? digestOf(hash, key, head, bytes, tail)
+        ? key.digest(hash, head, bytes, tail)
         : digestOnce(digests, hash, key, head, bytes, tail);
     if (claimed.some((claim) => equalInConstantTime(claim, digest))) return secret;
   }
@@ -90,7 +90,7 @@ function secretThatSigned(
 function digestOnce(
   digests: Digests,
   hash: Layout['hash'],
-  key: KeyObject,
+  key: HmacKey,
   head: string,
   bytes: Uint8Array,
   tail: string,
@@ -98,7 +98,7 @@ function digestOnce(
   const ofKey = digests.get(key) ?? new Map<string, Buffer>();
   digests.set(key, ofKey);
   const content = JSON.stringify([hash, head, tail]);
-  const digest = ofKey.get(content) ?? digestOf(hash, key, head, bytes, tail);
+  const digest = ofKey.get(content) ?? key.digest(hash, head, bytes, tail);
   ofKey.set(content, digest);
   return digest;
 }

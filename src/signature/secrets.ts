@@ -1,7 +1,7 @@
-import { createHash, createSecretKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { configError } from '../errors.ts';
 import type { Layout } from '../model.ts';
+import { HmacKey } from './hmac.ts';
 
 const prefix = 'whsec_';
 
@@ -10,7 +10,7 @@ export interface PreparedSecret {
   /** Tells this secret from the others, in logs and metrics. */
   readonly fingerprint: string;
   /** The key for each kind of layout; a suffix that isn't base64 has none of that kind. */
-  readonly keys: Readonly<Record<Layout['key'], KeyObject | undefined>>;
+  readonly keys: Readonly<Record<Layout['key'], HmacKey | undefined>>;
 }
 
 /** One signing secret, or several: any of them may have signed. */
@@ -72,8 +72,8 @@ function prepareSecret(secret: string): PreparedSecret {
 }
 
 /** No key from no bytes: anybody can sign with an empty key. */
-function keyOf(bytes: Buffer | undefined): KeyObject | undefined {
-  return bytes === undefined || bytes.byteLength === 0 ? undefined : createSecretKey(bytes);
+function keyOf(bytes: Buffer | undefined): HmacKey | undefined {
+  return bytes === undefined || bytes.byteLength === 0 ? undefined : new HmacKey(bytes);
 }
 
 /** Node decodes whatever it is given; a key made from half of a text would be a weaker one. */

@@ -1,10 +1,10 @@
-import type { KeyObject } from 'node:crypto';
 import { configError } from '../errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import { parseTimestamp } from '../kit/time.ts';
 import type { Layout } from '../model.ts';
-import { bodyBytes, digestOf, fillParts, prepareLayout } from './content.ts';
+import { bodyBytes, fillParts, prepareLayout } from './content.ts';
 import type { PreparedLayout, Values } from './content.ts';
+import type { HmacKey } from './hmac.ts';
 import { resolveLayout } from './layouts.ts';
 import type { LayoutName } from './layouts.ts';
 import { prepareSecrets } from './secrets.ts';
@@ -47,7 +47,7 @@ export function sign(body: Uint8Array | string, options: SignOptions): Record<st
   const before = fillParts(prepared.before, values);
   const after = fillParts(prepared.after, values);
   const items = prepareSecrets(options.secrets).map((secret) =>
-    digestOf(layout.hash, keyFor(secret, layout), before, bytes, after).toString(layout.encoding),
+    keyFor(secret, layout).digest(layout.hash, before, bytes, after).toString(layout.encoding),
   );
   return {
     [layout.header]: writeSignatures({ t: values.t, items }, layout.syntax),
@@ -56,7 +56,7 @@ export function sign(body: Uint8Array | string, options: SignOptions): Record<st
   };
 }
 
-function keyFor(secret: PreparedSecret, { key: kind }: Layout): KeyObject {
+function keyFor(secret: PreparedSecret, { key: kind }: Layout): HmacKey {
   const key = secret.keys[kind];
   if (key !== undefined) return key;
   throw configError('option_invalid', {

@@ -1,4 +1,5 @@
 import type { Layout } from '../model.ts';
+import { digestBytes } from './hmac.ts';
 
 /** Far more than two secrets in rotation need, and too little to keep us busy with. */
 const longestHeader = 8_192;
@@ -8,7 +9,8 @@ const mostWords = 2 * mostSignatures;
 /** What stands before each signature, in the syntaxes where something does. */
 const keys = { 'v1=': 'v1=', 't=,v1=': 'v1=', 'sha256=': 'sha256=' } as const;
 
-const digestBytes = { sha256: 32, sha512: 64 } as const;
+const separator = /[\s,;]/;
+const separators = /[\s,;]+/;
 
 /** What a signature header says. */
 export interface Signatures {
@@ -23,7 +25,7 @@ export interface Signatures {
  */
 export function readSignatures(text: string, syntax: Layout['syntax']): Signatures | undefined {
   if (text.length > longestHeader) return undefined;
-  const words = text.split(/[\s,;]+/, mostWords + 1);
+  const words = separator.test(text) ? text.split(separators, mostWords + 1) : [text];
   if (words.length > mostWords) return undefined;
   const items = itemsAmong(words, syntax);
   if (items.length === 0 || items.length > mostSignatures) return undefined;

@@ -2,7 +2,7 @@ import { configError } from '../errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import { parseDuration } from '../kit/duration.ts';
 import type { Duration } from '../kit/duration.ts';
-import { parseTimestamp } from '../kit/time.ts';
+import { type Instant, parseInstant } from '../kit/time.ts';
 import type { Headers, Layout } from '../model.ts';
 import { bodyBytes } from './content.ts';
 import type { PreparedLayout, Values } from './content.ts';
@@ -78,21 +78,21 @@ function whatIsWrongWithTheTime(
   headers: Headers,
   timing: Timing,
 ): SignatureReason | undefined {
-  const t = parseTimestamp(values.t);
-  const timestamp = parseTimestamp(values.timestamp);
+  const t = parseInstant(values.t);
+  const timestamp = parseInstant(values.timestamp);
   if ((signs.t && t === undefined) || (signs.timestamp && timestamp === undefined))
     return 'timestamp_unreadable';
   const platforms = headerText(headers, 'x-webhook-timestamp');
-  const third = platforms === values.timestamp ? undefined : parseTimestamp(platforms);
+  const third = platforms === values.timestamp ? undefined : parseInstant(platforms);
   const isNear = isWithin(t, timing) && isWithin(timestamp, timing) && isWithin(third, timing);
   return isNear ? undefined : 'timestamp_out_of_tolerance';
 }
 
 /** In both directions: what is signed for next year could be kept and sent again until then. */
-function isWithin(instant: bigint | undefined, { now, tolerance }: Timing): boolean {
+function isWithin(instant: Instant | undefined, { now, tolerance }: Timing): boolean {
   if (instant === undefined) return true;
-  const distance = instant - BigInt(Math.round(now)) * 1_000_000n;
-  return Math.abs(Number(distance)) <= tolerance * 1e6;
+  const distance = (instant.milliseconds - Math.round(now)) * 1e6 + instant.nanoseconds;
+  return Math.abs(distance) <= tolerance * 1e6;
 }
 
 /** What `verify` needs to know. */

@@ -5,7 +5,7 @@ import { knownEventNames } from '../../src/events/names.ts';
 import { readEvent } from '../../src/events/reading.ts';
 import type { CallEvent, Headers } from '../../src/model.ts';
 
-const digest = 'a'.repeat(64);
+const digest = () => 'a'.repeat(64);
 const receivedAt = Date.UTC(2026, 2, 2, 9, 16);
 
 function read(body: Record<string, unknown>, headers: Headers = {}): CallEvent {
@@ -42,7 +42,7 @@ describe('the trace id', () => {
         traceId: 'h',
         traceIdSource: 'header',
       });
-      expect(read({ traceId })).toMatchObject({ traceId: `sha256:${digest}`, traceIdSource: 'digest' });
+      expect(read({ traceId })).toMatchObject({ traceId: `sha256:${digest()}`, traceIdSource: 'digest' });
     },
   );
 

@@ -125,3 +125,32 @@ describe('parseTimestamp', () => {
     );
   });
 });
+
+describe('what most times look like is read by a shorter way', () => {
+  const two = (most: number) =>
+    fc.integer({ min: 0, max: most }).map((number) => String(number).padStart(2, '0'));
+  const year = fc.constantFrom('1969', '1970', '2024', '2026', '2100', '2199', '2200');
+  const date = fc.tuple(year, two(13), two(32)).map((parts) => parts.join('-'));
+  const time = fc.tuple(two(24), two(60), two(60)).map((parts) => parts.join(':'));
+
+  it('takes a text for the same instant as in any other form, or refuses both', () => {
+    const fraction = fc.constantFrom('', '.000', '.999');
+    fc.assert(
+      fc.property(date, time, fraction, (day, hour, rest) => {
+        const text = `${day}T${hour}${rest}`;
+        expect(parseTimestamp(`${text}Z`)).toBe(parseTimestamp(`${text}+00:00`));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('takes a whole number for the same instant as its digits', () => {
+    const ends = fc.constantFrom(0, 7_258_118_399, 7_258_118_400, 7_258_118_399_999, 7_258_118_400_000);
+    const count = fc.oneof(ends, fc.nat({ max: 10_000_000_000 }), fc.maxSafeNat());
+    fc.assert(
+      fc.property(count, (number) => {
+        expect(parseTimestamp(number)).toBe(parseTimestamp(String(number)));
+      }),
+    );
+  });
+});

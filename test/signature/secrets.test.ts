@@ -1,7 +1,15 @@
+import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import type { HmacKey } from '../../src/signature/hmac.ts';
 import { fingerprint, prepareSecrets } from '../../src/signature/secrets.ts';
 import { one, two, untyped } from './helpers.ts';
+
+/** What is signed with a key tells its bytes; nothing else does. */
+function isKeyOf(key: HmacKey | undefined, bytes: Buffer): boolean {
+  const expected = createHmac('sha256', bytes).update('content').digest();
+  return key?.digest('sha256', '', Buffer.from('content'), '').equals(expected) ?? false;
+}
 
 describe('prepareSecrets', () => {
   test.each([
@@ -41,7 +49,7 @@ describe('prepareSecrets', () => {
     ['whsec_+/+/', '\xfb\xff\xbf'],
   ])('decodes the base64 of %s', (secret, key) => {
     const [prepared] = prepareSecrets(secret);
-    expect(prepared?.keys['suffix-base64']?.export()).toEqual(Buffer.from(key, 'latin1'));
+    expect(isKeyOf(prepared?.keys['suffix-base64'], Buffer.from(key, 'latin1'))).toBe(true);
   });
 
   test.each([
@@ -55,8 +63,8 @@ describe('prepareSecrets', () => {
   ])('finds no base64 key in %s', (secret) => {
     const [prepared] = prepareSecrets(secret);
     expect(prepared?.keys['suffix-base64']).toBeUndefined();
-    expect(prepared?.keys.whole?.export()).toEqual(Buffer.from(secret));
-    expect(prepared?.keys.suffix?.export()).toEqual(Buffer.from(secret.slice(6)));
+    expect(isKeyOf(prepared?.keys.whole, Buffer.from(secret))).toBe(true);
+    expect(isKeyOf(prepared?.keys.suffix, Buffer.from(secret.slice(6)))).toBe(true);
   });
 
   test('keeps the text of the secret from whoever logs it', () => {

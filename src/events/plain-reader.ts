@@ -1,0 +1,101 @@
+/**
+ * What a schema makes of the values it leaves as they are, which is nearly all that the platform sends: read from
+ * the schema, once, and many times cheaper than its general parser. Whatever else comes is the parser's.
+ */
+import type { z } from 'zod';
+import { isRecord } from './decoding.ts';
+
+/** Not left as it is: only the schema's own parser can tell what becomes of it, or what is wrong with it. */
+export const unusual = Symbol('unusual');
+
+/** A copy of the value in which everything documented is as its schema wants it and leaves it, or `unusual`. */
+export type PlainReader = (value: unknown) => unknown;
+
+/** How much of a list is compared with its schema: what is wrong with one item is wrong with millions. */
+export const mostItems = 1_000;
+
+/** The reader of a schema. It knows the kinds of schema that events are described with; of others all is unusual. */
+export function plainReaderOf(schema: z.core.$ZodType): PlainReader {
+  const def = defOf(schema);
+  // A check may refuse what its kind takes.
+  if (def.type !== 'string' && def.checks?.length) return neverPlain;
+  if (def.type === 'string') return textReader(def);
+  if (def.type === 'number') return (value) => (Number.isFinite(value) ? value : unusual);
+  if (def.type === 'nullable') return plainReaderOf(def.innerType);
+  if (def.type === 'optional') return optionalReader(plainReaderOf(def.innerType));
+  if (def.type === 'union') return firstOf(def.options.map(plainReaderOf));
+  if (def.type === 'array') return listReader(plainReaderOf(def.element));
+  if (def.type === 'object') return objectReader(def);
+  if (def.type === 'pipe') return untransformed(plainReaderOf(def.in), def.out);
+  return neverPlain;
+}
+
+function defOf(schema: z.core.$ZodType) {
+  const { _zod } = schema as z.core.$ZodTypes;
+  const { def } = _zod;
+  return def;
+}
+
+const neverPlain: PlainReader = () => unusual;
+
+function textReader({ checks = [] }: z.core.$ZodStringDef): PlainReader {
+  const patterns = checks.map(({ _zod }) => (_zod.def as Partial<z.core.$ZodCheckRegexDef>).pattern);
+  return (value) =>
+    typeof value === 'string' && patterns.every((pattern) => pattern?.test(value)) ? value : unusual;
+}
+
+function optionalReader(read: PlainReader): PlainReader {
+  return (value) => (value === undefined ? undefined : read(value));
+}
+
+function firstOf(readers: readonly PlainReader[]): PlainReader {
+  return (value) => {
+    for (const read of readers) {
+      const plain = read(value);
+      if (plain !== unusual) return plain;
+    }
+    return unusual;
+  };
+}
+
+function listReader(readItem: PlainReader): PlainReader {
+  return (value) => {
+    if (!Array.isArray(value) || value.length > mostItems) return unusual;
+    const items: unknown[] = [];
+    for (const item of value) {
+      const plain = readItem(item);
+      if (plain === unusual) return unusual;
+      items.push(plain);
+    }
+    return items;
+  };
+}
+
+function objectReader({ shape, catchall }: z.core.$ZodObjectDef): PlainReader {
+  // Anything but an object that keeps its unknown fields as they are.
+  if (!catchall || defOf(catchall).type !== 'unknown') return neverPlain;
+  const fields = Object.entries(shape).map(([name, schema]) => [name, plainReaderOf(schema)] as const);
+  return (value) => {
+    if (!isRecord(value) || Object.hasOwn(value, '__proto__')) return unusual;
+    const copy = { ...value };
+    for (const [name, read] of fields) {
+      const field = copy[name];
+      const plain = read(field);
+      if (plain === unusual) return unusual;
+      if (plain !== field) copy[name] = plain;
+    }
+    return copy;
+  };
+}
+
+/** The transformation itself says whether it would change the value. */
+function untransformed(read: PlainReader, out: z.core.$ZodType): PlainReader {
+  const def = defOf(out);
+  if (def.type !== 'transform') return neverPlain;
+  return (value) => {
+    const plain = read(value);
+    return plain !== unusual && def.transform(plain, { value: plain, issues: [] }) === plain
+      ? plain
+      : unusual;
+  };
+}
