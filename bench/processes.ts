@@ -1,79 +1,145 @@
 /** Starts the servers and the load, each in a process of its own, and speaks with them. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
-import type { LoadOrder, LoadReport } from './load.ts';
-import { type ServerReport, secret } from './servers/common.ts';
+import type { LoadOrder, LoadReport } from './load/order.ts';
+import { type Listening, type Question, type ServerReport, secret } from './servers/common.ts';
 
 /** A server under test. */
 export interface Running {
+  readonly pid: number;
   readonly port: number;
-  readonly report: () => Promise<ServerReport>;
-  readonly end: () => void;
+  /** From making its parts to listening, as it says itself, and from the start of its process; in milliseconds. */
+  readonly openedIn: number;
+  readonly startedIn: number;
+  /** Forgets what was measured so far. */
+  readonly begin: () => Promise<void>;
+  /** Undefined for a server that can't be asked. */
+  readonly report: () => Promise<ServerReport | undefined>;
+  /** Resolves when its process is gone. */
+  readonly end: () => Promise<void>;
 }
+
+/** How to start a server. */
+export interface StartOptions {
+  readonly arguments?: readonly string[];
+  readonly nodeFlags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Starts a server whose rows, if it stores any, go to the file. */
+export type Start = (database: string, options?: StartOptions) => Promise<Running>;
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Starts a server file of this folder. */
-export async function startServer(file: string): Promise<Running> {
-  const child = fork(here(`./servers/${file}`), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const { port } = await nextMessage<{ port: number }>(child);
-  return {
-    port,
-    report: () => {
-      const report = nextMessage<ServerReport>(child);
-      child.send('report');
-      return report;
-    },
-    end: () => child.send('end'),
+export function serverFile(file: string): Start {
+  return async (database, { arguments: rest = [], nodeFlags = [], environment = {} } = {}) => {
+    const startedAt = performance.now();
+    const child = fork(here(`./servers/${file}`), [database, ...rest], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      execArgv: [...nodeFlags],
+      env: { ...process.env, ...environment },
+    });
+    const { port, openedIn } = await nextMessage<Listening>(child);
+    return {
+      pid: child.pid ?? 0,
+      port,
+      openedIn,
+      startedIn: performance.now() - startedAt,
+      begin: () => ask(child, 'begin'),
+      report: () => ask<ServerReport>(child, 'report'),
+      end: () => ended(child, () => child.send('end')),
+    };
   };
 }
 
-/** Starts `ringback serve`, as a user does, and looks into its database from outside. */
-export async function startCommand(): Promise<Running> {
-  const folder = mkdtempSync(join(tmpdir(), 'ringback-bench-'));
-  const database = join(folder, 'inbox.db');
-  const app = join(folder, 'app.mjs');
+/** Starts `ringback serve`, as a user does. */
+export const serveCommand: Start = async (database, { nodeFlags = [], environment = {} } = {}) => {
+  const app = `${database}-app.mjs`;
   writeFileSync(app, "export default (receiver) => { receiver.on('*', { name: 'handler' }, () => {}); };\n");
   const flags = ['--app', app, '--database', database, '--port', '0', '--path', '/hook', '--insecure-http'];
-  const child = spawn(process.execPath, [here('../src/cli/main.ts'), 'serve', ...flags], {
-    env: { ...process.env, RINGBACK_SECRETS: secret, RINGBACK_LOG_LEVEL: 'info' },
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [...nodeFlags, here('../src/cli/main.ts'), 'serve', ...flags], {
+    env: { ...process.env, RINGBACK_SECRETS: secret, RINGBACK_LOG_LEVEL: 'info', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  // It has no channel whose end would tell it that the benchmark was interrupted.
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   const port = await listeningPort(child);
-  const reader = new Database(database, { readonly: true });
-  const count = reader.prepare(
-    "select count(*) as stored, coalesce(sum(state = 'done'), 0) as done from events",
-  );
+  const startedIn = performance.now() - startedAt;
   return {
+    pid: child.pid ?? 0,
     port,
-    report: () =>
-      Promise.resolve({ ...(count.get() as { stored: number; done: number }), stall: -1, memory: -1 }),
-    end: () => {
-      reader.close();
-      child.kill('SIGTERM');
-    },
+    openedIn: startedIn,
+    startedIn,
+    begin: () => Promise.resolve(),
+    report: () => Promise.resolve(undefined),
+    end: () => ended(child, () => child.kill('SIGTERM')),
   };
+};
+
+/** The process of the load: one for several orders, so that it is warm when the measured one comes. */
+export class Load {
+  readonly #child = fork(here('./load/load.ts'));
+
+  run(order: LoadOrder): Promise<LoadReport> {
+    this.#child.send(order);
+    return nextMessage<LoadReport>(this.#child);
+  }
+
+  end(): Promise<void> {
+    return ended(this.#child, () => this.#child.disconnect());
+  }
 }
 
-/** Runs the load against a port. */
-export async function runLoad(order: LoadOrder): Promise<LoadReport> {
-  const child = fork(here('./load.ts'), { execArgv: ['--max-old-space-size=8192'] });
-  child.send(order);
-  return nextMessage<LoadReport>(child);
+/** Gives a folder for as long as the work takes: a full comparison writes more than a small disk holds. */
+export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'ringback-bench-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove);
+  try {
+    return await work(folder);
+  } finally {
+    process.off('exit', remove);
+    remove();
+  }
+}
+
+function ask<T>(child: ChildProcess, question: Question): Promise<T> {
+  const answer = nextMessage<T>(child);
+  child.send(question);
+  return answer;
 }
 
 function nextMessage<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as T));
-    child.once('exit', (code) => reject(new Error(`A process of the benchmark ended with ${code}`)));
+    const onMessage = (message: unknown) => {
+      child.off('exit', onExit);
+      resolve(message as T);
+    };
+    const onExit = (code: number | null) => {
+      child.off('message', onMessage);
+      reject(new Error(`A process of the benchmark ended with ${code}`));
+    };
+    child.once('message', onMessage).once('exit', onExit);
   });
 }
 
+function ended(child: ChildProcess, tell: () => void): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    tell();
+  });
+}
+
+/** Its later lines are read and dropped, as a log collector would take them. */
 async function listeningPort(child: ChildProcess): Promise<number> {
   if (!child.stdout) throw new Error('The command has no output to read');
   for await (const line of createInterface({ input: child.stdout })) {

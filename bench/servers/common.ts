@@ -8,35 +8,80 @@ export const secret = 'whsec_YmVuY2htYXJrLXNlY3JldC1vZi0zMi1ieXRlcy0hIQ==';
 /** What comparable libraries sign: the hex digest of the body under the whole secret. */
 export const layout: LayoutName = 'sha256-hex-whole';
 
-/** What a server tells of itself when asked. */
+/** What a server says once it listens. */
+export interface Listening {
+  readonly port: number;
+  /** How long it took from making its parts to listening, in milliseconds. */
+  readonly openedIn: number;
+}
+
+/** Milliseconds from the end of the answer to the start of the handler. */
+export interface Lag {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** What a server tells of itself when asked. Nothing of it costs the server more than a moment. */
 export interface ServerReport {
-  /** Rows that are stored, and how many of them are handled and marked done; -1 where nothing is stored. */
-  readonly stored: number;
-  readonly done: number;
-  /** The longest stall of the event loop, in milliseconds. */
+  /** The longest stall of the event loop since the measure began, in milliseconds. */
   readonly stall: number;
   /** Resident memory, in megabytes. */
   readonly memory: number;
+  readonly lag: Lag | undefined;
 }
 
-const nothingStored = () => Promise.resolve({ stored: -1, done: -1 });
+/** `begin` forgets what was measured so far, `report` asks for it, `end` ends the process in order. */
+export type Question = 'begin' | 'report' | 'end';
+
+/** What a server does besides serving. */
+export interface Extras {
+  readonly openedIn?: () => number;
+  readonly begin?: () => void;
+  readonly lag?: () => Lag;
+  readonly stop?: () => Promise<void>;
+}
+
+/** How often the event loop's delay is looked at, in milliseconds. */
+const resolution = 1;
+/** As `ringback serve` keeps an idle connection: the load must not meet one that is just being closed. */
+const keepAlive = 75_000;
+
+/** The file that the server is to keep its rows in, from its command line. */
+export function databaseFile(): string {
+  const file = process.argv[2];
+  if (file === undefined) throw new Error('A server that stores needs a database file as its first argument');
+  return file;
+}
 
 /** Listens on a port of the system's choosing, says it, and answers questions until told to end. */
-export function serve(
-  server: Server,
-  counts: () => Promise<{ stored: number; done: number }> = nothingStored,
-): void {
-  const delay = monitorEventLoopDelay({ resolution: 1 });
+export function serve(server: Server, extras: Extras = {}): void {
+  const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
-  const report = async (): Promise<void> => {
-    const memory = process.memoryUsage().rss / 2 ** 20;
-    const told: ServerReport = { ...(await counts()), stall: delay.max / 1e6, memory };
-    process.send?.(told);
-    delay.reset();
+  const report = (): ServerReport => ({
+    // What is recorded is the time between two looks: the interval between them is no stall.
+    stall: Math.max(0, delay.max / 1e6 - resolution),
+    memory: process.memoryUsage.rss() / 2 ** 20,
+    lag: extras.lag?.(),
+  });
+  const end = async () => {
+    await extras.stop?.();
+    process.exit(0);
   };
-  server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
-  process.on('message', (question) => {
-    if (question === 'end') process.exit(0);
-    void report();
+  const answers: Record<Question, () => void> = {
+    begin: () => {
+      delay.reset();
+      extras.begin?.();
+      process.send?.('begun');
+    },
+    report: () => process.send?.(report()),
+    end: () => void end(),
+  };
+  server.keepAliveTimeout = keepAlive;
+  process.on('message', (question: Question) => answers[question]());
+  // The benchmark was interrupted: nobody else would end this process.
+  process.on('disconnect', () => process.exit(1));
+  server.listen(0, '127.0.0.1', () => {
+    const { port } = server.address() as AddressInfo;
+    process.send?.({ port, openedIn: extras.openedIn?.() ?? 0 } satisfies Listening);
   });
 }

@@ -1,15 +1,12 @@
 /** (d) What a user would write: Express, @octokit/webhooks, zod, better-sqlite3, one FULL commit an event. */
-import { mkdtempSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Webhooks } from '@octokit/webhooks';
 import Database from 'better-sqlite3';
 import express from 'express';
 import { z } from 'zod';
-import { secret, serve } from './common.ts';
+import { databaseFile, secret, serve } from './common.ts';
 
-const database = new Database(join(mkdtempSync(join(tmpdir(), 'ringback-bench-')), 'events.db'));
+const database = new Database(databaseFile());
 database.pragma('journal_mode = WAL');
 database.pragma('synchronous = FULL');
 database.exec(`create table events (
@@ -17,7 +14,6 @@ database.exec(`create table events (
 database.exec('create index events_call on events (call_id)');
 const insert = database.prepare('insert into events values (?, ?, ?, ?, ?, 0) on conflict do nothing');
 const done = database.prepare('update events set done = 1 where trace_id = ?');
-const count = database.prepare('select count(*) as stored, coalesce(sum(done), 0) as done from events');
 
 const envelope = z.looseObject({
   traceId: z.string(),
@@ -42,4 +38,4 @@ async function take(request: express.Request, response: express.Response): Promi
 
 const app = express();
 app.post('/hook', express.raw({ type: () => true, inflate: false }), take);
-serve(createServer(app), () => Promise.resolve(count.get() as { stored: number; done: number }));
+serve(createServer(app));

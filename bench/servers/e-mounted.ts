@@ -1,26 +1,32 @@
-/** (e) Ringback mounted in Express, with every check on. */
-import { mkdtempSync } from 'node:fs';
+/**
+ * (e) Ringback mounted in Express, with every check on. After the database file, `--watch` notes how long after its
+ * answer an event's handler begins, and `--no-handlers` leaves the events to a later process.
+ */
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import express from 'express';
 import { createReceiver } from '../../src/index.ts';
-import { layout, secret, serve } from './common.ts';
+import { databaseFile, layout, secret, serve } from './common.ts';
+import { LagWatch } from './lag.ts';
 
+const watch = process.argv.includes('--watch') ? new LagWatch() : undefined;
+const startedAt = performance.now();
 const receiver = createReceiver({
   secrets: secret,
   signature: layout,
-  database: join(mkdtempSync(join(tmpdir(), 'ringback-bench-')), 'inbox.db'),
+  database: databaseFile(),
   // The load comes over plain HTTP on loopback; all else is as in production.
   https: { required: false },
   logger: { level: 'warn' },
 });
-receiver.on('*', { name: 'handler' }, () => {});
+const handle = watch ? (event: { traceId: string }) => watch.begun(event.traceId) : () => {};
+if (!process.argv.includes('--no-handlers')) receiver.on('*', { name: 'handler' }, handle);
 await receiver.start();
 
 const app = express();
+if (watch) app.use(watch.middleware);
 app.use('/hook', receiver.middleware());
-serve(createServer(app), async () => {
-  const { events } = await receiver.counts();
-  return { stored: events.new + events.open + events.done, done: events.done };
+serve(createServer(app), {
+  openedIn: () => performance.now() - startedAt,
+  stop: () => receiver.stop(),
+  ...(watch && { begin: () => watch.reset(), lag: () => watch.lag() }),
 });

@@ -1,0 +1,105 @@
+import { median } from '../report.ts';
+import { type Target, targetTable } from '../targets.ts';
+import { type Results, type ServerKey, figure, longestStall, problemsOf } from './results.ts';
+
+/** What the targets are computed from. */
+export interface Comparisons {
+  readonly at32: Results;
+  readonly at128: Results;
+  readonly at8KB: Results | undefined;
+  readonly at1: Results;
+  readonly atHalf: Results;
+}
+
+/** The targets that a comparison can tell of, as a table; the others need a large inbox. */
+export function compareTargets({ at32, at128, at8KB, at1, atHalf }: Comparisons): string[] {
+  const everything = [at32, at128, at1, atHalf, ...(at8KB ? [at8KB] : [])];
+  const ratio = (over: ServerKey, under: ServerKey) => ({
+    reached: figure(at32, over, 'rate') / figure(at32, under, 'rate'),
+    problem: problemsOf(at32, over, under),
+  });
+  const wider = (key: ServerKey) => ({
+    reached: figure(at128, key, 'rate') / figure(at32, key, 'rate'),
+    problem: problemsOf(at32, key) ?? problemsOf(at128, key),
+  });
+  const highest = figure(at128, 'e', 'rate') > figure(at32, 'e', 'rate') ? at128 : at32;
+  const lagOf = (part: 'p50' | 'p99') =>
+    median((atHalf.get('e') ?? []).map(({ lag }) => lag?.[part] ?? Number.NaN));
+  const ofHalf = { problem: problemsOf(atHalf, 'e') };
+  const targets: Target[] = [
+    {
+      name: '(e) ÷ (b), which stores nothing',
+      bound: 'at least',
+      value: 0.75,
+      hoped: 0.95,
+      ...ratio('e', 'b'),
+    },
+    { name: '(f) ÷ (b)', bound: 'at least', value: 1, hoped: 1.5, ...ratio('f', 'b') },
+    {
+      name: '(e) ÷ (d), what a user would write',
+      bound: 'at least',
+      value: 6.5,
+      hoped: 8,
+      ...ratio('e', 'd'),
+    },
+    { name: '128 connections ÷ 32, (e)', bound: 'at least', value: 0.95, ...wider('e') },
+    { name: '128 connections ÷ 32, (f)', bound: 'at least', value: 0.95, ...wider('f') },
+    {
+      name: 'one connection: p50 of (e) ÷ p50 of (d)',
+      bound: 'at most',
+      value: 1.3,
+      hoped: 1,
+      reached: figure(at1, 'e', 'p50') / figure(at1, 'd', 'p50'),
+      problem: problemsOf(at1, 'd', 'e'),
+    },
+    {
+      name: 'p99 of the answer at half of the highest rate',
+      bound: 'at most',
+      value: 15,
+      unit: 'ms',
+      reached: figure(atHalf, 'e', 'p99'),
+      ...ofHalf,
+    },
+    {
+      name: 'p99 of the answer at the highest rate',
+      bound: 'at most',
+      value: 50,
+      unit: 'ms',
+      reached: figure(highest, 'e', 'p99'),
+      problem: problemsOf(highest, 'e'),
+    },
+    {
+      name: "longest stall of the app's event loop, all runs of (e)",
+      bound: 'at most',
+      value: 20,
+      unit: 'ms',
+      reached: Math.max(...everything.map((results) => longestStall(results, 'e'))),
+    },
+    {
+      name: "from answer to the handler's start at half of the highest rate, p50",
+      bound: 'at most',
+      value: 5,
+      unit: 'ms',
+      reached: lagOf('p50'),
+      ...ofHalf,
+    },
+    {
+      name: "from answer to the handler's start at half of the highest rate, p99",
+      bound: 'at most',
+      value: 50,
+      unit: 'ms',
+      reached: lagOf('p99'),
+      ...ofHalf,
+    },
+    {
+      name: 'bytes on disk per 0.4 KB event, indexes included',
+      bound: 'at most',
+      value: 1.1,
+      unit: 'KB',
+      hoped: 0.8,
+      reached: figure(at32, 'e', 'bytesPerEvent') / 1_000,
+      problem: problemsOf(at32, 'e'),
+    },
+  ];
+  return targetTable(targets);
+}

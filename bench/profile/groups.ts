@@ -1,0 +1,57 @@
+/** What the time of a receiver goes to. */
+export type Group =
+  | 'HTTP and Express'
+  | 'signature'
+  | 'reading'
+  | 'SQLite and the inbox'
+  | 'dispatch'
+  | 'log'
+  | 'the rest of the receiver'
+  | 'the rest of Node'
+  | 'garbage collection'
+  | 'outside JavaScript'
+  | 'idle';
+
+/** The order in which groups are told. */
+export const groups: readonly Group[] = [
+  'HTTP and Express',
+  'signature',
+  'reading',
+  'SQLite and the inbox',
+  'dispatch',
+  'log',
+  'the rest of the receiver',
+  'the rest of Node',
+  'outside JavaScript',
+  'garbage collection',
+  'idle',
+];
+
+/** The first that a script's address matches tells its group. */
+const scripts: readonly (readonly [RegExp, Group])[] = [
+  [/\/src\/signature\/|\/intake\/authenticate|internal\/crypto/, 'signature'],
+  [/\/src\/(events|kit\/time)|\/intake\/decode/, 'reading'],
+  [/\/src\/(store|inbox|calls)\/|\/intake\/record|better-sqlite3/, 'SQLite and the inbox'],
+  [/\/src\/dispatch\//, 'dispatch'],
+  [/\/src\/telemetry|\/(pino|sonic-boom|thread-stream|pino-[a-z-]+|safe-stable-stringify)\//, 'log'],
+  [/\/src\/(http|cli)\/|\/intake\/(accept|admit|assemble|reply)/, 'HTTP and Express'],
+  [
+    /node_modules\/|node:(_http|net|http|events|internal\/(streams|stream_base|http|async_hooks))|node:_?stream/,
+    'HTTP and Express',
+  ],
+  [/\/(src|dist)\//, 'the rest of the receiver'],
+  [/^node:/, 'the rest of Node'],
+];
+
+/** What the profiler names in brackets is no function. */
+const named: Readonly<Record<string, Group>> = {
+  '(garbage collector)': 'garbage collection',
+  '(program)': 'outside JavaScript',
+  '(idle)': 'idle',
+};
+
+/** The group of a function; undefined for native ones, which belong to whoever called them. */
+export function groupOf(functionName: string, url: string): Group | undefined {
+  if (url === '') return named[functionName];
+  return scripts.find(([pattern]) => pattern.test(url))?.[1];
+}

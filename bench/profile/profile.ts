@@ -1,0 +1,74 @@
+/** Where the time of (e) and (f) goes: each thread's own times by what they are for, and its dearest functions. */
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Load, type Start, inFolder, serveCommand, serverFile } from '../processes.ts';
+import { measuredOn, progress, publish, table } from '../report.ts';
+import { groups } from './groups.ts';
+import { type ThreadTimes, readProfile } from './read.ts';
+
+const seconds = 8;
+const dearest = 15;
+const servers: readonly (readonly [string, Start])[] = [
+  ['(e) Ringback in Express', serverFile('e-mounted.ts')],
+  ['(f) ringback serve', serveCommand],
+];
+
+/** Profiles both servers under the fullest load of 32 connections. */
+export async function profile(): Promise<void> {
+  const lines = ['# Where the time goes', '', measuredOn()];
+  lines.push('Own times; those of native functions are their callers’. A profiled server is slower.', '');
+  for (const [name, start] of servers) lines.push(...(await profileOf(name, start)));
+  publish(lines, 'results-profile.md');
+}
+
+function profileOf(name: string, start: Start): Promise<string[]> {
+  return inFolder(async (folder) => {
+    const profiles = join(folder, 'profiles');
+    mkdirSync(profiles);
+    const nodeFlags = ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
+    const server = await start(join(folder, 'inbox.db'), { nodeFlags });
+    const load = new Load();
+    const order = { port: server.port, connections: 32, body: '0.4 KB', pace: 0 } as const;
+    const { rate, answered } = await load.run({ ...order, seconds, most: 60_000 * seconds });
+    await Promise.all([load.end(), server.end()]);
+    progress(`${name}: ${Math.round(rate)}/s under the profiler`);
+    const threads = readdirSync(profiles)
+      .toSorted()
+      .map((file) => readProfile(join(profiles, file)));
+    return [
+      `## ${name}, ${Math.round(rate)} deliveries/s`,
+      '',
+      ...groupTable(threads, answered),
+      ...threads.flatMap((thread, index) => [
+        `### Dearest functions, ${threadName(index)}`,
+        '',
+        ...functionTable(thread),
+      ]),
+    ];
+  });
+}
+
+function threadName(index: number): string {
+  return index === 0 ? 'main thread' : `thread ${index + 1}`;
+}
+
+/** Microseconds a delivery, which is what a change saves or costs. */
+function groupTable(threads: readonly ThreadTimes[], deliveries: number): string[] {
+  const rows = groups.map((group) => [
+    group,
+    ...threads.flatMap(({ total, byGroup }) => {
+      const time = byGroup.get(group) ?? 0;
+      return [`${((time / total) * 100).toFixed(1)} %`, ((time * 1_000) / deliveries).toFixed(1)];
+    }),
+  ]);
+  const head = threads.flatMap((_, index) => [threadName(index), 'µs a delivery']);
+  return table(['', ...head], rows);
+}
+
+function functionTable({ total, byFunction }: ThreadTimes): string[] {
+  const rows = [...byFunction]
+    .toSorted(([, left], [, right]) => right - left)
+    .slice(0, dearest)
+    .map(([name, time]) => [name.replaceAll('|', '\\|'), `${((time / total) * 100).toFixed(1)} %`]);
+  return table(['function', 'own time'], rows);
+}

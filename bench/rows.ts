@@ -1,0 +1,70 @@
+import Database from 'better-sqlite3';
+
+/** Tables of Ringback's that have a row for each event that is not handled yet, by whatever name they go. */
+const keepers = ['pending', 'waiting', 'claims'];
+
+/**
+ * What a server's database holds, read by the benchmark itself: a server that counted its own rows would stall while
+ * it is measured. This is the one place that knows tables: `events` has one row an event in every server that stores.
+ */
+export class Rows {
+  readonly #database: Database.Database;
+  readonly #last: Database.Statement;
+  readonly #since: Database.Statement;
+  readonly #open: Database.Statement;
+
+  constructor(file: string) {
+    this.#database = new Database(file, { readonly: true });
+    const prepare = (sql: string) => this.#database.prepare(sql).pluck();
+    this.#last = prepare('select coalesce(max(rowid), 0) from events');
+    this.#since = prepare('select count(*) from events where rowid > ?');
+    this.#open = prepare(this.#openSql());
+  }
+
+  /** The latest row: what is counted later begins after it. */
+  last(): number {
+    return this.#last.get() as number;
+  }
+
+  /** How many events came in after a row. */
+  storedSince(row: number): number {
+    return this.#since.get(row) as number;
+  }
+
+  /** How many events are not handled and marked done. */
+  open(): number {
+    return this.#open.get() as number;
+  }
+
+  /** Which of the trace ids are stored; reads the whole table once. */
+  missing(traceIds: readonly string[]): string[] {
+    const stored = new Set(this.#database.prepare('select trace_id from events').pluck().iterate());
+    return traceIds.filter((traceId) => !stored.has(traceId));
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #openSql(): string {
+    const names = this.#database.prepare("select name from sqlite_master where type = 'table'").pluck().all();
+    const kept = keepers.filter((name) => names.includes(name));
+    if (kept.length === 0) return 'select count(*) from events where done = 0';
+    const runs = "select count(*) from runs where state in ('due', 'claimed', 'blocked')";
+    const counts = [...kept.map((name) => `select count(*) from ${name}`), runs];
+    return `select ${counts.map((count) => `(${count})`).join(' + ')}`;
+  }
+}
+
+/** The bytes on disk of each event, indexes included, once nothing is left in the write-ahead log. */
+export function bytesPerEvent(file: string): number {
+  const database = new Database(file);
+  try {
+    database.pragma('wal_checkpoint(TRUNCATE)');
+    const pages = database.pragma('page_count', { simple: true }) as number;
+    const pageSize = database.pragma('page_size', { simple: true }) as number;
+    return (pages * pageSize) / (database.prepare('select count(*) from events').pluck().get() as number);
+  } finally {
+    database.close();
+  }
+}

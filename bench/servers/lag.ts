@@ -1,0 +1,70 @@
+import type { RequestHandler } from 'express';
+import type { Lag } from './common.ts';
+
+const most = 2_000_000;
+
+/** Notes when an answer was given and when its event's handler began, by trace id. */
+export class LagWatch {
+  readonly #answeredAt = new Map<string, number>();
+  /** Handlers that began before their answer was given: the measure then is below zero. */
+  readonly #begunAt = new Map<string, number>();
+  readonly #lags = new Float64Array(most);
+  #count = 0;
+
+  /** Goes in front of the receiver, and notes when it ends the response. */
+  readonly middleware: RequestHandler = (_request, response, next) => {
+    const end = response.end.bind(response) as (...parts: unknown[]) => typeof response;
+    response.end = ((...parts: unknown[]) => {
+      this.#answered(traceIdOf(parts[0]));
+      return end(...parts);
+    }) as typeof response.end;
+    next();
+  };
+
+  /** Called by the handler as its first act. */
+  readonly begun = (traceId: string): void => {
+    const now = performance.now();
+    const answeredAt = this.#answeredAt.get(traceId);
+    if (answeredAt === undefined) {
+      this.#begunAt.set(traceId, now);
+      return;
+    }
+    this.#answeredAt.delete(traceId);
+    this.#note(now - answeredAt);
+  };
+
+  reset(): void {
+    this.#count = 0;
+    this.#answeredAt.clear();
+    this.#begunAt.clear();
+  }
+
+  lag(): Lag {
+    const sorted = this.#lags.slice(0, this.#count).sort();
+    const at = (part: number) => sorted[Math.floor(sorted.length * part)] ?? Number.NaN;
+    return { p50: at(0.5), p99: at(0.99) };
+  }
+
+  #answered(traceId: string): void {
+    const now = performance.now();
+    const begunAt = this.#begunAt.get(traceId);
+    if (begunAt === undefined) {
+      this.#answeredAt.set(traceId, now);
+      return;
+    }
+    this.#begunAt.delete(traceId);
+    this.#note(begunAt - now);
+  }
+
+  #note(lag: number): void {
+    if (this.#count === most) return;
+    this.#lags[this.#count] = lag;
+    this.#count += 1;
+  }
+}
+
+/** From the body of the answer, the only place that tells which event it is for. */
+function traceIdOf(body: unknown): string {
+  const text = body instanceof Uint8Array ? Buffer.from(body).toString('latin1') : String(body);
+  return /"traceId":"([^"]*)"/.exec(text)?.[1] ?? '';
+}

@@ -1,0 +1,160 @@
+/**
+ * A disk that takes 300 ms for each sync, and three times the load that it can bear: answers must still come within
+ * the sender's second, memory must stay bounded, and afterwards all must mend by itself.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { LoadReport } from '../load/order.ts';
+import { Load, type Running, inFolder, serverFile } from '../processes.ts';
+import { measuredOn, progress, publish, table } from '../report.ts';
+import { Rows } from '../rows.ts';
+import { type Target, targetTable } from '../targets.ts';
+import { slowSync, syncTakes } from './slow-sync.ts';
+
+const seconds = { toFindOut: 10, overloaded: 20, afterwards: 5 };
+/** More than wait at any time, were each answered within the sender's second at three times the load. */
+const mostConnections = 8_000;
+const times = 3;
+/** How long all that was acknowledged may take to be handled, in milliseconds: each step costs a slow sync. */
+const recoveryPatience = 60_000;
+
+/** What happened, in the order it happened. */
+interface Story {
+  readonly sustainable: LoadReport;
+  readonly overloaded: LoadReport;
+  readonly afterwards: LoadReport;
+  /** Resident memory in megabytes: before the overload, and the most during it. */
+  readonly memory: { readonly before: number; readonly most: number };
+  /** Acknowledged and not stored. */
+  readonly lost: number;
+  /** Seconds from the end of the overload until all was handled; infinite if never. */
+  readonly recovery: number;
+}
+
+/** Overloads a mounted server on a slow disk. */
+export async function measureSlowDisk(): Promise<void> {
+  await inFolder(async (folder) => {
+    const environment = slowSync(folder);
+    if (!environment) {
+      publish(['The slow disk was not measured: it takes Linux and gcc, to delay what a server syncs.']);
+      return;
+    }
+    const database = join(folder, 'inbox.db');
+    const server = await serverFile('e-mounted.ts')(database, { environment });
+    try {
+      publish(linesOf(await overload(server, database)), 'results-slow-disk.md');
+    } finally {
+      await server.end();
+    }
+  });
+}
+
+async function overload(server: Running, database: string): Promise<Story> {
+  const load = new Load();
+  const rows = new Rows(database);
+  const order = { port: server.port, connections: mostConnections, body: '0.4 KB' } as const;
+  try {
+    // As many at once as can be answered within half of the sender's second: what the disk bears is then a figure.
+    const closed = { ...order, connections: 512, pace: 0, most: 200_000, tellsAccepted: true };
+    const sustainable = await load.run({ ...closed, seconds: seconds.toFindOut });
+    const rate = sustainable.accepted / seconds.toFindOut;
+    progress(`sustainable: ${Math.round(rate)}/s`);
+    await handled(rows);
+
+    const before = residentMemory(server.pid);
+    const watch = watchMemory(server.pid);
+    const pace = rate * times;
+    const even = { ...order, pace, most: Math.ceil(pace * seconds.overloaded), tellsAccepted: true };
+    const overloaded = await load.run({ ...even, seconds: seconds.overloaded });
+    const recovery = await handled(rows);
+    const most = watch.end();
+    progress(`overloaded: ${overloaded.accepted} accepted, ${overloaded.putOff} put off`);
+
+    const gentle = { ...order, pace: rate / times, most: Math.ceil(rate * seconds.afterwards) };
+    const afterwards = await load.run({ ...gentle, seconds: seconds.afterwards });
+    await handled(rows);
+    const lost = rows.missing([...sustainable.acceptedIds, ...overloaded.acceptedIds]).length;
+    return { sustainable, overloaded, afterwards, memory: { before, most }, lost, recovery };
+  } finally {
+    rows.close();
+    await load.end();
+  }
+}
+
+/** Seconds until everything stored was handled and marked done; infinite if never. */
+async function handled(rows: Rows): Promise<number> {
+  const startedAt = performance.now();
+  while (rows.open() > 0) {
+    if (performance.now() - startedAt > recoveryPatience) return Infinity;
+    await wait(100);
+  }
+  return (performance.now() - startedAt) / 1_000;
+}
+
+function watchMemory(pid: number): { end: () => number } {
+  let most = 0;
+  const timer = setInterval(() => {
+    most = Math.max(most, residentMemory(pid));
+  }, 100);
+  return {
+    end: () => {
+      clearInterval(timer);
+      return most;
+    },
+  };
+}
+
+/** Looked at from outside: a server that is overloaded might not come to tell. */
+function residentMemory(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) / 1_024;
+}
+
+function linesOf({ sustainable, overloaded, afterwards, memory, lost, recovery }: Story): string[] {
+  const neither = (report: LoadReport) => report.answered - report.accepted - report.putOff + report.broken;
+  const targets: Target[] = [
+    {
+      name: 'answers that are neither 200 nor 503 with Retry-After',
+      reached: neither(overloaded),
+      value: 0,
+      bound: 'at most',
+    },
+    { name: 'longest answer', reached: overloaded.longest, value: 1_000, unit: 'ms', bound: 'at most' },
+    { name: 'most memory while overloaded', reached: memory.most, value: 400, unit: 'MB', bound: 'at most' },
+    { name: 'acknowledged and not stored', reached: lost, value: 0, bound: 'at most' },
+    {
+      name: 'from the end of the load until all is handled',
+      reached: recovery,
+      value: 60,
+      unit: 's',
+      bound: 'at most',
+    },
+    {
+      name: 'refused afterwards, at a third of the sustainable load',
+      reached: afterwards.answered - afterwards.accepted + afterwards.broken,
+      value: 0,
+      bound: 'at most',
+    },
+  ];
+  const row = (name: string, report: LoadReport) => [
+    name,
+    ...[report.rate, report.accepted, report.putOff, neither(report)].map((count) =>
+      String(Math.round(count)),
+    ),
+    ...[report.p50, report.p99, report.longest].map((time) => time.toFixed(0)),
+  ];
+  const head = ['load', 'answers/s', '200', '503', 'other', 'p50 ms', 'p99 ms', 'longest ms'];
+  return [
+    '# Results on a slow disk',
+    '',
+    `${measuredOn()} Each sync takes ${syncTakes} ms longer. Memory before the overload: ${Math.round(memory.before)} MB.`,
+    '',
+    ...targetTable(targets),
+    ...table(head, [
+      row('as much as it bears', sustainable),
+      row(`${times} times as much`, overloaded),
+      row('a third of it, afterwards', afterwards),
+    ]),
+  ];
+}
