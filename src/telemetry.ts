@@ -17,6 +17,7 @@ const logEvents = {
     'no secrets are set: deliveries are told by the headers of the subscription',
   ],
   listening: ['info', 'listening'],
+  log_dropped: ['warn', 'log lines were dropped: nobody took them in time'],
   delivery_accepted: ['debug', 'delivery accepted'],
   delivery_duplicate: ['info', 'delivery was a duplicate of a stored event'],
   delivery_quarantined: ['warn', 'delivery is authentic but unreadable, and was quarantined'],

@@ -1,8 +1,9 @@
-import express, { type RequestHandler } from 'express';
-import { type Server, type ServerResponse, createServer } from 'node:http';
+import express from 'express';
+import { type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf, ringbackError } from '../errors.ts';
 import type { Receiver } from '../receiver.ts';
+import { isPlainHook } from './hook-target.ts';
 
 /** Where to listen. */
 export interface Address {
@@ -29,18 +30,15 @@ export class HttpServer {
   #closed: Promise<void> = Promise.resolve();
 
   constructor(receiver: Receiver, path: string) {
-    const app = express().disable('x-powered-by').disable('etag').use(this.#follow);
-    app.get('/healthz', (_request, response) => void response.json({ status: 'alive' }));
-    app.get('/readyz', (_request, response) => {
-      const { isReady } = receiver;
-      response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not_ready' });
-    });
-    app.use(path, receiver.middleware());
-    app.use((_request, response) => void response.status(404).json({ error: 'not_found' }));
+    const take = receiver.nodeHandler();
+    const rest = restOf(receiver, path);
     this.#server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
       // A target that is no path would be answered by the framework's own page, and repeated in a warning.
       if (request.url?.startsWith('/') !== true) return refuseTarget(response);
-      app(request, response);
+      this.#follow(response);
+      // Nearly all that comes is this, and need not pay for Express.
+      if (isPlainHook(request, path)) return take(request, response);
+      rest(request, response);
     });
   }
 
@@ -87,12 +85,24 @@ export class HttpServer {
   }
 
   /** Knows which responses are under way, so that the end of their connection can be asked for. */
-  readonly #follow: RequestHandler = (_request, response, next) => {
+  #follow(response: ServerResponse): void {
     if (this.#isDraining) askToClose(response);
     this.#answering.add(response);
     response.once('close', () => this.#answering.delete(response));
-    next();
-  };
+  }
+}
+
+/** Express, for all that is not plainly a delivery; what may be one all the same, it gives to the receiver. */
+function restOf(receiver: Receiver, path: string): RequestListener {
+  const app = express().disable('x-powered-by').disable('etag');
+  app.get('/healthz', (_request, response) => void response.json({ status: 'alive' }));
+  app.get('/readyz', (_request, response) => {
+    const { isReady } = receiver;
+    response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not_ready' });
+  });
+  app.use(path, receiver.middleware());
+  app.use((_request, response) => void response.status(404).json({ error: 'not_found' }));
+  return app;
 }
 
 function refuseTarget(response: ServerResponse): void {

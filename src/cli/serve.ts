@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { type Receiver, createReceiver } from '../receiver.ts';
 import { Telemetry } from '../telemetry.ts';
 import { applyApp } from './app-file.ts';
@@ -14,6 +14,7 @@ import {
 } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { type Address, HttpServer } from './http-server.ts';
+import { openLog } from './log.ts';
 import { secretsOf } from './secrets.ts';
 import { stopSignal } from './stop-signal.ts';
 
@@ -78,7 +79,7 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
     port: flags.port ?? environment.RINGBACK_PORT ?? 8080,
     path: flags.path ?? environment.RINGBACK_PATH ?? '/webhooks',
   };
-  const logger = pino({ level: environment.RINGBACK_LOG_LEVEL ?? 'info' });
+  const logger = openLog(environment.RINGBACK_LOG_LEVEL ?? 'info');
   const receiver = asUsage(() => buildReceiver(flags, environment, logger));
   const app = flags.app ?? environment.RINGBACK_APP;
   // An app file that never ends loading must not keep the process from being stopped.
@@ -87,6 +88,8 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   if (await Promise.race([isStopped, isApplied])) return process.exit(0);
   const server = await open(receiver, address);
   new Telemetry(logger).tell('listening', { url: server.url, path: address.path });
+  // People and scripts wait for this line.
+  logger.flush();
   if (app === undefined) process.stderr.write(`ringback: ${hintAtApp}\n`);
   await stopping;
   await close(receiver, server);

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { deliverTo } from '../../src/testing/deliver.ts';
+import { buildDelivery } from '../../src/testing/delivery.ts';
+import { type Running, folder, secret, serve } from './command.ts';
+
+const many = 500;
+
+/** An app whose one handler logs many numbered lines and then does what is told. */
+function appThat(does: string, lines = many): string {
+  return `
+    export default (receiver) => {
+      receiver.on('*', { name: 'noisy' }, async (event, ctx) => {
+        for (let line = 1; line <= ${lines}; line += 1) ctx.log.info({ line }, 'noise');
+        ${does}
+      });
+    };
+  `;
+}
+
+function serving(app: string): Running {
+  return serve(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': app }) });
+}
+
+function deliver(url: string): Promise<{ status: number }> {
+  return deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }));
+}
+
+function numbersIn(stdout: string): number[] {
+  return [...stdout.matchAll(/"line":(\d+),/g)].map(([, line]) => Number(line));
+}
+
+const all = Array.from({ length: many }, (_each, index) => index + 1);
+
+describe('the log of serve', () => {
+  it('comes while nothing else happens', async () => {
+    const running = serving(appThat(''));
+    await deliver(await running.url());
+    await running.line(`"line":${many},`);
+    await running.logged('run_done');
+  });
+
+  it.each([
+    ['a handler ends the process', 'process.exit(3);', 3],
+    ['the app throws where nobody catches', "setImmediate(() => { throw new Error('no CRM'); });", 1],
+    ['the app leaves a rejection to nobody', "void Promise.reject(new Error('no CRM'));", 1],
+    ['a terminal is closed', "process.kill(process.pid, 'SIGHUP');", null],
+    ['it is asked to quit', "process.kill(process.pid, 'SIGQUIT');", null],
+    ['it is told to stop', "process.kill(process.pid, 'SIGTERM');", 0],
+  ])('loses no line when %s', async (_what, does, expected) => {
+    const running = serving(appThat(does));
+    // Where the process ends before it has answered, there is no answer.
+    await deliver(await running.url()).catch(() => {});
+    const { code, stdout } = await running.ended();
+    expect(code).toBe(expected);
+    expect(numbersIn(stdout)).toEqual(all);
+  });
+
+  it('leaves a signal to an app that listens to it', async () => {
+    const running = serving(
+      appThat("process.on('SIGHUP', () => ctx.log.info('heard')); process.kill(process.pid, 'SIGHUP');"),
+    );
+    const url = await running.url();
+    await deliver(url);
+    await running.line('"msg":"heard"');
+    running.child.kill('SIGTERM');
+    const { code, stdout } = await running.ended();
+    expect({ code, heard: stdout.match(/"msg":"heard"/g)?.length }).toEqual({ code: 0, heard: 1 });
+  });
+
+  it('says at once that it listens', async () => {
+    const app = `
+      import { subscribe } from 'node:diagnostics_channel';
+      const waitForEver = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      subscribe('ringback.listening', () => setImmediate(waitForEver));
+      export default () => {};
+    `;
+    expect(await serving(app).logged('listening')).toMatchObject({ level: 30 });
+  });
+
+  it('goes to what was put in the place of stdout', async () => {
+    const preload = `
+      const write = process.stdout.write.bind(process.stdout);
+      process.stdout.write = (text, ...rest) => write('seen ' + text, ...rest);
+    `;
+    const cwd = folder({ 'preload.mjs': preload });
+    const running = serve([], { cwd, node: ['--import', './preload.mjs'] });
+    expect(await running.line('"event":"listening"')).toMatch(/^seen \{/);
+  });
+
+  it('holds nothing up when nobody reads it, and says how much was dropped', async () => {
+    const lines = 60_000;
+    const running = serving(appThat('', lines));
+    const url = await running.url();
+    running.child.stdout?.pause();
+    expect((await deliver(url)).status).toBe(200);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    running.child.stdout?.resume();
+    const { count, level } = await running.logged('log_dropped');
+    running.child.kill('SIGTERM');
+    const { code, stdout } = await running.ended();
+    expect({ code, level }).toEqual({ code: 0, level: 40 });
+    const numbers = numbersIn(stdout);
+    expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+    expect(numbers.length).toBeLessThan(lines);
+    // The line of the run's own end was dropped with them.
+    expect(numbers.length + Number(count)).toBe(lines + (stdout.includes('"event":"run_done"') ? 0 : 1));
+  });
+
+  it('is not needed: a reader that has gone ends nothing', async () => {
+    const running = serving(appThat(''));
+    const url = await running.url();
+    running.child.stdout?.destroy();
+    expect((await deliver(url)).status).toBe(200);
+    expect(await deliver(url)).toEqual({
+      status: 200,
+      body: { status: 'duplicate', traceId: 'trace-call-ended' },
+    });
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    running.child.kill('SIGTERM');
+    expect(await running.ended()).toMatchObject({ code: 0, stderr: '' });
+  });
+});
