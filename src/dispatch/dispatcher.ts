@@ -87,7 +87,6 @@ export class Dispatcher {
   /** Looks for work, and for what was claimed although that failed. */
   wakeUncertain(): void {
     this.#isClaimUncertain = true;
-    this.begin();
     this.wake();
   }
 
@@ -216,7 +215,8 @@ export class Dispatcher {
   readonly #mayBegin = (work: ClaimedWork): boolean => !isSuspect(work) || this.#suspect === undefined;
 
   async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
-    this.#held.addRun(work.run);
+    // Others are held by their event.
+    if (work.run.isCounted) this.#held.addRun(work.run);
     let hasLeft = false;
     // Others begin while the end of this one is written: a commit serves many, and a handler's places are few.
     const leave = (): void => {

@@ -44,6 +44,7 @@ export class Held {
 
   /** Runs without a row are held by their event. */
   endRun({ sequence, handler: { name } }: Run): void {
+    if (this.#runs.size === 0) return;
     const key = `${sequence} ${name}`;
     this.#bytes -= this.#runs.get(key)?.bytes ?? 0;
     this.#runs.delete(key);

@@ -64,7 +64,7 @@ export class Lanes<Work> {
     if (this.#active >= this.handler.concurrency) return undefined;
     const index = this.#ready.findIndex(mayBegin);
     if (index < 0) return undefined;
-    const [work] = this.#ready.splice(index, 1);
+    const [work] = index === 0 ? [this.#ready.shift()] : this.#ready.splice(index, 1);
     this.#active += 1;
     this.#begun += 1;
     return work;

@@ -92,8 +92,14 @@ export class Intake {
     if (reading.ok && !authenticator.isPinned) await authenticator.pin(proof);
     const expected = reading.ok ? expect(reading.event) : undefined;
     let isHandedOver = false;
-    const record = recorder.record(reading, bytes, delivery.headers, receivedAt, expected?.handOver);
-    const recorded = await record.finally(() => (isHandedOver = expected?.end() ?? false));
+    let recorded: Recorded | undefined;
+    try {
+      recorded = await recorder.record(reading, bytes, delivery.headers, receivedAt, expected?.handOver);
+    } finally {
+      isHandedOver = expected?.end() ?? false;
+      // Whatever its sender is told, it is on disk, and waits for nothing else.
+      if (recorded === undefined && isHandedOver && reading.ok) onRecorded(reading.event, receivedAt, true);
+    }
     this.#rotation.verified();
     telemetry.tell(toldAs[recorded.status], { traceId: recorded.traceId, secret: proof.secret });
     if (reading.ok && recorded.status === 'accepted') onRecorded(reading.event, receivedAt, isHandedOver);

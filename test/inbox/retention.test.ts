@@ -162,8 +162,9 @@ describe('retention', () => {
 
   test('writes nothing where there is nothing to remove', async () => {
     const database = temporaryDatabase();
-    const { clock, take } = await keeping({ database });
+    const { clock, take, logs } = await keeping({ database }, (r) => r.on('*', () => {}));
     await take(bodyOf());
+    await logs.until('run_done');
     await passed(clock);
     // The version that one connection sees changes with what others write.
     const other = createReceiver({

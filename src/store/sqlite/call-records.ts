@@ -6,6 +6,7 @@ interface EventFactsRow {
   readonly event_name: string;
   readonly trace_id: string;
   readonly organization_id: string | null;
+  readonly agent_id: string | null;
   readonly occurred_at: number;
   readonly received_at: number;
   readonly facts: string;
@@ -17,7 +18,7 @@ interface EventFactsRow {
  */
 export function prepareCallRecords(database: Database.Database) {
   const eventsOfCall = database.prepare(`
-    select event_name, trace_id, organization_id, occurred_at, received_at, facts
+    select event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
     from events where call_key = ? and call_id = ? order by sequence`);
 
   return {
@@ -34,6 +35,6 @@ function toCallEvent(row: EventFactsRow): CallEventRow {
     organizationId: row.organization_id ?? undefined,
     occurredAt: row.occurred_at,
     receivedAt: row.received_at,
-    facts: JSON.parse(row.facts) as CallFacts,
+    facts: { ...(JSON.parse(row.facts) as CallFacts), agentId: row.agent_id ?? undefined },
   };
 }

@@ -23,7 +23,7 @@ const claimBytes = 8 * 1024 * 1024;
 
 /** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
-  const fields = `e.sequence, e.trace_id, e.call_id, e.received_at, b.headers, b.body,
+  const fields = `e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body,
     coalesce((select count from takeovers t where t.sequence = e.sequence), 0) as takeovers`;
   const newEvents = database.prepare(`
     select ${fields} from waiting w join events e using (sequence) join bodies b using (sequence) order by w.sequence`);

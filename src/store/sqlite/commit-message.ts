@@ -20,13 +20,11 @@ export interface CommitThreadData {
 /** A write: an event, a settlement, or the sequence of an event whose claim ends and leaves nothing else to write. */
 export type WriteItem = EventRow | SettlementRow | Sequence;
 
-/** Writes of one turn of the event loop. */
+/** Writes that go together. Of events only the values, one behind the other: their names would be copied each time. */
 export interface WriteMessage {
-  /** The bodies of the events are empty here: they are in `bodies`, one behind the other. */
-  readonly items: readonly WriteItem[];
-  /** How long each body is, for events in their order. */
-  readonly lengths: readonly number[];
-  /** Handed over, not copied. */
+  readonly writes: readonly ('event' | SettlementRow | Sequence)[];
+  readonly values: readonly unknown[];
+  /** The bodies of the events, one behind the other: handed over, not copied. */
   readonly bodies: ArrayBuffer;
 }
 
@@ -62,40 +60,63 @@ export function recordedOf(code: number): RecordedRow {
   return { sequence: code === 0 ? undefined : Math.abs(code), isClaimed: code > 0 };
 }
 
-const nothing = new Uint8Array();
-
-/** Packs writes; a body of its own would be cloned with everything that shares its memory. */
+/** Packs writes. A body of its own would be cloned with everything that shares its memory. */
 export function packed(items: readonly WriteItem[]): WriteMessage {
-  const lengths: number[] = [];
+  const values: unknown[] = [];
+  const writes: WriteMessage['writes'][number][] = [];
   let size = 0;
-  for (const item of items) {
-    if (!isEvent(item)) continue;
-    lengths.push(item.body.byteLength);
-    size += item.body.byteLength;
-  }
+  for (const item of items) if (isEvent(item)) size += item.body.byteLength;
   const bodies = new Uint8Array(size);
   let offset = 0;
-  const bare = items.map((item) => {
-    if (!isEvent(item)) return item;
+  for (const item of items) {
+    if (!isEvent(item)) {
+      writes.push(item);
+      continue;
+    }
+    writes.push('event');
+    pushValues(values, item);
     bodies.set(item.body, offset);
     offset += item.body.byteLength;
-    return { ...item, body: nothing };
-  });
-  return { items: bare, lengths, bodies: bodies.buffer };
+  }
+  return { writes, values, bodies: bodies.buffer };
 }
 
 /** The opposite of `packed`. */
-export function unpacked({ items, lengths, bodies }: WriteMessage): WriteItem[] {
+export function unpacked({ writes, values, bodies }: WriteMessage): WriteItem[] {
+  let place = 0;
   let offset = 0;
-  let event = 0;
-  return items.map((item) => {
-    if (!isEvent(item)) return item;
-    const length = lengths[event] ?? 0;
-    const body = new Uint8Array(bodies, offset, length);
-    event += 1;
-    offset += length;
-    return { ...item, body };
+  return writes.map((write) => {
+    if (write !== 'event') return write;
+    const row = rowOf(values.slice(place, place + valuesOfEvent), bodies, offset);
+    place += valuesOfEvent;
+    offset += row.body.byteLength;
+    return row;
   });
+}
+
+const valuesOfEvent = 12;
+
+function pushValues(values: unknown[], row: EventRow): void {
+  const { traceId, identities, eventName, callId, organizationId, agentId } = row;
+  values.push(
+    traceId,
+    identities,
+    eventName,
+    callId,
+    organizationId,
+    agentId,
+    row.occurredAt,
+    row.receivedAt,
+  );
+  values.push(row.headers, row.facts, row.body.byteLength, row.isWanted);
+}
+
+function rowOf(values: readonly unknown[], bodies: ArrayBuffer, offset: number): EventRow {
+  const [traceId, identities, eventName, callId, organizationId, agentId, ...others] = values;
+  const [occurredAt, receivedAt, headers, facts, length, isWanted] = others;
+  const body = new Uint8Array(bodies, offset, length as number);
+  const ids = { traceId, identities, eventName, callId, organizationId, agentId };
+  return { ...ids, occurredAt, receivedAt, headers, facts, body, isWanted } as EventRow;
 }
 
 /** Whether a write is that of an event. */

@@ -16,6 +16,9 @@ import { type MainTurn, turnMessage } from './turn.ts';
 const mostWrites = 16_384;
 const mostBytes = 48 * 1024 * 1024;
 
+/** So many go without waiting: one turn of the event loop may bring hundreds, and the thread would stand idle. */
+const fullLoad = 24;
+
 /** A write that the commit thread has been given, or is about to be. */
 interface Write {
   readonly item: WriteItem;
@@ -92,7 +95,7 @@ export class CommitThread {
     this.#events += 1;
     this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
     this.#cancelWatch ??= this.#clock.after(recordPatience, () => this.#watch());
-    // While the thread has nothing to do, an event waits for no company; while it has, others come to it.
+    // While the thread has nothing to do, an event waits for no company.
     if (this.#sent.length === 0) this.#send();
   }
 
@@ -131,11 +134,14 @@ export class CommitThread {
     if (this.#isGone) return write.onFailed(new Error('the commit thread has ended'));
     this.#unsent.push(write);
     this.#bytes += write.bytes;
-    if (this.#isScheduled) return;
+    // While it has something to do, what comes in goes when that is done, or when there is enough of it: each message
+    // wakes the other side, which costs both as much as an event does.
+    if (this.#unsent.length >= fullLoad) this.#send();
+    if (this.#sent.length > 0 || this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      this.#send();
+      if (this.#sent.length === 0) this.#send();
     });
   }
 
@@ -169,6 +175,7 @@ export class CommitThread {
       if (reason === undefined) this.#end(write, () => write.onWritten(results[place] ?? 0));
       else this.#end(write, () => write.onFailed(new Error(reason)));
     }
+    if (this.#sent.length === 0) this.#send();
     this.#rest();
   }
 

@@ -15,6 +15,7 @@ import {
   readyMessage,
   unpacked,
 } from './commit-message.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';
 import { holderOf } from './processes.ts';
 import { ThreadTurn } from './turn.ts';
@@ -25,11 +26,8 @@ const groupWrites = 512;
 const groupBytes = 4 * 1024 * 1024;
 /** How long to let another process finish its transaction before trying again, in milliseconds. */
 const lockedPause = 5;
-/**
- * Pages in the log at which a commit writes them back. Here that costs the answers that wait some milliseconds, and
- * the app nothing.
- */
-const checkpointPages = 4_000;
+/** Pages in the log at which a commit writes them back itself: far more than the checkpoint thread lets gather. */
+const checkpointPages = 16_000;
 /** A page of the large indexes that is in memory needs not be read; in kibibytes. */
 const cacheSize = 16_000;
 
@@ -44,6 +42,7 @@ export class Committer {
   readonly #database: Database.Database;
   readonly #turn: ThreadTurn;
   readonly #write: WriteGroup;
+  readonly #checkpoints: Checkpoints;
   readonly #givenUp: BigInt64Array<SharedArrayBuffer>;
   #waiting: Waiting[] = [];
   #events = 0;
@@ -56,6 +55,7 @@ export class Committer {
     this.#database.pragma('busy_timeout = 0');
     this.#database.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     this.#database.pragma(`cache_size = -${cacheSize}`);
+    this.#checkpoints = new Checkpoints(this.#database, file);
     this.#turn = new ThreadTurn(turn, (message) => this.#tell(message));
     this.#write = prepareWriteGroup(this.#database, holderOf(this.#database, process, identity));
   }
@@ -90,7 +90,7 @@ export class Committer {
     let bytes = 0;
     let count = 0;
     for (const { item } of this.#waiting) {
-      bytes += isEvent(item) ? item.body.byteLength : 0;
+      bytes += bytesOf(item);
       if (count === groupWrites || (count > 0 && bytes > groupBytes)) break;
       count += 1;
     }
@@ -116,7 +116,12 @@ export class Committer {
           if (typeof result === 'number') results[place] = result;
           else failures.push([place, result ?? '']);
         }
-        return this.#tell({ results, failures });
+        this.#tell({ results, failures });
+        this.#checkpoints.committed(
+          group.length,
+          group.reduce((sum, { item }) => sum + bytesOf(item), 0),
+        );
+        return;
       }
       standStill(lockedPause);
     }
@@ -144,9 +149,14 @@ export class Committer {
   }
 
   #close(): void {
+    this.#checkpoints.close();
     this.#database.close();
     this.#port.close();
   }
+}
+
+function bytesOf(item: WriteItem): number {
+  return isEvent(item) ? item.body.byteLength : 0;
 }
 
 /** This thread has nothing else to do. */

@@ -6,7 +6,7 @@ import { migrate } from './migrations.ts';
 const neededNodeApi = 10;
 /** How long opening, and what users do before the start, wait for another process, in milliseconds. */
 const openPatience = 5_000;
-/** Ten times what the commit thread lets gather in the log. */
+/** Forty times what the commit thread lets gather in the log. */
 const pagesBeforeMain = 40_000;
 /** How long to let another process turn the file to WAL before trying again, in milliseconds. */
 const walPause = 20;

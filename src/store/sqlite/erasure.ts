@@ -23,13 +23,16 @@ export function prepareErasure(
   database: Database.Database,
   { remove, forgetCall }: { readonly remove: Remove; readonly forgetCall: ForgetCall },
 ) {
+  // What the headers say of the event's name and trace id stands in its row only.
+  const kept =
+    "headers || char(10) || facts || char(10) || trace_id || char(10) || event_name || char(10) || coalesce(agent_id, '')";
   const reasons = '(select group_concat(reason, char(10)) from runs r where r.sequence = e.sequence)';
   const looks: Record<KeptIn, Database.Statement> = {
     events: database.prepare(`
-      select sequence as key, call_id as callId, body, headers || char(10) || facts as text, ${reasons} as more
+      select sequence as key, call_id as callId, body, ${kept} as text, ${reasons} as more
       from events e join bodies b using (sequence) where sequence > @after and sequence <= @until order by sequence`),
     events_without_call: database.prepare(`
-      select sequence as key, call_id as callId, body, headers || char(10) || facts as text, ${reasons} as more
+      select sequence as key, call_id as callId, body, ${kept} as text, ${reasons} as more
       from events e join bodies b using (sequence) where sequence > @after and sequence <= @until and call_id is null order by sequence`),
     quarantine: database.prepare(`
       select id as key, null as callId, body, headers as text, null as more

@@ -1,5 +1,4 @@
 import type Database from 'better-sqlite3';
-import type { Headers } from '../../model.ts';
 import type {
   EventState,
   EventStretch,
@@ -11,6 +10,7 @@ import type {
 import type { Sequence } from '../run-key.ts';
 import type { DueTime } from './due-time.ts';
 import { eventState } from './event-state.ts';
+import { readHeaders } from './headers-text.ts';
 import { identityKey } from './keys.ts';
 import { type StoredEventRow, storedEvent } from './stored-event.ts';
 
@@ -78,7 +78,7 @@ export function prepareEvents(database: Database.Database, dueTime: DueTime) {
       const row = selectWhole.get(sequence) as WholeRow;
       return {
         ...toEvent(row, runsOf(sequence)),
-        headers: JSON.parse(row.headers) as Headers,
+        headers: readHeaders(row.headers, { traceId, eventName: row.event_name }),
         body: row.body,
       };
     },

@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
 
 /**
- * The schema's history: entry n brings a database from schema n to n + 1. Entries are only ever added, never
- * edited, because databases in the field have already been through them.
+ * The schema's history: the first entry makes schema 2, and each of the others the next one. Entries are only ever
+ * added, never edited, because databases in the field have already been through them. Schema 1 was never released.
  */
 const migrations: readonly string[] = [
   `
@@ -183,7 +183,7 @@ const migrations: readonly string[] = [
         select event_name, organization_id, agent_id, received_at, facts,
           json_extract(facts, '$.source') is not 'arrival' as has_time,
           printf('%012d', row_number() over (order by occurred_at, trace_id))
-            || json_set(facts, '$.at', occurred_at, '$.organizationId', organization_id) as placed
+            || json_set(facts, '$.at', occurred_at, '$.organizationId', organization_id, '$.agentId', agent_id) as placed
         from (
           select trace_id, event_name, organization_id, agent_id, occurred_at, received_at, facts,
             row_number() over (partition by trace_id order by received_at, sequence) as copy
@@ -239,7 +239,7 @@ const migrations: readonly string[] = [
 ];
 
 /** The schema that this version of Ringback writes. */
-export const schemaVersion = migrations.length;
+export const schemaVersion = migrations.length + 1;
 
 /**
  * Brings the database to `schemaVersion`. A database that a newer version wrote is refused, never guessed:
@@ -252,7 +252,11 @@ export function migrate(database: Database.Database, name: string): void {
       if (found > schemaVersion) {
         throw ringbackError('database_newer', { database: name, found, expected: schemaVersion });
       }
-      for (const migration of migrations.slice(found)) database.exec(migration);
+      if (found === 1) {
+        const cause = 'it was written before the first release, in a schema that no release has';
+        throw ringbackError('database_unreadable', { database: name, cause });
+      }
+      for (const migration of migrations.slice(Math.max(0, found - 1))) database.exec(migration);
       database.pragma(`user_version = ${schemaVersion}`);
     })
     .immediate();

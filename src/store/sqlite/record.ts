@@ -1,16 +1,24 @@
 import type Database from 'better-sqlite3';
 import type { EventRecord } from '../event-record.ts';
 import type { Sequence } from '../run-key.ts';
+import { writeHeaders } from './headers-text.ts';
 import { callKey, identityKey } from './keys.ts';
 import type { Holder } from './processes.ts';
 
 /** An event as it is written. */
-export interface EventRow extends Omit<EventRecord, 'headers' | 'facts'> {
-  readonly agentId: string | undefined;
-  /** JSON. */
+export interface EventRow {
+  readonly traceId: string;
+  readonly identities: readonly string[];
+  readonly eventName: string;
+  readonly callId: string | null;
+  readonly organizationId: string | null;
+  readonly agentId: string | null;
+  readonly occurredAt: number;
+  readonly receivedAt: number;
   readonly headers: string;
-  /** JSON. */
+  /** JSON, without the agent's id, which has a column of its own. */
   readonly facts: string;
+  readonly body: Uint8Array;
   /** Whether this process would handle it at once: then it is claimed with the same write, if nothing goes before it. */
   readonly isWanted: boolean;
 }
@@ -22,12 +30,20 @@ export interface RecordedRow {
 }
 
 /** The row of an event. */
-export function eventRow({ headers, facts, ...record }: EventRecord, isWanted: boolean): EventRow {
+export function eventRow(record: EventRecord, isWanted: boolean): EventRow {
+  const { agentId, ...facts } = record.facts;
   return {
-    ...record,
-    agentId: facts.agentId,
-    headers: JSON.stringify(headers),
+    traceId: record.traceId,
+    identities: record.identities,
+    eventName: record.eventName,
+    callId: record.callId ?? null,
+    organizationId: record.organizationId ?? null,
+    agentId: agentId ?? null,
+    occurredAt: record.occurredAt,
+    receivedAt: record.receivedAt,
+    headers: writeHeaders(record.headers, record),
     facts: JSON.stringify(facts),
+    body: record.body,
     isWanted,
   };
 }
@@ -63,15 +79,15 @@ export function prepareRecord(database: Database.Database, holder: Holder) {
   };
 
   const insert = (row: EventRow, sequence: Sequence): void => {
-    const { callId, organizationId, agentId } = row;
+    const { callId } = row;
     insertEvent.run(
       sequence,
       row.traceId,
       row.eventName,
-      callId ?? null,
-      callKey(callId),
-      organizationId ?? null,
-      agentId ?? null,
+      callId,
+      callId === null ? null : callKey(callId),
+      row.organizationId,
+      row.agentId,
       row.occurredAt,
       row.receivedAt,
       row.facts,
@@ -142,7 +158,7 @@ function prepareGoesBefore(database: Database.Database, holder: Holder) {
           isAnyOther: isAnyOther.get(holder.id) !== undefined,
         };
       }
-      if (callId === undefined) return true;
+      if (callId === null) return true;
       if (asked.isAnyOpen && openOfCall.get(callId)) isAnyBefore = true;
       if (asked.isAnyOther && heldElsewhere.get(callKey(callId), callId, holder.id)) isAnyBefore = true;
       return !isAnyBefore;

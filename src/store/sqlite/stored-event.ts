@@ -1,10 +1,11 @@
-import type { Headers } from '../../model.ts';
 import type { StoredEvent } from '../event-store.ts';
+import { readHeaders } from './headers-text.ts';
 
 /** The columns of an event that is handled. */
 export interface StoredEventRow {
   readonly sequence: number;
   readonly trace_id: string;
+  readonly event_name: string;
   readonly call_id: string | null;
   readonly received_at: number;
   readonly headers: string;
@@ -18,7 +19,7 @@ export function storedEvent(row: StoredEventRow): StoredEvent {
     traceId: row.trace_id,
     callId: row.call_id ?? undefined,
     receivedAt: row.received_at,
-    headers: JSON.parse(row.headers) as Headers,
+    headers: readHeaders(row.headers, { traceId: row.trace_id, eventName: row.event_name }),
     body: row.body,
   };
 }

@@ -76,10 +76,10 @@ export class Writes {
 
   async settle(settlement: Settlement): Promise<Settled> {
     const parts = this.#opened();
-    const row = settlementRow(settlement, parts.dueTime);
     const thread = this.#committer(parts);
-    if (!thread) return this.here(({ settling }) => settling.settle(row));
-    return settledByThread(thread, isOrdinary(row) ? row.sequence : row);
+    if (thread && isOrdinary(settlement)) return settledByThread(thread, settlement.sequence);
+    const row = settlementRow(settlement, parts.dueTime);
+    return thread ? settledByThread(thread, row) : this.here(({ settling }) => settling.settle(row));
   }
 
   async finish(sequence: Sequence): Promise<void> {

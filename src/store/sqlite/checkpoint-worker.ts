@@ -1,0 +1,24 @@
+/**
+ * The checkpoint thread: it writes the log's pages back to the database while commits go on. On the commit thread that
+ * would hold up every answer for as long as it takes.
+ */
+import { workerData } from 'node:worker_threads';
+import { type CheckpointThreadData, checkpointed, ended, ending, idle, wanted } from './checkpoints.ts';
+import { connect } from './connection.ts';
+
+const { file, state } = workerData as CheckpointThreadData;
+const database = connect(file);
+
+for (;;) {
+  Atomics.wait(state, 0, idle);
+  Atomics.wait(state, 0, checkpointed);
+  if (Atomics.load(state, 0) === ending) break;
+  // What fails now, such as on a full disk, is tried again with the next ones.
+  try {
+    database.pragma('wal_checkpoint(PASSIVE)');
+  } catch {}
+  Atomics.compareExchange(state, 0, wanted, checkpointed);
+}
+database.close();
+Atomics.store(state, 0, ended);
+Atomics.notify(state, 0);

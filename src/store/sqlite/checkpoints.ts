@@ -1,0 +1,87 @@
+import { Worker } from 'node:worker_threads';
+import type Database from 'better-sqlite3';
+
+/** What the checkpoint thread needs to begin. */
+export interface CheckpointThreadData {
+  readonly file: string;
+  /** One of the numbers below: the two threads say no more to each other. */
+  readonly state: Int32Array<SharedArrayBuffer>;
+}
+
+export const idle = 0;
+export const wanted = 1;
+export const checkpointed = 2;
+export const ending = 3;
+export const ended = 4;
+
+/** So many pages in the log, by our estimate, are worth writing back. */
+const enoughPages = 2_000;
+/** What a commit writes for each of its writes, and besides, in pages. */
+const pagesOfWrite = 2.5;
+const pagesOfCommit = 6;
+const pageSize = 4_096;
+/** How long closing waits for a checkpoint, in milliseconds: it is a matter of the log's size, not of what is safe. */
+const closePatience = 5_000;
+
+/**
+ * Has the log written back. A thread of its own does so while commits go on; what these add meanwhile is little, and
+ * the commit thread writes that back itself, between two commits. Then nothing is left, and the log begins anew: it
+ * would grow for ever if whoever writes it back were always a step behind.
+ */
+export class Checkpoints {
+  readonly #database: Database.Database;
+  readonly #state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  readonly #file: string;
+  #worker: Worker | undefined;
+  #pages = 0;
+
+  constructor(database: Database.Database, file: string) {
+    this.#database = database;
+    this.#file = file;
+  }
+
+  /** A commit has been made. */
+  committed(writes: number, bytes: number): void {
+    this.#pages += pagesOfCommit + writes * pagesOfWrite + bytes / pageSize;
+    const state = Atomics.load(this.#state, 0);
+    if (state === checkpointed) this.#finish();
+    else if (state === idle && this.#pages >= enoughPages) this.#begin();
+  }
+
+  /** Resolves, by standing still, when the thread has let go of the database. */
+  close(): void {
+    if (!this.#worker) return;
+    Atomics.store(this.#state, 0, ending);
+    Atomics.notify(this.#state, 0);
+    Atomics.wait(this.#state, 0, ending, closePatience);
+  }
+
+  #begin(): void {
+    this.#worker ??= this.#start();
+    Atomics.store(this.#state, 0, wanted);
+    Atomics.notify(this.#state, 0);
+  }
+
+  #finish(): void {
+    this.#database.pragma('wal_checkpoint(PASSIVE)');
+    this.#pages = 0;
+    Atomics.store(this.#state, 0, idle);
+  }
+
+  #start(): Worker {
+    const workerData: CheckpointThreadData = { file: this.#file, state: this.#state };
+    const worker = new Worker(workerFile, { workerData });
+    worker.unref();
+    // It is missed only by the disk: the commit thread's own bound writes the log back, if more slowly.
+    worker.on('error', () => {
+      this.#worker = undefined;
+      Atomics.store(this.#state, 0, idle);
+    });
+    return worker;
+  }
+}
+
+const workerFile = new URL(
+  import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js',
+  import.meta.url,
+);
