@@ -63,7 +63,7 @@ export const serveCommand: Start = async (database, { nodeFlags = [], environmen
   writeFileSync(app, "export default (receiver) => { receiver.on('*', { name: 'handler' }, () => {}); };\n");
   const flags = ['--app', app, '--database', database, '--port', '0', '--path', '/hook', '--insecure-http'];
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...nodeFlags, here('../src/cli/main.ts'), 'serve', ...flags], {
+  const child = spawn(process.execPath, [...nodeFlags, here('../dist/cli/main.js'), 'serve', ...flags], {
     env: { ...process.env, RINGBACK_SECRETS: secret, RINGBACK_LOG_LEVEL: 'info', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
