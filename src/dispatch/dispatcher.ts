@@ -97,7 +97,7 @@ export class Dispatcher {
   expect(event: CallEvent) {
     const room = Math.min(...[...this.#lanes.values()].map((lanes) => lanes.room));
     const isFull = this.#expected >= room || this.#held.bytes > mostHeldBytes / 2;
-    if (this.#lanes.size === 0 || this.#isStopping || isFull) return undefined;
+    if (this.#lanes.size === 0 || this.#isStopping || isFull || this.#placing.isPuttingBack) return undefined;
     this.#expected += 1;
     let isHandedOver = false;
     let hasEnded = false;
@@ -149,7 +149,9 @@ export class Dispatcher {
       while (this.#isWanted && !this.#isStopping) {
         this.#isWanted = false;
         await this.#settleUncertainty();
+        await this.#placing.putAllBack();
         for (const lanes of this.#lanes.values()) await this.#claimDue(lanes);
+        await this.#placing.putAllBack();
         await this.#claimNew();
         this.#beginReady();
       }
@@ -180,9 +182,11 @@ export class Dispatcher {
 
   async #claimDue(lanes: Lanes<ClaimedWork>): Promise<void> {
     const { store, clock } = this.#parts;
-    const { handler, room } = lanes;
+    const { handler } = lanes;
+    const room = this.#roomIn(lanes);
     if (room === 0 || this.#held.bytes > mostHeldBytes || !(await this.#dueTimer.isDue(handler.name))) return;
-    const claimed = await store.claimRuns(handler.name, room, clock.now());
+    const isStrict = handler.order === 'strict';
+    const claimed = await store.claimRuns(handler.name, room, clock.now(), { isStrict });
     this.#dueTimer.claimed(handler.name, claimed.length);
     for (const stored of claimed) this.#placing.takeUp(lanes, stored);
   }
@@ -190,7 +194,7 @@ export class Dispatcher {
   async #claimNew(): Promise<void> {
     // Without a handler there is nothing to claim for: a program that only looks into the inbox must not take
     // events from the one that has the handlers.
-    const limit = Math.max(0, ...[...this.#lanes.values()].map((lanes) => lanes.room));
+    const limit = Math.max(0, ...[...this.#lanes.values()].map((lanes) => this.#roomIn(lanes)));
     if (limit === 0 || this.#held.bytes > mostHeldBytes) {
       this.#mayBeMore = true;
       return;
@@ -242,6 +246,11 @@ export class Dispatcher {
       this.#beginReady();
       if (this.#mayBeMore && this.#hasRoom()) this.wake();
     }
+  }
+
+  /** Places that are not kept for events that may be handed over. */
+  #roomIn(lanes: Lanes<ClaimedWork>): number {
+    return Math.max(0, lanes.room - this.#expected);
   }
 
   /** Claims are made in large steps: one event a claim would cost a commit for each. */

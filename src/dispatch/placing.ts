@@ -29,6 +29,7 @@ export interface PlacingParts {
 /** Puts what this process has claimed where it is to be run from: a handler's lanes, or back into the inbox. */
 export class Placing {
   readonly #parts: PlacingParts;
+  readonly #goingBack = new Set<Promise<unknown>>();
 
   constructor(parts: PlacingParts) {
     this.#parts = parts;
@@ -74,12 +75,23 @@ export class Placing {
   /** Puts a claimed run back into the inbox. */
   putBack({ run, claim }: ClaimedWork, state: RunState): void {
     const { follow, execution, held, wake } = this.#parts;
-    follow(
-      execution
-        .settle(run, claim, { state, attempts: run.attempts })
-        .finally(() => held.endRun(run))
-        .then(wake),
-    );
+    const written = execution
+      .settle(run, claim, { state, attempts: run.attempts })
+      .finally(() => held.endRun(run));
+    this.#goingBack.add(written);
+    const isBack = () => void this.#goingBack.delete(written);
+    written.then(isBack, isBack);
+    follow(written.then(wake));
+  }
+
+  /** Whether runs are on their way back: nothing may be claimed that would come after them. */
+  get isPuttingBack(): boolean {
+    return this.#goingBack.size > 0;
+  }
+
+  /** Resolves when all that goes back is there: only then does the inbox tell what goes before what. */
+  async putAllBack(): Promise<void> {
+    await Promise.allSettled(this.#goingBack);
   }
 
   #placeRun(

@@ -107,8 +107,13 @@ export interface Store {
 
   /** Claims new events in order of arrival, as many as asked for at the most. */
   claimEvents(limit: number): Promise<readonly ClaimedEvent[]>;
-  /** Claims the due runs of one handler, earliest first. */
-  claimRuns(handler: string, limit: number, now: number): Promise<readonly ClaimedRun[]>;
+  /** Claims the due runs of one handler, earliest first; if strict, none behind one of its call that waits. */
+  claimRuns(
+    handler: string,
+    limit: number,
+    now: number,
+    order?: { readonly isStrict: boolean },
+  ): Promise<readonly ClaimedRun[]>;
   /**
    * Gives back the claims of this process that it hasn't in hand: a claim may have been written although it
    * failed. `held` is asked as it is written: meanwhile more may have come into hand. Resolves to how many that were.

@@ -33,10 +33,15 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   const openRuns = database.prepare(`
     select handler, attempts, due_at as dueAt from runs
     where call_id = ? and sequence < ? and state in ('due', 'claimed', 'blocked')`);
+  // What a replay has put back waits for those that wait, not they for it.
   const dueRuns = database.prepare(`
     select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
     from runs r join events e using (sequence) join bodies b using (sequence) left join replays p on p.id = r.replay
-    where r.handler = ? and r.state = 'due' and r.due_at <= ? order by r.due_at, r.sequence`);
+    where r.handler = @handler and r.state = 'due' and r.due_at <= @now
+      and not (@isStrict and r.call_id is not null and exists (
+        select 1 from runs o where o.call_id = r.call_id and o.handler = r.handler and o.sequence < r.sequence
+          and (o.state = 'due' or (o.state = 'blocked' and o.replay is null))))
+    order by r.due_at, r.sequence`);
   const claimRun = database.prepare(`
     update runs set state = 'claimed', claimed_by = ? where sequence = ? and handler = ?`);
   const callsOfOthers = database
@@ -92,10 +97,10 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       });
     },
 
-    runs(handler: string, limit: number, now: number): ClaimedRun[] {
+    runs(handler: string, limit: number, now: number, isStrict: boolean): ClaimedRun[] {
       processes.ensureEntered();
       const rows = take(
-        dueRuns.iterate(handler, dueTime.store(now)) as Iterable<RunRow>,
+        dueRuns.iterate({ handler, now: dueTime.store(now), isStrict: Number(isStrict) }) as Iterable<RunRow>,
         limit,
         takenCalls(),
       );

@@ -134,14 +134,13 @@ export class CommitThread {
     if (this.#isGone) return write.onFailed(new Error('the commit thread has ended'));
     this.#unsent.push(write);
     this.#bytes += write.bytes;
-    // While it has something to do, what comes in goes when that is done, or when there is enough of it: each message
-    // wakes the other side, which costs both as much as an event does.
+    // Together, as far as they come in one turn: each message wakes the other side, which costs as much as an event.
     if (this.#unsent.length >= fullLoad) this.#send();
-    if (this.#sent.length > 0 || this.#isScheduled) return;
+    if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      if (this.#sent.length === 0) this.#send();
+      this.#send();
     });
   }
 
@@ -175,17 +174,23 @@ export class CommitThread {
       if (reason === undefined) this.#end(write, () => write.onWritten(results[place] ?? 0));
       else this.#end(write, () => write.onFailed(new Error(reason)));
     }
-    if (this.#sent.length === 0) this.#send();
     this.#rest();
   }
 
   #end(write: Write, tell: () => void): void {
     this.#bytes -= write.bytes;
-    tell();
+    // Whatever comes of one of them, the others have been written too.
+    try {
+      tell();
+    } catch (error) {
+      write.onFailed(error as Error);
+    }
   }
 
   /** Gives up what nobody waits for any more: the answer must be given while the sender is still there. */
   #watch(): void {
+    // Where the app has stood still, it is not the disk that was slow.
+    this.hearAll();
     const now = this.#clock.elapsed();
     let next = Infinity;
     for (const write of [...this.#sent, ...this.#unsent]) {

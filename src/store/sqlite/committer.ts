@@ -109,22 +109,22 @@ export class Committer {
         if (isGivenUp) failures.push([place, 'the database did not take it in time']);
         return !isGivenUp;
       });
-      const written = this.#inTurn(open.map(({ item }) => item));
-      if (written) {
+      const writing = open.map(({ item }) => item);
+      const isWritten = this.#inTurn(writing, (written) => {
         for (const [index, { place }] of open.entries()) {
           const result = written[index];
           if (typeof result === 'number') results[place] = result;
           else failures.push([place, result ?? '']);
         }
         this.#tell({ results, failures });
-        this.#checkpoints.committed(
-          group.length,
-          group.reduce((sum, { item }) => sum + bytesOf(item), 0),
-        );
-        return;
-      }
+      });
+      if (isWritten) break;
       standStill(lockedPause);
     }
+    this.#checkpoints.committed(
+      group.length,
+      group.reduce((sum, { item }) => sum + bytesOf(item), 0),
+    );
   }
 
   #numberOf(item: WriteItem): number | undefined {
@@ -133,14 +133,18 @@ export class Committer {
     return this.#events;
   }
 
-  /** Undefined while another process writes. */
-  #inTurn(items: readonly WriteItem[]): ReturnType<WriteGroup> {
-    if (items.length === 0) return [];
-    this.#turn.take();
+  /**
+   * False while another process writes. What was written is told before the turn is given back: whoever has it next
+   * must know of every claim.
+   */
+  #inTurn(items: readonly WriteItem[], tell: (written: readonly (number | string)[]) => void): boolean {
+    if (items.length > 0) this.#turn.take();
     try {
-      return this.#write(items);
+      const written = items.length > 0 ? this.#write(items) : [];
+      if (written) tell(written);
+      return written !== undefined;
     } finally {
-      this.#turn.give();
+      if (items.length > 0) this.#turn.give();
     }
   }
 

@@ -21,6 +21,8 @@ import { Writes } from './writes.ts';
 
 /** How long closing waits for a locked database, in milliseconds. */
 const closePatience = 5_000;
+/** How long users' own writes wait for a locked database, in milliseconds. */
+const usersPatience = 1_000;
 /** How long a write may wait so that what was read before it still counts, in milliseconds. */
 const trustedWait = 1_000;
 
@@ -34,11 +36,12 @@ export class SqliteStore implements Store {
   readonly retention: RetentionStore;
   readonly database: InboxDatabase = inboxDatabase({
     opened: () => this.#connected().database,
-    inTurn: (work) => this.#writes.turn.now(work),
+    inTurn: (work) => this.#writes.turn.now(() => this.#patiently(work)),
   });
   readonly #writes: Writes;
   readonly #clock: Clock;
   #parts: Parts | undefined;
+  #isOpen = false;
   #isClosed = false;
   #dataVersion = 0;
 
@@ -61,6 +64,7 @@ export class SqliteStore implements Store {
     const { database } = this.#connected();
     // From here on a locked database is waited for off the event loop, in the commit group.
     database.pragma('busy_timeout = 0');
+    this.#isOpen = true;
     await this.#write(({ processes }) => processes.join());
     await this.#writes.ready();
   }
@@ -108,8 +112,13 @@ export class SqliteStore implements Store {
     return this.#write(({ claims }) => claims.events(limit));
   }
 
-  claimRuns(handler: string, limit: number, now: number): Promise<readonly ClaimedRun[]> {
-    return this.#write(({ claims }) => claims.runs(handler, limit, now));
+  claimRuns(
+    handler: string,
+    limit: number,
+    now: number,
+    { isStrict } = { isStrict: false },
+  ): Promise<readonly ClaimedRun[]> {
+    return this.#write(({ claims }) => claims.runs(handler, limit, now, isStrict));
   }
 
   releaseUnheld(held: () => HeldWork): Promise<number> {
@@ -193,6 +202,18 @@ export class SqliteStore implements Store {
   #connected(): Parts {
     if (!this.#isClosed) this.#parts ??= openParts(this.name, this.#clock, this.#writes.inTurn);
     return this.#opened();
+  }
+
+  /** What users write outside of `ctx.commit` can't wait off the event loop for another process, or receiver. */
+  #patiently<T>(work: () => T): T {
+    // Before the start the connection waits by itself.
+    const database = this.#isOpen ? this.#parts?.database : undefined;
+    database?.pragma(`busy_timeout = ${usersPatience}`);
+    try {
+      return work();
+    } finally {
+      if (database?.open) database.pragma('busy_timeout = 0');
+    }
   }
 
   #opened(): Parts {

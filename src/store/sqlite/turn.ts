@@ -17,6 +17,9 @@ const commitThread = 2;
 const byMessage = 1;
 const standingStill = 2;
 
+/** How long the main thread stands still at the most, in milliseconds: nobody can tell it that the other has ended. */
+const longestStand = 2_000;
+
 /** What tells the main thread that it has the turn. */
 export const turnMessage = 'turn';
 
@@ -40,7 +43,11 @@ export class MainTurn {
     if (this.#take()) this.#runWaiting();
   }
 
-  /** Runs `work` now, and stands still until then: for what users write without waiting for it. */
+  /**
+   * Runs `work` now, and stands still until then: for what users write without waiting for it.
+   *
+   * @throws SQLITE_BUSY when the commit thread doesn't give it back: it may have ended
+   */
   now<T>(work: () => T): T {
     if (this.#depth === 0) this.#takeStandingStill();
     this.#depth += 1;
@@ -54,13 +61,13 @@ export class MainTurn {
 
   /** The commit thread has said that it is the main thread's turn; it may have been used up already. */
   granted(): void {
-    if (Atomics.load(this.memory, owner) === mainThread && this.#depth === 0) this.#runWaiting();
+    if (this.#isMine() && this.#depth === 0) this.#runWaiting();
   }
 
-  /** The commit thread has ended, and can't give the turn back. */
+  /** The commit thread has ended, and can't give the turn back, nor say that it has. */
   abandonedByThread(): void {
-    if (Atomics.compareExchange(this.memory, owner, commitThread, mainThread) === commitThread)
-      this.#runWaiting();
+    Atomics.compareExchange(this.memory, owner, commitThread, mainThread);
+    this.granted();
   }
 
   #take(): boolean {
@@ -68,11 +75,21 @@ export class MainTurn {
   }
 
   #takeStandingStill(): void {
-    while (!this.#take() && Atomics.load(this.memory, owner) !== mainThread) {
+    while (!this.#take() && !this.#isMine()) {
       Atomics.or(this.memory, wanted, standingStill);
       if (this.#take()) return;
-      Atomics.wait(this.memory, owner, commitThread);
+      const waited = Atomics.wait(this.memory, owner, commitThread, longestStand);
+      if (waited === 'timed-out' && this.#withdraw()) throw locked();
     }
+  }
+
+  #isMine(): boolean {
+    return Atomics.load(this.memory, owner) === mainThread;
+  }
+
+  /** Says that nobody stands still any more; false when the commit thread has seen it, and hands over. */
+  #withdraw(): boolean {
+    return (Atomics.and(this.memory, wanted, ~standingStill) & standingStill) !== 0;
   }
 
   /** Runs what waits, and whatever that adds, and gives the turn back. */
@@ -87,6 +104,10 @@ export class MainTurn {
       Atomics.notify(this.memory, owner);
     }
   }
+}
+
+function locked(): Error {
+  return Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
 }
 
 /** The commit thread's side. It has no event loop to keep going, so it simply stands still while it waits. */
@@ -105,25 +126,24 @@ export class ThreadTurn {
     }
   }
 
+  /** Hands over to the main thread if that waits, and lets whoever comes first have it otherwise. */
   give(): void {
-    if (Atomics.load(this.#memory, wanted) !== 0) return this.#handOver();
-    Atomics.store(this.#memory, owner, nobody);
-    Atomics.notify(this.#memory, owner);
-    // Wanted just before that was seen: nobody else would wake whoever waits for a message.
-    if (Atomics.load(this.#memory, wanted) === 0) return;
-    if (Atomics.compareExchange(this.#memory, owner, nobody, mainThread) === nobody) this.#handOver();
-  }
-
-  #handOver(): void {
-    const how = Atomics.exchange(this.#memory, wanted, 0);
-    if (how === 0) {
-      // Used up meanwhile by a turn that the main thread took by itself.
+    do {
+      if (this.#handOver()) return;
       Atomics.store(this.#memory, owner, nobody);
       Atomics.notify(this.#memory, owner);
-      return;
-    }
+      if (Atomics.load(this.#memory, wanted) === 0) return;
+      // Wanted just before that was seen. It is handed over only by who has it: given to the main thread unasked, that
+      // could use it up and take it again meanwhile, and both would write.
+    } while (Atomics.compareExchange(this.#memory, owner, nobody, commitThread) === nobody);
+  }
+
+  #handOver(): boolean {
+    const how = Atomics.exchange(this.#memory, wanted, 0);
+    if (how === 0) return false;
     Atomics.store(this.#memory, owner, mainThread);
     Atomics.notify(this.#memory, owner);
     if ((how & byMessage) !== 0) this.#tell(turnMessage);
+    return true;
   }
 }

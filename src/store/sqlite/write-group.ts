@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { messageOf } from '../../errors.ts';
+import { recordPatience } from './commit-group.ts';
 import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
 import { isLocked } from './connection.ts';
 import type { Holder } from './processes.ts';
@@ -42,14 +43,19 @@ export function prepareWriteGroup(database: Database.Database, holder: Holder): 
   };
 
   /** The group failed as a whole, so nothing of it is stored: find out which write it was. */
-  const oneByOne = (items: readonly WriteItem[]): (number | string)[] =>
-    items.map((item) => {
+  const oneByOne = (items: readonly WriteItem[]): (number | string)[] => {
+    // Between two of them another process may come in.
+    database.pragma(`busy_timeout = ${recordPatience}`);
+    const results = items.map((item) => {
       try {
         return inTransaction([item])[0] ?? lost;
       } catch (error) {
         return messageOf(error);
       }
     });
+    database.pragma('busy_timeout = 0');
+    return results;
+  };
 
   return (items) => {
     try {

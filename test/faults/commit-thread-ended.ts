@@ -1,0 +1,57 @@
+/**
+ * An app whose commit thread ends in the middle of a transaction while the app itself writes without waiting. Its one
+ * argument says, as JSON, in which database. It prints JSON lines, the last when it has come through.
+ */
+import type { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { createReceiver } from '../../src/index.ts';
+import { turn } from '../support/clock.ts';
+import { bodyOf, deliver, secret } from '../support/deliveries.ts';
+
+const { database } = JSON.parse(process.argv[2] ?? '{}') as { database: string };
+const threads: Worker[] = [];
+process.on('worker', (thread) => threads.push(thread));
+const say = (line: Readonly<Record<string, unknown>>) => process.stdout.write(`${JSON.stringify(line)}\n`);
+
+const receiver = createReceiver({ secrets: secret, database, logger: { level: 'silent' } });
+const last = Promise.withResolvers<void>();
+receiver.on('*', { name: 'handler' }, ({ traceId }) => {
+  say({ handled: traceId });
+  if (traceId === 'after') last.resolve();
+});
+await receiver.start();
+await deliver(receiver, bodyOf({ traceId: 'before' }));
+// The transaction of such an event takes long enough to be seen.
+receiver.database.exec(`create table notes (text text); create trigger slow before insert on events
+  when new.trace_id = 'slow' begin insert into notes select 'slow' where (with recursive numbers(number) as
+    (select 1 union all select number + 1 from numbers where number < 2000000) select count(*) from numbers) < 0; end`);
+const witness = new Database(database, { timeout: 0 });
+
+function isLocked(): boolean {
+  try {
+    witness.exec('begin immediate; rollback');
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+const slow = deliver(receiver, bodyOf({ traceId: 'slow' }));
+while (!isLocked()) await turn();
+void threads.at(-1)?.terminate();
+let failure: unknown;
+try {
+  receiver.database.exec("insert into notes values ('written')");
+} catch (error) {
+  failure = String(error);
+}
+say({ wrote: failure ?? true });
+say({ slow: (await slow).status });
+// The next delivery may find a thread that still ends.
+let status: number | undefined;
+do status = (await deliver(receiver, bodyOf({ traceId: 'after' }))).status;
+while (status !== 200);
+receiver.database.exec("insert into notes values ('again')");
+await last.promise;
+await receiver.stop();
+say({ after: status });

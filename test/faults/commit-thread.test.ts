@@ -1,0 +1,108 @@
+/** What the commit thread owes the deliveries and the app, seen through the receiver. */
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { turn } from '../support/clock.ts';
+import { address, bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { Script } from '../support/process.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const poisonous = `create trigger poisonous before insert on events
+  when new.trace_id like 'poison-%' begin select raise(abort, 'poisoned'); end`;
+
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+test('no handler begins before its answer is given, not even beside a delivery that fails', async () => {
+  const order: string[] = [];
+  const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) =>
+    r.on('*', { name: 'noting', concurrency: 100 }, ({ traceId }) => void order.push(`begun ${traceId}`)),
+  );
+  receiver.database.exec(poisonous);
+  // Pins the layout, so that the others go the same way.
+  await deliver(receiver, bodyOf({ traceId: 'first' }));
+  const traceIds = Array.from({ length: 20 }, (_, index) =>
+    index % 5 === 1 ? `poison-${index}` : `t-${index}`,
+  );
+  // The answer is there for the app to send: no more than that is waited for.
+  const answers = await Promise.all(
+    traceIds.map(async (traceId) => {
+      const body = bodyOf({ traceId });
+      const request = new Request(address, { method: 'POST', headers: signedHeaders(body), body });
+      const { status } = await receiver.fetch(request);
+      order.push(`answered ${traceId}`);
+      return status;
+    }),
+  );
+  const good = traceIds.filter((traceId) => traceId.startsWith('t-'));
+  expect(answers).toEqual(traceIds.map((traceId) => (traceId.startsWith('t-') ? 200 : 503)));
+  await logs.until('run_done', good.length + 1);
+  const early = good.filter(
+    (traceId) => order.indexOf(`begun ${traceId}`) < order.indexOf(`answered ${traceId}`),
+  );
+  expect(early).toEqual([]);
+});
+
+test('a delivery that is on disk is acknowledged, even if the app has stood still meanwhile', async () => {
+  const { receiver } = await started({ database: temporaryDatabase() });
+  await deliver(receiver);
+  const answer = deliver(receiver);
+  // Until it has been sent to be written.
+  await turn();
+  await turn();
+  standStill(900);
+  expect((await answer).json.status).toBe('accepted');
+});
+
+test('a transaction that was left open is told of, and is over as soon as it is ended', async () => {
+  const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) => {
+    r.database.exec('create table notes (text text)');
+    r.on('*', { name: 'noting' }, ({ traceId }, { commit }) =>
+      commit((db) => void db.prepare('insert into notes values (?)').run(traceId)),
+    );
+  });
+  await deliver(receiver, bodyOf({ traceId: 'before' }));
+  await logs.until('run_done');
+  receiver.database.exec("begin immediate; insert into notes values ('left open')");
+  expect((await deliver(receiver, bodyOf({ traceId: 'meanwhile' }))).status).toBe(503);
+  await logs.until('dispatch_failed');
+  expect(logs.of('dispatch_failed')[0]?.['cause']).toMatch(/transaction/);
+  receiver.database.exec('rollback');
+  expect((await deliver(receiver, bodyOf({ traceId: 'meanwhile' }))).json.status).toBe('accepted');
+  await logs.until('run_done', 2);
+  const notes = receiver.database.prepare('select text from notes').all();
+  expect(notes).toEqual([{ text: 'before' }, { text: 'meanwhile' }]);
+});
+
+test('what users write waits for the deliveries of another receiver of the same process', async () => {
+  const database = temporaryDatabase();
+  const { receiver: writing } = await started({ database });
+  const { receiver: receiving } = await started({ database });
+  writing.database.exec('create table notes (text text)');
+  const over = new AbortController();
+  const pouring = async (): Promise<void> => {
+    while (!over.signal.aborted) expect((await deliver(receiving)).status).toBe(200);
+  };
+  const poured = Array.from({ length: 16 }, pouring);
+  const failures: string[] = [];
+  for (let count = 0; count < 500; count += 1) {
+    try {
+      writing.database.prepare('insert into notes values (?)').run(`note ${count}`);
+    } catch (error) {
+      failures.push((error as Error).message);
+    }
+    await turn();
+  }
+  over.abort();
+  await Promise.all(poured);
+  expect(failures).toEqual([]);
+});
+
+test('an app that writes while its commit thread ends in the middle of a transaction goes on', async () => {
+  const script = fileURLToPath(new URL('./commit-thread-ended.ts', import.meta.url));
+  const app = new Script(script, JSON.stringify({ database: temporaryDatabase() }));
+  expect(await app.line('after')).toEqual({ after: 200 });
+  expect(app.said('slow')).toEqual([503]);
+  expect(app.said('handled')).toEqual(['before', 'after']);
+});

@@ -1,0 +1,90 @@
+/** What the main thread may rely on of the commit thread, below the receiver. */
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Sequence } from '../../src/store/run-key.ts';
+import { ManualClock, turn } from '../support/clock.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+import { eventOf } from './parts.ts';
+
+test('what was claimed as it was written is in hand before anything else is written', async () => {
+  const store = new SqliteStore(temporaryDatabase(), systemClock);
+  await store.open();
+  onTestFinished(() => store.close());
+  const events = new Set<Sequence>();
+  let released = 0;
+  const recorded: string[] = [];
+  const record = async (part: number): Promise<void> => {
+    for (let count = 0; count < 300; count += 1) {
+      await store.record(eventOf(`trace-${part}-${count}`), ({ sequence }) => events.add(sequence));
+      recorded.push(`trace-${part}-${count}`);
+    }
+  };
+  const recording = Promise.all(Array.from({ length: 32 }, (_, part) => record(part)));
+  while (recorded.length < 32 * 300) {
+    released += await store.releaseUnheld(() => ({ events: [...events], runs: [] }));
+    await turn();
+  }
+  await recording;
+  expect(released).toBe(0);
+});
+
+/** Another connection that has the lock, until it is called. */
+function locked(file: string): () => void {
+  const other = new Database(file);
+  other.exec('begin immediate');
+  return () => other.close();
+}
+
+const full = [
+  { what: 'writes', most: 16_384, body: Buffer.from('{}') },
+  { what: 'bytes', most: 48, body: Buffer.alloc(1024 * 1024, 'x') },
+];
+
+test.each(full)('a database that falls behind takes no more than so many $what', async ({ most, body }) => {
+  const file = temporaryDatabase();
+  const store = new SqliteStore(file, new ManualClock());
+  await store.open();
+  onTestFinished(() => store.close());
+  const unlock = locked(file);
+  const outcomes: string[] = [];
+  const record = async (place: number): Promise<void> => {
+    outcomes[place] = 'waiting';
+    outcomes[place] = await store.record(eventOf(`trace-${place}`, { body })).catch(({ message }) => message);
+  };
+  const under = Array.from({ length: most }, (_, place) => record(place));
+  const beyond = [record(most), record(most + 1)];
+  await Promise.all(beyond);
+  expect(new Set(outcomes.slice(most))).toEqual(new Set(['the database has fallen behind']));
+  expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['waiting']));
+  unlock();
+  await Promise.all(under);
+  expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['new']));
+  // There is room again, and what was refused was not stored.
+  expect(await store.record(eventOf(`trace-${most}`, { body }))).toBe('new');
+});
+
+test('what was given up is not stored later, and is no duplicate when it comes again', async () => {
+  const file = temporaryDatabase();
+  const clock = new ManualClock();
+  const store = new SqliteStore(file, clock);
+  await store.open();
+  onTestFinished(() => store.close());
+  const unlock = locked(file);
+  const handedOver: string[] = [];
+  const record = (traceId: string): Promise<string> =>
+    store.record(eventOf(traceId), (claimed) => handedOver.push(claimed.traceId)).catch(() => 'given up');
+  const early = Array.from({ length: 100 }, (_, place) => record(`early-${place}`));
+  await turn();
+  clock.advance(400);
+  const late = Array.from({ length: 100 }, (_, place) => record(`late-${place}`));
+  await turn();
+  clock.advance(400);
+  expect(new Set(await Promise.all(early))).toEqual(new Set(['given up']));
+  unlock();
+  expect(new Set(await Promise.all(late))).toEqual(new Set(['new']));
+  const again = Array.from({ length: 100 }, (_, place) => record(`early-${place}`));
+  expect(new Set(await Promise.all(again))).toEqual(new Set(['new']));
+  expect(new Set(handedOver).size).toBe(200);
+});
