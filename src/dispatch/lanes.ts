@@ -3,6 +3,15 @@ import type { Handler } from '../handling.ts';
 /** How many runs of one handler wait in memory at the most; what is beyond waits in the inbox. */
 const mostWaiting = 250;
 
+/** A run behind another of its call, and among whose answers that of its event is. */
+interface Follower<Work> {
+  readonly work: Work;
+  readonly answers: number;
+}
+
+/** Every event that was added has been answered before these. */
+const longAnswered = -1;
+
 /**
  * The runs of one handler that this process has claimed: what may begin now, and what waits for an earlier
  * run of its call. Each handler has lanes and a concurrency of its own, so that one which hangs cannot use
@@ -12,10 +21,14 @@ export class Lanes<Work> {
   readonly handler: Handler;
   readonly #ready: Work[] = [];
   /** Runs of events whose answer is being written: handlers run after it. */
-  readonly #unanswered = new Set<Work>();
   #readyOnceAnswered: Work[] = [];
-  /** A call has a lane while one of its runs is ready or active; the list holds those behind it. */
-  readonly #lanes = new Map<string, Work[]>();
+  /**
+   * How often all events that were added had been answered: a run is told by that number, and not by a set. The tables
+   * that a busy set leaves behind would hold every run that was ever in it until the next full garbage collection.
+   */
+  #answers = 0;
+  /** A call has a lane while one of its runs is ready or active; the list holds those behind it, if there are any. */
+  readonly #lanes = new Map<string, Follower<Work>[] | undefined>();
   /** Runs whose handler works, and runs that were given out and have not been finished. */
   #active = 0;
   #begun = 0;
@@ -41,20 +54,21 @@ export class Lanes<Work> {
 
   add(work: Work, { isAnswered }: { readonly isAnswered: boolean }): void {
     this.#size += 1;
-    if (!isAnswered) this.#unanswered.add(work);
+    const answers = isAnswered ? longAnswered : this.#answers;
     const call = this.#callOf(work);
-    const lane = call === undefined ? undefined : this.#lanes.get(call);
-    if (lane) {
-      lane.push(work);
-      return;
+    if (call === undefined) return this.#makeReady({ work, answers });
+    if (!this.#lanes.has(call)) {
+      this.#lanes.set(call, undefined);
+      return this.#makeReady({ work, answers });
     }
-    if (call !== undefined) this.#lanes.set(call, []);
-    this.#makeReady(work);
+    const followers = this.#lanes.get(call) ?? [];
+    followers.push({ work, answers });
+    this.#lanes.set(call, followers);
   }
 
   /** Every event that was added has been answered. */
   answered(): void {
-    this.#unanswered.clear();
+    this.#answers += 1;
     this.#ready.push(...this.#readyOnceAnswered);
     this.#readyOnceAnswered = [];
   }
@@ -91,20 +105,19 @@ export class Lanes<Work> {
     const call = this.#callOf(work);
     const followers = call === undefined ? [] : (this.#lanes.get(call)?.splice(0) ?? []);
     this.#size -= followers.length;
-    return followers;
+    return followers.map((follower) => follower.work);
   }
 
   /** Takes out everything that has not begun. */
   clear(): void {
     this.#ready.length = 0;
     this.#readyOnceAnswered = [];
-    this.#unanswered.clear();
     this.#lanes.clear();
     this.#size = this.#begun;
   }
 
-  #makeReady(work: Work): void {
-    if (this.#unanswered.has(work)) this.#readyOnceAnswered.push(work);
+  #makeReady({ work, answers }: Follower<Work>): void {
+    if (answers === this.#answers) this.#readyOnceAnswered.push(work);
     else this.#ready.push(work);
   }
 }
