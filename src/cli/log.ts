@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
-import { systemClock } from '../kit/clock.ts';
+import { standStill, systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../telemetry.ts';
 import { LogOutput } from './log-output.ts';
 
@@ -18,7 +18,7 @@ export function openLog(level: string): Logger {
   const output = new LogOutput({
     write: (bytes) => writeSync(1, bytes),
     clock: systemClock,
-    sleep: (ms) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms),
+    sleep: standStill,
     tellDropped: (count) => new Telemetry(logger).tell('log_dropped', { count }),
   });
   const logger = pino({ level }, output);

@@ -43,3 +43,8 @@ export function holdProcess(): () => void {
   const timer = setInterval(() => {}, longestTimer);
   return () => clearInterval(timer);
 }
+
+/** Waits without letting anything else of the thread run: only where nothing else may, or there is nothing else. */
+export function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, ms);
+}

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
+import { threadFile } from './thread-file.ts';
 
 /** What the checkpoint thread needs to begin. */
 export interface CheckpointThreadData {
@@ -70,7 +71,7 @@ export class Checkpoints {
 
   #start(): Worker {
     const workerData: CheckpointThreadData = { file: this.#file, state: this.#state };
-    const worker = new Worker(workerFile, { workerData });
+    const worker = new Worker(threadFile('checkpoint-worker'), { workerData });
     worker.unref();
     // It is missed only by the disk: the commit thread's own bound writes the log back, if more slowly.
     worker.on('error', () => {
@@ -80,8 +81,3 @@ export class Checkpoints {
     return worker;
   }
 }
-
-const workerFile = new URL(
-  import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js',
-  import.meta.url,
-);

@@ -10,6 +10,7 @@ import {
   packed,
   readyMessage,
 } from './commit-message.ts';
+import { threadFile } from './thread-file.ts';
 import { type MainTurn, turnMessage } from './turn.ts';
 
 /** Writes under way at the most: a disk that falls behind must not take the process's memory. */
@@ -61,7 +62,7 @@ export class CommitThread {
     this.#turn = turn;
     const shared = { turn: turn.memory, givenUp: this.#givenUp };
     const workerData: CommitThreadData = { ...data, ...shared, port: port2 };
-    this.#worker = new Worker(workerFile, { workerData, transferList: [port2] });
+    this.#worker = new Worker(threadFile('commit-worker'), { workerData, transferList: [port2] });
     // A process stays for the sake of writes under way, not for a thread that waits for some.
     this.#worker.unref();
     this.#worker.on('error', (error) => this.#onGone(error));
@@ -229,8 +230,3 @@ export class CommitThread {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 }
-
-const workerFile = new URL(
-  import.meta.url.endsWith('.ts') ? './commit-worker.ts' : './commit-worker.js',
-  import.meta.url,
-);

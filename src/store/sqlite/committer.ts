@@ -15,6 +15,7 @@ import {
   readyMessage,
   unpacked,
 } from './commit-message.ts';
+import { standStill } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';
 import { holderOf } from './processes.ts';
@@ -161,9 +162,4 @@ export class Committer {
 
 function bytesOf(item: WriteItem): number {
   return isEvent(item) ? item.body.byteLength : 0;
-}
-
-/** This thread has nothing else to do. */
-function standStill(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

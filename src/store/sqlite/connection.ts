@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { RingbackError, messageOf, ringbackError } from '../../errors.ts';
+import { standStill } from '../../kit/clock.ts';
 import { migrate } from './migrations.ts';
 
 /** The Node-API version that the database driver is built for. */
@@ -70,7 +71,7 @@ function turnToWal(database: Database.Database): void {
     } catch (error) {
       const isBusy = (error as { code?: unknown }).code === 'SQLITE_BUSY';
       if (!isBusy || waited >= openPatience) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, walPause);
+      standStill(walPause);
     }
   }
 }
