@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../../kit/clock.ts';
 import { prepareCallList } from './call-list.ts';
-import { prepareCallRecords } from './call-records.ts';
+import { prepareCallEvents } from './call-events.ts';
 import { prepareClaims } from './claim.ts';
 import { prepareCleaning } from './cleaning.ts';
 import { CommitGroup, type InTurn } from './commit-group.ts';
@@ -26,7 +26,7 @@ export interface Parts {
   readonly database: Database.Database;
   readonly processes: Processes;
   readonly dueTime: DueTime;
-  readonly callRecords: ReturnType<typeof prepareCallRecords>;
+  readonly callEvents: ReturnType<typeof prepareCallEvents>;
   readonly settling: ReturnType<typeof prepareSettling>;
   readonly group: CommitGroup;
   readonly recordOne: ReturnType<typeof prepareRecordOne>;
@@ -48,7 +48,7 @@ export interface Parts {
 export function openParts(file: string, clock: Clock, inTurn: InTurn): Parts {
   const database = openDatabase(file);
   const processes = new Processes(database, clock);
-  const callRecords = prepareCallRecords(database);
+  const callEvents = prepareCallEvents(database);
   const dueTime = new DueTime(database, clock);
   const settling = prepareSettling(database, processes);
   const recordOne = prepareRecordOne(database, processes);
@@ -57,15 +57,15 @@ export function openParts(file: string, clock: Clock, inTurn: InTurn): Parts {
     database,
     processes,
     dueTime,
-    callRecords,
+    callEvents,
     settling,
     group: new CommitGroup(database, clock, inTurn),
     recordOne,
     quarantine: prepareQuarantine(database, recordOne),
     drift: prepareDrift(database),
     claims: prepareClaims(database, processes, dueTime),
-    joins: prepareJoins(database, { eventsOf: callRecords.eventsOf, dueTime, ...settling }),
-    listCalls: prepareCallList(database, callRecords.eventsOf),
+    joins: prepareJoins(database, { eventsOf: callEvents.eventsOf, dueTime, ...settling }),
+    listCalls: prepareCallList(database, callEvents.eventsOf),
     overview: prepareOverview(database),
     events: prepareEvents(database, dueTime),
     findEvents: prepareEventSearch(database),

@@ -23,7 +23,7 @@ export class SqliteCalls implements CallStore {
   }
 
   eventsOf(callId: string): Promise<readonly CallEventRow[]> {
-    return this.#access.read(({ callRecords }) => callRecords.eventsOf(callId));
+    return this.#access.read(({ callEvents }) => callEvents.eventsOf(callId));
   }
 
   /** In several looks, and others have their turn between them: a filter that finds little looks at much. */

@@ -16,7 +16,7 @@ interface EventFactsRow {
  * Reads the events of a call. A call itself is stored nowhere, but told from them whenever somebody asks: telling it
  * anew with every event would cost the square of its events.
  */
-export function prepareCallRecords(database: Database.Database) {
+export function prepareCallEvents(database: Database.Database) {
   const eventsOfCall = database.prepare(`
     select event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
     from events where call_key = ? and call_id = ? order by sequence`);
