@@ -21,6 +21,10 @@ const enoughPages = 2_000;
 const pagesOfWrite = 2.5;
 const pagesOfCommit = 6;
 const pageSize = 4_096;
+/** At so many, the commit thread writes the rest back even while others wait for it. */
+const mostPages = 12_000;
+/** It makes next to nothing. */
+const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 /** How long closing waits for a checkpoint, in milliseconds: it is a matter of the log's size, not of what is safe. */
 const closePatience = 5_000;
 
@@ -45,8 +49,14 @@ export class Checkpoints {
   committed(writes: number, bytes: number): void {
     this.#pages += pagesOfCommit + writes * pagesOfWrite + bytes / pageSize;
     const state = Atomics.load(this.#state, 0);
-    if (state === checkpointed) this.#finish();
-    else if (state === idle && this.#pages >= enoughPages) this.#begin();
+    if (state === idle && this.#pages >= enoughPages) this.#begin();
+    // Its two syncs hold up the answers of those that wait: on a slow disk, beyond their senders' patience.
+    else if (state === checkpointed && this.#pages >= mostPages) this.#finish();
+  }
+
+  /** Nobody waits for a commit. */
+  rested(): void {
+    if (Atomics.load(this.#state, 0) === checkpointed) this.#finish();
   }
 
   /** Resolves, by standing still, when the thread has let go of the database. */
@@ -71,7 +81,7 @@ export class Checkpoints {
 
   #start(): Worker {
     const workerData: CheckpointThreadData = { file: this.#file, state: this.#state };
-    const worker = new Worker(threadFile('checkpoint-worker'), { workerData });
+    const worker = new Worker(threadFile('checkpoint-worker'), { workerData, resourceLimits });
     worker.unref();
     // It is missed only by the disk: the commit thread's own bound writes the log back, if more slowly.
     worker.on('error', () => {

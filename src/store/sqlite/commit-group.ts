@@ -11,12 +11,24 @@ export interface WriteLimits<T = unknown> {
   readonly bytes?: number;
   /** Gives it a transaction of its own: for work that must not be run a second time when another fails. */
   readonly alone?: boolean;
+  /**
+   * It tells what this process has in hand, and a power cut ends that with the process: it counts as soon as it is
+   * committed, and is on disk with whatever is synced next. Default false.
+   */
+  readonly endsWithProcess?: boolean;
   /** Called when it is on disk, before anything else goes on. */
   readonly onCommitted?: (value: T) => void;
 }
 
 /** Runs a function when nobody else of this process writes. */
 export type InTurn = (work: () => void) => void;
+
+/** How a group is tied to the other writers of its process. */
+export interface GroupTies {
+  readonly inTurn: InTurn;
+  /** Resolves when what this connection has committed is on disk. Undefined when its commits have to see to that. */
+  readonly synced: () => (() => Promise<void>) | undefined;
+}
 
 /** One write that shares its commit with those which came in at the same time. */
 interface Write {
@@ -27,6 +39,7 @@ interface Write {
   readonly deadline: number;
   readonly bytes: number;
   readonly alone: boolean;
+  readonly endsWithProcess: boolean;
 }
 
 /** A commit is bounded, so that a burst stalls the app's event loop for one small group at a time. */
@@ -49,39 +62,44 @@ export class CommitGroup {
   readonly #database: Database.Database;
   readonly #clock: Clock;
   readonly #inTurn: InTurn;
+  readonly #synced: GroupTies['synced'];
+  /** Groups that are committed, and not yet on disk. */
+  #syncing = 0;
   #waiting: Write[] = [];
   #scheduled = false;
   #idle: (() => void)[] = [];
   #letGo: (() => void) | undefined;
 
-  /** `inTurn` runs a function when the connection may write. */
-  constructor(database: Database.Database, clock: Clock, inTurn: InTurn) {
+  constructor(database: Database.Database, clock: Clock, { inTurn, synced }: GroupTies) {
     this.#database = database;
     this.#clock = clock;
     this.#inTurn = inTurn;
+    this.#synced = synced;
   }
 
   /** Runs `operation` inside the next transaction and resolves when that is on disk. */
-  write<T>(
-    operation: () => T,
-    { patience = Infinity, bytes = 0, alone = false, onCommitted = () => {} }: WriteLimits<T> = {},
-  ): Promise<T> {
+  write<T>(operation: () => T, limits: WriteLimits<T> = {}): Promise<T> {
+    const { patience = Infinity, bytes = 0, alone = false, endsWithProcess = false } = limits;
     return new Promise<T>((resolve, reject) => {
       const deadline = this.#clock.elapsed() + patience;
       const onDisk = (value: unknown): void => {
-        onCommitted(value as T);
+        limits.onCommitted?.(value as T);
         resolve(value as T);
       };
       const settle = { resolve: onDisk, reject };
-      this.#waiting.push({ operation, ...settle, deadline, bytes, alone });
+      this.#waiting.push({ operation, ...settle, deadline, bytes, alone, endsWithProcess });
       this.#schedule();
     });
   }
 
   /** Resolves when nothing is left to write. */
   async drained(): Promise<void> {
-    if (this.#waiting.length === 0) return;
+    if (this.#isIdle) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  get #isIdle(): boolean {
+    return this.#waiting.length === 0 && this.#syncing === 0;
   }
 
   #schedule(): void {
@@ -116,8 +134,31 @@ export class CommitGroup {
   }
 
   #commit(group: readonly Write[]): void {
-    const values = inTransaction(this.#database, () => group.map((write) => write.operation()));
-    group.forEach((write, index) => write.resolve(values[index]));
+    const synced = this.#synced();
+    const run = () => group.map((write) => write.operation());
+    const values = inTransaction(this.#database, run, { syncs: synced === undefined });
+    const lasting: (() => void)[] = [];
+    for (const [index, write] of group.entries()) {
+      const isOver = synced === undefined || write.endsWithProcess;
+      if (isOver) write.resolve(values[index]);
+      else lasting.push(() => write.resolve(values[index]));
+    }
+    if (synced && lasting.length > 0) this.#afterSync(synced(), group, lasting);
+  }
+
+  /** The commit thread syncs: on a slow disk the app's event loop would stand still for each commit. */
+  #afterSync(synced: Promise<void>, group: readonly Write[], lasting: readonly (() => void)[]): void {
+    this.#syncing += 1;
+    const onDisk = (): void => {
+      for (const resolve of lasting) resolve();
+    };
+    const onFailed = (error: unknown): void => {
+      for (const write of group) write.reject(error);
+    };
+    void synced.then(onDisk, onFailed).finally(() => {
+      this.#syncing -= 1;
+      this.#rest();
+    });
   }
 
   /** The group failed as a whole, so nothing of it is stored: find out which write it was. */
@@ -125,7 +166,7 @@ export class CommitGroup {
     if (group.length === 1) group[0]?.reject(error);
     for (const [index, write] of group.length === 1 ? [] : group.entries()) {
       try {
-        write.resolve(inTransaction(this.#database, write.operation));
+        write.resolve(inTransaction(this.#database, write.operation, { syncs: true }));
       } catch (itsError) {
         // Another process came in between: the rest has not failed, it only has to wait.
         if (itsError instanceof Locked) return this.#waitForLock(group.slice(index), itsError);
@@ -151,8 +192,12 @@ export class CommitGroup {
   #continue(): void {
     this.#letGo?.();
     this.#letGo = undefined;
-    if (this.#waiting.length > 0) return this.#schedule();
-    for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#waiting.length > 0) this.#schedule();
+    this.#rest();
+  }
+
+  #rest(): void {
+    if (this.#isIdle) for (const resolve of this.#idle.splice(0)) resolve();
   }
 }
 
@@ -163,7 +208,11 @@ class Locked extends Error {}
  * IMMEDIATE, because a transaction that begins by reading and then wants to write can be refused in the
  * middle by another process; one that asks for the lock first can not.
  */
-function inTransaction<T>(database: Database.Database, operation: () => T): T {
+function inTransaction<T>(
+  database: Database.Database,
+  operation: () => T,
+  { syncs }: { readonly syncs: boolean },
+): T {
   // Inside a transaction that a user began and left open nothing would be on disk when it is acknowledged.
   if (database.inTransaction) throw ringbackError('transaction_left_open');
   let hasBegun = false;
@@ -171,11 +220,15 @@ function inTransaction<T>(database: Database.Database, operation: () => T): T {
     hasBegun = true;
     return operation();
   };
+  // Set back at once: whatever else is written through this connection is on disk when it returns.
+  if (!syncs) database.pragma('synchronous = NORMAL');
   try {
     return database.transaction(begun).immediate();
   } catch (error) {
     // Once begun, it is not our lock: a user's effects may have met with another database of theirs, and must not
     // be tried again for ever.
     throw !hasBegun && isLocked(error) ? new Locked('locked', { cause: error }) : error;
+  } finally {
+    if (!syncs) database.pragma('synchronous = FULL');
   }
 }

@@ -29,10 +29,22 @@ export interface WriteMessage {
 }
 
 /** What the commit thread is told. */
-export type ToCommitThread = WriteMessage | 'close';
+export type ToCommitThread = WriteMessage | SyncMessage | 'close';
 
 /** What the commit thread says. */
-export type FromCommitThread = WrittenMessage | typeof turnMessage | typeof readyMessage;
+export type FromCommitThread = WrittenMessage | SyncedMessage | typeof turnMessage | typeof readyMessage;
+
+/** What the main thread has written so far is to be synced. */
+export interface SyncMessage {
+  /** Counted from 1. */
+  readonly sync: number;
+}
+
+/** Everything up to this request is on disk, unless it failed. */
+export interface SyncedMessage {
+  readonly synced: number;
+  readonly failure?: string;
+}
 
 /** The commit thread has its connection. */
 export const readyMessage = 'ready';

@@ -10,6 +10,7 @@ import {
   packed,
   readyMessage,
 } from './commit-message.ts';
+import { SyncRequests } from './sync-requests.ts';
 import { threadFile } from './thread-file.ts';
 import { type MainTurn, turnMessage } from './turn.ts';
 
@@ -19,6 +20,9 @@ const mostBytes = 48 * 1024 * 1024;
 
 /** So many go without waiting: one turn of the event loop may bring hundreds, and the thread would stand idle. */
 const fullLoad = 24;
+
+/** What it makes is short-lived: a larger young heap is memory for nothing. */
+const resourceLimits = { maxYoungGenerationSizeMb: 6 };
 
 /** A write that the commit thread has been given, or is about to be. */
 interface Write {
@@ -53,6 +57,10 @@ export class CommitThread {
   readonly #givenUp = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
   #events = 0;
   #cancelWatch: (() => void) | undefined;
+  readonly #syncs = new SyncRequests((message) => {
+    this.#port.ref();
+    this.#tell(message);
+  });
   #idle: (() => void)[] = [];
 
   constructor(data: Pick<CommitThreadData, 'file' | 'process' | 'identity'>, turn: MainTurn, clock: Clock) {
@@ -62,7 +70,11 @@ export class CommitThread {
     this.#turn = turn;
     const shared = { turn: turn.memory, givenUp: this.#givenUp };
     const workerData: CommitThreadData = { ...data, ...shared, port: port2 };
-    this.#worker = new Worker(threadFile('commit-worker'), { workerData, transferList: [port2] });
+    this.#worker = new Worker(threadFile('commit-worker'), {
+      workerData,
+      transferList: [port2],
+      resourceLimits,
+    });
     // A process stays for the sake of writes under way, not for a thread that waits for some.
     this.#worker.unref();
     this.#worker.on('error', (error) => this.#onGone(error));
@@ -105,6 +117,11 @@ export class CommitThread {
     this.#add({ item, bytes: 0, deadline: Infinity, onWritten, onFailed, number: 0, isGivenUp: false });
   }
 
+  /** Resolves when what the main thread has written so far is on disk; rejects when that can't be known. */
+  async synced(): Promise<void> {
+    await this.#syncs.add();
+  }
+
   /** Hears at once what has been written so far: whoever has the turn then knows of all of it. */
   hearAll(): void {
     for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
@@ -128,7 +145,7 @@ export class CommitThread {
   }
 
   get #count(): number {
-    return this.#unsent.length + this.#sent.length;
+    return this.#unsent.length + this.#sent.length + this.#syncs.count;
   }
 
   #add(write: Write): void {
@@ -163,7 +180,9 @@ export class CommitThread {
   #hear(message: FromCommitThread): void {
     if (message === turnMessage) return this.#turn.granted();
     if (message === readyMessage) return this.#onReady();
-    this.#hearWritten(message);
+    if ('results' in message) return this.#hearWritten(message);
+    this.#syncs.hear(message);
+    this.#rest();
   }
 
   #hearWritten({ results, failures }: WrittenMessage): void {
@@ -218,12 +237,13 @@ export class CommitThread {
     this.#sent = [];
     this.#unsent = [];
     for (const write of writes) this.#end(write, () => write.onFailed(error));
+    this.#syncs.fail(error);
     this.#rest();
     this.#port.close();
   }
 
   #rest(): void {
-    if (this.#sent.length === 0) this.#port.unref();
+    if (this.#sent.length + this.#syncs.count === 0) this.#port.unref();
     if (this.#count > 0) return;
     this.#cancelWatch?.();
     this.#cancelWatch = undefined;

@@ -15,9 +15,11 @@ import {
   readyMessage,
   unpacked,
 } from './commit-message.ts';
+import { messageOf } from '../../errors.ts';
 import { standStill } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';
+import { LogFile } from './log-file.ts';
 import { holderOf } from './processes.ts';
 import { ThreadTurn } from './turn.ts';
 import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
@@ -45,6 +47,10 @@ export class Committer {
   readonly #write: WriteGroup;
   readonly #checkpoints: Checkpoints;
   readonly #givenUp: BigInt64Array<SharedArrayBuffer>;
+  readonly #log: LogFile;
+  /** Up to which request the main thread's writes are to be synced, and have been. */
+  #syncWanted = 0;
+  #synced = 0;
   #waiting: Waiting[] = [];
   #events = 0;
   #isClosing = false;
@@ -56,6 +62,7 @@ export class Committer {
     this.#database.pragma('busy_timeout = 0');
     this.#database.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     this.#database.pragma(`cache_size = -${cacheSize}`);
+    this.#log = new LogFile(this.#database);
     this.#checkpoints = new Checkpoints(this.#database, file);
     this.#turn = new ThreadTurn(turn, (message) => this.#tell(message));
     this.#write = prepareWriteGroup(this.#database, holderOf(this.#database, process, identity));
@@ -71,6 +78,8 @@ export class Committer {
         this.#commit(this.#nextGroup());
         this.#takeAll();
       }
+      this.#syncLog();
+      this.#checkpoints.rested();
       if (this.#isClosing) this.#close();
     });
   }
@@ -84,6 +93,7 @@ export class Committer {
 
   #take(message: ToCommitThread): void {
     if (message === 'close') this.#isClosing = true;
+    else if ('sync' in message) this.#syncWanted = message.sync;
     else for (const item of unpacked(message)) this.#waiting.push({ item, number: this.#numberOf(item) });
   }
 
@@ -102,6 +112,8 @@ export class Committer {
     const results: number[] = group.map(() => failed);
     const failures: [number, string][] = [];
     let open = group.map(({ item }, place) => ({ item, place }));
+    // Asked for before this commit began: its own sync is theirs as well.
+    const syncing = this.#syncWanted;
     for (;;) {
       const givenUp = Number(Atomics.load(this.#givenUp, 0));
       open = open.filter(({ place }) => {
@@ -118,8 +130,11 @@ export class Committer {
           else failures.push([place, result ?? '']);
         }
         this.#tell({ results, failures });
+        if (written.some(Number.isFinite)) this.#tellSynced(syncing);
       });
       if (isWritten) break;
+      // What waits for a sync only needs no lock.
+      this.#syncLog();
       standStill(lockedPause);
     }
     this.#checkpoints.committed(
@@ -149,12 +164,30 @@ export class Committer {
     }
   }
 
+  /** Syncs what the main thread has written, unless a commit has done so. */
+  #syncLog(): void {
+    if (this.#synced === this.#syncWanted) return;
+    try {
+      this.#log.sync();
+      this.#tellSynced(this.#syncWanted);
+    } catch (error) {
+      this.#tellSynced(this.#syncWanted, messageOf(error));
+    }
+  }
+
+  #tellSynced(synced: number, failure?: string): void {
+    if (synced === this.#synced) return;
+    this.#synced = synced;
+    this.#tell(failure === undefined ? { synced } : { synced, failure });
+  }
+
   #tell(message: FromCommitThread): void {
     this.#port.postMessage(message, []);
   }
 
   #close(): void {
     this.#checkpoints.close();
+    this.#log.close();
     this.#database.close();
     this.#port.close();
   }

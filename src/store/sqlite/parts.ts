@@ -4,7 +4,7 @@ import { prepareCallList } from './call-list.ts';
 import { prepareCallEvents } from './call-events.ts';
 import { prepareClaims } from './claim.ts';
 import { prepareCleaning } from './cleaning.ts';
-import { CommitGroup, type InTurn } from './commit-group.ts';
+import { CommitGroup, type GroupTies } from './commit-group.ts';
 import { openDatabase } from './connection.ts';
 import { DueTime } from './due-time.ts';
 import { prepareDrift } from './drift.ts';
@@ -45,7 +45,7 @@ export interface Parts {
 }
 
 /** Opens the database and prepares its verbs. */
-export function openParts(file: string, clock: Clock, inTurn: InTurn): Parts {
+export function openParts(file: string, clock: Clock, ties: GroupTies): Parts {
   const database = openDatabase(file);
   const processes = new Processes(database, clock);
   const callEvents = prepareCallEvents(database);
@@ -59,7 +59,7 @@ export function openParts(file: string, clock: Clock, inTurn: InTurn): Parts {
     dueTime,
     callEvents,
     settling,
-    group: new CommitGroup(database, clock, inTurn),
+    group: new CommitGroup(database, clock, ties),
     recordOne,
     quarantine: prepareQuarantine(database, recordOne),
     drift: prepareDrift(database),

@@ -109,7 +109,7 @@ export class SqliteStore implements Store {
   }
 
   claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
-    return this.#write(({ claims }) => claims.events(limit));
+    return this.#write(({ claims }) => claims.events(limit), claim);
   }
 
   claimRuns(
@@ -118,11 +118,11 @@ export class SqliteStore implements Store {
     now: number,
     { isStrict } = { isStrict: false },
   ): Promise<readonly ClaimedRun[]> {
-    return this.#write(({ claims }) => claims.runs(handler, limit, now, isStrict));
+    return this.#write(({ claims }) => claims.runs(handler, limit, now, isStrict), claim);
   }
 
   releaseUnheld(held: () => HeldWork): Promise<number> {
-    return this.#write(({ claims }) => claims.releaseUnheld(held));
+    return this.#write(({ claims }) => claims.releaseUnheld(held), claim);
   }
 
   nextDue(handler: string): Promise<number | undefined> {
@@ -200,7 +200,7 @@ export class SqliteStore implements Store {
 
   /** Users' own tables must be there before the first handler runs, so they may ask for the connection first. */
   #connected(): Parts {
-    if (!this.#isClosed) this.#parts ??= openParts(this.name, this.#clock, this.#writes.inTurn);
+    if (!this.#isClosed) this.#parts ??= openParts(this.name, this.#clock, this.#writes);
     return this.#opened();
   }
 
@@ -221,6 +221,9 @@ export class SqliteStore implements Store {
     return this.#parts;
   }
 }
+
+/** Claims, taken or given back. */
+const claim = { endsWithProcess: true };
 
 const selectLayout = "select value from settings where name = 'layout'";
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../kit/clock.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Sequence, Settled } from '../run-key.ts';
 import type { ClaimedEvent, Settlement } from '../store.ts';
-import { type WriteLimits, recordPatience } from './commit-group.ts';
+import { type GroupTies, type WriteLimits, recordPatience } from './commit-group.ts';
 import { recordedOf, settled } from './commit-message.ts';
 import { CommitThread } from './commit-thread.ts';
 import type { Parts } from './parts.ts';
@@ -14,7 +14,7 @@ import { MainTurn } from './turn.ts';
  * Where writes go. What every event needs, its record and its end, goes to the commit thread; everything else is
  * written here, by the main thread's group. A database in memory belongs to one connection: there, all of it is.
  */
-export class Writes {
+export class Writes implements GroupTies {
   readonly turn = new MainTurn();
   readonly #file: string;
   readonly #clock: Clock;
@@ -35,6 +35,12 @@ export class Writes {
       this.#thread?.hearAll();
       work();
     });
+
+  /** The commit thread syncs what the main thread writes, as long as there is one. */
+  readonly synced = (): (() => Promise<void>) | undefined => {
+    const thread = this.#thread;
+    return thread && !thread.isGone && !this.#isClosed ? () => thread.synced() : undefined;
+  };
 
   /** Resolves when the commit thread can write. */
   async ready(): Promise<void> {
