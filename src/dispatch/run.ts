@@ -24,7 +24,7 @@ export async function runAttempt(attempt: Attempt): Promise<Outcome> {
   const { run, subject, context, stop, backoff } = attempt;
   const end = new EarlyEnd();
   try {
-    const returned = run.handler.handle(subject, withSignal(context, end));
+    const returned = run.handler.handle(subject, new SignalledContext(context, end));
     if (isThenable(returned)) await settled(Promise.resolve(returned), attempt, end);
     return { kind: 'done' };
   } catch (thrown) {
@@ -66,20 +66,45 @@ class EarlyEnd {
   }
 }
 
-/** The signal and the logger cost as much as all else about a run, and most functions look at neither. */
-function withSignal(context: Attempt['context'], end: EarlyEnd): RunContext {
-  const { attempt, receivedAt, replay, call, commit } = context;
-  return {
-    attempt,
-    receivedAt,
-    replay,
-    call,
-    commit,
-    get log() {
-      return context.log;
+/**
+ * The signal and the logger cost as much as all else about a run, and most functions look at neither. They are
+ * properties of its own all the same, so that a copy of it has them; their getters are the same for every run, because
+ * an object with getters of its own has a hidden class of its own, which holds the run until a full collection.
+ */
+class SignalledContext implements RunContext {
+  readonly attempt: number;
+  readonly receivedAt: Date;
+  readonly replay: RunContext['replay'];
+  readonly call: RunContext['call'];
+  readonly commit: RunContext['commit'];
+  declare readonly log: RunContext['log'];
+  declare readonly signal: AbortSignal;
+  readonly #context: Attempt['context'];
+  readonly #end: EarlyEnd;
+
+  constructor(context: Attempt['context'], end: EarlyEnd) {
+    this.attempt = context.attempt;
+    this.receivedAt = context.receivedAt;
+    this.replay = context.replay;
+    this.call = context.call;
+    this.commit = context.commit;
+    this.#context = context;
+    this.#end = end;
+    Object.defineProperty(this, 'log', SignalledContext.#log);
+    Object.defineProperty(this, 'signal', SignalledContext.#signal);
+  }
+
+  static readonly #log: PropertyDescriptor & ThisType<SignalledContext> = {
+    enumerable: true,
+    get() {
+      return this.#context.log;
     },
-    get signal() {
-      return end.signal;
+  };
+
+  static readonly #signal: PropertyDescriptor & ThisType<SignalledContext> = {
+    enumerable: true,
+    get() {
+      return this.#end.signal;
     },
   };
 }
