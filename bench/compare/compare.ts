@@ -13,6 +13,7 @@ interface Comparison {
   readonly connections: number;
   readonly body: BodyName;
   readonly seconds: number;
+  readonly warmUpSeconds?: number;
   readonly pace?: number;
   readonly watches?: boolean;
 }
@@ -28,7 +29,8 @@ export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> 
     tables.push(`## ${comparison.title}`, '', ...resultTable(results));
     return results;
   };
-  const small = { among: everyServer, body: '0.4 KB', seconds } as const;
+  const warmUpSeconds = isQuick ? 1.5 : 3;
+  const small = { among: everyServer, body: '0.4 KB', seconds, warmUpSeconds } as const;
 
   const at32 = await run({ ...small, title: '32 connections, 0.4 KB', connections: 32 });
   const at128 = await run({

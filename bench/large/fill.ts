@@ -1,5 +1,5 @@
 import { settled } from '../measure.ts';
-import { Load, type Running, serverFile } from '../processes.ts';
+import { Load, type Running, littleMemory, serverFile } from '../processes.ts';
 import { median, progress, table } from '../report.ts';
 import { Rows } from '../rows.ts';
 import type { Target } from '../targets.ts';
@@ -23,7 +23,7 @@ interface Look {
 
 /** Fills an inbox with events that are handled and done. */
 export async function fill(database: string, events: number): Promise<Part> {
-  const server = await serverFile('e-mounted.ts')(database);
+  const server = await serverFile('e-mounted.ts')(database, { nodeFlags: littleMemory });
   const load = new Load();
   const rows = new Rows(database);
   const found: Look[] = [];

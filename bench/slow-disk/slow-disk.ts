@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LoadReport } from '../load/order.ts';
-import { Load, type Running, inFolder, serverFile } from '../processes.ts';
+import { Load, type Running, inFolder, littleMemory, serverFile } from '../processes.ts';
 import { measuredOn, progress, publish, table } from '../report.ts';
 import { Rows } from '../rows.ts';
 import { type Target, targetTable } from '../targets.ts';
@@ -41,7 +41,7 @@ export async function measureSlowDisk(): Promise<void> {
       return;
     }
     const database = join(folder, 'inbox.db');
-    const server = await serverFile('e-mounted.ts')(database, { environment });
+    const server = await serverFile('e-mounted.ts')(database, { environment, nodeFlags: littleMemory });
     try {
       publish(linesOf(await overload(server, database)), 'results-slow-disk.md');
     } finally {
