@@ -11,34 +11,24 @@ import {
   type ToCommitThread,
   type WriteItem,
   failed,
-  isEvent,
   readyMessage,
-  unpacked,
 } from './commit-message.ts';
 import { messageOf } from '../../errors.ts';
 import { standStill } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';
+import { Incoming, type Waiting, bytesOf } from './incoming.ts';
 import { LogFile } from './log-file.ts';
 import { holderOf } from './processes.ts';
 import { ThreadTurn } from './turn.ts';
 import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
 
-/** A commit is bounded, so that those behind it don't wait too long for their answer. */
-const groupWrites = 512;
-const groupBytes = 4 * 1024 * 1024;
 /** How long to let another process finish its transaction before trying again, in milliseconds. */
 const lockedPause = 5;
 /** Pages in the log at which a commit writes them back itself: far more than the checkpoint thread lets gather. */
 const checkpointPages = 16_000;
 /** A page of the large indexes that is in memory needs not be read; in kibibytes. */
 const cacheSize = 16_000;
-
-interface Waiting {
-  readonly item: WriteItem;
-  /** Which event it is; settlements have none, because what was handled is written however long that takes. */
-  readonly number: number | undefined;
-}
 
 export class Committer {
   readonly #port: MessagePort;
@@ -51,8 +41,7 @@ export class Committer {
   /** Up to which request the main thread's writes are to be synced, and have been. */
   #syncWanted = 0;
   #synced = 0;
-  #waiting: Waiting[] = [];
-  #events = 0;
+  readonly #incoming = new Incoming();
   #isClosing = false;
 
   constructor({ file, process, identity, turn, givenUp, port }: CommitThreadData) {
@@ -74,8 +63,10 @@ export class Committer {
     this.#port.on('message', (message: ToCommitThread) => {
       this.#take(message);
       this.#takeAll();
-      while (this.#waiting.length > 0) {
-        this.#commit(this.#nextGroup());
+      while (!this.#incoming.isEmpty) {
+        const group = this.#incoming.nextGroup();
+        this.#commit(group);
+        this.#incoming.letGo(group);
         this.#takeAll();
       }
       this.#syncLog();
@@ -94,18 +85,7 @@ export class Committer {
   #take(message: ToCommitThread): void {
     if (message === 'close') this.#isClosing = true;
     else if ('sync' in message) this.#syncWanted = message.sync;
-    else for (const item of unpacked(message)) this.#waiting.push({ item, number: this.#numberOf(item) });
-  }
-
-  #nextGroup(): readonly Waiting[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { item } of this.#waiting) {
-      bytes += bytesOf(item);
-      if (count === groupWrites || (count > 0 && bytes > groupBytes)) break;
-      count += 1;
-    }
-    return this.#waiting.splice(0, count);
+    else this.#incoming.add(message);
   }
 
   #commit(group: readonly Waiting[]): void {
@@ -141,12 +121,6 @@ export class Committer {
       group.length,
       group.reduce((sum, { item }) => sum + bytesOf(item), 0),
     );
-  }
-
-  #numberOf(item: WriteItem): number | undefined {
-    if (!isEvent(item)) return undefined;
-    this.#events += 1;
-    return this.#events;
   }
 
   /**
@@ -191,8 +165,4 @@ export class Committer {
     this.#database.close();
     this.#port.close();
   }
-}
-
-function bytesOf(item: WriteItem): number {
-  return isEvent(item) ? item.body.byteLength : 0;
 }

@@ -1,0 +1,67 @@
+import { type WriteItem, type WriteMessage, isEvent, unpacked } from './commit-message.ts';
+
+/** A commit is bounded, so that those behind it don't wait too long for their answer. */
+const groupWrites = 512;
+const groupBytes = 4 * 1024 * 1024;
+
+/** A write that has come in. */
+export interface Waiting {
+  readonly item: WriteItem;
+  /** Which event it is; settlements have none, because what was handled is written however long that takes. */
+  readonly number: number | undefined;
+}
+
+/** What has come to the commit thread and is yet to be written, in order. */
+export class Incoming {
+  #waiting: Waiting[] = [];
+  #events = 0;
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  add(message: WriteMessage): void {
+    for (const item of unpacked(message)) this.#waiting.push({ item, number: this.#numberOf(item) });
+  }
+
+  /** Takes out what goes into the next commit. */
+  nextGroup(): readonly Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { item } of this.#waiting) {
+      bytes += bytesOf(item);
+      if (count === groupWrites || (count > 0 && bytes > groupBytes)) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /**
+   * Gives the memory of a written group's bodies back. Left to the garbage collector, those that were here during one
+   * of its looks would stay until a full collection, and the commit thread makes so little else that they would pile
+   * up meanwhile.
+   */
+  letGo(group: readonly Waiting[]): void {
+    const next = this.#waiting.find(({ item }) => isEvent(item));
+    const kept = next && bufferOf(next.item);
+    for (const buffer of new Set(group.map(({ item }) => bufferOf(item)))) {
+      // Those of one message share it, and the next group may have the rest of them.
+      if (buffer !== kept) buffer?.transfer(0);
+    }
+  }
+
+  #numberOf(item: WriteItem): number | undefined {
+    if (!isEvent(item)) return undefined;
+    this.#events += 1;
+    return this.#events;
+  }
+}
+
+/** The bytes of a write's body. */
+export function bytesOf(item: WriteItem): number {
+  return isEvent(item) ? item.body.byteLength : 0;
+}
+
+function bufferOf(item: WriteItem): ArrayBuffer | undefined {
+  return isEvent(item) ? (item.body.buffer as ArrayBuffer) : undefined;
+}

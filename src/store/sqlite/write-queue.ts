@@ -1,0 +1,154 @@
+import type { Clock } from '../../kit/clock.ts';
+import { recordPatience } from './commit-group.ts';
+import type { WriteItem, WrittenMessage } from './commit-message.ts';
+
+/** Writes under way at the most: a disk that falls behind must not take the process's memory. */
+const mostWrites = 16_384;
+const mostBytes = 48 * 1024 * 1024;
+
+/** So many go without waiting: one turn of the event loop may bring hundreds, and the thread would stand idle. */
+const fullLoad = 24;
+
+/** A write that the commit thread has been given, or is about to be. */
+interface Write {
+  readonly item: WriteItem;
+  readonly bytes: number;
+  /** When whoever sent it no longer waits, on the clock that never jumps; settlements have no end. */
+  readonly deadline: number;
+  /** Called once, whether or not anybody still waits: what was written has an effect all the same. */
+  readonly onWritten: (code: number) => void;
+  readonly onFailed: (error: Error) => void;
+  /** Which event it is, counted from 1; 0 for a settlement. */
+  readonly number: number;
+  isGivenUp: boolean;
+}
+
+/** What the queue needs of whoever has the commit thread. */
+export interface QueueTies {
+  readonly clock: Clock;
+  /** Sends what goes together to the commit thread. */
+  readonly send: (items: readonly WriteItem[]) => void;
+  /** Hears at once what has been written so far. */
+  readonly hearAll: () => void;
+}
+
+/** Writes on their way to the commit thread and back: bounded, sent in groups, answered in order, given up in time. */
+export class WriteQueue {
+  /** Up to which event, in memory that the commit thread shares, nobody waits any more. */
+  readonly givenUp = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
+  readonly #ties: QueueTies;
+  /** Not sent yet: all writes of one turn of the event loop go together. */
+  #unsent: Write[] = [];
+  /** In the order in which they will be answered. */
+  #sent: Write[] = [];
+  #bytes = 0;
+  #isScheduled = false;
+  #events = 0;
+  #cancelWatch: (() => void) | undefined;
+
+  constructor(ties: QueueTies) {
+    this.#ties = ties;
+  }
+
+  /** How many have not been answered. */
+  get count(): number {
+    return this.#unsent.length + this.#sent.length;
+  }
+
+  /** Adds an event; it fails when it can't be written before its sender gives up. */
+  record(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
+    const isFull = this.count >= mostWrites || this.#bytes + bytes > mostBytes;
+    if (isFull) return onFailed(new Error('the database has fallen behind'));
+    const deadline = this.#ties.clock.elapsed() + recordPatience;
+    this.#events += 1;
+    this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
+    this.#cancelWatch ??= this.#ties.clock.after(recordPatience, () => this.#watch());
+    // While the thread has nothing to do, an event waits for no company.
+    if (this.#sent.length === 0) this.#send();
+  }
+
+  /** Adds a settlement, which is written however long that takes. */
+  settle(item: WriteItem, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
+    this.#add({ item, bytes: 0, deadline: Infinity, onWritten, onFailed, number: 0, isGivenUp: false });
+  }
+
+  /** The commit thread tells what became of those that were sent first. */
+  hearWritten({ results, failures }: WrittenMessage): void {
+    const reasons = new Map(failures);
+    const writes = this.#sent.slice(0, results.length);
+    this.#sent = this.#sent.slice(results.length);
+    for (const [place, write] of writes.entries()) {
+      const reason = reasons.get(place);
+      if (reason === undefined) this.#end(write, () => write.onWritten(results[place] ?? 0));
+      else this.#end(write, () => write.onFailed(new Error(reason)));
+    }
+    this.#rest();
+  }
+
+  /** Nobody will answer any more. */
+  fail(error: Error): void {
+    const writes = [...this.#sent, ...this.#unsent];
+    this.#sent = [];
+    this.#unsent = [];
+    for (const write of writes) this.#end(write, () => write.onFailed(error));
+    this.#rest();
+  }
+
+  #add(write: Write): void {
+    this.#unsent.push(write);
+    this.#bytes += write.bytes;
+    // Together, as far as they come in one turn: each message wakes the other side, which costs as much as an event.
+    if (this.#unsent.length >= fullLoad) this.#send();
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    const writes = this.#unsent;
+    if (writes.length === 0) return;
+    this.#unsent = [];
+    for (const write of writes) this.#sent.push(write);
+    this.#ties.send(writes.map(({ item }) => item));
+  }
+
+  #end(write: Write, tell: () => void): void {
+    this.#bytes -= write.bytes;
+    // Whatever comes of one of them, the others have been written too.
+    try {
+      tell();
+    } catch (error) {
+      write.onFailed(error as Error);
+    }
+  }
+
+  /** Gives up what nobody waits for any more: the answer must be given while the sender is still there. */
+  #watch(): void {
+    // Where the app has stood still, it is not the disk that was slow.
+    this.#ties.hearAll();
+    const now = this.#ties.clock.elapsed();
+    let next = Infinity;
+    for (const write of [...this.#sent, ...this.#unsent]) {
+      if (write.isGivenUp) continue;
+      if (write.deadline > now) next = Math.min(next, write.deadline);
+      else {
+        write.isGivenUp = true;
+        // Events are given up in the order in which they were sent: all have the same patience.
+        Atomics.store(this.givenUp, 0, BigInt(write.number));
+        write.onFailed(new Error('the database did not take it in time'));
+      }
+    }
+    this.#cancelWatch = Number.isFinite(next)
+      ? this.#ties.clock.after(next - now, () => this.#watch())
+      : undefined;
+  }
+
+  #rest(): void {
+    if (this.count > 0) return;
+    this.#cancelWatch?.();
+    this.#cancelWatch = undefined;
+  }
+}
