@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
-import { ringbackError } from '../../errors.ts';
 import { type Clock, holdProcess } from '../../kit/clock.ts';
-import { isLocked } from './connection.ts';
+import { Locked, inTransaction } from './in-transaction.ts';
 
 /** What a caller can say of a write. */
 export interface WriteLimits<T = unknown> {
@@ -198,37 +197,5 @@ export class CommitGroup {
 
   #rest(): void {
     if (this.#isIdle) for (const resolve of this.#idle.splice(0)) resolve();
-  }
-}
-
-/** Another process holds the lock, and nothing of the transaction has been begun. */
-class Locked extends Error {}
-
-/**
- * IMMEDIATE, because a transaction that begins by reading and then wants to write can be refused in the
- * middle by another process; one that asks for the lock first can not.
- */
-function inTransaction<T>(
-  database: Database.Database,
-  operation: () => T,
-  { syncs }: { readonly syncs: boolean },
-): T {
-  // Inside a transaction that a user began and left open nothing would be on disk when it is acknowledged.
-  if (database.inTransaction) throw ringbackError('transaction_left_open');
-  let hasBegun = false;
-  const begun = () => {
-    hasBegun = true;
-    return operation();
-  };
-  // Set back at once: whatever else is written through this connection is on disk when it returns.
-  if (!syncs) database.pragma('synchronous = NORMAL');
-  try {
-    return database.transaction(begun).immediate();
-  } catch (error) {
-    // Once begun, it is not our lock: a user's effects may have met with another database of theirs, and must not
-    // be tried again for ever.
-    throw !hasBegun && isLocked(error) ? new Locked('locked', { cause: error }) : error;
-  } finally {
-    if (!syncs) database.pragma('synchronous = FULL');
   }
 }
