@@ -1,6 +1,6 @@
 /**
  * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute; `--large`,
- * `--slow-disk` and `--profile` measure what takes a database of its own. bench/README.md says what is measured and
+ * `--memory`, `--slow-disk` and `--profile` measure what takes a database of its own. bench/README.md says what is measured and
  * when a run is valid.
  */
 import { parseArgs } from 'node:util';
@@ -9,6 +9,7 @@ const { values: flags } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
+    memory: { type: 'boolean', default: false },
     'slow-disk': { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
     events: { type: 'string' },
@@ -21,6 +22,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 if (flags.large) {
   const { measureLarge } = await import('./large/large.ts');
   await measureLarge(flags.events);
+} else if (flags.memory) {
+  const { measureMemory } = await import('./large/memory.ts');
+  await measureMemory(flags.events);
 } else if (flags['slow-disk']) {
   const { measureSlowDisk } = await import('./slow-disk/slow-disk.ts');
   await measureSlowDisk();

@@ -1,13 +1,13 @@
 /**
  * What only a large inbox shows. It is filled by a server of its own, through HTTP, so that every row is what the
- * receiver writes and the memory is that of a receiver that has taken so many deliveries.
+ * receiver writes.
  */
 import { join } from 'node:path';
 import { inFolder } from '../processes.ts';
 import { measuredOn, publish } from '../report.ts';
 import { bytesPerEvent } from '../rows.ts';
 import { targetTable } from '../targets.ts';
-import { fill } from './fill.ts';
+import { fill, lookTable } from './fill.ts';
 import { measureOpening } from './opening.ts';
 import type { Part } from './part.ts';
 import { measurePending } from './pending.ts';
@@ -22,7 +22,7 @@ export async function measureLarge(asked: string | undefined): Promise<void> {
   const parts = await inFolder(async (folder): Promise<Part[]> => {
     const database = join(folder, 'large.db');
     return [
-      await fill(database, events),
+      await filled(database, events),
       await measureRate(database, events),
       await measureOpening(database, events),
       await measurePending(join(folder, 'pending.db'), Math.ceil(events / 100)),
@@ -33,6 +33,14 @@ export async function measureLarge(asked: string | undefined): Promise<void> {
   const targets = targetTable(parts.flatMap((part) => part.targets));
   const lines = [...title, '## Targets', '', ...targets, ...parts.flatMap((part) => part.lines)];
   publish(lines, events === standardEvents ? 'results-large.md' : undefined);
+}
+
+async function filled(database: string, events: number): Promise<Part> {
+  const found = await fill(database, events);
+  const longest = Math.max(...found.map(({ stall }) => stall));
+  const name = 'longest stall of the event loop while it filled';
+  const target = { name, bound: 'at most', value: 20, unit: 'ms', reached: longest } as const;
+  return { targets: [target], lines: lookTable(found) };
 }
 
 function sizeOf(database: string): Part {

@@ -29,12 +29,12 @@ export const groups: readonly Group[] = [
 
 /** The first that a script's address matches tells its group. */
 const scripts: readonly (readonly [RegExp, Group])[] = [
-  [/\/src\/signature\/|\/intake\/authenticate|internal\/crypto/, 'signature'],
-  [/\/src\/(events|kit\/time)|\/intake\/decode/, 'reading'],
-  [/\/src\/(store|inbox|calls)\/|\/intake\/record|better-sqlite3/, 'SQLite and the inbox'],
-  [/\/src\/dispatch\//, 'dispatch'],
-  [/\/src\/telemetry|\/(pino|sonic-boom|thread-stream|pino-[a-z-]+|safe-stable-stringify)\//, 'log'],
-  [/\/src\/(http|cli)\/|\/intake\/(accept|admit|assemble|reply)/, 'HTTP and Express'],
+  [/\/(src|dist)\/signature\/|\/intake\/authenticate|internal\/crypto/, 'signature'],
+  [/\/(src|dist)\/(events|kit\/time)|\/intake\/decode/, 'reading'],
+  [/\/(src|dist)\/(store|inbox|calls)\/|\/intake\/record|better-sqlite3/, 'SQLite and the inbox'],
+  [/\/(src|dist)\/dispatch\//, 'dispatch'],
+  [/\/(src|dist)\/telemetry|\/(pino|sonic-boom|thread-stream|pino-[a-z-]+|safe-stable-stringify)\//, 'log'],
+  [/\/(src|dist)\/(http|cli)\/|\/intake\/(accept|admit|assemble|reply)/, 'HTTP and Express'],
   [
     /node_modules\/|node:(_http|net|http|events|internal\/(streams|stream_base|http|async_hooks))|node:_?stream/,
     'HTTP and Express',

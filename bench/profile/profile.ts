@@ -1,4 +1,4 @@
-/** Where the time of (e) and (f) goes: each thread's own times by what they are for, and its dearest functions. */
+/** Where the time of (e) and (f) goes, beside (b), which stores nothing: each thread's own times by what they are for, and its dearest functions. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Load, type Start, inFolder, serveCommand, serverFile } from '../processes.ts';
@@ -9,6 +9,7 @@ import { type ThreadTimes, readProfile } from './read.ts';
 const seconds = 8;
 const dearest = 15;
 const servers: readonly (readonly [string, Start])[] = [
+  ['(b) Express, stores nothing', serverFile('b-express.ts')],
   ['(e) Ringback in Express', serverFile('e-mounted.ts')],
   ['(f) ringback serve', serveCommand],
 ];

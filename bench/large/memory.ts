@@ -1,0 +1,42 @@
+/** What memory a receiver takes that has been given deliveries for long. */
+import { join } from 'node:path';
+import { inFolder } from '../processes.ts';
+import { measuredOn, median, publish } from '../report.ts';
+import { type Target, targetTable } from '../targets.ts';
+import { type Look, fill, lookTable } from './fill.ts';
+
+const standardEvents = 5_000_000;
+/** From which part of the events on memory must not grow. */
+const grownPart = 0.2;
+/** How many looks before a number of events make up the memory at it: the collector's turns move each of them. */
+const looksBefore = 4;
+/** Memory may differ by so much from one time to the next without having grown, in megabytes. */
+const memoryNoise = 10;
+
+/** Fills an inbox and looks at the server's memory. Only a run of the standard size is written down. */
+export async function measureMemory(asked: string | undefined): Promise<void> {
+  const events = asked === undefined ? standardEvents : Number(asked);
+  if (!Number.isInteger(events) || events < 20_000) throw new Error('--events takes a number from 20000');
+  const found = await inFolder((folder) => fill(join(folder, 'memory.db'), events));
+  const lines = ['# Results for memory', '', `${measuredOn()} ${events} events of 0.4 KB.`, ''];
+  lines.push('## Targets', '', ...targetTable(memoryTargets(found, events)), ...lookTable(found));
+  publish(lines, events === standardEvents ? 'results-memory.md' : undefined);
+}
+
+function memoryTargets(found: readonly Look[], events: number): Target[] {
+  const memoryAt = (part: number) => {
+    const end = Math.round(found.length * part);
+    return median(found.slice(Math.max(0, end - looksBefore), end).map(({ memory }) => memory));
+  };
+  // That some deliveries were put off, on a machine that does other work, takes nothing from what memory it was.
+  const least = { bound: 'at most', unit: 'MB' } as const;
+  return [
+    { name: `RSS after ${events} events`, value: 200, reached: memoryAt(1), ...least },
+    {
+      name: `growth of the RSS over the last ${events * (1 - grownPart)} of them`,
+      value: memoryNoise,
+      reached: memoryAt(1) - memoryAt(grownPart),
+      ...least,
+    },
+  ];
+}
