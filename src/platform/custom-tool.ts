@@ -1,0 +1,109 @@
+import { z } from 'zod';
+
+/** The function that the model sees (platform document, CustomTool). */
+export interface ToolFunction {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: {
+    readonly type: 'object';
+    /** What else of JSON Schema a parameter has is sent as it is. */
+    readonly properties: Readonly<Record<string, { readonly type: string; readonly description: string }>>;
+    readonly required: readonly string[];
+    readonly additionalProperties: boolean;
+  };
+}
+
+/** How the platform calls the tool (platform document, CustomTool). */
+export interface ToolApi {
+  readonly endpoint: string;
+  readonly method: string;
+  /** Credentials, as a rule: not in any error or log. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly parameters: {
+    readonly fixed_params: Readonly<Record<string, { readonly description: string; readonly value: string }>>;
+    /** What an entry looks like is not in the platform's document. */
+    readonly runtime_params: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** A custom tool to register: what `defineTool(…).registration(…)` gives, or the same written by hand. */
+export interface NewCustomTool {
+  readonly openai_tool: ToolFunction;
+  readonly additional_tool_info: { readonly tool_type: 'custom'; readonly api: ToolApi };
+  readonly tool_id?: string;
+  readonly tool_start_message?: string;
+  readonly tool_delayed_message?: string;
+  readonly tool_complete_message?: string;
+  readonly tool_failed_message?: string;
+}
+
+/** A custom tool as the platform tells it. Only its id is relied on; fields that are not listed here are as they came. */
+export interface CustomTool {
+  readonly tool_id: string;
+  readonly openai_tool?: Readonly<Record<string, unknown>> | undefined;
+  readonly additional_tool_info?: Readonly<Record<string, unknown>> | undefined;
+  /** ISO 8601. */
+  readonly created_at?: string | undefined;
+  /** ISO 8601. */
+  readonly updated_at?: string | undefined;
+  readonly [field: string]: unknown;
+}
+
+const text = z.string('text');
+const filled = text.min(1, 'text that is not empty');
+
+/** A wrong value is told by its place only: the values of headers are credentials. */
+const headersSchema = z
+  .record(z.string(), z.unknown(), 'an object of header names and texts')
+  .refine(
+    (headers) => Object.values(headers).every((value) => typeof value === 'string'),
+    'an object of header names and texts',
+  );
+
+/** Which fields the platform requires is not in its document; without these two it would have nothing to register. */
+export const newToolSchema = z.strictObject({
+  openai_tool: z.strictObject({
+    name: filled,
+    description: text,
+    parameters: z.strictObject({
+      type: z.literal('object', "'object'"),
+      properties: z.record(
+        z.string(),
+        z.looseObject({ type: filled, description: text }),
+        'an object of parameters, each with type and description',
+      ),
+      required: z.array(text, 'a list of parameter names'),
+      additionalProperties: z.boolean('true or false'),
+    }),
+  }),
+  additional_tool_info: z.strictObject({
+    tool_type: z.literal('custom', "'custom'"),
+    api: z.strictObject({
+      endpoint: text.regex(/^https?:\/\//, 'a URL that begins with https:// (or http://)'),
+      method: filled,
+      headers: headersSchema,
+      parameters: z.strictObject({
+        fixed_params: z.record(
+          z.string(),
+          z.strictObject({ description: text, value: text }),
+          'an object of names, each with description and value',
+        ),
+        runtime_params: z.record(z.string(), z.unknown(), 'an object'),
+      }),
+    }),
+  }),
+  tool_id: filled.optional(),
+  tool_start_message: text.optional(),
+  tool_delayed_message: text.optional(),
+  tool_complete_message: text.optional(),
+  tool_failed_message: text.optional(),
+});
+
+/** What a tool is read by. */
+export const customToolShape = z.looseObject({
+  tool_id: z.string(),
+  openai_tool: z.looseObject({}).optional(),
+  additional_tool_info: z.looseObject({}).optional(),
+  created_at: z.string().optional(),
+  updated_at: z.string().optional(),
+}) satisfies z.ZodType<CustomTool>;

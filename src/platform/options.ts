@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { configError } from '../errors.ts';
+import { type Clock, systemClock } from '../kit/clock.ts';
+import { type Duration, parseDuration } from '../kit/duration.ts';
+import type { Random } from '../kit/random.ts';
+import { checked, isObject, parseStrictly } from '../option-problems.ts';
+import { readBaseUrl } from './base-url.ts';
+
+/** Where the client tells what went on. A pino instance is one. No line has a key, a secret or a body in it. */
+export interface PlatformLogger {
+  /** A request that will be tried again. */
+  debug(fields: object, message: string): void;
+  /** A subscription whose deliveries could never arrive, or that the platform did not store as it was sent. */
+  warn(fields: object, message: string): void;
+}
+
+/** How a request is tried again. The wait grows from `base` by `factor` up to `cap`, with full jitter. */
+export interface PlatformRetryOptions {
+  /** How many attempts a request has, the first included; 1 tries nothing again. @default 4 */
+  attempts?: number;
+  /** The longest wait before the second attempt. @default '500ms' */
+  base?: Duration;
+  /** What the longest wait is multiplied by for each further attempt. @default 2 */
+  factor?: number;
+  /** What no wait exceeds. A `Retry-After` that asks for more ends the attempts at once. @default '30s' */
+  cap?: Duration;
+}
+
+/** Options of `createPlatform`. */
+export interface PlatformOptions {
+  /** The address of the platform, or of a sandbox. It may have a path, and a slash at its end. HTTPS, except on loopback. */
+  baseUrl: string | URL | undefined;
+  /** The API key (platform document, Authentication). Sent as a bearer token to `baseUrl` and nowhere else. */
+  apiKey: string | undefined;
+  /** What sends requests. @default Node's own `fetch` */
+  fetch?: typeof fetch;
+  /** How long one attempt may take, its answer included. @default '10s' */
+  timeout?: Duration;
+  /** How requests are tried again: reads, and whatever is answered with 503. */
+  retry?: PlatformRetryOptions;
+  /** Where warnings go besides the result. @default nowhere */
+  logger?: PlatformLogger;
+  /** Time, for tests. @default the machine's */
+  clock?: Clock;
+  /** Chance, for tests: a number from 0 up to, not including, 1. @default Math.random */
+  random?: Random;
+}
+
+const duration = checked("milliseconds or a duration such as '500ms', '30s'", parseDuration);
+const attemptTime = checked("more than 0: milliseconds or a duration such as '500ms', '10s'", (value) => {
+  const milliseconds = parseDuration(value);
+  return milliseconds === 0 ? undefined : milliseconds;
+});
+const aFunction = z.custom<never>((value) => typeof value === 'function', 'a function');
+const silent: PlatformLogger = { debug: () => {}, warn: () => {} };
+
+const optionsSchema = z.strictObject({
+  // Read by hand below: a sentence about a wrong one must not quote what may be a credential.
+  baseUrl: z.unknown().optional(),
+  apiKey: z.unknown().optional(),
+  fetch: aFunction.transform((value) => value as typeof fetch).default(() => fetch),
+  timeout: attemptTime.default(10_000),
+  retry: z
+    .strictObject({
+      attempts: z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more').default(4),
+      base: duration.default(500),
+      factor: z.number('a number of 1 or more').min(1, 'a number of 1 or more').default(2),
+      cap: duration.default(30_000),
+    })
+    .prefault({}),
+  logger: checked('a logger, with the methods debug and warn', (value) =>
+    hasMethods(value, ['debug', 'warn']) ? (value as PlatformLogger) : undefined,
+  ).default(silent),
+  clock: checked('a clock, with the methods now, elapsed and after', (value) =>
+    hasMethods(value, ['now', 'elapsed', 'after']) ? (value as Clock) : undefined,
+  ).default(systemClock),
+  random: aFunction.transform((value) => value as Random).default(() => Math.random),
+});
+
+/** The options with everything filled in and nothing left to parse. */
+export type ResolvedPlatformOptions = Readonly<ReturnType<typeof resolvePlatformOptions>>;
+
+/**
+ * Checks the options and fills in the defaults, once.
+ *
+ * @throws ConfigError that says which option, what was expected, and what was found (never the key)
+ */
+export function resolvePlatformOptions(options: PlatformOptions) {
+  const { baseUrl, apiKey, ...rest } = parseStrictly(optionsSchema, options, 'createPlatform');
+  return Object.freeze({ ...rest, baseUrl: readBaseUrl(baseUrl), apiKey: readApiKey(apiKey) });
+}
+
+/** The line break of a file or a shell would break the header, so it is found here, before `fetch` quotes the key. */
+function readApiKey(value: unknown): string {
+  if (typeof value === 'string' && /^[!-~]+$/.test(value)) return value;
+  throw configError('option_invalid', {
+    option: 'apiKey in createPlatform',
+    expected: "the platform's API key, visible ASCII characters without blanks",
+    found: whatIsWrongWith(value),
+  });
+}
+
+function whatIsWrongWith(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (typeof value !== 'string') return `of type ${typeof value}`;
+  if (value.trim() === '') return 'empty';
+  return 'a text with blanks, line breaks or other characters in it';
+}
+
+function hasMethods(value: unknown, names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => typeof value[name] === 'function');
+}

@@ -1,0 +1,55 @@
+/** What a `PlatformError` is made of. */
+export interface PlatformProblem {
+  readonly operation: string;
+  readonly code: string;
+  /** Of the answer; undefined when none came. */
+  readonly status?: number | undefined;
+  readonly details?: unknown;
+  readonly requestId?: string | undefined;
+  /** In milliseconds. */
+  readonly retryAfter?: number | undefined;
+}
+
+/**
+ * What went wrong between the client and the platform, in one form for all three error bodies of the platform document
+ * (Errors) and for everything else that can happen to a request. Its message is a sentence for people; neither it nor
+ * `details` holds the API key, a signing secret or a header of a subscription.
+ *
+ * @example
+ * try {
+ *   await platform.knowledgeBases.get(id);
+ * } catch (error) {
+ *   if (error instanceof PlatformError && error.status === 404) return undefined;
+ *   throw error;
+ * }
+ */
+export class PlatformError extends Error {
+  override readonly name = 'PlatformError';
+  /** What was called, such as `subscriptions.get`. */
+  readonly operation: string;
+  /** The status of the answer; undefined when none came (`unreachable`, `timeout`) or none of it was to blame. */
+  readonly status: number | undefined;
+  /**
+   * The platform's own code (`error` or `type` of its body), `HTTPValidationError`, `http_<status>` for a body in
+   * another form, or one of the client's: `unreachable`, `timeout`, `redirected`, `too_large`, `not_json`,
+   * `unexpected_answer`, `page_token_repeated`, `not_ready`.
+   */
+  readonly code: string;
+  /** What the platform said in detail, in its own form: the list of an HTTPValidationError, the object of a subscription's. */
+  readonly details: unknown;
+  /** What the platform calls the request by, for its support; undefined when it did not say. */
+  readonly requestId: string | undefined;
+  /** What `Retry-After` asked for, in milliseconds. */
+  readonly retryAfter: number | undefined;
+
+  /** @internal */
+  constructor(message: string, problem: PlatformProblem) {
+    super(message);
+    this.operation = problem.operation;
+    this.status = problem.status;
+    this.code = problem.code;
+    this.details = problem.details;
+    this.requestId = problem.requestId;
+    this.retryAfter = problem.retryAfter;
+  }
+}

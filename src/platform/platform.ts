@@ -1,0 +1,46 @@
+import { Analyses } from './analyses.ts';
+import { PlatformCalls } from './calls.ts';
+import { Connection } from './connection.ts';
+import { CustomTools } from './custom-tools.ts';
+import { KnowledgeBases } from './knowledge-bases.ts';
+import { type PlatformOptions, resolvePlatformOptions } from './options.ts';
+import { Prompts } from './prompts.ts';
+import { Subscriptions } from './subscriptions.ts';
+import { Websites } from './websites.ts';
+
+/** A client of the platform's API. */
+export interface Platform {
+  readonly subscriptions: Subscriptions;
+  readonly knowledgeBases: KnowledgeBases;
+  readonly customTools: CustomTools;
+  readonly prompts: Prompts;
+  readonly websites: Websites;
+  /** Not in the platform's document. */
+  readonly calls: PlatformCalls;
+  /** Not in the platform's document. */
+  readonly analyses: Analyses;
+}
+
+/**
+ * A client of the platform's API. It opens nothing and asks nothing until an operation is called.
+ *
+ * @throws ConfigError for an option that can't be; the API key is in no message
+ * @example
+ * const platform = createPlatform({
+ *   baseUrl: process.env.PLATFORM_URL,
+ *   apiKey: process.env.PLATFORM_KEY,
+ * });
+ * const knowledgeBase = await platform.knowledgeBases.get('kb_1');
+ */
+export function createPlatform(options: PlatformOptions): Platform {
+  const connection = new Connection(resolvePlatformOptions(options));
+  return Object.freeze({
+    subscriptions: new Subscriptions(connection),
+    knowledgeBases: new KnowledgeBases(connection),
+    customTools: new CustomTools(connection),
+    prompts: new Prompts(connection),
+    websites: new Websites(connection),
+    calls: new PlatformCalls(connection),
+    analyses: new Analyses(connection),
+  });
+}

@@ -1,0 +1,33 @@
+/** Takes what is confidential out of a text. */
+export type Redact = (text: string) => string;
+
+/** Shorter values (a header `1`, say) are no credentials, and taking them out would garble every sentence. */
+const shortestCredential = 6;
+/** What is deeper in an error body tells nobody anything, and walking it could exhaust the stack. */
+const deepest = 8;
+
+/** What takes these texts out, and everything that looks like a signing secret: an error may quote what was sent. */
+export function redacting(confidential: readonly string[]): Redact {
+  const hidden = confidential.filter((text) => text.length >= shortestCredential);
+  return (text) =>
+    hidden
+      .reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text)
+      .replaceAll(/whsec_[^\s"',]+/g, '[hidden]');
+}
+
+/** The same value without what is confidential, names of fields included. */
+export function redacted(value: unknown, redact: Redact, depth = 0): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === deepest) return '[…]';
+  if (Array.isArray(value)) return value.map((item) => redacted(item, redact, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [redact(name), redacted(inner, redact, depth + 1)]),
+  );
+}
+
+/** One line of a bounded length: a sentence that goes to a log must not be able to forge lines in it. */
+export function oneLine(text: string): string {
+  const line = text.replaceAll(/[\p{Control}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return line.length <= 300 ? line : `${line.slice(0, 300)}…`;
+}

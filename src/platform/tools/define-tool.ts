@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { checked, isObject, parseStrictly } from '../../option-problems.ts';
+import { readLeniently } from './lenient-arguments.ts';
+import { type ParametersSchema, parametersSchemaOf } from './parameters-schema.ts';
+import {
+  type RegistrationOptions,
+  type ToolMessages,
+  type ToolRegistration,
+  registrationOf,
+} from './registration.ts';
+import { argumentsError } from './tool-error.ts';
+
+/** What a tool's `run` is given besides the arguments. */
+export interface ToolContext {
+  /** Aborted at the deadline, and when whoever called has gone away. */
+  readonly signal: AbortSignal;
+  /** Arguments that are no parameters of the tool: its fixed parameters, and whatever the platform adds. */
+  readonly additional: Readonly<Record<string, unknown>>;
+}
+
+/** A tool as it is defined: what the model sees, and what is done when the model calls it. */
+export interface ToolDefinition<Parameters extends z.ZodObject> {
+  /** Up to 64 letters, digits, `_` and `-`: what the model calls it, and the last part of its path. */
+  readonly name: string;
+  /** What the tool does and when it is to be used, for the model. */
+  readonly description: string;
+  /** An object schema; each parameter needs a description, for the model. */
+  readonly parameters: Parameters;
+  /**
+   * The work. What it returns is answered as JSON: an object as it is, anything else as `{ result }`. A `ToolError`
+   * is a failure that the agent may speak about; any other error is not told.
+   */
+  readonly run: (args: z.output<Parameters>, context: ToolContext) => unknown;
+  /** Shown around a call. @default none */
+  readonly messages?: ToolMessages;
+}
+
+/** A tool that is defined: its two sides, the registration and the work. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  /** The parameters in the platform's form. */
+  readonly parameters: ParametersSchema;
+  /**
+   * The body with which `customTools.create` registers it.
+   *
+   * @throws ConfigError for an option that can't be
+   * @example
+   * tool.registration({ endpoint: 'https://calls.example.com/tools/find_order', headers: { 'x-tool-key': key } })
+   */
+  registration(options: RegistrationOptions): ToolRegistration;
+  /**
+   * Reads the arguments leniently, checks them, and runs. Without HTTP, as in a test of the tool.
+   *
+   * @throws ToolError when an argument is missing or not right; rejects with whatever `run` throws
+   * @example expect(await tool.call({ order_number: '4711' })).toEqual({ status: 'sent' });
+   */
+  call(args: unknown, options?: { readonly signal?: AbortSignal }): Promise<unknown>;
+}
+
+const expectedName = "up to 64 letters, digits, '_' and '-'";
+const filled = z.string('text that is not blank').regex(/\S/, 'text that is not blank');
+
+const definitionSchema = z.strictObject({
+  name: z.string(expectedName).regex(/^[A-Za-z0-9_-]{1,64}$/, expectedName),
+  description: filled,
+  parameters: checked('an object schema of zod 4, such as z.object({ … })', (value) =>
+    value instanceof z.ZodObject ? value : undefined,
+  ),
+  run: checked('a function', (value) => (typeof value === 'function' ? (value as Run) : undefined)),
+  messages: z
+    .strictObject({
+      start: filled.optional(),
+      delayed: filled.optional(),
+      complete: filled.optional(),
+      failed: filled.optional(),
+    })
+    .prefault({}),
+});
+
+type Run = (args: unknown, context: ToolContext) => unknown;
+
+/**
+ * Defines a custom tool, once for both sides: `registration` is what the platform is told, `toolMiddleware` answers
+ * when it calls.
+ *
+ * @throws ConfigError for a definition that can't be, or parameters that the platform's form can't say
+ * (platform document, CustomTool)
+ * @example
+ * const findOrder = defineTool({
+ *   name: 'find_order',
+ *   description: 'Looks up the state of an order.',
+ *   parameters: z.object({ order_number: z.string().describe('The number on the invoice') }),
+ *   run: async ({ order_number }) => ({ status: await statusOf(order_number) }),
+ * });
+ */
+export function defineTool<Parameters extends z.ZodObject>(definition: ToolDefinition<Parameters>): Tool {
+  const { name, description, ...rest } = parseStrictly(
+    definitionSchema,
+    definition,
+    'defineTool',
+    'definition',
+  );
+  const parameters = parametersSchemaOf(rest.parameters);
+  const messages = rest.messages as ToolMessages;
+  return Object.freeze({
+    name,
+    description,
+    parameters,
+    registration: (options: RegistrationOptions) =>
+      registrationOf({ name, description, parameters, messages }, options),
+    async call(
+      args: unknown,
+      { signal = new AbortController().signal }: { readonly signal?: AbortSignal } = {},
+    ) {
+      const given = readLeniently(args ?? {}, parameters);
+      const { known, additional } = divided(given, parameters);
+      // What the tool doesn't know is never a reason to refuse a call: the platform adds the fixed parameters.
+      const result = await z.safeParseAsync(rest.parameters, parameters.additionalProperties ? given : known);
+      if (!result.success) throw argumentsError(result.error, given, parameters);
+      return rest.run(result.data, { signal, additional });
+    },
+  });
+}
+
+/** The arguments that are parameters, and the others. What is no object at all is left for the schema to refuse. */
+function divided(given: unknown, { properties }: ParametersSchema) {
+  if (!isObject(given) || Array.isArray(given)) return { known: given, additional: {} };
+  const entries = Object.entries(given);
+  const isKnown = ([name]: readonly [string, unknown]) => Object.hasOwn(properties, name);
+  return {
+    known: Object.fromEntries(entries.filter(isKnown)),
+    additional: Object.fromEntries(entries.filter((entry) => !isKnown(entry))),
+  };
+}

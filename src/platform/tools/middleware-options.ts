@@ -1,0 +1,85 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { type Clock, systemClock } from '../../kit/clock.ts';
+import { type Duration, parseDuration } from '../../kit/duration.ts';
+import { checked, isObject, parseStrictly } from '../../option-problems.ts';
+import type { Tool } from './define-tool.ts';
+import { RequiredHeaders, toolHeadersSchema } from './tool-headers.ts';
+
+/** Options of `toolMiddleware`. */
+export interface ToolMiddlewareOptions {
+  /**
+   * The headers that the registration has the platform send; each call must carry them. At least one: a tool answers
+   * about callers' affairs, and its address is no secret.
+   */
+  readonly headers: Readonly<Record<string, string>>;
+  /** How long a call may take, reading the arguments included. The caller waits meanwhile. @default '10s' */
+  readonly timeout?: Duration;
+  /** Gets one line a call, without anything of what was said. @default none */
+  readonly logger?: Logger;
+  /** Time, for tests. @default the machine's */
+  readonly clock?: Clock;
+}
+
+/** The options with everything filled in, and the tools by name. */
+export interface ToolMiddlewareParts {
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly headers: RequiredHeaders;
+  /** In milliseconds. */
+  readonly timeout: number;
+  readonly logger: Logger | undefined;
+  readonly clock: Clock;
+}
+
+const optionsSchema = z.strictObject({
+  headers: toolHeadersSchema.refine(
+    (headers) => Object.keys(headers).length > 0,
+    'an object with at least one header, since a tool answers nobody but the platform',
+  ),
+  timeout: checked("more than 0: milliseconds or a duration such as '5s'", readTimeout).default(10_000),
+  logger: checked('a pino instance', (value) =>
+    hasMethods(value, ['info', 'warn']) ? (value as Logger) : undefined,
+  ).optional(),
+  clock: checked('a clock, with the methods now, elapsed and after', (value) =>
+    hasMethods(value, ['now', 'elapsed', 'after']) ? (value as Clock) : undefined,
+  ).default(systemClock),
+});
+
+const toolsSchema = z
+  .array(
+    checked('made with defineTool', (value) =>
+      hasMethods(value, ['registration', 'call']) ? (value as Tool) : undefined,
+    ),
+    'a list of tools',
+  )
+  .min(1, 'a list of one or more tools')
+  .refine(
+    (tools) => new Set(tools.map(({ name }) => name)).size === tools.length,
+    'tools with names of their own',
+  );
+
+/**
+ * Checks what `toolMiddleware` was given and fills in the defaults.
+ *
+ * @throws ConfigError that names the option; the values of headers are in no message
+ */
+export function resolveToolMiddleware(tools: unknown, options: ToolMiddlewareOptions): ToolMiddlewareParts {
+  const parsed = parseStrictly(z.object({ tools: toolsSchema }), { tools }, 'toolMiddleware');
+  const { headers, logger, ...rest } = parseStrictly(optionsSchema, options, 'toolMiddleware');
+  return {
+    ...rest,
+    logger,
+    tools: new Map(parsed.tools.map((tool) => [tool.name, tool])),
+    headers: new RequiredHeaders(headers),
+  };
+}
+
+/** No call could end within none. */
+function readTimeout(value: unknown): number | undefined {
+  const milliseconds = parseDuration(value);
+  return milliseconds === 0 ? undefined : milliseconds;
+}
+
+function hasMethods(value: unknown, names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => typeof value[name] === 'function');
+}

@@ -1,0 +1,119 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DeadlineExceeded, withDeadline } from './deadline.ts';
+import type { Tool } from './define-tool.ts';
+import {
+  type ToolMiddlewareOptions,
+  type ToolMiddlewareParts,
+  resolveToolMiddleware,
+} from './middleware-options.ts';
+import { readArguments } from './read-arguments.ts';
+import { type ToolAnswer, ToolRefusal, refusalAnswer, resultAnswer, spokenAnswer } from './tool-answer.ts';
+import { ToolError } from './tool-error.ts';
+
+/** A middleware for Express 4 and 5, and a listener for `node:http`. It answers every request that reaches it. */
+export type ToolMiddleware = (request: IncomingMessage, response: ServerResponse, next?: unknown) => void;
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** Express cuts off of `url` what the middleware is mounted at; how the path ends is the same either way. */
+interface MountedRequest extends IncomingMessage {
+  readonly originalUrl?: string;
+}
+
+/**
+ * Answers when the platform calls one of the tools: the last part of the path is the tool's name, or there is only one.
+ * A call must carry the headers; its arguments (the JSON of the body, or the query of GET and DELETE) are read
+ * leniently; it ends at the deadline. A result is answered with 200, and so is an error that the agent may speak about,
+ * as `{ "error": "one sentence" }`; one that it may not is 500, the deadline 504.
+ *
+ * @throws ConfigError for options that can't be, no tools, or two with one name
+ * @example
+ * app.use('/tools', toolMiddleware([findOrder], { headers: { 'x-tool-key': process.env.TOOL_KEY ?? '' } }));
+ */
+export function toolMiddleware(tools: readonly Tool[], options: ToolMiddlewareOptions): ToolMiddleware {
+  const parts = resolveToolMiddleware(tools, options);
+  return (request, response) => {
+    void answerCall(request, response, parts).then((answer) => write(request, response, answer));
+  };
+}
+
+/** Never rejects. */
+async function answerCall(
+  request: MountedRequest,
+  response: ServerResponse,
+  parts: ToolMiddlewareParts,
+): Promise<ToolAnswer> {
+  const startedAt = parts.clock.elapsed();
+  const tool = toolOf(request, parts);
+  const tell = (level: 'info' | 'warn', event: string, fields: Readonly<Record<string, string>>) => {
+    const durationMs = Math.round(parts.clock.elapsed() - startedAt);
+    parts.logger?.[level]({ event, ...fields, durationMs }, event.replace('_', ' '));
+  };
+  if (tool instanceof ToolRefusal) {
+    tell('warn', 'tool_refused', { code: tool.code });
+    return refusalAnswer(tool.code);
+  }
+  try {
+    const answer = resultAnswer(await called(tool, request, response, parts));
+    tell('info', 'tool_called', { tool: tool.name });
+    return answer;
+  } catch (error) {
+    if (error instanceof ToolError) {
+      tell('info', 'tool_declined', { tool: tool.name });
+      return spokenAnswer(error.message);
+    }
+    const code = codeOf(error);
+    tell('warn', 'tool_failed', { tool: tool.name, code, cause: classOf(error) });
+    return refusalAnswer(code);
+  }
+}
+
+/** Who is told nothing goes first: a stranger learns neither which tools there are nor how they are called. */
+function toolOf(request: MountedRequest, { headers, tools }: ToolMiddlewareParts): Tool | ToolRefusal {
+  if (!headers.areIn(request.headers)) return new ToolRefusal('not_authentic');
+  const [first, ...others] = tools.values();
+  const tool = others.length === 0 ? first : tools.get(lastPart(request.originalUrl ?? request.url ?? ''));
+  if (tool === undefined) return new ToolRefusal('unknown_tool');
+  return methods.includes(request.method ?? '') ? tool : new ToolRefusal('method');
+}
+
+function called(
+  tool: Tool,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { clock, timeout }: ToolMiddlewareParts,
+): Promise<unknown> {
+  return withDeadline(clock, timeout, async (stop) => {
+    response.once('close', () => stop.abort(new ToolRefusal('broken_off')));
+    const args = await readArguments(request, stop.signal);
+    return tool.call(args, { signal: stop.signal });
+  });
+}
+
+/** Names have no character that a path would write otherwise. */
+function lastPart(url: string): string {
+  const path = url.split('?', 1)[0] ?? '';
+  return path.split('/').findLast((part) => part !== '') ?? '';
+}
+
+function codeOf(error: unknown) {
+  if (error instanceof ToolRefusal) return error.code;
+  return error instanceof DeadlineExceeded ? 'deadline' : 'failed';
+}
+
+/** The class of an error, never its message: that may hold anything, such as what the caller has said. So may a name. */
+function classOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return /^[A-Za-z]\w{0,63}$/.test(error.name) ? error.name : 'Error';
+}
+
+function write(request: IncomingMessage, response: ServerResponse, { status, body }: ToolAnswer): void {
+  // Whoever called has gone away, or the app has answered already.
+  if (response.headersSent || response.destroyed) return;
+  response.statusCode = status;
+  if (status === 405) response.setHeader('allow', methods.join(', '));
+  response.setHeader('content-type', 'application/json; charset=utf-8');
+  response.end(body);
+  // What was not read is read and dropped, or the sender would not see the answer; Node limits how long that takes.
+  request.resume();
+}

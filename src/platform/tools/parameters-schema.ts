@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { configError, messageOf, RingbackError } from '../../errors.ts';
+import { isObject } from '../../option-problems.ts';
+
+/** One parameter as the model sees it (platform document, CustomTool). */
+export interface ParameterSchema {
+  readonly type: ParameterType;
+  readonly description: string;
+  /** What else of JSON Schema tells the model what to send: `enum`, `format`, `items`, `minimum` and so on. */
+  readonly [keyword: string]: unknown;
+}
+
+/** The parameters of a tool in the platform's form (platform document, CustomTool). */
+export interface ParametersSchema {
+  readonly type: 'object';
+  readonly properties: Readonly<Record<string, ParameterSchema>>;
+  readonly required: readonly string[];
+  readonly additionalProperties: boolean;
+}
+
+type ParameterType = (typeof parameterTypes)[number];
+
+const parameterTypes = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
+
+/** Beside type and description, which the form asks for. Anything else is left to the check of the arguments. */
+const keptKeywords = [
+  'enum',
+  'format',
+  'default',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+] as const;
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+/**
+ * Writes a schema in the platform's form. What that form can't say is refused rather than left out: the model would
+ * send something else than the tool takes.
+ *
+ * @throws ConfigError `option_invalid` for a parameter without a description, without exactly one type (a choice
+ * between types, null, anything at all), or of a kind that JSON has not (a date, a bigint, a map)
+ */
+export function parametersSchemaOf(schema: z.ZodObject): ParametersSchema {
+  return objectOf(jsonSchemaOf(schema), 'parameters');
+}
+
+function jsonSchemaOf(schema: z.ZodObject): JsonSchema {
+  try {
+    return z.toJSONSchema(schema, {
+      io: 'input',
+      cycles: 'throw',
+      unrepresentable: ({ path }) => {
+        throw unsayable(optionAt(path), 'something that JSON can say', 'of a kind that JSON has not');
+      },
+    });
+  } catch (error) {
+    if (error instanceof RingbackError) throw error;
+    throw unsayable('parameters', 'a schema that JSON Schema can say', messageOf(error));
+  }
+}
+
+function objectOf(json: JsonSchema, option: string): ParametersSchema {
+  const properties = Object.entries(recordOf(json['properties'])).map(
+    ([name, inner]) => [name, describedOf(recordOf(inner), `${option}.${name}`)] as const,
+  );
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: (json['required'] as string[] | undefined) ?? [],
+    // Where others are taken, the form can't say which: the check of the arguments does.
+    additionalProperties: (json['additionalProperties'] ?? false) !== false,
+  };
+}
+
+function describedOf(json: JsonSchema, option: string): ParameterSchema {
+  const { $ref: reference, description } = json;
+  if (reference !== undefined) {
+    const fix = 'Leave the id out of its metadata.';
+    throw unsayable(option, 'written where it is used', 'a schema with an id, which is referred to', fix);
+  }
+  if (typeof description === 'string' && description.trim() !== '') {
+    return { ...typedOf(json, option), description };
+  }
+  const fix = "Add .describe('…') to it.";
+  throw unsayable(option, 'described, since that is what the model goes by', 'without a description', fix);
+}
+
+/** What is sent of a schema besides its description. */
+interface Typed {
+  readonly type: ParameterType;
+  readonly [keyword: string]: unknown;
+}
+
+/** A schema with its one type, and with what stands inside of it. */
+function typedOf(json: JsonSchema, option: string): Typed {
+  const type = parameterTypes.find((known) => known === json['type']);
+  if (type === undefined) {
+    throw unsayable(
+      option,
+      `of one type (${parameterTypes.join(', ')})`,
+      'a choice between types, null, or anything',
+      'Where it may be missing, say .optional().',
+    );
+  }
+  if (type === 'object') return { ...objectOf(json, option), ...keptOf(json) };
+  if (type === 'array') return { type, items: itemsOf(json, option), ...keptOf(json) };
+  return { type, ...keptOf(json) };
+}
+
+function itemsOf(json: JsonSchema, option: string): JsonSchema {
+  if (isObject(json['items'])) return typedOf(json['items'], `${option}.items`);
+  throw unsayable(option, 'a list of items of one type', 'a list whose places differ');
+}
+
+function keptOf(json: JsonSchema): JsonSchema {
+  const kept = keptKeywords.map((keyword) => [keyword, json[keyword]] as const);
+  const constant = 'const' in json ? [['enum', [json['const']]] as const] : [];
+  return Object.fromEntries(
+    [...kept, ...constant].filter(([, value]) => value !== undefined && !isNoBound(value)),
+  );
+}
+
+/** Whole numbers end where JavaScript's do: that tells a model nothing. */
+function isNoBound(value: unknown): boolean {
+  return typeof value === 'number' && Math.abs(value) >= Number.MAX_SAFE_INTEGER;
+}
+
+/** From a path in JSON Schema (`properties`, a name, `items`) to the parameter that a user knows. */
+function optionAt(path: readonly (string | number)[]): string {
+  return ['parameters', ...path].join('.').replaceAll('.properties.', '.');
+}
+
+function unsayable(option: string, expected: string, found: string, fix?: string): RingbackError {
+  const details = { option: `${option} in defineTool`, expected, found };
+  return configError('option_invalid', fix === undefined ? details : { ...details, fix });
+}
+
+function recordOf(value: unknown): JsonSchema {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,91 @@
+import type { IncomingMessage } from 'node:http';
+import { isObject } from '../../option-problems.ts';
+import { ToolRefusal } from './tool-answer.ts';
+
+/** Far more than a model writes, and too little to fill the memory with. */
+const mostBytes = 1024 * 1024;
+
+/** What body parsers leave on a request. */
+interface ParsedRequest extends IncomingMessage {
+  readonly body?: unknown;
+}
+
+/**
+ * The arguments of a call: of GET and DELETE those in the query, of the others the JSON in the body, which a parser in
+ * front may have read already. Nothing sent is no arguments.
+ *
+ * @throws ToolRefusal when they can't be read, or are too much; rejects with the reason of the signal
+ */
+export async function readArguments(request: ParsedRequest, signal: AbortSignal): Promise<unknown> {
+  if (request.method === 'GET' || request.method === 'DELETE') return queryOf(request);
+  if (isParsed(request)) return readParsed(request.body);
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') throw new ToolRefusal('encoded');
+  return readJson(await collect(request, signal));
+}
+
+/**
+ * Express 4's parsers leave an empty object on what they have not read; only what was read, or is there, counts.
+ */
+function isParsed({ body, readableDidRead }: ParsedRequest): boolean {
+  if (body === undefined || body === null) return false;
+  return readableDidRead || !isObject(body) || Object.keys(body).length > 0;
+}
+
+function readParsed(body: unknown): unknown {
+  if (body instanceof Uint8Array) return readJson(body);
+  return typeof body === 'string' ? readJson(Buffer.from(body)) : body;
+}
+
+function readJson(bytes: Uint8Array): unknown {
+  if (bytes.byteLength === 0) return {};
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
+  } catch {
+    throw new ToolRefusal('unreadable');
+  }
+}
+
+/** A name that comes several times is a list. */
+function queryOf({ url = '' }: IncomingMessage): Readonly<Record<string, string | readonly string[]>> {
+  const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
+  const names = [...new Set(query.keys())];
+  return Object.fromEntries(
+    names.map((name) => {
+      const values = query.getAll(name);
+      return [name, values.length === 1 ? (values[0] ?? '') : values] as const;
+    }),
+  );
+}
+
+/** Listens instead of iterating: leaving an iteration early destroys the socket that the answer has to go through. */
+function collect(request: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const stop = () => {
+      signal.removeEventListener('abort', onAbort);
+      request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+      request.on('error', () => {});
+    };
+    const refuse = (reason: unknown) => {
+      stop();
+      reject(reason instanceof Error ? reason : new ToolRefusal('broken_off'));
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.byteLength;
+      if (size > mostBytes) return refuse(new ToolRefusal('too_large'));
+      chunks.push(chunk);
+    };
+    const onEnd = () => {
+      stop();
+      resolve(Buffer.concat(chunks));
+    };
+    const onBroken = () => refuse(new ToolRefusal('broken_off'));
+    const onAbort = () => refuse(signal.reason);
+
+    if (request.destroyed || request.readableEnded) return request.readableEnded ? onEnd() : onBroken();
+    signal.addEventListener('abort', onAbort);
+    request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+  });
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { addressMatcher } from '../../kit/addresses.ts';
+import { checked, parseStrictly } from '../../option-problems.ts';
+import type { ParametersSchema } from './parameters-schema.ts';
+import { toolHeadersSchema } from './tool-headers.ts';
+
+/** A value that the platform sends with every call of the tool (platform document, CustomTool). */
+export interface FixedParameter {
+  readonly description: string;
+  readonly value: string;
+}
+
+/** Options of `tool.registration`. */
+export interface RegistrationOptions {
+  /** Where the platform reaches the tool: an https address, or http on loopback for the sandbox. */
+  readonly endpoint: string;
+  /** How it calls it. With GET and DELETE the arguments are in the query. @default 'POST' */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** What it sends along: the headers that `toolMiddleware` expects. @default none */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent with every call, beside the model's arguments; `run` finds them in `context.additional`. @default none */
+  readonly fixedParams?: Readonly<Record<string, FixedParameter>>;
+  /** Passed on as it is: the platform's document doesn't show what an entry looks like. @default {} */
+  readonly runtimeParams?: Readonly<Record<string, unknown>>;
+  /** Identity of the tool at the platform. @default the tool's name */
+  readonly toolId?: string;
+}
+
+/** The texts around a call of the tool (platform document, CustomTool). */
+export interface ToolMessages {
+  /** Shown when the tool starts. */
+  readonly start?: string;
+  /** Shown when it takes long. */
+  readonly delayed?: string;
+  /** Shown when it has completed. */
+  readonly complete?: string;
+  /** Shown when it has failed. */
+  readonly failed?: string;
+}
+
+/** What `customTools.create` sends (platform document, CustomTool). */
+export interface ToolRegistration {
+  readonly openai_tool: {
+    readonly name: string;
+    readonly description: string;
+    readonly parameters: ParametersSchema;
+  };
+  readonly additional_tool_info: {
+    readonly tool_type: 'custom';
+    readonly api: {
+      readonly endpoint: string;
+      readonly method: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly parameters: {
+        readonly fixed_params: Readonly<Record<string, FixedParameter>>;
+        readonly runtime_params: Readonly<Record<string, unknown>>;
+      };
+    };
+  };
+  readonly tool_id: string;
+  readonly tool_start_message?: string;
+  readonly tool_delayed_message?: string;
+  readonly tool_complete_message?: string;
+  readonly tool_failed_message?: string;
+}
+
+/** What a tool says of itself. */
+interface Described {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: ParametersSchema;
+  readonly messages: ToolMessages;
+}
+
+const filled = z.string('text that is not blank').regex(/\S/, 'text that is not blank');
+const isLoopback = addressMatcher(['loopback']);
+
+const optionsSchema = (parameters: readonly string[]) =>
+  z.strictObject({
+    endpoint: checked('an https address (http on loopback only, for the sandbox)', readEndpoint),
+    method: z
+      .enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], "'GET', 'POST', 'PUT', 'PATCH' or 'DELETE'")
+      .default('POST'),
+    headers: toolHeadersSchema.default({}),
+    fixedParams: z
+      .record(
+        // Merged into the model's arguments, one of the two would be lost.
+        z
+          .string()
+          .refine((name) => !parameters.includes(name), 'named otherwise than the parameters of the tool'),
+        z.strictObject(
+          { description: filled, value: z.string('text') },
+          'an object with description and value',
+        ),
+        'an object of names, each with description and value',
+      )
+      .default({}),
+    runtimeParams: z.record(z.string(), z.unknown(), 'an object').default({}),
+    toolId: filled.optional(),
+  });
+
+/**
+ * The body with which the tool is created at the platform.
+ *
+ * @throws ConfigError for an option that can't be; the values of headers are in no message
+ */
+export function registrationOf(tool: Described, options: RegistrationOptions): ToolRegistration {
+  const { name, description, parameters, messages } = tool;
+  const schema = optionsSchema(Object.keys(parameters.properties));
+  const { toolId = name, ...api } = parseStrictly(schema, options, 'registration');
+  return {
+    openai_tool: { name, description, parameters },
+    additional_tool_info: {
+      tool_type: 'custom',
+      api: {
+        endpoint: api.endpoint,
+        method: api.method,
+        headers: api.headers,
+        parameters: { fixed_params: api.fixedParams, runtime_params: api.runtimeParams },
+      },
+    },
+    tool_id: toolId,
+    ...(messages.start !== undefined && { tool_start_message: messages.start }),
+    ...(messages.delayed !== undefined && { tool_delayed_message: messages.delayed }),
+    ...(messages.complete !== undefined && { tool_complete_message: messages.complete }),
+    ...(messages.failed !== undefined && { tool_failed_message: messages.failed }),
+  };
+}
+
+/** Over plain HTTP the headers, which are credentials, could be read on the way. */
+function readEndpoint(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
+  const { protocol, hostname } = new URL(value);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const isOwnMachine = host === 'localhost' || isLoopback?.(host) === true;
+  return protocol === 'https:' || (protocol === 'http:' && isOwnMachine) ? value : undefined;
+}

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import { equalInConstantTime } from '../../kit/bytes.ts';
+
+const expected = 'an object of header names and values, the values visible ASCII text';
+
+/** The headers that the platform is to send to a tool, and that the tool then expects. */
+export const toolHeadersSchema = z.record(
+  z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, expected),
+  z.string(expected).regex(/^[!-~](?:[ -~]*[!-~])?$/, expected),
+  expected,
+);
+
+/** The headers that tell the platform from anybody else. The values are kept as digests only. */
+export class RequiredHeaders {
+  readonly #digests: readonly (readonly [name: string, digest: Buffer])[];
+
+  constructor(headers: Readonly<Record<string, string>>) {
+    this.#digests = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), sha256(value)]);
+  }
+
+  /**
+   * Whether all of them are there with their values. Digests are compared, because lengths that differ would show in
+   * the time that comparing takes; and all of them are, because stopping at the first would tell which one is wrong.
+   */
+  areIn(headers: IncomingHttpHeaders): boolean {
+    let isSame = true;
+    for (const [name, digest] of this.#digests) {
+      const found = headers[name];
+      isSame = equalInConstantTime(sha256(typeof found === 'string' ? found : ''), digest) && isSame;
+    }
+    return isSame;
+  }
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

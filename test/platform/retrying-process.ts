@@ -1,0 +1,6 @@
+/** Asks a platform for one knowledge base, with nothing else that keeps the process from ending. */
+import { createPlatform } from '../../src/platform/index.ts';
+
+const platform = createPlatform({ baseUrl: process.argv[2], apiKey: 'key', retry: { base: '50ms' } });
+const { name } = await platform.knowledgeBases.get('kb_1');
+process.stdout.write(`${JSON.stringify({ name })}\n`);

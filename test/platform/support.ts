@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/kit/clock.ts';
+import {
+  type Platform,
+  PlatformError,
+  type PlatformOptions,
+  createPlatform,
+} from '../../src/platform/index.ts';
+import type { Sandbox, SandboxOptions, Seed } from '../../src/sandbox/index.ts';
+import { startedSandbox } from '../sandbox/support.ts';
+
+/** The key of the organization that most tests work for, and that of another one. */
+export const apiKey = 'key-of-ada-0123456789';
+export const otherKey = 'key-of-cleo-0123456789';
+
+const seed: Seed = {
+  organizations: [
+    {
+      id: 'org_1',
+      name: 'One',
+      users: [{ id: 'user_1', name: 'Ada', keys: [apiKey] }],
+      workspaces: [{ id: 'workspace_1', name: 'Support' }],
+      agents: [{ id: 'agent_1', name: 'Reception', workspace_id: 'workspace_1' }],
+      knowledge_bases: [
+        { id: 'kb_1', name: 'Handbook', description: 'All of it', document_count: 3, status: 'completed' },
+        { id: 'kb_2', name: 'Prices', embedding_model: 'text-embedding-3-large' },
+      ],
+    },
+    { id: 'org_2', name: 'Two', users: [{ id: 'user_2', name: 'Cleo', keys: [otherKey] }] },
+  ],
+};
+
+/** A sandbox with two organizations that runs until the test ends, and a client of the first. */
+export async function sandboxAndPlatform(
+  options: Partial<PlatformOptions> = {},
+  sandboxOptions: SandboxOptions = {},
+): Promise<{ sandbox: Sandbox; platform: Platform }> {
+  const sandbox = await startedSandbox({ seed, ...sandboxOptions });
+  return { sandbox, platform: createPlatform({ baseUrl: sandbox.url, apiKey, ...options }) };
+}
+
+/** A request that a stand-in was sent. */
+export interface Received {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** What a stand-in answers: JSON, or text as it is. */
+export interface Scripted {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+  readonly body?: string | Uint8Array;
+}
+
+/**
+ * A server for what the sandbox never does: it gives the scripted answers in their order, the last one again and again, and
+ * keeps what it was sent. A function answers by hand.
+ */
+export async function standIn(...answers: (Scripted | ((response: ServerResponse) => void))[]) {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const answer = async () => {
+      const { method = '', url = '', headers } = request;
+      received.push({ method, url, headers, body: await text(request) });
+      const scripted = answers.length > 1 ? answers.shift() : answers[0];
+      if (typeof scripted === 'function') return scripted(response);
+      const { status = 200, json, body = JSON.stringify(json), headers: more } = scripted ?? {};
+      response.writeHead(status, { 'content-type': 'application/json', ...more });
+      response.end(status === 204 ? undefined : body);
+    };
+    void answer();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  });
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, received };
+}
+
+/** How long the client of `at` allows an attempt, in milliseconds: its timer is told from the waits by it. */
+const attemptTime = 86_400_000;
+
+/** A client of a stand-in whose waits between attempts take no time; `waits` are what they would have taken. */
+export function clientOf(url: string, options: Partial<PlatformOptions> = {}) {
+  const waits: number[] = [];
+  let elapsed = 0;
+  const clock: Clock = {
+    now: () => Date.UTC(2026, 0, 1) + elapsed,
+    elapsed: () => elapsed,
+    after(ms, action) {
+      if (ms === attemptTime) return () => {};
+      waits.push(ms);
+      const soon = setImmediate(() => {
+        elapsed += ms;
+        action();
+      });
+      return () => clearImmediate(soon);
+    },
+  };
+  const platform = createPlatform({
+    baseUrl: url,
+    apiKey,
+    timeout: attemptTime,
+    random: () => 0.5,
+    clock,
+    ...options,
+  });
+  return { platform, waits };
+}
+
+/** The PlatformError that something rejects with. */
+export async function platformError(promise: Promise<unknown>): Promise<PlatformError> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof PlatformError) return error;
+  throw new Error('It should have been refused with a PlatformError', { cause: error });
+}
+
+/** A subscription as the platform answers it, for stand-ins. */
+export const answered = {
+  id: 'sub_1',
+  organization_id: 'org_1',
+  scope: 'ORGANIZATION',
+  created_user_id: 'user_1',
+  name: 'calls',
+  url: 'https://calls.example.com/webhooks',
+  events: ['*'],
+  active: true,
+  request_timeout_ms: 1_000,
+  retry_policy: { retryStrategy: 'FIXED_DELAY', maxRetryAttempts: 3, maxRetryDelayMs: 10_000 },
+  signing_enabled: true,
+  created_at: '2026-01-01T00:00:00.000Z',
+  updated_at: '2026-01-01T00:00:00.000Z',
+} as const;
