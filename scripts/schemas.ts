@@ -1,5 +1,6 @@
 /**
- * Writes `schemas/*.schema.json`: the JSON Schema (2020-12) of the envelope and of each known event, as it is sent.
+ * Writes `schemas/*.schema.json`: the JSON Schema (2020-12) of the envelope and of each known event, as it is sent, and
+ * of a sandbox's seed.
  *
  *   npm run schemas          writes the files
  *   npm run schemas:check    exits 1 and names the files that are not what the sources say
@@ -8,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { eventNames } from '../src/events/names.ts';
 import { callTransferredPayload, envelope, envelopeOf } from '../src/events/schemas.ts';
+import { seedSchema } from '../src/sandbox/seed.ts';
 import { runGenerator } from './generated.ts';
 import type { Files } from './generated.ts';
 
@@ -22,6 +24,7 @@ const published = {
     title: 'A call was transferred (in the envelope)',
   },
   'pca-completed': { schema: envelopeOf(eventNames.pcaCompleted), title: 'Post-call analysis is ready' },
+  'sandbox-seed': { schema: seedSchema, title: 'What a new sandbox has in it' },
 } as const;
 
 /** The text of every schema file, by file name. */
@@ -37,7 +40,12 @@ export function schemaFiles(): Files {
 /** A registry for each schema alone: in a common one, a payload would become a reference to another file. */
 function jsonSchema(id: string, title: string, schema: z.ZodType): unknown {
   const registry = z.registry<{ id: string }>().add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, { io: 'input', uri: () => `urn:ringback:schema:${id}` });
+  const { schemas } = z.toJSONSchema(registry, {
+    io: 'input',
+    uri: () => `urn:ringback:schema:${id}`,
+    // A validator may not know a format, and one that is strict refuses it then; the pattern beside it says more.
+    override: ({ jsonSchema: node }) => void (node.pattern !== undefined && delete node.format),
+  });
   const { $schema, $id, ...rest } = { ...schemas[id] };
   return flattenTypes({ $schema, $id, title, ...rest });
 }

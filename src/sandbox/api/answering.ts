@@ -1,0 +1,116 @@
+import type { Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { messageOf } from '../../errors.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { Failures } from '../failures.ts';
+import type { Keys } from '../keys.ts';
+import { authenticate } from './authentication.ts';
+import { type RequestProblem, errorAnswer } from './error-bodies.ts';
+import { readBody } from './read-body.ts';
+import { type ApiAnswer, ApiError, type ErrorForm, type Route } from './route.ts';
+
+/** What requests are answered with. */
+export interface AnsweringParts {
+  readonly keys: Keys;
+  readonly failures: Failures;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Aborted when the sandbox stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** A request, its response, and what is known of the operation. */
+interface Exchange {
+  readonly request: Request;
+  readonly response: Response;
+  readonly form: ErrorForm;
+  /** Undefined where there is none. */
+  readonly operation?: string;
+}
+
+const withBody: readonly string[] = ['POST', 'PUT'] satisfies Route['method'][];
+
+/**
+ * Takes a request through what all operations have in common, in this order: method, key, a failure that was asked for,
+ * body, the operation itself. Whatever goes wrong is answered with one of the document's error bodies.
+ */
+export class Answering {
+  readonly #parts: AnsweringParts;
+
+  constructor(parts: AnsweringParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers a request to a path that has these operations, one a method. */
+  async answer(routes: readonly [Route, ...Route[]], request: Request, response: Response): Promise<void> {
+    const route = routes.find(({ method }) => method === request.method);
+    if (!route) {
+      response.setHeader('allow', routes.map(({ method }) => method).join(', '));
+      const message = `${request.method} is not an operation of this path`;
+      const exchange = { request, response, form: routes[0].errors };
+      return this.#refuse({ kind: 'method_not_allowed', message, issues: [] }, exchange);
+    }
+    const exchange = { request, response, form: route.errors, operation: route.operation };
+    try {
+      this.#write(await this.#run(route, request, response), exchange);
+    } catch (error) {
+      this.#refuse(this.#problemOf(error, exchange), exchange);
+    }
+  }
+
+  /** Answers a request to a path that has no operation. */
+  answerUnknown(request: Request, response: Response): void {
+    const problem = { kind: 'not_found', message: 'There is no operation at this path', issues: [] } as const;
+    this.#refuse(problem, { request, response, form: 'general' });
+  }
+
+  async #run(route: Route, request: Request, response: Response): Promise<ApiAnswer> {
+    const { keys, failures, stopping } = this.#parts;
+    if (stopping.aborted) throw new ApiError('unavailable', 'The sandbox is stopping');
+    const caller = authenticate(request.headers.authorization, keys);
+    if (failures.take(route.operation)) throw new ApiError('unavailable', 'The database is not available');
+    const body = withBody.includes(route.method) ? await readBody(request, response) : undefined;
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    return route.handle({
+      caller,
+      params: request.params as Readonly<Record<string, string>>,
+      query: request.query as Readonly<Record<string, string | readonly string[]>>,
+      body,
+      path: pathOf(request),
+      signal: AbortSignal.any([gone.signal, stopping]),
+    });
+  }
+
+  /** What nobody foresaw is a failure of the sandbox, and looks to the client as any failure of the service. */
+  #problemOf(error: unknown, { response, operation }: Exchange): RequestProblem {
+    if (error instanceof ApiError) return error;
+    const { logger, stopping } = this.#parts;
+    // Work that ends early because nobody waits for it any more has not failed.
+    if (!stopping.aborted && !response.destroyed) {
+      logger.error({ event: 'request_failed', operation, error: messageOf(error) }, 'a request failed');
+    }
+    return { kind: 'unavailable', message: 'The service is not available', issues: [] };
+  }
+
+  #refuse(problem: RequestProblem, exchange: Exchange): void {
+    const { request, response, form } = exchange;
+    if (problem.kind === 'unauthorized') response.setHeader('www-authenticate', 'Bearer');
+    const context = { path: pathOf(request), now: this.#parts.clock.now() };
+    this.#write(errorAnswer(problem, form, context), exchange);
+  }
+
+  #write({ status, body }: ApiAnswer, { response, operation }: Exchange): void {
+    const { logger, stopping } = this.#parts;
+    logger.debug({ event: 'request_answered', operation, status }, 'a request was answered');
+    if (response.destroyed) return;
+    if (stopping.aborted) response.setHeader('connection', 'close');
+    response.status(status);
+    if (body === undefined) response.end();
+    else response.json(body);
+  }
+}
+
+function pathOf(request: Request): string {
+  return request.originalUrl.split('?', 1)[0] ?? '';
+}

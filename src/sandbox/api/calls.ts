@@ -1,0 +1,63 @@
+import type { Clock } from '../../kit/clock.ts';
+import { type CallProgress, type PlayedCall, progressOf } from '../calls/call.ts';
+import type { PlayedCalls } from '../calls/played-calls.ts';
+import { type ApiAnswer, ApiError, type ApiRequest, type Route } from './route.ts';
+import { isoTime } from './subscription-answers.ts';
+
+/** What reading calls back works with. */
+export interface CallParts {
+  readonly calls: PlayedCalls;
+  readonly clock: Clock;
+}
+
+/**
+ * The operations that read calls back. They are not in the platform's document: their paths and fields were seen in use
+ * (platform findings, Reading back).
+ */
+export function callRoutes({ calls, clock }: CallParts): readonly Route[] {
+  const find = ({ caller, params }: ApiRequest): PlayedCall | undefined =>
+    calls.find(caller.organizationId, params['call_id'] ?? '');
+  return [
+    {
+      operation: 'calls.get',
+      method: 'GET',
+      path: '/v1/calls/:call_id',
+      errors: 'general',
+      handle: (request) => {
+        const call = find(request);
+        if (!call) throw new ApiError('not_found', 'Call not found');
+        return { status: 200, body: callBody(call, progressOf(call, clock.now())) };
+      },
+    },
+    {
+      operation: 'analyses.get',
+      method: 'GET',
+      path: '/v2/ai-agents/:agent_id/postcall-analysis/results/:call_id',
+      errors: 'general',
+      handle: (request) => analysisAnswer(find(request), request, clock.now()),
+    },
+  ];
+}
+
+/** What has not happened yet is null, and nothing is told of what is being said: choices of the sandbox. */
+function callBody(call: PlayedCall, { status, hasEnded }: CallProgress) {
+  return {
+    _id: call.callId,
+    ai_agent_id: call.agentId,
+    call_status: status,
+    call_start_time: status === 'registered' ? null : isoTime(call.startedAt),
+    call_end_time: hasEnded ? isoTime(call.endedAt) : null,
+    call_duration_seconds: hasEnded ? (call.endedAt - call.startedAt) / 1_000 : null,
+    call_finish_reason: hasEnded ? call.finishReason : null,
+    messages: hasEnded ? call.messages : [],
+    metadata: { language: call.language },
+  };
+}
+
+/** While an analysis is not ready, users have seen 404 and 500; the sandbox answers 404, as for one that never comes. */
+function analysisAnswer(call: PlayedCall | undefined, { params }: ApiRequest, now: number): ApiAnswer {
+  const isReady = call?.agentId === params['agent_id'] && call && progressOf(call, now).isAnalysed;
+  if (!isReady) throw new ApiError('not_found', 'Analysis not found');
+  const items = call.analysis?.items ?? [];
+  return { status: 200, body: { data: { call_id: call.callId, ai_agent_id: call.agentId, items } } };
+}

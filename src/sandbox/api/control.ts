@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { RingbackError } from '../../errors.ts';
+import type { CallPlan } from '../calls/call-plan.ts';
+import type { CallSimulator } from '../calls/simulator.ts';
+import type { Attempts } from '../delivery/attempts.ts';
+import type { DeliveryEngine } from '../delivery/engine.ts';
+import type { Failures } from '../failures.ts';
+import type { Caller } from '../model.ts';
+import type { Subscriptions } from '../subscriptions/subscriptions.ts';
+import type { ToolCaller } from '../tool-caller.ts';
+import { type ApiAnswer, ApiError, type ApiRequest, type Route } from './route.ts';
+import { validated } from './validation.ts';
+
+/** What is controlled. */
+export interface ControlParts {
+  readonly calls: CallSimulator;
+  readonly attempts: Attempts;
+  readonly engine: DeliveryEngine;
+  readonly subscriptions: Subscriptions;
+  readonly failures: Failures;
+  readonly toolCaller: ToolCaller;
+}
+
+const object = z.record(z.string(), z.unknown(), 'Should be an object');
+const oneText = z.string('Should be given once').optional();
+const attemptQuery = z.object({ callId: oneText, traceId: oneText, subscriptionId: oneText });
+const failureSchema = z.object(
+  { operation: z.string('Should be text'), count: z.number('Should be a number') },
+  'Should be an object',
+);
+const toolCallSchema = z.object(
+  { agentId: z.string('Should be text'), toolId: z.string('Should be text'), args: object.default({}) },
+  'Should be an object',
+);
+
+/**
+ * What the platform doesn't have: the sandbox's own controls over HTTP. They do what the methods of the same words do in
+ * TypeScript, with the same fields, and see the organization of the key only.
+ */
+export function controlRoutes(parts: ControlParts): readonly Route[] {
+  const route = (line: `${Route['method']} ${string}`, handle: Route['handle']): Route => {
+    const [method, name] = line.split(' ') as [Route['method'], string];
+    return { operation: `sandbox.${name}`, method, path: `/sandbox/${name}`, errors: 'general', handle };
+  };
+  return [
+    route('POST calls', (request) => playCall(request, parts)),
+    route('GET attempts', (request) => listAttempts(request, parts)),
+    route('GET deliveries', (request) => listGivenUp(request, parts)),
+    route('POST failures', (request) => expectFailures(request, parts)),
+    route('POST tools/call', (request) => callTool(request, parts)),
+  ];
+}
+
+async function playCall({ body, caller }: ApiRequest, { calls }: ControlParts): Promise<ApiAnswer> {
+  const plan = validated(object, body ?? {}, 'body');
+  const own: CallPlan = { ...plan, organizationId: caller.organizationId };
+  return { status: 200, body: await orInvalid(() => calls.play(own)) };
+}
+
+function listAttempts({ query, caller }: ApiRequest, { attempts, subscriptions }: ControlParts): ApiAnswer {
+  const given = validated(attemptQuery, query, 'query');
+  const wanted = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return { status: 200, body: { attempts: attempts.list(wanted).filter(ownedBy(caller, subscriptions)) } };
+}
+
+function listGivenUp({ caller }: ApiRequest, { engine, subscriptions }: ControlParts): ApiAnswer {
+  return { status: 200, body: { givenUp: engine.givenUp().filter(ownedBy(caller, subscriptions)) } };
+}
+
+async function expectFailures({ body }: ApiRequest, { failures }: ControlParts): Promise<ApiAnswer> {
+  const { operation, count } = validated(failureSchema, body, 'body');
+  await orInvalid(() => failures.expect(operation, count));
+  return { status: 200, body: { operation, count } };
+}
+
+async function callTool({ body, caller }: ApiRequest, { toolCaller }: ControlParts): Promise<ApiAnswer> {
+  const call = validated(toolCallSchema, body, 'body');
+  return { status: 200, body: await orInvalid(() => toolCaller.call(call, caller.organizationId)) };
+}
+
+/** What the methods say of what they were given, they say of what the request has. */
+async function orInvalid<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof RingbackError)) throw error;
+    const issue = { loc: ['body'], msg: error.message, type: error.code };
+    throw new ApiError('invalid', error.message, [issue]);
+  }
+}
+
+/** Whether something is about a subscription of the caller's organization. */
+function ownedBy({ organizationId }: Caller, subscriptions: Subscriptions) {
+  const known = new Map<string, boolean>();
+  return ({ subscriptionId: id }: { readonly subscriptionId: string }): boolean => {
+    const isOwn = known.get(id) ?? subscriptions.find(id)?.organizationId === organizationId;
+    known.set(id, isOwn);
+    return isOwn;
+  };
+}

@@ -1,0 +1,72 @@
+/** The three error bodies of the platform's document, and which of them answers what (Errors). */
+import { randomUUID } from 'node:crypto';
+import type { ApiAnswer, ApiError, ErrorForm, Issue } from './route.ts';
+import { isoTime } from './subscription-answers.ts';
+
+/** What can be wrong with a request. */
+export interface RequestProblem {
+  readonly kind: ApiError['kind'] | 'method_not_allowed';
+  readonly message: string;
+  readonly issues: readonly Issue[];
+}
+
+/** What an error body tells besides the problem. */
+export interface ErrorContext {
+  /** As the request has it, without the query. */
+  readonly path: string;
+  /** In milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * The document shows 401, 404 and 503 of knowledge bases, 422 of all but subscriptions, 400 of subscriptions. The rest
+ * is what HTTP means by it.
+ */
+const statuses = {
+  unauthorized: 401,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  invalid: 422,
+  unavailable: 503,
+} as const satisfies Record<RequestProblem['kind'], number>;
+
+/** The document shows VALIDATION_ERROR. */
+const types = {
+  not_found: 'NOT_FOUND',
+  method_not_allowed: 'METHOD_NOT_ALLOWED',
+  conflict: 'CONFLICT',
+  invalid: 'VALIDATION_ERROR',
+  unavailable: 'SERVICE_UNAVAILABLE',
+} as const;
+
+/** The answer to a request that can't be done, in the form of its operation's errors. */
+export function errorAnswer(problem: RequestProblem, form: ErrorForm, context: ErrorContext): ApiAnswer {
+  if (form === 'subscription') return subscriptionError(problem, context);
+  const { kind, message, issues } = problem;
+  const status = statuses[kind];
+  return kind === 'invalid'
+    ? { status, body: { detail: issues } }
+    : { status, body: { error: kind, message } };
+}
+
+function subscriptionError(
+  { kind, message, issues }: RequestProblem,
+  { path, now }: ErrorContext,
+): ApiAnswer {
+  const traceId = randomUUID();
+  if (kind === 'unauthorized') {
+    return { status: statuses[kind], body: { error: 'Authentication', message, traceId } };
+  }
+  const status = kind === 'invalid' ? 400 : statuses[kind];
+  const details = Object.fromEntries(issues.map(({ loc, msg }) => [nameOf(loc), msg]));
+  return {
+    status,
+    body: { status, type: types[kind], message, details, timestamp: isoTime(now), path, trace_id: traceId },
+  };
+}
+
+/** The dotted name of what is wrong, without the part of the request that it is in, unless all of that is wrong. */
+function nameOf(loc: Issue['loc']): string {
+  return (loc.length > 1 ? loc.slice(1) : loc).join('.');
+}

@@ -1,0 +1,54 @@
+import type { Caller } from '../model.ts';
+
+/** Which of the document's three error bodies an operation answers with (platform document, Errors). */
+export type ErrorForm = 'knowledge-base' | 'subscription' | 'general';
+
+/** A request that has been authenticated, and whose body has been read as JSON. */
+export interface ApiRequest {
+  readonly caller: Caller;
+  /** The parts of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  /** A parameter that is given twice is a list. */
+  readonly query: Readonly<Record<string, string | readonly string[]>>;
+  /** Undefined when there was none. */
+  readonly body: unknown;
+  readonly path: string;
+  /** Aborted when the client goes away or the sandbox stops. */
+  readonly signal: AbortSignal;
+}
+
+/** What is answered: no body with 204. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body?: unknown;
+}
+
+/** One operation of the platform. */
+export interface Route {
+  /** Its name, such as `subscriptions.create`: what `sandbox.fail` and docs/coverage.md call it. */
+  readonly operation: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** As Express writes paths: `/v1/public/webhook/subscription/:id`. */
+  readonly path: string;
+  readonly errors: ErrorForm;
+  readonly handle: (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
+}
+
+/** One thing that is wrong with a request: where, what, and of which type (platform document, HTTPValidationError). */
+export interface Issue {
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly type: string;
+}
+
+/** Thrown by an operation; the server writes it in the form of the operation's errors. */
+export class ApiError extends Error {
+  readonly kind: 'unauthorized' | 'not_found' | 'invalid' | 'unavailable' | 'conflict';
+  readonly issues: readonly Issue[];
+
+  constructor(kind: ApiError['kind'], message: string, issues: readonly Issue[] = []) {
+    super(message);
+    this.kind = kind;
+    this.issues = issues;
+  }
+}

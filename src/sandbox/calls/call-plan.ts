@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { type Duration, parseDuration } from '../../kit/duration.ts';
+import { checked } from '../../option-problems.ts';
+import { type Scenario, scenarios, sentiments, transferStatuses } from './call.ts';
+
+/** How one call is to be played. What isn't given is drawn by the seed. */
+export interface CallPlan {
+  /** @default drawn: of ten calls about six are completed, two transferred, one is unanalysed, one failed */
+  readonly scenario?: Scenario;
+  /** The id of the call: whoever places a call may choose it. @default 24 hex digits */
+  readonly callId?: string;
+  /** @default drawn from the organization's agents */
+  readonly agentId?: string;
+  /** @default the first of the sandbox */
+  readonly organizationId?: string;
+  /** From the start to the end. @default drawn: 5 seconds to 5 minutes */
+  readonly duration?: Duration;
+  /** From the end to the analysis. @default drawn: 1 to 30 seconds */
+  readonly analysisAfter?: Duration;
+  /** How times are written: ISO 8601 with nanoseconds, or UNIX seconds. The document has both. @default drawn */
+  readonly timestamps?: 'iso' | 'seconds';
+  /** The transfer's body: flat, as the document's sample, or in the envelope. @default drawn */
+  readonly transferBody?: 'flat' | 'wrapped';
+  /** @default drawn */
+  readonly transferStatus?: (typeof transferStatuses)[number];
+  /** The caller's sentiment before the transfer. @default drawn */
+  readonly sentiment?: (typeof sentiments)[number];
+}
+
+const expected = {
+  id: 'text that is not blank, of at most 200 characters',
+  duration: "milliseconds or a duration such as '90s', at most a day",
+  scenario: "'completed', 'transferred', 'unanalysed' or 'failed'",
+};
+
+const longestDuration = 86_400_000;
+
+const id = z.string(expected.id).regex(/\S/, expected.id).max(200, expected.id).optional();
+const duration = checked(expected.duration, (value) => {
+  const milliseconds = parseDuration(value);
+  return milliseconds !== undefined && milliseconds <= longestDuration ? milliseconds : undefined;
+}).optional();
+
+/** Checks a plan. */
+export const callPlanSchema = z.strictObject({
+  scenario: z.enum(scenarios, expected.scenario).optional(),
+  callId: id,
+  agentId: id,
+  organizationId: id,
+  duration,
+  analysisAfter: duration,
+  timestamps: z.enum(['iso', 'seconds'], "'iso' or 'seconds'").optional(),
+  transferBody: z.enum(['flat', 'wrapped'], "'flat' or 'wrapped'").optional(),
+  transferStatus: z.enum(transferStatuses, "'pending', 'initiated', 'success' or 'failed'").optional(),
+  sentiment: z.enum(sentiments, "'positive', 'neutral' or 'negative'").optional(),
+});
+
+/** A plan with its durations in milliseconds. */
+export type ParsedPlan = z.output<typeof callPlanSchema>;

@@ -1,0 +1,110 @@
+import { eventNames } from '../../events/names.ts';
+
+/** How a call goes. */
+export const scenarios = ['completed', 'transferred', 'unanalysed', 'failed'] as const;
+
+/**
+ * How a call goes: `completed` (started, ended, analysed), `transferred` (the same with a transfer before the end),
+ * `unanalysed` (its analysis never comes), `failed` (it ends, and is analysed, with the status `failed`).
+ */
+export type Scenario = (typeof scenarios)[number];
+
+export const transferStatuses = ['pending', 'initiated', 'success', 'failed'] as const;
+export const sentiments = ['positive', 'neutral', 'negative'] as const;
+
+/** One thing that was said. */
+export interface Message {
+  readonly role: 'user' | 'agent';
+  readonly content: string;
+}
+
+/** The transfer of a call. Times in milliseconds since 1970. */
+export interface PlayedTransfer {
+  readonly status: (typeof transferStatuses)[number];
+  /** A SIP address, a phone number or an internal extension. */
+  readonly destination: string;
+  readonly reason: string;
+  readonly sentiment: (typeof sentiments)[number];
+  readonly topics: readonly string[];
+  readonly actions: readonly string[];
+  readonly unresolved: readonly string[];
+  readonly at: number;
+  /** Whether the body came in the envelope: the document's sample has none. */
+  readonly isWrapped: boolean;
+}
+
+/** One result of the analysis. `result` is a text for every type. */
+export interface AnalysisItem {
+  readonly type: string;
+  readonly name: string;
+  readonly description: string;
+  readonly analysis_prompt: string;
+  readonly result: string;
+}
+
+/** The analysis of a call. Times in milliseconds since 1970. */
+export interface PlayedAnalysis {
+  readonly status: 'success' | 'failed';
+  readonly reason: string;
+  readonly at: number;
+  readonly items: readonly AnalysisItem[];
+}
+
+/** One event of a call. */
+export interface PlayedEvent {
+  readonly traceId: string;
+  readonly eventName: string;
+  /** As its body says, in milliseconds since 1970; undefined for a flat body, which doesn't. */
+  readonly occurredAt: number | undefined;
+  /** When it happens on the real clock, in milliseconds since 1970: its first attempt is due then. */
+  readonly happensAt: number;
+}
+
+/**
+ * A call as it was played: the truth that its events tell. Times are the call's own, in milliseconds since 1970. At a
+ * speed of 1 they are the real ones. A faster call is told as if it had begun earlier: it lasts as long as it says, and
+ * none of its events lies in the future.
+ */
+export interface PlayedCall {
+  readonly callId: string;
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly workspaceId: string | undefined;
+  readonly scenario: Scenario;
+  readonly status: 'success' | 'failed';
+  readonly finishReason: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** How its events write times: ISO 8601 with nanoseconds, or UNIX seconds. */
+  readonly timestamps: 'iso' | 'seconds';
+  /** Of the form `xx-XX`. */
+  readonly language: string;
+  readonly callerNumber: string;
+  readonly messages: readonly Message[];
+  readonly transfer: PlayedTransfer | undefined;
+  /** Undefined when it never comes. */
+  readonly analysis: PlayedAnalysis | undefined;
+  /** In the order in which they happen. */
+  readonly events: readonly PlayedEvent[];
+}
+
+/** How far a call has come, as the platform would tell it when it is asked. */
+export interface CallProgress {
+  readonly status: 'registered' | 'ongoing' | 'ended' | 'error';
+  readonly hasEnded: boolean;
+  readonly isAnalysed: boolean;
+}
+
+/** How far a call has come by now: an event that has not happened yet is not known to anybody. */
+export function progressOf(call: PlayedCall, now: number): CallProgress {
+  const hasHappened = (name: string) =>
+    call.events.some(({ eventName, happensAt }) => eventName === name && happensAt <= now);
+  const hasEnded = hasHappened(eventNames.callEnded);
+  const open = hasHappened(eventNames.callStarted) ? 'ongoing' : 'registered';
+  const ended = call.status === 'failed' ? 'error' : 'ended';
+  return {
+    status: hasEnded ? ended : open,
+    hasEnded,
+    isAnalysed: hasHappened(eventNames.pcaCompleted),
+  };
+}

@@ -1,0 +1,131 @@
+import { eventNames } from '../../events/names.ts';
+import type { Agent } from '../model.ts';
+import type { SandboxClock } from '../sandbox-clock.ts';
+import { analysisItemsOf } from './analysis-items.ts';
+import type { PlayedAnalysis, PlayedCall, PlayedEvent, PlayedTransfer, Scenario } from './call.ts';
+import type { ParsedPlan } from './call-plan.ts';
+import { type Choice, choose } from './choosing.ts';
+import { seededId, seededRandom, seededUuid } from './seeded-random.ts';
+
+/** What a call is played in. */
+export interface CallSetting {
+  readonly seed: string;
+  /** Which call of this sandbox it is, counted from 1. With the seed it decides everything that is drawn. */
+  readonly number: number;
+  readonly agent: Agent;
+  /** It begins now. */
+  readonly clock: SandboxClock;
+}
+
+/** The whole of a call, before anything of it has happened: the same plan in the same setting gives the same call. */
+export function composeCall(plan: ParsedPlan, setting: CallSetting): PlayedCall {
+  const { seed, number, agent } = setting;
+  const choice = choose(plan, seededRandom(seed, number));
+  const { scenario, conversation, timestamps, callerNumber } = choice;
+  const course = courseOf(choice);
+  const times = timesIn(setting, course.analysed ?? course.ended, timestamps === 'seconds' ? 1_000 : 1);
+  const transfer =
+    course.transferred === undefined ? undefined : transferOf(choice, times.stated(course.transferred));
+  return {
+    callId: plan.callId ?? seededId(seed, number),
+    organizationId: agent.organizationId,
+    agentId: agent.id,
+    workspaceId: agent.workspaceId,
+    scenario,
+    status: statusOf(choice),
+    finishReason: finishReasons[scenario],
+    startedAt: times.stated(0),
+    endedAt: times.stated(course.ended),
+    timestamps,
+    language: conversation.language,
+    callerNumber,
+    messages: conversation.messages,
+    transfer,
+    analysis: course.analysed === undefined ? undefined : analysisOf(choice, times.stated(course.analysed)),
+    events: eventsOf(course).map(([eventName, offset]) => ({
+      traceId: seededUuid(seed, number, eventName),
+      eventName,
+      occurredAt: isUndated(eventName, transfer) ? undefined : times.stated(offset),
+      happensAt: times.real(offset),
+    })),
+  };
+}
+
+/** When what happens, in milliseconds after the start; undefined what doesn't. */
+interface Course {
+  readonly transferred: number | undefined;
+  readonly ended: number;
+  readonly analysed: number | undefined;
+}
+
+function courseOf({ scenario, duration, analysisAfter, transferShare }: Choice): Course {
+  return {
+    transferred: scenario === 'transferred' ? duration * transferShare : undefined,
+    ended: duration,
+    analysed: scenario === 'unanalysed' ? undefined : duration + analysisAfter,
+  };
+}
+
+/** In the order in which they happen. */
+function eventsOf({ transferred, ended, analysed }: Course): readonly (readonly [string, number])[] {
+  const events = [
+    [eventNames.callStarted, 0],
+    [eventNames.callTransferred, transferred],
+    [eventNames.callEnded, ended],
+    [eventNames.pcaCompleted, analysed],
+  ] as const;
+  return events.filter((event): event is typeof event & readonly [string, number] => event[1] !== undefined);
+}
+
+/** The flat body has no time of its own. */
+function isUndated(eventName: PlayedEvent['eventName'], transfer: PlayedTransfer | undefined): boolean {
+  return eventName === eventNames.callTransferred && transfer?.isWrapped === false;
+}
+
+function transferOf(choice: Choice, at: number): PlayedTransfer {
+  const { conversation, destination, sentiment, transferStatus, transferBody } = choice;
+  return {
+    status: transferStatus,
+    destination,
+    reason: conversation.transferReason,
+    sentiment,
+    topics: conversation.topics,
+    actions: conversation.actions,
+    unresolved: conversation.unresolved,
+    at,
+    isWrapped: transferBody === 'wrapped',
+  };
+}
+
+function analysisOf(choice: Choice, at: number): PlayedAnalysis {
+  const status = statusOf(choice);
+  return status === 'success'
+    ? { status, reason: 'analysis finished', at, items: analysisItemsOf(choice.conversation) }
+    : { status, reason: 'the call failed before there was anything to analyse', at, items: [] };
+}
+
+/** The document shows `success` only; `failed` is the sandbox's choice. */
+function statusOf({ scenario }: Choice): PlayedCall['status'] {
+  return scenario === 'failed' ? 'failed' : 'success';
+}
+
+/** The document shows none: choices of the sandbox. */
+const finishReasons: Readonly<Record<Scenario, string>> = {
+  completed: 'user_hangup',
+  transferred: 'call_transferred',
+  unanalysed: 'user_hangup',
+  failed: 'error',
+};
+
+/**
+ * The two times of whatever happens so many of the platform's milliseconds after the call's start: the one that the call
+ * states, in whole units, and the real one. A call that is played faster is stated as if it had begun earlier.
+ */
+function timesIn({ clock }: CallSetting, length: number, unit: number) {
+  const now = clock.now();
+  const earlier = Math.max(0, length - clock.inReal(length));
+  return {
+    stated: (offset: number) => Math.floor((now - earlier + offset) / unit) * unit,
+    real: (offset: number) => now + clock.inReal(offset),
+  };
+}

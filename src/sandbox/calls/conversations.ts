@@ -1,0 +1,84 @@
+import type { Message } from './call.ts';
+
+/** What a call may be about. Nobody in it exists. */
+export interface Conversation {
+  readonly language: string;
+  readonly topics: readonly string[];
+  readonly actions: readonly string[];
+  readonly summary: string;
+  readonly transferReason: string;
+  readonly unresolved: readonly string[];
+  readonly messages: readonly [Message, ...Message[]];
+}
+
+const agent = (content: string): Message => ({ role: 'agent', content });
+const user = (content: string): Message => ({ role: 'user', content });
+
+/** The calls that the simulator plays. Some with letters that are more than one byte, as real ones are. */
+export const conversations: readonly [Conversation, ...Conversation[]] = [
+  {
+    language: 'en-US',
+    topics: ['delivery date', 'change of address'],
+    actions: ['looked up the order', 'read out the delivery date'],
+    summary: 'The caller asked when an order arrives and wants it sent to another address.',
+    transferReason: 'the caller asked for a person',
+    unresolved: ['address not changed yet'],
+    messages: [
+      agent('Hello, how can I help you?'),
+      user('When does my order arrive? It has the number 4711.'),
+      agent('It is on its way and should be with you on Thursday.'),
+      user('I have moved. Can it go to my new address?'),
+      agent('I cannot change the address of an order that is on its way, but a colleague can.'),
+    ],
+  },
+  {
+    language: 'en-GB',
+    topics: ['appointment'],
+    actions: ['offered three times', 'booked an appointment'],
+    summary: 'The caller booked an appointment for a first consultation.',
+    transferReason: 'the caller wants to talk to the consultant beforehand',
+    unresolved: [],
+    messages: [
+      agent('Good morning, what can I do for you?'),
+      user('I would like an appointment, please, as early as possible.'),
+      agent('I can offer Monday at nine, Monday at eleven, or Tuesday at ten.'),
+      user('Tuesday at ten.'),
+      agent('Tuesday at ten it is. You will get a message in a moment.'),
+    ],
+  },
+  {
+    language: 'de-DE',
+    topics: ['Rechnung', 'Rückerstattung'],
+    actions: ['Rechnung gefunden', 'Betrag erklärt'],
+    summary: 'Der Anrufer hat eine Rechnung doppelt bezahlt und möchte das Geld zurück.',
+    transferReason: 'Rückerstattungen genehmigt die Buchhaltung',
+    unresolved: ['Rückerstattung noch nicht genehmigt'],
+    messages: [
+      agent('Guten Tag, worum geht es?'),
+      user('Ich habe die Rechnung für März zweimal überwiesen.'),
+      agent('Ich sehe beide Zahlungen. Über die Rückerstattung entscheidet die Buchhaltung.'),
+      user('Dann verbinden Sie mich bitte.'),
+    ],
+  },
+  {
+    language: 'es-ES',
+    topics: ['avería', 'visita del técnico'],
+    actions: ['avería registrada'],
+    summary: 'La persona que llama tiene una avería y necesita la visita de un técnico mañana.',
+    transferReason: 'la visita la confirma una persona',
+    unresolved: ['hora de la visita'],
+    messages: [
+      agent('Buenos días, ¿en qué puedo ayudarle?'),
+      user('La calefacción no funciona desde ayer 🥶.'),
+      agent('Lo siento. He registrado la avería. ¿Puede venir un técnico mañana?'),
+      user('Sí, por la mañana.'),
+    ],
+  },
+];
+
+/** Where calls are transferred to: a SIP address, a phone number of a range kept for fiction, an extension. */
+export const destinations: readonly [string, ...string[]] = [
+  'sip:support@example.com',
+  '+12025550143',
+  '4021',
+];

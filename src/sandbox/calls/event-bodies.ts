@@ -1,0 +1,69 @@
+import { eventNames } from '../../events/names.ts';
+import type { SandboxEvent } from '../model.ts';
+import type { PlayedCall, PlayedEvent, PlayedTransfer } from './call.ts';
+import { seededRandom, wholeNumber } from './seeded-random.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** An event of a call as it is delivered, with the body that the document gives it (Envelope, Payload fields). */
+export function sandboxEventOf(call: PlayedCall, event: PlayedEvent): SandboxEvent {
+  const { organizationId, agentId, workspaceId, callId } = call;
+  const { traceId, eventName } = event;
+  const body = Buffer.from(JSON.stringify(bodyOf(call, event)));
+  return { traceId, eventName, organizationId, agentId, workspaceId, callId, body };
+}
+
+function bodyOf(call: PlayedCall, event: PlayedEvent): Fields {
+  const payload = payloadOf(call, event);
+  // The flat body of a transfer: only the headers have its name and its trace id.
+  if (event.occurredAt === undefined) return payload;
+  return {
+    traceId: event.traceId,
+    organizationId: call.organizationId,
+    payload,
+    eventName: event.eventName,
+    event: event.eventName.slice(event.eventName.indexOf('.') + 1),
+    timestamp: timestampOf(call, event.traceId, event.occurredAt),
+  };
+}
+
+function payloadOf(call: PlayedCall, { eventName }: PlayedEvent): Fields {
+  const { callId, agentId, status, transfer, analysis } = call;
+  const ids = { call_id: callId, agent_id: agentId };
+  if (eventName === eventNames.callTransferred && transfer) return { ...ids, ...transferOf(call, transfer) };
+  if (eventName === eventNames.pcaCompleted && analysis) {
+    return { ...ids, status: analysis.status, reason: analysis.reason, timestamp: analysis.at };
+  }
+  // A call that will fail has begun like any other.
+  return { ...ids, status: eventName === eventNames.callStarted ? 'success' : status };
+}
+
+/** The document's table "Call transfer event body". */
+function transferOf(call: PlayedCall, transfer: PlayedTransfer): Fields {
+  return {
+    status: transfer.status,
+    transfer_to: transfer.destination,
+    caller: { phone_number: call.callerNumber },
+    call_summary: {
+      duration_seconds: Math.round((transfer.at - call.startedAt) / 1_000),
+      topics_discussed: transfer.topics,
+      actions_taken: transfer.actions,
+      transfer_reason: transfer.reason,
+      customer_sentiment: transfer.sentiment,
+      unresolved_issues: transfer.unresolved,
+    },
+    transcript: call.messages,
+    metadata: {
+      call_start_time: new Date(call.startedAt).toISOString(),
+      call_end_time: new Date(transfer.at).toISOString(),
+      language: call.language,
+    },
+  };
+}
+
+/** UNIX seconds as the document's table says, or ISO 8601 to the nanosecond as its samples show. */
+function timestampOf({ timestamps }: PlayedCall, traceId: string, at: number): number | string {
+  if (timestamps === 'seconds') return at / 1_000;
+  const belowMilliseconds = wholeNumber(seededRandom(traceId), 0, 999_999);
+  return new Date(at).toISOString().replace('Z', `${String(belowMilliseconds).padStart(6, '0')}Z`);
+}

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import type { Random } from '../../kit/random.ts';
+
+type Word = string | number;
+
+/**
+ * Chance that can be had again: the same words give the same numbers. They begin at the words' SHA-256 and follow
+ * mulberry32, whose 32 bits are plenty for drawing and far too few for a secret or an id.
+ *
+ * @example seededRandom('tuesday', 7)() === seededRandom('tuesday', 7)() // true
+ */
+export function seededRandom(...words: readonly Word[]): Random {
+  let state = digestOf(words).readUInt32LE(0);
+  return () => {
+    state = (state + 0x6d_2b_79_f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** An id of 24 hex digits, the same for the same words, and another for others. */
+export function seededId(...words: readonly Word[]): string {
+  return digestOf(words).toString('hex', 0, 12);
+}
+
+/** A UUID (version 4), the same for the same words, and another for others. */
+export function seededUuid(...words: readonly Word[]): string {
+  const bytes = digestOf(words).subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** A whole number from `least` to `most`, both included. */
+export function wholeNumber(random: Random, least: number, most: number): number {
+  return least + Math.floor(random() * (most - least + 1));
+}
+
+/** One of the items. */
+export function oneOf<Item>(random: Random, items: readonly [Item, ...Item[]]): Item {
+  return items[Math.floor(random() * items.length)] ?? items[0];
+}
+
+/** JSON keeps the words apart: `a`, `bc` is another beginning than `ab`, `c`. */
+function digestOf(words: readonly Word[]): Buffer {
+  return createHash('sha256').update(JSON.stringify(words)).digest();
+}

@@ -1,0 +1,117 @@
+import { configError } from '../../errors.ts';
+import { parseStrictly } from '../../option-problems.ts';
+import type { DeliveryEngine } from '../delivery/engine.ts';
+import type { Agent } from '../model.ts';
+import type { SandboxClock } from '../sandbox-clock.ts';
+import type { Tenants } from '../tenants.ts';
+import type { PlayedCall } from './call.ts';
+import { type CallPlan, type ParsedPlan, callPlanSchema } from './call-plan.ts';
+import { composeCall } from './composing.ts';
+import { sandboxEventOf } from './event-bodies.ts';
+import type { PlayedCalls } from './played-calls.ts';
+import { oneOf, seededRandom } from './seeded-random.ts';
+import { type TrafficOptions, playTraffic, trafficSchema } from './traffic.ts';
+
+/** What the simulator works with. */
+export interface CallSimulatorParts {
+  readonly clock: SandboxClock;
+  /** What everything is drawn by: the same seed and a new database give the same calls. */
+  readonly seed: string;
+  readonly tenants: Pick<Tenants, 'organizations' | 'agents' | 'findAgent'>;
+  readonly played: PlayedCalls;
+  readonly engine: Pick<DeliveryEngine, 'expect' | 'settledCall'>;
+  /** @throws RingbackError unless the sandbox runs */
+  readonly requireStarted: (method: string) => void;
+  /** Aborted when the sandbox stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** Plays calls: makes their events happen, each at its time, and keeps what was played to be read back. */
+export class CallSimulator {
+  readonly #parts: CallSimulatorParts;
+
+  /** @internal */
+  constructor(parts: CallSimulatorParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Plays one whole call: started, perhaps transferred, ended, analysed. Resolves to it when its last delivery is made or
+   * given up, or when the sandbox stops (what is left of the call is played when it starts again).
+   *
+   * @throws ConfigError for a plan that can't be, an agent that isn't the organization's, a call id that was played before
+   * @example
+   * const call = await sandbox.calls.play({ scenario: 'transferred', callId: 'call_42', duration: '90s' });
+   * call.transfer?.destination; // 'sip:support@example.com'
+   */
+  async play(plan: CallPlan = {}): Promise<PlayedCall> {
+    const call = this.begin(plan);
+    await this.#parts.engine.settledCall(call.callId);
+    return call;
+  }
+
+  /**
+   * The same, but returns as soon as the call is begun.
+   *
+   * @throws ConfigError as `play` does
+   */
+  begin(plan: CallPlan = {}): PlayedCall {
+    const { requireStarted, played, seed, clock, engine } = this.#parts;
+    requireStarted('calls.play()');
+    const parsed = parseStrictly(callPlanSchema, plan, 'calls.play', 'plan');
+    if (parsed.callId !== undefined && played.has(parsed.callId))
+      throw planInvalid('callId', 'new', 'played before');
+    const number = played.nextNumber();
+    const agent = this.#agentOf(parsed, number);
+    const call = composeCall(parsed, { seed, number, agent, clock });
+    played.add(number, call);
+    for (const event of call.events) {
+      engine.expect({ event: sandboxEventOf(call, event), happensAt: event.happensAt });
+    }
+    return call;
+  }
+
+  /**
+   * Plays one call after the other, evenly spread over the platform's time, until there are `count`, `signal` is aborted
+   * or the sandbox stops. Resolves to how many were played, when the last delivery of the last is made or given up.
+   *
+   * @throws ConfigError for options that can't be
+   * @example await sandbox.calls.traffic({ callsPerMinute: 30, count: 100 }); // 100
+   */
+  async traffic(options: TrafficOptions): Promise<number> {
+    const { requireStarted, clock, engine, stopping } = this.#parts;
+    requireStarted('calls.traffic()');
+    const { callsPerMinute, count, signal } = parseStrictly(trafficSchema, options, 'calls.traffic');
+    return playTraffic({
+      begin: () => engine.settledCall(this.begin().callId),
+      interval: clock.inReal(60_000 / callsPerMinute),
+      count,
+      signal: signal ? AbortSignal.any([signal, stopping]) : stopping,
+      clock: clock.real,
+    });
+  }
+
+  /** A call that was played, or undefined. Of any organization: who asks is not a tenant, but the sandbox's owner. */
+  get(callId: string): PlayedCall | undefined {
+    this.#parts.requireStarted('calls.get()');
+    return this.#parts.played.get(callId);
+  }
+
+  #agentOf({ organizationId, agentId }: ParsedPlan, number: number): Agent {
+    const { tenants, seed } = this.#parts;
+    if (agentId !== undefined) {
+      const agent = tenants.findAgent(agentId);
+      const isTheirs = organizationId === undefined || agent?.organizationId === organizationId;
+      if (agent && isTheirs) return agent;
+      throw planInvalid('agentId', 'the id of an agent', JSON.stringify(agentId));
+    }
+    const id = organizationId ?? tenants.organizations()[0]?.id ?? '';
+    const [first, ...others] = tenants.agents(id);
+    if (!first) throw planInvalid('organizationId', 'an organization with an agent', JSON.stringify(id));
+    return oneOf(seededRandom(seed, number, 'agent'), [first, ...others]);
+  }
+}
+
+function planInvalid(option: keyof CallPlan, expected: string, found: string) {
+  return configError('option_invalid', { option: `${option} in calls.play`, expected, found });
+}

@@ -1,0 +1,145 @@
+import type { Statement } from 'better-sqlite3';
+import { ringbackError } from '../../errors.ts';
+import type { Database } from '../database.ts';
+import type { Attempt } from '../model.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+const tables = `
+  create table if not exists attempts (
+    id integer primary key,
+    subscription_id text not null,
+    trace_id text not null,
+    call_id text not null,
+    event_name text not null,
+    number integer not null,
+    started_at real not null,
+    latency_ms real not null,
+    status integer,
+    answer text,
+    failure text,
+    is_delivered integer not null,
+    disturbance text
+  ) strict;
+  create index if not exists attempts_of_calls on attempts (call_id);
+  create index if not exists attempts_of_events on attempts (trace_id);
+`;
+
+/** Which attempts. What isn't given doesn't narrow. */
+export interface AttemptQuery {
+  readonly callId?: string;
+  readonly traceId?: string;
+  readonly subscriptionId?: string;
+}
+
+/** Called with every attempt when it has ended. */
+export type AttemptListener = (attempt: Attempt) => void;
+
+type Column = string | number | null;
+
+/** Every attempt that was made, with what came of it. Kept until the database is removed. */
+export class Attempts {
+  readonly #writes: WriteQueue;
+  readonly #insert: Statement<Column[]>;
+  readonly #database: Database;
+  readonly #listeners = new Set<AttemptListener>();
+  #lastId: number;
+
+  /** @internal */
+  constructor(database: Database, writes: WriteQueue) {
+    database.create(tables);
+    this.#database = database;
+    this.#writes = writes;
+    this.#insert = database.connection.prepare(`insert into attempts values (${'?, '.repeat(12)}?)`);
+    this.#lastId = Number(database.connection.prepare('select max(id) from attempts').pluck().get() ?? 0);
+  }
+
+  /**
+   * The attempts, in the order in which they ended.
+   *
+   * @throws RingbackError `sandbox_not_running` after `stop`
+   * @example sandbox.attempts.list({ callId: 'call_42' }).map(({ number, status }) => [number, status]);
+   */
+  list({ callId, traceId, subscriptionId }: AttemptQuery = {}): readonly Attempt[] {
+    if (!this.#database.connection.open)
+      throw ringbackError('sandbox_not_running', { method: 'attempts.list()' });
+    this.#writes.flush();
+    const given = Object.entries({ call_id: callId, trace_id: traceId, subscription_id: subscriptionId });
+    const filters = given.filter((filter): filter is [string, string] => filter[1] !== undefined);
+    const where = filters.length === 0 ? '' : `where ${filters.map(([name]) => `${name} = ?`).join(' and ')}`;
+    const rows = this.#database.connection
+      .prepare<string[], AttemptRow>(`select * from attempts ${where} order by id`)
+      .all(...filters.map(([, value]) => value));
+    return rows.map(attemptOf);
+  }
+
+  /**
+   * Calls `listener` with every attempt from now on, when it has ended. Returns the function that ends it.
+   *
+   * @example const end = sandbox.attempts.watch(({ eventName, status }) => console.log(eventName, status));
+   */
+  watch(listener: AttemptListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Takes down an attempt that has ended. @internal */
+  record(ended: Omit<Attempt, 'id'>): Attempt {
+    this.#lastId += 1;
+    const attempt = { id: this.#lastId, ...ended };
+    this.#writes.add(() => this.#insert.run(...columnsOf(attempt)));
+    for (const listener of this.#listeners) listener(attempt);
+    return attempt;
+  }
+}
+
+interface AttemptRow {
+  readonly id: number;
+  readonly subscription_id: string;
+  readonly trace_id: string;
+  readonly call_id: string;
+  readonly event_name: string;
+  readonly number: number;
+  readonly started_at: number;
+  readonly latency_ms: number;
+  readonly status: number | null;
+  readonly answer: string | null;
+  readonly failure: string | null;
+  readonly is_delivered: number;
+  readonly disturbance: string | null;
+}
+
+function columnsOf(attempt: Attempt): Column[] {
+  return [
+    attempt.id,
+    attempt.subscriptionId,
+    attempt.traceId,
+    attempt.callId,
+    attempt.eventName,
+    attempt.number,
+    attempt.startedAt,
+    attempt.latencyMs,
+    attempt.status ?? null,
+    attempt.answer ?? null,
+    attempt.failure ?? null,
+    Number(attempt.isDelivered),
+    attempt.disturbance ?? null,
+  ];
+}
+
+function attemptOf(row: AttemptRow): Attempt {
+  return {
+    id: row.id,
+    subscriptionId: row.subscription_id,
+    traceId: row.trace_id,
+    callId: row.call_id,
+    eventName: row.event_name,
+    number: row.number,
+    startedAt: row.started_at,
+    latencyMs: row.latency_ms,
+    status: row.status ?? undefined,
+    answer: row.answer ?? undefined,
+    failure: row.failure ?? undefined,
+    isDelivered: row.is_delivered === 1,
+    disturbance: row.disturbance ?? undefined,
+  };
+}

@@ -1,0 +1,200 @@
+import type { Logger } from 'pino';
+import { messageOf } from '../../errors.ts';
+import type { Layout } from '../../model.ts';
+import type { SandboxEvent } from '../model.ts';
+import type { SandboxClock } from '../sandbox-clock.ts';
+import type { Subscriptions } from '../subscriptions/subscriptions.ts';
+import type { Adversary } from './adversary.ts';
+import { AttemptSender } from './attempt-sender.ts';
+import type { Attempts } from './attempts.ts';
+import { wants } from './matching.ts';
+import type { ComingEvent, GivenUpDelivery, Outbox, PendingDelivery } from './outbox.ts';
+import { Sender } from './sender.ts';
+import { Slots } from './slots.ts';
+import { UnderWay } from './under-way.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+/** What the engine works with. */
+export interface DeliveryEngineParts {
+  readonly clock: SandboxClock;
+  /** Asked before every attempt: a subscription may have changed since the one before. */
+  readonly subscriptions: Pick<Subscriptions, 'find' | 'activeOf'>;
+  readonly outbox: Outbox;
+  readonly attempts: Attempts;
+  readonly writes: WriteQueue;
+  /** How deliveries are signed. */
+  readonly layout: Layout;
+  readonly adversary: Adversary | undefined;
+  readonly logger: Logger;
+}
+
+/** How many attempts to one subscription may be under way at once. */
+const attemptsAtOnce = 64;
+
+/**
+ * Delivers events to the subscriptions that ask for them: each attempt within `request_timeout_ms`, retries as the
+ * `retry_policy` says, nothing to who is inactive (platform document, Delivery rules). What is not settled when the
+ * sandbox stops goes on when it starts again.
+ */
+export class DeliveryEngine {
+  readonly #parts: DeliveryEngineParts;
+  readonly #sender: Sender;
+  readonly #attemptSender: AttemptSender;
+  readonly #underWay = new UnderWay();
+  readonly #slots = new Map<string, Slots>();
+  readonly #timers = new Set<() => void>();
+  readonly #underWayAttempts = new Set<Promise<void>>();
+  #isStopping = false;
+
+  constructor(parts: DeliveryEngineParts) {
+    const { clock, attempts, layout, adversary } = parts;
+    this.#parts = parts;
+    this.#sender = new Sender(clock.real);
+    this.#attemptSender = new AttemptSender({
+      sender: this.#sender,
+      attempts,
+      layout,
+      clock,
+      adversary,
+      isStopping: () => this.#isStopping,
+    });
+  }
+
+  /** Takes up what an earlier run has left. */
+  start(): void {
+    const { outbox } = this.#parts;
+    for (const delivery of outbox.pendingDeliveries()) this.#begin(delivery);
+    for (const coming of outbox.comingEvents()) this.#await(coming);
+  }
+
+  /** An event happens at its time, and is delivered to each subscription that asks for it then. */
+  expect(coming: ComingEvent): void {
+    this.#parts.outbox.expect(coming);
+    this.#await(coming);
+  }
+
+  /** Deliveries that are not tried any more, in the order in which their events happened. */
+  givenUp(): readonly GivenUpDelivery[] {
+    return this.#parts.outbox.givenUp();
+  }
+
+  /** Resolves when no event is to come and every delivery is made or given up, or the sandbox stops. */
+  settled(): Promise<void> {
+    return this.#underWay.settled();
+  }
+
+  /** The same for the events of one call. */
+  settledCall(callId: string): Promise<void> {
+    return this.#underWay.settledCall(callId);
+  }
+
+  /** Breaks off what is under way, and keeps it for the next start. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+    for (const slots of this.#slots.values()) slots.clear();
+    this.#sender.close();
+    await Promise.all(this.#underWayAttempts);
+    this.#parts.writes.flush();
+    this.#underWay.end();
+  }
+
+  #await({ event, happensAt }: ComingEvent): void {
+    this.#underWay.enter(event.callId);
+    this.#at(happensAt, () => this.#happen(event));
+  }
+
+  #happen(event: SandboxEvent): void {
+    const { subscriptions, outbox, clock } = this.#parts;
+    const wanting = subscriptions.activeOf(event.organizationId).filter((each) => wants(each, event));
+    const dueAt = clock.now();
+    outbox.happened(
+      event.traceId,
+      wanting.map(({ id }) => id),
+      dueAt,
+    );
+    for (const { id } of wanting) this.#begin({ event, subscriptionId: id, attempts: 0, dueAt });
+    this.#underWay.leave(event.callId);
+  }
+
+  #begin(delivery: PendingDelivery): void {
+    this.#underWay.enter(delivery.event.callId);
+    this.#queue(delivery);
+  }
+
+  /** The next attempt is made when it is due, the adversary lets it go, and there is room. */
+  #queue(delivery: PendingDelivery): void {
+    const { adversary, clock } = this.#parts;
+    const { traceId } = delivery.event;
+    const number = delivery.attempts + 1;
+    const isDelayed = adversary?.decide(traceId, number) === 'delayed';
+    const delay = isDelayed ? clock.inReal(adversary.delay(traceId, number)) : 0;
+    this.#at(delivery.dueAt + delay, () => this.#slotsOf(delivery).run(() => this.#follow(delivery)));
+  }
+
+  async #attempt(delivery: PendingDelivery): Promise<void> {
+    const { event, subscriptionId } = delivery;
+    const number = delivery.attempts + 1;
+    const subscription = this.#parts.subscriptions.find(subscriptionId);
+    // Paused or deleted since: deliveries to it are not attempted.
+    if (!subscription?.active) return this.#settle(delivery, 'given_up');
+    const attempt = await this.#attemptSender.make({ event, subscription, number });
+    if (!attempt) return;
+    const { maxRetryAttempts, maxRetryDelayMs } = subscription.retryPolicy;
+    if (attempt.isDelivered) this.#settle({ ...delivery, attempts: number }, 'delivered');
+    else if (number > maxRetryAttempts) this.#settle({ ...delivery, attempts: number }, 'given_up');
+    else this.#postpone({ ...delivery, attempts: number }, maxRetryDelayMs);
+  }
+
+  #postpone(delivery: PendingDelivery, delay: number): void {
+    const { outbox, clock } = this.#parts;
+    const postponed = { ...delivery, dueAt: clock.now() + clock.inReal(delay) };
+    outbox.update(postponed, 'due');
+    this.#queue(postponed);
+  }
+
+  #settle(delivery: PendingDelivery, state: 'delivered' | 'given_up'): void {
+    const { traceId, callId, eventName } = delivery.event;
+    this.#parts.outbox.update(delivery, state);
+    this.#underWay.leave(callId);
+    if (state === 'delivered') return;
+    const { attempts, subscriptionId } = delivery;
+    this.#parts.logger.warn(
+      { event: 'delivery_given_up', traceId, callId, eventName, subscriptionId, attempts },
+      'a delivery is not tried any more',
+    );
+  }
+
+  /** One receiver that is slow or down must not hold up the others. */
+  #slotsOf({ subscriptionId }: PendingDelivery): Slots {
+    const slots = this.#slots.get(subscriptionId) ?? new Slots(attemptsAtOnce);
+    this.#slots.set(subscriptionId, slots);
+    return slots;
+  }
+
+  /** Whatever goes wrong with one delivery must not keep its place for ever. */
+  async #follow(delivery: PendingDelivery): Promise<void> {
+    const attempt = this.#attempt(delivery).catch((error: unknown) => {
+      this.#parts.logger.error(
+        { event: 'delivery_failed', cause: messageOf(error) },
+        'a delivery has failed',
+      );
+      this.#settle(delivery, 'given_up');
+    });
+    this.#underWayAttempts.add(attempt);
+    await attempt;
+    this.#underWayAttempts.delete(attempt);
+  }
+
+  /** Does something at a real time, in milliseconds since 1970, unless the sandbox has stopped by then. */
+  #at(time: number, action: () => void): void {
+    if (this.#isStopping) return;
+    const { real } = this.#parts.clock;
+    const cancel = real.after(time - real.now(), () => {
+      this.#timers.delete(cancel);
+      action();
+    });
+    this.#timers.add(cancel);
+  }
+}

@@ -1,0 +1,150 @@
+import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as SecureAgent, request as requestHttps } from 'node:https';
+import type { Clock } from '../../kit/clock.ts';
+import type { DeliveryRequest } from './request.ts';
+
+/** What came of one request. */
+export interface SendResult {
+  /** In milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly latencyMs: number;
+  readonly status: number | undefined;
+  /** The answer's first kilobyte. */
+  readonly answer: string | undefined;
+  readonly failure: Failure | undefined;
+}
+
+/**
+ * Why no answer came: no connection was made (`refused`, `unreachable`), it broke (`cut`), it was not trusted (`tls`),
+ * time ran out (`timeout`), what came was no HTTP (`not_http`), or the request can't be sent (`unsendable`). After `cut`,
+ * `timeout` and `not_http` the receiver may have the event nevertheless.
+ */
+export type Failure = 'refused' | 'unreachable' | 'cut' | 'tls' | 'timeout' | 'not_http' | 'unsendable';
+
+/** How one request is sent. */
+export interface SendOptions {
+  /** Until the answer's end, in real milliseconds. */
+  readonly timeout: number;
+  /** Whether the connection is dropped as soon as the body is sent, before any answer. */
+  readonly dropsAfterBody?: boolean;
+}
+
+/** How much of an answer is kept, in bytes. */
+const keptOfAnswer = 1_024;
+/** A connection that is idle for longer is likely to be closed by the other side while it is taken up again. Milliseconds. */
+const longestIdle = 4_000;
+
+const failures: Readonly<Record<string, Failure>> = {
+  ECONNREFUSED: 'refused',
+  ECONNRESET: 'cut',
+  EPIPE: 'cut',
+  ENOTFOUND: 'unreachable',
+  EAI_AGAIN: 'unreachable',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  ETIMEDOUT: 'unreachable',
+  EADDRNOTAVAIL: 'unreachable',
+};
+
+/** Sends requests over connections that are kept, and follows no redirects. Certificates are checked. */
+export class Sender {
+  readonly #clock: Clock;
+  readonly #agents = {
+    http: new Agent({ keepAlive: true, timeout: longestIdle }),
+    https: new SecureAgent({ keepAlive: true, timeout: longestIdle }),
+  };
+  readonly #requests = new Set<ClientRequest>();
+  #isClosed = false;
+
+  /** @param clock The real one: a receiver has its second at any speed of the calls. */
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Sends a request, and resolves to what came of it; never rejects. */
+  async send(delivery: DeliveryRequest, options: SendOptions): Promise<SendResult> {
+    const startedAt = this.#clock.now();
+    const begun = this.#clock.elapsed();
+    const { status, answer, failure } = await this.#exchange(delivery, options);
+    return { startedAt, latencyMs: this.#clock.elapsed() - begun, status, answer, failure };
+  }
+
+  /** Breaks off what is under way, lets the connections go, and opens no others. */
+  close(): void {
+    this.#isClosed = true;
+    for (const request of this.#requests) request.destroy();
+    this.#agents.http.destroy();
+    this.#agents.https.destroy();
+  }
+
+  #exchange(delivery: DeliveryRequest, { timeout, dropsAfterBody }: SendOptions): Promise<Exchange> {
+    return new Promise((resolve) => {
+      if (this.#isClosed) {
+        resolve(failed('cut'));
+        return;
+      }
+      let request: ClientRequest;
+      try {
+        request = this.#open(delivery);
+      } catch {
+        // A header or an address that Node doesn't send at all.
+        resolve(failed('unsendable'));
+        return;
+      }
+      let isLate = false;
+      const cancelTimer = this.#clock.after(timeout, () => {
+        isLate = true;
+        request.destroy();
+      });
+      const end = (exchange: Exchange) => {
+        cancelTimer();
+        this.#requests.delete(request);
+        resolve(isLate ? failed('timeout') : exchange);
+      };
+      this.#requests.add(request);
+      request.on('response', (response) => readAnswer(response, end));
+      request.on('error', (error) => end(failed(failureOf(error))));
+      request.end(delivery.body, () => {
+        if (dropsAfterBody === true) request.destroy();
+      });
+    });
+  }
+
+  #open({ url, headers }: DeliveryRequest): ClientRequest {
+    const options = { method: 'POST', headers: { ...headers } };
+    return url.startsWith('https:')
+      ? requestHttps(url, { ...options, agent: this.#agents.https })
+      : requestHttp(url, { ...options, agent: this.#agents.http });
+  }
+}
+
+type Exchange = Pick<SendResult, 'status' | 'answer' | 'failure'>;
+
+function failed(failure: Failure): Exchange {
+  return { status: undefined, answer: undefined, failure };
+}
+
+/** To the end, of which only the beginning is kept: an answer may be of any length. */
+function readAnswer(response: IncomingMessage, end: (exchange: Exchange) => void): void {
+  const kept: Buffer[] = [];
+  let size = 0;
+  response.on('data', (chunk: Buffer) => {
+    if (size < keptOfAnswer) kept.push(chunk);
+    size += chunk.byteLength;
+  });
+  response.on('end', () => {
+    const answer = Buffer.concat(kept).subarray(0, keptOfAnswer).toString();
+    end({ status: response.statusCode, answer, failure: undefined });
+  });
+  // Broken off: after the end this says nothing new.
+  response.on('error', () => end(failed('cut')));
+  response.on('close', () => end(failed('cut')));
+}
+
+function failureOf(error: NodeJS.ErrnoException): Failure {
+  const code = error.code ?? '';
+  const known = failures[code];
+  if (known) return known;
+  if (code.startsWith('HPE_')) return 'not_http';
+  return /^(?:ERR_TLS|ERR_SSL|CERT|DEPTH|SELF_SIGNED|UNABLE_TO|EPROTO)/.test(code) ? 'tls' : 'unreachable';
+}

@@ -1,0 +1,14 @@
+/** The public names of `ringback/sandbox`. */
+export { createSandbox } from './sandbox.ts';
+export type { Deliveries, Sandbox } from './sandbox.ts';
+export type { SandboxOptions } from './options.ts';
+export type { Seed } from './seed.ts';
+export type { CallPlan } from './calls/call-plan.ts';
+export type { PlayedCall, Scenario } from './calls/call.ts';
+export type { CallSimulator } from './calls/simulator.ts';
+export type { TrafficOptions } from './calls/traffic.ts';
+export type { AdversaryOptions, Disturbance } from './delivery/adversary.ts';
+export type { AttemptListener, AttemptQuery, Attempts } from './delivery/attempts.ts';
+export type { GivenUpDelivery } from './delivery/outbox.ts';
+export type { Attempt } from './model.ts';
+export type { ToolRun } from './tools/run-tool.ts';

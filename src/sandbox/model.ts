@@ -1,0 +1,101 @@
+/** The shapes that the sandbox's parts pass to each other. Wire shapes are snake_case, as the platform's document has them. */
+
+/** A tenant. */
+export interface Organization {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A person of an organization. */
+export interface User {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly name: string;
+}
+
+/** Who sends a request, as its bearer token says. */
+export interface Caller {
+  readonly organizationId: string;
+  readonly userId: string;
+}
+
+/** An AI agent: what calls, tools and agent scopes are about. */
+export interface Agent {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string | undefined;
+  readonly name: string;
+}
+
+/** What a subscription is restricted to. */
+export type Scope = 'ORGANIZATION' | 'WORKSPACE' | 'AGENT';
+
+/** How failed attempts are repeated; the one policy that the platform has shown. */
+export interface RetryPolicy {
+  readonly retryStrategy: 'FIXED_DELAY';
+  /** Attempts after the first. */
+  readonly maxRetryAttempts: number;
+  /** Between two attempts, in milliseconds. */
+  readonly maxRetryDelayMs: number;
+}
+
+/** A subscription with what its owner may see, and its secrets, which he sees once. */
+export interface Subscription {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly createdUserId: string;
+  readonly scope: Scope;
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly url: string;
+  readonly active: boolean;
+  readonly events: readonly string[];
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly agentIds: readonly string[] | undefined;
+  readonly workspaceIds: readonly string[] | undefined;
+  readonly requestTimeoutMs: number;
+  readonly retryPolicy: RetryPolicy;
+  /** Undefined while unsigned. */
+  readonly secret: string | undefined;
+  /** The one before, and until when deliveries are signed with both; in milliseconds since 1970. */
+  readonly previousSecret: { readonly secret: string; readonly expiresAt: number } | undefined;
+  /** In milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** An event that has happened, to be delivered to each subscription that wants it. */
+export interface SandboxEvent {
+  readonly traceId: string;
+  readonly eventName: string;
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly workspaceId: string | undefined;
+  readonly callId: string;
+  /** The body as it is sent, before any signature. */
+  readonly body: Uint8Array;
+}
+
+/** One attempt to deliver an event to a subscription. */
+export interface Attempt {
+  readonly id: number;
+  readonly subscriptionId: string;
+  readonly traceId: string;
+  readonly callId: string;
+  readonly eventName: string;
+  /** Counted from 1 for each event and subscription. */
+  readonly number: number;
+  /** In milliseconds since 1970. */
+  readonly startedAt: number;
+  /** From the request's first byte to the answer's end, or to the failure; in milliseconds. */
+  readonly latencyMs: number;
+  /** The answer's status; undefined when none came. */
+  readonly status: number | undefined;
+  /** The answer's body, its first kilobyte. */
+  readonly answer: string | undefined;
+  /** Why none came: 'timeout', 'refused', 'cut', … */
+  readonly failure: string | undefined;
+  readonly isDelivered: boolean;
+  /** What the adversary did with it; undefined for an ordinary one. */
+  readonly disturbance: string | undefined;
+}

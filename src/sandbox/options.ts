@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { type Logger, pino } from 'pino';
+import { z } from 'zod';
+import { addressMatcher } from '../kit/addresses.ts';
+import { type Clock, systemClock } from '../kit/clock.ts';
+import type { Layout } from '../model.ts';
+import { checked, isObject, parseStrictly } from '../option-problems.ts';
+import { type LayoutName, resolveLayout } from '../signature/layouts.ts';
+import { type AdversaryOptions, adversarySchema } from './delivery/adversary.ts';
+import { type Seed, parseSeed } from './seed.ts';
+
+/** Options of `createSandbox`. */
+export interface SandboxOptions {
+  /** Where to listen; 0 lets the system choose. @default 0 */
+  port?: number;
+  /** Where to listen: an address of loopback. @default '127.0.0.1' */
+  host?: string;
+  /** Where state is kept: a SQLite file, or `':memory:'`. @default ':memory:' */
+  database?: string;
+  /** What a new database is filled with; one that is there already stays as it is. @default a demonstration organization */
+  seed?: Seed;
+  /** What calls are drawn by: the same seed and a new database give the same calls. @default another each time */
+  callSeed?: string | number;
+  /** How many times as fast as in reality the time of calls and between attempts passes. @default 1 */
+  speed?: number;
+  /** How deliveries are signed: the name of a layout, or a layout. @default 't-v1-hex-whole' */
+  layout?: LayoutName | Layout;
+  /** Trouble to be made with deliveries, as `true` or in detail. @default none */
+  adversary?: boolean | AdversaryOptions;
+  /** The query parameter that carries a website's address, which the platform's document doesn't show. @default 'url' */
+  websiteParameter?: string;
+  /** A pino instance. @default nothing is logged */
+  logger?: Logger;
+  /** Time, for tests. @default the machine's */
+  clock?: Clock;
+}
+
+const isLoopback = addressMatcher(['loopback']);
+
+const optionsSchema = z.strictObject({
+  port: z.int('a port: a whole number from 0 to 65535').min(0, 'a port').max(65_535, 'a port').default(0),
+  // Its keys are for trying things out, and it calls whatever address it is told to: neither is for a network.
+  host: checked("an address of loopback, such as '127.0.0.1' or '::1'", readHost).default('127.0.0.1'),
+  database: z.string("a file or ':memory:'").min(1, "a file or ':memory:'").default(':memory:'),
+  seed: z.unknown().optional(),
+  callSeed: z
+    .union([z.string(), z.number()], 'a text or a number')
+    .transform(String)
+    // Calls of the last sandbox, told again by the next, would be duplicates to the receiver that they are tried on.
+    .default(() => randomUUID()),
+  speed: z.number('a number above 0').positive('a number above 0').default(1),
+  layout: z.unknown().optional(),
+  adversary: z.unknown().optional(),
+  websiteParameter: z
+    .string('the name of a query parameter')
+    .min(1, 'the name of a query parameter')
+    .default('url'),
+  logger: checked('a pino instance', (value) =>
+    hasMethods(value, ['child', 'debug', 'warn', 'error']) ? (value as Logger) : undefined,
+  ).default(() => pino({ level: 'silent' })),
+  clock: checked('a clock, with the methods now, elapsed and after', (value) =>
+    hasMethods(value, ['now', 'elapsed', 'after']) ? (value as Clock) : undefined,
+  ).default(systemClock),
+});
+
+/** The options with everything filled in and nothing left to parse. */
+export type ResolvedSandboxOptions = ReturnType<typeof resolveSandboxOptions>;
+
+/**
+ * Checks the options and fills in the defaults, once.
+ *
+ * @throws ConfigError that says which option, what was expected, and what was found; `seed_invalid`
+ */
+export function resolveSandboxOptions(options: SandboxOptions) {
+  const { seed, layout, adversary, ...rest } = parseStrictly(optionsSchema, options, 'createSandbox');
+  return {
+    ...rest,
+    seed: seed === undefined ? undefined : parseSeed(seed),
+    layout: resolveLayout((layout ?? 't-v1-hex-whole') as LayoutName | Layout, 'layout'),
+    adversary: readAdversary(adversary),
+  };
+}
+
+/** The parts of an option that may be of several kinds are named only where it is read by itself. */
+function readAdversary(adversary: unknown = false) {
+  if (adversary === false) return undefined;
+  return parseStrictly(adversarySchema, adversary === true ? {} : adversary, 'adversary');
+}
+
+function readHost(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  return value === 'localhost' || isLoopback?.(value) === true ? value : undefined;
+}
+
+function hasMethods(value: unknown, names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => typeof value[name] === 'function');
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '../../kit/clock.ts';
+import { sitemapsInRobots } from './robots.ts';
+import { type SitemapText, readSitemap } from './sitemap-text.ts';
+import { WebsiteProblem } from './website-problem.ts';
+import { Website } from './website.ts';
+
+/** How long a website is looked at, in milliseconds; what was found until then counts. */
+const patience = 10_000;
+const mostSitemaps = 50;
+/** Of all sitemaps together. */
+const mostLinks = 50_000;
+/** An index that is named by an index, and one further: the protocol has no such thing, and websites do. */
+const deepest = 3;
+/** Where sitemaps are looked for on a website whose robots.txt names none of its own. */
+const usualPlaces = ['/sitemap.xml', '/sitemap_index.xml'];
+
+interface Place {
+  readonly url: URL;
+  /** How many indexes led there. */
+  readonly depth: number;
+}
+
+/**
+ * Lists the addresses that a website publishes: those in its sitemaps, which its robots.txt names. The website is
+ * an origin on loopback, and only what lies there is fetched. Broken sitemaps are passed over; everything is
+ * bounded, so that no website, however it is made, costs more than some ten seconds.
+ *
+ * @param signal Ends the looking.
+ * @throws WebsiteProblem when the website is not on loopback, or does not answer
+ */
+export async function discoverLinks(
+  address: URL,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const deadline = new AbortController();
+  const cancelDeadline = clock.after(patience, () => deadline.abort());
+  try {
+    const website = new Website(address, AbortSignal.any([signal, deadline.signal]));
+    return await linksOf(website, await firstPlaces(website));
+  } finally {
+    cancelDeadline();
+  }
+}
+
+async function firstPlaces(website: Website): Promise<readonly Place[]> {
+  const robots = await website.read(new URL('/robots.txt', website.origin));
+  const named = placesIn(website, sitemapsInRobots(robots ?? ''), 0);
+  return named.length > 0 ? named : placesIn(website, usualPlaces, 0);
+}
+
+/** Index by index: the sitemaps that are nearest come first. */
+async function linksOf(website: Website, places: readonly Place[]): Promise<readonly string[]> {
+  const pending = [...places];
+  const seen = new Set<string>();
+  const links = new Set<string>();
+  for (const { url, depth } of pending) {
+    if (links.size >= mostLinks || seen.size >= mostSitemaps) break;
+    if (seen.has(url.href)) continue;
+    seen.add(url.href);
+    const { kind, locations } = await sitemapAt(website, url);
+    // One document may list far more than will ever be given, or fetched.
+    if (kind === 'pages')
+      for (const link of locations.slice(0, mostLinks).filter(isWebAddress)) links.add(link);
+    else if (depth < deepest) pending.push(...placesIn(website, locations.slice(0, mostSitemaps), depth + 1));
+  }
+  return [...links].slice(0, mostLinks);
+}
+
+async function sitemapAt(website: Website, url: URL): Promise<SitemapText> {
+  try {
+    const document = await website.read(url);
+    return (document === undefined ? undefined : await readSitemap(document)) ?? nothing;
+  } catch (error) {
+    if (error instanceof WebsiteProblem) return nothing;
+    throw error;
+  }
+}
+
+const nothing: SitemapText = { kind: 'pages', locations: [] };
+
+function placesIn(website: Website, addresses: readonly string[], depth: number): readonly Place[] {
+  return addresses.flatMap((address) => {
+    const url = URL.parse(address, website.origin);
+    if (url?.origin !== website.origin) return [];
+    // A fragment is the same document.
+    url.hash = '';
+    return [{ url, depth }];
+  });
+}
+
+function isWebAddress(link: string): boolean {
+  return /^https?:\/\//i.test(link) && URL.canParse(link);
+}

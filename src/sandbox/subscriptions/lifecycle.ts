@@ -1,0 +1,66 @@
+/** The states of a subscription, and what moves it from one to another (platform document, States and transitions). */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Caller, Subscription } from '../model.ts';
+import { scopeOf } from './scope.ts';
+import type { Settings } from './settings.ts';
+
+/** How long one attempt of a delivery may take, in milliseconds (platform document, Limits). */
+const defaultTimeout = 1_000;
+/** The one policy that the platform has shown (platform findings, Subscription API). */
+const defaultRetryPolicy = {
+  retryStrategy: 'FIXED_DELAY',
+  maxRetryAttempts: 3,
+  maxRetryDelayMs: 10_000,
+} as const;
+/** For how long after a rotation deliveries are signed with both secrets (platform findings, Signature). */
+const overlap = 72 * 3_600_000;
+
+/** A subscription that has just been asked for. */
+export function created(caller: Caller, settings: Settings, now: number): Subscription {
+  return {
+    ...chosen(settings),
+    id: randomUUID(),
+    organizationId: caller.organizationId,
+    createdUserId: caller.userId,
+    requestTimeoutMs: defaultTimeout,
+    retryPolicy: defaultRetryPolicy,
+    secret: settings.isSigned ? newSecret() : undefined,
+    previousSecret: undefined,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+/** Replaces everything that its owner decides; what he left out is cleared. Signed stays signed with the same secret. */
+export function replaced(subscription: Subscription, settings: Settings, now: number): Subscription {
+  const { secret = newSecret(), previousSecret } = subscription;
+  return {
+    ...subscription,
+    ...chosen(settings),
+    ...(settings.isSigned ? { secret, previousSecret } : { secret: undefined, previousSecret: undefined }),
+    updatedAt: now,
+  };
+}
+
+/** Gives a signed subscription another secret; the one before goes on signing beside it for 72 hours. */
+export function rotated(
+  subscription: Subscription,
+  present: string,
+  now: number,
+): Subscription & { readonly secret: string; readonly previousSecret: { readonly expiresAt: number } } {
+  return {
+    ...subscription,
+    secret: newSecret(),
+    previousSecret: { secret: present, expiresAt: now + overlap },
+    updatedAt: now,
+  };
+}
+
+function chosen({ isSigned: _isSigned, ...settings }: Settings) {
+  return { ...settings, scope: scopeOf(settings) };
+}
+
+/** In the alphabet of base64, so that layouts whose key is decoded can be tried as well. */
+function newSecret(): string {
+  return `whsec_${randomBytes(24).toString('base64')}`;
+}

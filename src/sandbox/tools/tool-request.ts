@@ -1,0 +1,60 @@
+/** What is needed of a custom tool to call it (platform document, CustomTool). */
+export interface CallableTool {
+  readonly additional_tool_info: {
+    readonly api: {
+      readonly endpoint: string;
+      readonly method: string;
+      readonly headers?: Readonly<Record<string, string>> | undefined;
+      readonly parameters?:
+        | { readonly fixed_params?: Readonly<Record<string, { readonly value: string }>> | undefined }
+        | undefined;
+    };
+  };
+}
+
+/** The request of a call, ready to be sent. */
+export interface ToolRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** The methods whose arguments go into the query. */
+const withoutBody: ReadonlySet<string> = new Set(['GET', 'DELETE', 'HEAD']);
+
+/**
+ * What the platform sends when a model calls a tool: a flat object of the model's arguments, no envelope, no signature
+ * (platform findings, Reading back). Two choices are the sandbox's own, because the document doesn't show them: fixed
+ * parameters are merged in and go before the model's arguments of the same name, since "the value is sent with every
+ * call"; and GET and DELETE have it all in the query, where a list is repeated and an object is JSON.
+ */
+export function toolRequestOf(tool: CallableTool, args: Readonly<Record<string, unknown>>): ToolRequest {
+  const { endpoint, headers = {}, parameters, ...api } = tool.additional_tool_info.api;
+  const method = api.method.toUpperCase();
+  const fixed = Object.entries(parameters?.fixed_params ?? {}).map(
+    ([name, { value }]) => [name, value] as const,
+  );
+  const merged = { ...args, ...Object.fromEntries(fixed) };
+  if (withoutBody.has(method)) return { url: withQuery(endpoint, merged), method, headers, body: undefined };
+  return {
+    url: endpoint,
+    method,
+    headers: { 'content-type': 'application/json', ...lowerCased(headers) },
+    body: JSON.stringify(merged),
+  };
+}
+
+function withQuery(endpoint: string, args: Readonly<Record<string, unknown>>): string {
+  const url = new URL(endpoint);
+  for (const [name, value] of Object.entries(args)) {
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    for (const one of values)
+      url.searchParams.append(name, typeof one === 'string' ? one : JSON.stringify(one));
+  }
+  return url.href;
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import type { Attempt } from '../../src/sandbox/index.ts';
+import { verify } from '../support/public.ts';
+import { subscribed } from './delivery-subscription.ts';
+import { destination } from './destination.ts';
+import { startedSandbox } from './support.ts';
+
+const speed = 10_000;
+const none = { duplicated: 0, delayed: 0, dropped: 0, tampered: 0, wrong_secret: 0, rubbish: 0 };
+const one = { events: ['CallHandler.CallStarted'] };
+
+/** Plays a call of which one event is delivered, to a destination that takes what verifies. */
+async function disturbed(rates: Partial<typeof none>, fields: Readonly<Record<string, unknown>> = {}) {
+  const sandbox = await startedSandbox({ speed, callSeed: 1, adversary: { ...none, ...rates } });
+  let secret = '';
+  const isAuthentic = (bytes: Uint8Array, headers: object) =>
+    verify(bytes, headers as Record<string, string>, { secrets: secret, signature: 't-v1-hex-whole' }).ok;
+  const { url, received } = await destination(({ bytes, headers }) =>
+    secret === '' || isAuthentic(bytes, headers) ? 200 : 401,
+  );
+  ({ secret } = await subscribed(sandbox, url, { ...one, ...fields }));
+  await sandbox.calls.play();
+  const attempts = sandbox.attempts.list();
+  const told = ({ number, status, failure, disturbance }: Attempt) => [
+    number,
+    status ?? failure,
+    disturbance,
+  ];
+  return { sandbox, received, told: attempts.map(told) };
+}
+
+test('duplicated: the same delivery twice', async () => {
+  const { received, told } = await disturbed({ duplicated: 1 });
+  // Side by side: either may be answered first.
+  expect(told).toHaveLength(2);
+  expect(told).toEqual(
+    expect.arrayContaining([
+      [1, 200, 'duplicated'],
+      [1, 200, undefined],
+    ]),
+  );
+  expect(received[0]?.bytes).toEqual(received[1]?.bytes);
+  expect(received[0]?.headers['x-webhook-traceid']).toBe(received[1]?.headers['x-webhook-traceid']);
+});
+
+test('delayed: later events overtake it', async () => {
+  const { sandbox, told } = await disturbed({ delayed: 1 });
+  expect(told).toEqual([[1, 200, 'delayed']]);
+  const calls = await Promise.all(Array.from({ length: 50 }, () => sandbox.calls.play()));
+  const happened = calls.map(({ callId }) => callId);
+  const delivered = sandbox.attempts.list().map(({ callId }) => callId);
+  expect(delivered.slice(1).toSorted()).toEqual(happened.toSorted());
+  expect(delivered.slice(1)).not.toEqual(happened);
+});
+
+test('dropped: the receiver has the body, the platform has no answer and tries again', async () => {
+  const { sandbox, received, told } = await disturbed({ dropped: 1 });
+  expect(told).toEqual([1, 2, 3, 4].map((number) => [number, 'cut', 'dropped']));
+  expect(sandbox.deliveries.givenUp()).toHaveLength(1);
+  await expect.poll(() => received.length).toBe(4);
+});
+
+for (const disturbance of ['tampered', 'wrong_secret'] as const) {
+  test(`${disturbance}: what is forged doesn't verify, the true delivery comes as well`, async () => {
+    const { sandbox, told } = await disturbed({ [disturbance]: 1 });
+    expect(told).toEqual([
+      [1, 401, disturbance],
+      [1, 200, undefined],
+    ]);
+    expect(sandbox.deliveries.givenUp()).toEqual([]);
+  });
+
+  test(`${disturbance}: not where nothing is signed, because nobody could tell`, async () => {
+    const { told } = await disturbed({ [disturbance]: 1 }, { enable_signed_webhooks: false });
+    expect(told).toEqual([[1, 200, undefined]]);
+  });
+}
+
+test('rubbish: signed bytes that are no event, under another trace id', async () => {
+  const { received, told } = await disturbed({ rubbish: 1 });
+  expect(told).toEqual([
+    [1, 200, 'rubbish'],
+    [1, 200, undefined],
+  ]);
+  const [rubbish, event] = received;
+  expect(rubbish?.json['eventName']).toBeUndefined();
+  expect(rubbish?.headers['x-webhook-traceid']).not.toBe(event?.headers['x-webhook-traceid']);
+});
+
+test('the same seeds make the same trouble, however many deliveries are under way at once', async () => {
+  const troubleOf = async (atOnce: boolean, seed: string) => {
+    const sandbox = await startedSandbox({ speed, callSeed: 'calls', adversary: { seed } });
+    const { url } = await destination();
+    await subscribed(sandbox, url);
+    if (atOnce) await Promise.all(Array.from({ length: 40 }, () => sandbox.calls.play()));
+    else for (let count = 0; count < 40; count += 1) await sandbox.calls.play();
+    return sandbox.attempts
+      .list()
+      .map(({ traceId, number, disturbance }) => `${traceId} ${number} ${disturbance}`)
+      .toSorted();
+  };
+  const trouble = await troubleOf(true, 'one');
+  expect(await troubleOf(false, 'one')).toEqual(trouble);
+  expect(await troubleOf(true, 'another')).not.toEqual(trouble);
+});
+
+for (const adversary of [{ dropped: 2 }, { dropped: 0.6, tampered: 0.6 }, { droped: 0.1 }] as const) {
+  test(`the adversary ${JSON.stringify(adversary)} is refused`, async () => {
+    await expect(startedSandbox({ adversary })).rejects.toThrow('adversary');
+  });
+}

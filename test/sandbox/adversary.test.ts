@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util';
+import { expect, test } from 'vitest';
+import type { PlayedCall } from '../../src/sandbox/index.ts';
+import { type Receiver, eventNames } from '../support/public.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+import {
+  difference,
+  inWords,
+  lostDeliveries,
+  playThroughOutages,
+  whenAllIsHandled,
+} from './adversary-run.ts';
+import { playedTimeline, receivedTimeline } from './adversary-timeline.ts';
+import { subscribed } from './delivery-subscription.ts';
+import { Front, ReceiverBehindFront } from './receiver-process-front.ts';
+import { startedSandbox } from './support.ts';
+
+/** Three retries ten seconds apart take two real seconds: as a rule longer than a receiver takes to start. */
+const speed = 15;
+const load = { calls: 10_000, atOnce: 1_200, longest: 20 };
+const rate = 0.02;
+const rates = {
+  duplicated: rate,
+  delayed: rate,
+  dropped: rate,
+  tampered: rate,
+  wrong_secret: rate,
+  rubbish: rate,
+};
+/** One of them lasts until the platform has given up on deliveries for good. */
+const outages = [
+  { after: 1_500, lost: 0 },
+  { after: 4_000, lost: 20 },
+  { after: 6_500, lost: 0 },
+  { after: 8_500, lost: 0 },
+];
+/** Half a minute where two cores are idle; on a busy machine longer. In milliseconds. */
+const patience = 300_000;
+
+const none = { tooMany: [], tooFew: [] };
+
+test(
+  '10,000 calls, an adversary, a receiver killed again and again: nothing is missing but what the platform gave up',
+  { timeout: patience },
+  async ({ annotate }) => {
+    const front = new Front();
+    const url = await front.listen();
+    const sandbox = await startedSandbox({ speed, callSeed: 1, adversary: { seed: 1, ...rates } });
+    const { secret } = await subscribed(sandbox, url);
+    const database = temporaryDatabase();
+    const behindFront = new ReceiverBehindFront(front, { database, secret });
+    const played = await playThroughOutages(sandbox, behindFront, load, outages);
+    const receiver = await whenAllIsHandled(database, secret);
+
+    // What is missing, one by one: all that was lost for certain, and nothing that was not given up.
+    const events = played.flatMap((call) => call.events);
+    const stored = new Set(column(receiver, 'select trace_id from events'));
+    const missing = traceIdsOf(events).filter((traceId) => !stored.has(traceId));
+    const givenUp = sandbox.deliveries.givenUp();
+    const missed = givenUp.filter(({ traceId }) => !stored.has(traceId));
+    await annotate(missed.map((delivery) => inWords(sandbox, delivery)).join('\n'));
+    expect(difference(missing, traceIdsOf(missed))).toEqual(none);
+    expect(lostDeliveries(sandbox).filter(({ traceId }) => stored.has(traceId))).toEqual([]);
+    expect(difference([...stored, ...missing], traceIdsOf(events))).toEqual(none);
+
+    // Every call is what was played, told by the events that are not missing.
+    const different: unknown[] = [];
+    for (const call of played) {
+      const expected = playedTimeline(call, ({ traceId }) => stored.has(traceId));
+      const found = receivedTimeline(call, await receiver.calls.get(call.callId));
+      if (!isDeepStrictEqual(found, expected)) different.push({ expected, found });
+    }
+    expect(different).toEqual([]);
+
+    // Every event was handled once, and every join called once: complete, or an hour later without what is missing.
+    expect(difference(column(receiver, 'select trace_id from handled'), [...stored])).toEqual(none);
+    const joined = column(receiver, "select call_id || ' ' || complete from joined");
+    const joins = played.flatMap((call) => joinedBy(call, stored));
+    expect(difference(joined, joins)).toEqual(none);
+
+    // Otherwise there was nothing to withstand.
+    const attempts = Map.groupBy(sandbox.attempts.list(), ({ disturbance }) => disturbance ?? 'none');
+    expect([...attempts.keys()].toSorted()).toEqual(['none', ...Object.keys(rates)].toSorted());
+    expect(missed.length).toBeGreaterThanOrEqual(20);
+    const forged = [...(attempts.get('tampered') ?? []), ...(attempts.get('wrong_secret') ?? [])];
+    expect(forged.filter(({ isDelivered }) => isDelivered)).toEqual([]);
+  },
+);
+
+function traceIdsOf(items: readonly { readonly traceId: string }[]): readonly string[] {
+  return items.map(({ traceId }) => traceId);
+}
+
+/** The first column of what a query finds. */
+function column({ database }: Receiver, sql: string): readonly string[] {
+  return database
+    .prepare(sql)
+    .all()
+    .map((row) => String(Object.values(row as object)[0]));
+}
+
+/** The row that a call's join leaves: none when nothing that it waits for has come. */
+function joinedBy({ callId, events }: PlayedCall, stored: ReadonlySet<string>): readonly string[] {
+  const awaited: readonly string[] = [eventNames.callEnded, eventNames.pcaCompleted];
+  const come = events.filter(({ eventName, traceId }) => awaited.includes(eventName) && stored.has(traceId));
+  return come.length === 0 ? [] : [`${callId} ${Number(come.length === awaited.length)}`];
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { type SandboxOptions, createSandbox } from '../../src/sandbox/index.ts';
+import { literal, tableRows } from '../docs/documents.ts';
+import { ask, startedSandbox } from './support.ts';
+
+const page = 'docs/sandbox.md';
+
+/** What a sentence lists as possible. */
+function listedBy(work: () => unknown, list: RegExp): string[] {
+  try {
+    work();
+  } catch (error) {
+    return (list.exec((error as Error).message)?.[1] ?? '').split(', ');
+  }
+  throw new Error('It was let pass');
+}
+
+const column = (rows: readonly string[][], index: number) => rows.map((row) => literal(row[index]) ?? '');
+
+describe('docs/sandbox.md', () => {
+  it('lists the same options', () => {
+    const make = () => createSandbox({ xxxxxxxxxxxxxxxxxxxx: 1 } as SandboxOptions);
+    const known = listedBy(make, /The options are: (.*)\.$/);
+    expect(column(tableRows(page, 'option of a sandbox'), 0).sort()).toEqual(known.sort());
+  });
+
+  it('lists the same operations', async () => {
+    const sandbox = await startedSandbox();
+    const known = listedBy(() => sandbox.fail('xxxxxxxxxx', 1), /one of (.*), but is/);
+    const operations = known.filter((name) => name.includes('.'));
+    expect(column(tableRows(page, 'operation', 'request'), 0).sort()).toEqual(operations.sort());
+  });
+
+  it.each(tableRows(page, 'operation', 'request'))('%s is at %s', async (name, request) => {
+    const sandbox = await startedSandbox();
+    sandbox.fail(literal(name) ?? '', 1);
+    const line = (literal(request) ?? '').replaceAll(/\{\w+\}/g, 'x').replace(/\?.*/, '');
+    expect((await ask(sandbox, line)).status).toBe(503);
+  });
+
+  it.each(tableRows(page, 'request', 'what it does'))('%s is there', async (request) => {
+    const sandbox = await startedSandbox();
+    const line = (literal(request) ?? '').replace(/\?.*/, '');
+    const { status } = await ask(sandbox, line, line.startsWith('POST') ? { body: { odd: true } } : {});
+    expect([200, 422]).toContain(status);
+  });
+});

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { type IncomingHttpHeaders, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** One request that a destination got. */
+export interface Received {
+  readonly method: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  /** The body as JSON. */
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+/** How a destination answers: a status, or whatever is done with the response. */
+export type Answering = (
+  received: Received,
+  index: number,
+) => number | ((response: ServerResponse) => unknown);
+
+/** Where a subscription's events go: takes down what comes. */
+export interface Destination {
+  readonly url: string;
+  readonly received: readonly Received[];
+}
+
+/** Listens on loopback until the test ends; answers 200 unless told otherwise. */
+export async function destination(answer: Answering = () => 200): Promise<Destination> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const bytes = Buffer.concat(chunks);
+      const { method, headers } = request;
+      const got = { method, headers, bytes, json: jsonOf(bytes) };
+      received.push(got);
+      const answered = answer(got, received.length - 1);
+      if (typeof answered === 'number') response.writeHead(answered).end();
+      else answered(response);
+    });
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/calls`, received };
+}
+
+/** What is no object of JSON is one without fields: rubbish is told by its bytes. */
+function jsonOf(bytes: Buffer): Received['json'] {
+  try {
+    const json: unknown = JSON.parse(bytes.toString());
+    return typeof json === 'object' && json !== null ? { ...json } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** What came in a header, of every request. */
+export function headersNamed(received: readonly Received[], name: string): readonly string[] {
+  return received.map(({ headers }) => String(headers[name]));
+}

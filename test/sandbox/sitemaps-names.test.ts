@@ -1,0 +1,64 @@
+import type { LookupAddress, LookupAllOptions } from 'node:dns';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { ask, startedSandbox } from './tenants.ts';
+import { sitemapOf, startedWebsite } from './website.ts';
+
+const path = '/api/v1/knowledge-bases/documents/website/sitemaps';
+
+/** The addresses of a name, each time that it is looked up. */
+const answers = vi.hoisted(() => new Map<string, string[][]>());
+
+// What a name leads to is the network's to say: here the test says it.
+vi.mock('node:dns', async (importOriginal) => {
+  const original = await importOriginal<typeof import('node:dns')>();
+  const lookup = (
+    name: string,
+    options: LookupAllOptions,
+    callback: (error: Error | null, addresses: LookupAddress[]) => void,
+  ) => {
+    const answer = answers.get(name);
+    if (!answer) return original.lookup(name, options, callback);
+    const addresses = answer.shift() ?? [];
+    return setImmediate(() =>
+      callback(
+        null,
+        addresses.map((address) => ({ address, family: 4 })),
+      ),
+    );
+  };
+  return { ...original, lookup };
+});
+
+beforeEach(() => answers.clear());
+
+test.each([
+  ['elsewhere', ['192.0.2.1']],
+  ['here and elsewhere', ['127.0.0.1', '192.0.2.1']],
+])('a name that leads %s is not looked at', async (_, addresses) => {
+  const website = await startedWebsite(() => ({ '/sitemap.xml': sitemapOf('https://shop.example.com/a') }));
+  answers.set('intranet.test', [addresses]);
+  const url = website.url.replace('127.0.0.1', 'intranet.test');
+  const { status, json } = await ask(await startedSandbox(), `GET ${path}?url=${url}`);
+  expect([status, json.error]).toEqual([400, 'website_not_allowed']);
+  expect(website.asked).toEqual([]);
+});
+
+test('a name that leads elsewhere the next time is followed no further', async () => {
+  const website = await startedWebsite(() => ({
+    '/sitemap.xml': sitemapOf('https://shop.example.com/a'),
+    '/sitemap_index.xml': sitemapOf('https://shop.example.com/b'),
+  }));
+  answers.set('rebinding.test', [['127.0.0.1'], ['127.0.0.1'], ['192.0.2.1']]);
+  const url = website.url.replace('127.0.0.1', 'rebinding.test');
+  const { json } = await ask(await startedSandbox(), `GET ${path}?url=${url}`);
+  expect(json.links).toEqual(['https://shop.example.com/a']);
+  // Each connection was made to the address that was checked for it, and no name was looked up beside.
+  expect(website.asked).toEqual(['/robots.txt', '/sitemap.xml']);
+  expect(answers.get('rebinding.test')).toEqual([]);
+});
+
+test('a name that leads nowhere does not answer', async () => {
+  answers.set('nowhere.test', [[]]);
+  const { status, json } = await ask(await startedSandbox(), `GET ${path}?url=http://nowhere.test`);
+  expect([status, json.error]).toEqual([404, 'website_unreachable']);
+});

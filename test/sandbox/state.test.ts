@@ -1,0 +1,106 @@
+import BetterSqlite from 'better-sqlite3';
+import { writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { createSandbox } from '../../src/sandbox/index.ts';
+import { foundInFiles } from '../support/files.ts';
+import { createReceiver } from '../support/public.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+import { ask, startedSandbox, twoTenants } from './support.ts';
+
+const path = '/v1/public/webhook/subscription';
+const subscription = {
+  name: 'calls',
+  url: 'https://calls.example.com/webhooks',
+  active: false,
+  enable_signed_webhooks: true,
+  headers: { 'X-Shop': '7' },
+};
+
+describe('a sandbox that is started again on its database', () => {
+  it('has everything that it had, and knows its keys', async () => {
+    const database = temporaryDatabase();
+    const first = await startedSandbox({ database });
+    const key = first.apiKey ?? '';
+    const { json } = await ask(first, `POST ${path}`, { body: subscription });
+    const { id, secret } = json as { id: string; secret: string };
+    const rotated = await ask(first, `POST ${path}/${id}/rotate/secret`);
+    const before = await ask(first, `GET ${path}/${id}`);
+    await first.stop();
+
+    const second = await startedSandbox({ database });
+    expect(second.apiKey).toBeUndefined();
+    expect((await ask(second, `GET ${path}/${id}`, { key })).text).toBe(before.text);
+    expect((await ask(second, `POST ${path}`, { key, body: subscription })).status).toBe(400);
+    expect((await ask(second, 'GET /api/v1/knowledge-bases/kb_demonstration', { key })).status).toBe(200);
+    const again = await ask(second, `POST ${path}/${id}/rotate/secret`, { key });
+    const secrets = [secret, ...[rotated, again].map((answer) => (answer.json as { secret: string }).secret)];
+    expect(new Set(secrets).size).toBe(3);
+  });
+
+  it('is not filled again', async () => {
+    const database = temporaryDatabase();
+    await (await startedSandbox({ database, seed: twoTenants })).stop();
+    const second = await startedSandbox({ database });
+    expect(second.apiKey).toBeUndefined();
+    expect((await ask(second, 'GET /api/v1/knowledge-bases/kb_1', { key: 'key_of_ada' })).status).toBe(200);
+    expect((await ask(second, 'GET /api/v1/knowledge-bases/kb_1', { key: 'key_of_cleo' })).status).toBe(404);
+  });
+});
+
+describe('the key of a new database', () => {
+  it('is another each time, and stands nowhere in it', async () => {
+    const database = temporaryDatabase();
+    const [one, other] = [await startedSandbox({ database }), await startedSandbox()];
+    expect(one.apiKey).toMatch(/^key_[\w-]{32}$/);
+    expect(other.apiKey).not.toBe(one.apiKey);
+    await ask(one, `POST ${path}`, { body: subscription });
+    await one.stop();
+    expect(foundInFiles(database, [one.apiKey ?? '', 'kb_demonstration'])).toEqual(['kb_demonstration']);
+  });
+
+  it('is not made when there is a seed, which has its own', async () => {
+    expect((await startedSandbox({ seed: twoTenants })).apiKey).toBeUndefined();
+  });
+});
+
+describe('a database that is not to be used', () => {
+  const opening = (database: string) => () => createSandbox({ database });
+
+  it('because another sandbox has it', async () => {
+    const database = temporaryDatabase();
+    const first = await startedSandbox({ database });
+    expect(opening(database)).toThrow(expect.objectContaining({ code: 'database_unreadable' }));
+    await first.stop();
+    await startedSandbox({ database });
+  });
+
+  it('because a later version wrote it', async () => {
+    const database = temporaryDatabase();
+    await (await startedSandbox({ database })).stop();
+    const connection = new BetterSqlite(database);
+    connection.pragma('user_version = 99');
+    connection.close();
+    expect(opening(database)).toThrow(expect.objectContaining({ code: 'database_newer' }));
+  });
+
+  it("because it is a receiver's inbox, which stays as it is", async () => {
+    const database = temporaryDatabase();
+    const receiver = createReceiver({ secrets: 'whsec_dGVzdA==', database, logger: { level: 'silent' } });
+    await receiver.start();
+    await receiver.stop();
+    expect(opening(database)).toThrow(/something else than Ringback's sandbox/);
+    const again = createReceiver({ secrets: 'whsec_dGVzdA==', database, logger: { level: 'silent' } });
+    await again.start();
+    await again.stop();
+  });
+
+  it('because it is no database', () => {
+    const database = temporaryDatabase();
+    writeFileSync(
+      database,
+      'This is a text, and long enough to be taken for the head of a file. '.repeat(20),
+    );
+    expect(opening(database)).toThrow(expect.objectContaining({ code: 'database_unreadable' }));
+    expect(opening(`${database}/inside`)).toThrow(expect.objectContaining({ code: 'database_unreadable' }));
+  });
+});

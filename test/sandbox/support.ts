@@ -1,0 +1,74 @@
+/** Talks to a sandbox as anybody would, with plain `fetch`: nothing in here is the client of `ringback/platform`. */
+import { onTestFinished } from 'vitest';
+import { type Sandbox, type SandboxOptions, type Seed, createSandbox } from '../../src/sandbox/index.ts';
+
+/** Two tenants with a key each, and a second user of the first. */
+export const twoTenants: Seed = {
+  organizations: [
+    {
+      id: 'org_1',
+      name: 'One',
+      users: [
+        { id: 'user_1', name: 'Ada', keys: ['key_of_ada'] },
+        { id: 'user_2', name: 'Ben', keys: ['key_of_ben'] },
+      ],
+      workspaces: [{ id: 'workspace_1', name: 'Support' }],
+      agents: [{ id: 'agent_1', name: 'Reception', workspace_id: 'workspace_1' }],
+      knowledge_bases: [{ id: 'kb_1', name: 'Handbook' }],
+    },
+    {
+      id: 'org_2',
+      name: 'Two',
+      users: [{ id: 'user_3', name: 'Cleo', keys: ['key_of_cleo'] }],
+      agents: [{ id: 'agent_2', name: 'Reception' }],
+    },
+  ],
+};
+
+/** A sandbox that listens on a free port until the test ends. */
+export async function startedSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = createSandbox(options);
+  onTestFinished(() => sandbox.stop());
+  await sandbox.start();
+  return sandbox;
+}
+
+/** What was answered. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined when there was none. */
+  readonly json: unknown;
+}
+
+/** What to ask, where it isn't the ordinary way. */
+export interface RequestParts {
+  /** The API key; null for none. @default the key of the demonstration organization */
+  readonly key?: string | null;
+  /** Sent as JSON, unless it is text or bytes. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Sends one request to a sandbox, such as `ask(sandbox, 'GET /v1/calls/call_1')`. */
+export async function ask(sandbox: Sandbox, line: string, parts: RequestParts = {}): Promise<Answer> {
+  const [method = 'GET', path = '/'] = line.split(' ', 2);
+  const { key = sandbox.apiKey ?? null, body, headers } = parts;
+  const response = await fetch(`${sandbox.url}${path}`, {
+    method,
+    headers: {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const json: unknown = text === '' ? undefined : JSON.parse(text);
+  return { status: response.status, headers: response.headers, text, json };
+}
+
+function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' || body instanceof Uint8Array;
+}

@@ -1,0 +1,55 @@
+/** Websites on loopback, to be looked at by the sandbox. */
+import { once } from 'node:events';
+import { type RequestListener, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** What a website answers at a path: a text or bytes, or whatever it does with the answer. */
+export type Page = string | Uint8Array | ((response: ServerResponse) => void);
+
+/** A website that runs until the test ends. */
+export interface TestWebsite {
+  readonly url: string;
+  /** The paths that it was asked for, in order. */
+  readonly asked: readonly string[];
+}
+
+/** Starts a website; `pages` is given its address, because sitemaps have whole addresses in them. */
+export async function startedWebsite(
+  pages: (url: string) => Readonly<Record<string, Page>>,
+): Promise<TestWebsite> {
+  const asked: string[] = [];
+  let known: Readonly<Record<string, Page>> = {};
+  const answer: RequestListener = (request, response) => {
+    const path = request.url ?? '';
+    asked.push(path);
+    const page = known[path];
+    if (page === undefined) response.writeHead(404).end('<html>not here</html>');
+    else if (typeof page === 'function') page(response);
+    else response.end(page);
+  };
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  });
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  known = pages(url);
+  return { url, asked };
+}
+
+/** A sitemap of pages. The locations are put in as they are. */
+export function sitemapOf(...locations: readonly string[]): string {
+  const entries = locations.map((location) => `<url><loc>${location}</loc></url>`);
+  return `<?xml version="1.0" encoding="UTF-8"?>
+    <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${entries.join('\n')}</urlset>`;
+}
+
+/** An index of sitemaps. */
+export function indexOf(...locations: readonly string[]): string {
+  const entries = locations.map((location) => `<sitemap><loc>${location}</loc></sitemap>`);
+  return `<?xml version="1.0" encoding="UTF-8"?>
+    <sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${entries.join('\n')}</sitemapindex>`;
+}
