@@ -2,7 +2,7 @@
  * An app file: what `ringback serve --app` runs. It keeps a journal of calls in a table of its own, next to the
  * inbox, so that each entry and the mark that its run is done are written together.
  *
- *   npm start                                               a demonstration
+ *   npm start                                               a demonstration, with ../sandbox/app.ts
  *   RINGBACK_SECRETS=whsec_… npm start                      the real thing, behind a TLS proxy
  */
 import { Discard, type Receiver, RetryLater, type UserDatabase } from 'ringback';

@@ -1,38 +1,45 @@
-import { type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
+import type { CallPlan } from '../sandbox/calls/call-plan.ts';
+import type { SandboxOptions } from '../sandbox/options.ts';
 
-/** One delivery of the demonstration. */
-export interface Step {
-  readonly delivery: SignedDelivery;
-  /** The event's name without its service. */
-  readonly name: string;
-  readonly callId: string;
+/** One call of the demonstration. */
+export interface Scene {
+  readonly plan: CallPlan & { readonly callId: string };
   /** What is worth seeing about it. */
   readonly remark: string;
 }
 
+/** What lies between two events of a call at the most, and between two attempts, in the platform's milliseconds. */
+const step = 10_000;
+
+const scenes = [
+  { remark: 'a call, and its analysis', plan: { scenario: 'completed', duration: step } },
+  { remark: 'a call that is transferred to a person', plan: { scenario: 'transferred', duration: 2 * step } },
+  { remark: 'a call whose analysis never comes', plan: { scenario: 'unanalysed', duration: step } },
+  { remark: 'a call that fails', plan: { scenario: 'failed', duration: step } },
+] as const;
+
+/** The calls of the demonstration, counted from 1: the same four over and over, each with an id of its own. */
+export function sceneOf(number: number): Scene {
+  const { remark, plan } = scenes[(number - 1) % scenes.length] ?? scenes[0];
+  return { remark, plan: { ...plan, callId: `call-${number}`, analysisAfter: step } };
+}
+
 /**
- * The deliveries of one call, as they come in the worst of cases: out of order, one twice, one forged, one that
- * nobody knows yet. Each call has ids of its own.
+ * What the platform of the demonstration is like: a step of a call takes `pace` real milliseconds, and more goes wrong
+ * than ever in reality. With these seeds the first call has a duplicate, the second a forgery and a cut connection.
  */
-export function stepsOf(call: number, secret: string, strangersSecret: string): readonly Step[] {
-  const callId = `call-${call}`;
-  const step = (name: string, fixture: string, remark: string, signedWith = secret): Step => {
-    const traceId = `trace-${call}-${fixture}`;
-    return {
-      delivery: buildDelivery(fixture, { secret: signedWith, callId, traceId }),
-      name,
-      callId,
-      remark,
-    };
+export function sandboxOptions(pace: number): SandboxOptions {
+  return {
+    speed: step / Math.max(pace, 1),
+    callSeed: 'demonstration',
+    adversary: {
+      seed: 122_391,
+      duplicated: 0.15,
+      delayed: 0.1,
+      dropped: 0.1,
+      tampered: 0.1,
+      wrong_secret: 0.1,
+      rubbish: 0.05,
+    },
   };
-  const ended = step('CallEnded', 'story-2-call-ended', 'the end');
-  return [
-    step('pcaCompleted', 'story-3-pca-completed', 'the analysis, before the call has even begun'),
-    step('CallStarted', 'story-1-call-started', 'the beginning, late'),
-    ended,
-    { ...ended, remark: 'the same delivery again' },
-    step('CallEnded', 'call-ended', 'signed with another secret', strangersSecret),
-    step('CallTransferred', 'call-transferred-wrapped', 'to a person'),
-    step('CallPaused', 'unknown-event', 'an event that nobody knows yet'),
-  ];
 }

@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
+import type { Disturbance } from '../sandbox/delivery/adversary.ts';
+import type { Attempt } from '../sandbox/model.ts';
 import type { LogEvent } from '../telemetry.ts';
-import type { DeliveryAnswer } from '../testing/deliver.ts';
-import type { Step } from './demo-script.ts';
+import type { Scene } from './demo-script.ts';
 
 /** A line of the receiver's log, as far as it is shown. */
 interface LogLine {
@@ -10,15 +11,40 @@ interface LogLine {
   readonly msg: string;
   readonly handler?: string;
   readonly callId?: string;
+  readonly traceId?: string;
   readonly attempt?: number;
   readonly cause?: string;
   readonly retryAt?: string;
   readonly time: number;
 }
 
+const names: Readonly<Record<string, string>> = {
+  'CallHandler.CallStarted': 'the beginning',
+  'CallHandler.CallEnded': 'the end',
+  'CallHandler.CallTransferred': 'to a person, with the transcript',
+  'callAnalysis.pcaCompleted': 'the analysis',
+};
+
+const disturbances: Readonly<Record<Disturbance, string>> = {
+  duplicated: 'the same delivery again',
+  delayed: 'held back',
+  dropped: 'the connection is cut before the answer',
+  tampered: 'forged: changed after it was signed',
+  wrong_secret: 'forged: signed with another secret',
+  rubbish: 'signed, but no event',
+};
+
+/** What goes before the genuine delivery, under the same trace id. */
+const forgeries: ReadonlySet<string | undefined> = new Set<Disturbance>([
+  'tampered',
+  'wrong_secret',
+  'rubbish',
+]);
+
 const explanations: Readonly<Record<string, string>> = {
   accepted: 'on disk, then answered; handlers run after the answer',
   duplicate: 'already in the inbox; no handler runs',
+  quarantined: 'kept for a person; no handler sees it',
   not_authentic: 'in quarantine; no handler sees it',
 };
 
@@ -26,41 +52,74 @@ const explanations: Readonly<Record<string, string>> = {
 const warning = 40;
 
 /**
- * Shows people what the log tells programs: it is where the receiver's logger writes. Lines that come while a
- * delivery waits for its answer are shown after the answer, which is when the handlers run.
+ * Shows people what the sandbox and the log tell programs. It is where the receiver's logger writes. An attempt is known
+ * when it has ended, by which time handlers may have run: what they say of the call that is played is held back until
+ * the delivery is shown that it is about.
  */
 export class DemoView {
   readonly #print: (line: string) => void;
-  #held: string[] | undefined;
+  #callId = '';
+  readonly #shown = new Set<string>();
+  #held: { readonly traceId: string; readonly text: string }[] = [];
 
   constructor(print: (line: string) => void) {
     this.#print = print;
   }
 
+  /** A call is about to be played. */
+  begin({ plan: { callId }, remark }: Scene): void {
+    this.#callId = callId;
+    this.#shown.clear();
+    this.#print('');
+    this.#print(`${callId}: ${remark}`);
+  }
+
+  /** An attempt has ended. */
+  attempted(attempt: Attempt): void {
+    const { eventName, callId, traceId, disturbance } = attempt;
+    const name = eventName.slice(eventName.indexOf('.') + 1);
+    this.#print(`→ ${name.padEnd(16)} ${callId.padEnd(8)} ${styleText('dim', remarkOn(attempt))}`);
+    this.#print(answerOf(attempt));
+    if (!forgeries.has(disturbance)) this.#release(traceId);
+  }
+
   /** Called by pino with one line of JSON. */
   write(json: string): void {
-    const text = describe(JSON.parse(json) as LogLine);
+    const line = JSON.parse(json) as LogLine;
+    const text = describe(line);
     if (text === undefined) return;
-    if (this.#held) this.#held.push(text);
+    const { callId, traceId } = line;
+    const isEarly = callId === this.#callId && traceId !== undefined && !this.#shown.has(traceId);
+    if (isEarly) this.#held.push({ traceId, text });
     else this.#print(text);
   }
 
-  sent({ name, callId, remark }: Step): void {
-    this.#held = [];
-    this.#print('');
-    this.#print(`→ ${name.padEnd(16)} ${callId.padEnd(8)} ${styleText('dim', remark)}`);
+  #release(traceId: string): void {
+    this.#shown.add(traceId);
+    const held = this.#held;
+    this.#held = held.filter((line) => line.traceId !== traceId);
+    for (const line of held) if (line.traceId === traceId) this.#print(line.text);
   }
+}
 
-  answered({ status, body }: DeliveryAnswer): void {
-    const { status: word, error } = body as { status?: string; error?: string };
-    const answer = word ?? error ?? '';
-    const color = status === 200 ? (answer === 'accepted' ? 'green' : 'yellow') : 'red';
-    const explanation = explanations[answer] ?? '';
-    this.#print(`← ${styleText(color, `${status} ${answer}`.padEnd(25))} ${styleText('dim', explanation)}`);
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const line of held) this.#print(line);
-  }
+function remarkOn({ eventName, number, disturbance }: Attempt): string {
+  const trouble = disturbances[disturbance as Disturbance];
+  return [names[eventName], ...(number > 1 ? [`attempt ${number}`] : []), trouble]
+    .filter((part) => part !== undefined)
+    .join(', ');
+}
+
+function answerOf({ status, answer, failure }: Attempt): string {
+  const word = wordOf(answer);
+  const color = status === 200 ? (word === 'accepted' ? 'green' : 'yellow') : 'red';
+  const text = status === undefined ? `no answer: ${failure}` : `${status} ${word}`;
+  const explanation = status === undefined ? 'so it is delivered again' : (explanations[word] ?? '');
+  return `← ${styleText(color, text.padEnd(25))} ${styleText('dim', explanation)}`;
+}
+
+/** The one word that the receiver's answer comes down to. */
+function wordOf(answer = ''): string {
+  return /"(?:status|error)":"(\w+)"/.exec(answer)?.[1] ?? '';
 }
 
 /** A handler's own words, or how its run ended if not well. The rest of the log is for programs. */

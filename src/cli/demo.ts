@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,31 +6,39 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { parseDuration } from '../kit/duration.ts';
+import { readSecretFile } from '../platform/secret-file.ts';
 import { type Receiver, createReceiver } from '../receiver.ts';
-import { deliverTo } from '../testing/deliver.ts';
+import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
 import { applyApp } from './app-file.ts';
 import { argument } from './argument.ts';
-import { stepsOf } from './demo-script.ts';
+import { sandboxOptions, sceneOf } from './demo-script.ts';
+import { subscribe } from './demo-subscription.ts';
 import { DemoView } from './demo-view.ts';
 import { readEnvironment } from './environment.ts';
 import { asUsage } from './failure.ts';
+import { HttpServer } from './http-server.ts';
 import { hasSecrets } from './secrets.ts';
-import { close, open, serve } from './serve.ts';
+import { close, serve } from './serve.ts';
 import { stopSignal } from './stop-signal.ts';
 
 /** How many times as long the demonstration waits before the next call. */
-const betweenCalls = 8;
+const betweenCalls = 2;
+
+/** Where deliveries come to. */
+const path = '/webhooks';
 
 const exampleApp = fileURLToPath(new URL('../../examples/standalone/app.ts', import.meta.url));
+/** The same with a join. */
+const demoApp = fileURLToPath(new URL('../../examples/sandbox/app.ts', import.meta.url));
 
 /** Adds `ringback demo`. */
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .description('show Ringback at work, with deliveries made up for the purpose')
+    .description('show Ringback at work, with calls that the sandbox plays')
     .option(
       '--pace <duration>',
-      'how long to wait between deliveries (default: 1s)',
+      'how long a step of a call takes (default: 1s)',
       argument("a duration such as '500ms', '2s'", parseDuration),
     )
     .addHelpText(
@@ -49,62 +56,65 @@ export function addDemo(program: Command): void {
     });
 }
 
-/** Receives on loopback, and plays one call after the other until a signal comes. */
+/** Receives on loopback what the sandbox delivers, one call after the other, until a signal comes. */
 async function demonstrate(pace: number): Promise<void> {
   const stop = new AbortController();
   void stopSignal().then(() => stop.abort());
   // Whoever read along is gone, such as `head`: there is nobody left to show anything to.
   process.stdout.on('error', () => stop.abort());
-  const database = join(temporaryFolder(), 'ringback.db');
-  const secret = newSecret();
+  const folder = temporaryFolder();
+  const secretFile = join(folder, 'secrets');
   const view = new DemoView(print);
+  const sandbox = createSandbox(sandboxOptions(pace));
   const receiver = createReceiver({
-    secrets: secret,
-    database,
+    secrets: () => readSecretFile(secretFile),
+    database: join(folder, 'ringback.db'),
     https: { required: false },
     logger: pino({ level: 'info' }, view),
   });
-  await applyApp(receiver, exampleApp);
-  const server = await open(receiver, { host: '127.0.0.1', port: 0, path: '/webhooks' });
+  await applyApp(receiver, demoApp);
+  const server = new HttpServer(receiver, path);
+  // In this order: the subscription has the address, and with the subscription comes the secret.
+  await server.listen({ host: '127.0.0.1', port: 0, path });
+  await sandbox.start();
+  const url = `${server.url}${path}`;
+  await subscribe(sandbox, url, secretFile);
+  await receiver.start();
 
-  const url = `${server.url}/webhooks`;
-  print(introduction(url, database));
-  await play({ url, secret, view, pace, signal: stop.signal });
+  print(introduction({ url, platform: sandbox.url, folder }));
+  sandbox.attempts.watch((attempt) => view.attempted(attempt));
+  await play(sandbox, view, { pace, signal: stop.signal });
+  await sandbox.stop();
   await tellEnd(receiver);
   await close(receiver, server);
 }
 
-interface Playing {
-  readonly url: string;
-  readonly secret: string;
-  readonly view: DemoView;
-  readonly pace: number;
-  readonly signal: AbortSignal;
-}
-
-async function play({ url, secret, view, pace, signal }: Playing): Promise<void> {
-  const strangersSecret = newSecret();
-  for (let call = 1; !signal.aborted; call += 1) {
-    for (const step of stepsOf(call, secret, strangersSecret)) {
-      if (signal.aborted) return;
-      view.sent(step);
-      view.answered(await deliverTo(url, step.delivery));
-      await pause(pace, signal);
-    }
+async function play(
+  { calls }: Sandbox,
+  view: DemoView,
+  { pace, signal }: { readonly pace: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const stopped = aborted(signal);
+  for (let number = 1; !signal.aborted; number += 1) {
+    const scene = sceneOf(number);
+    view.begin(scene);
+    await Promise.race([calls.play(scene.plan), stopped]);
     await pause(pace * betweenCalls, signal);
   }
 }
 
-function introduction(url: string, database: string): string {
+function introduction(places: { readonly url: string; readonly platform: string; readonly folder: string }) {
   return [
     "Ringback receives a call's events, stores each one once, answers, and runs the handlers.",
     '',
-    'This is a demonstration, because RINGBACK_SECRETS is not set: the deliveries are made up, signed with a',
-    'secret made for this run, and sent over plain HTTP within this machine.',
+    'This is a demonstration, because RINGBACK_SECRETS is not set: a sandbox stands in for the platform. It plays',
+    'calls, delivers their events over plain HTTP within this machine, and makes more trouble than a platform does.',
     '',
-    `  receiver   ${url}`,
-    `  inbox      ${database} (removed at the end)`,
-    '  handlers   examples/standalone/app.ts',
+    `  platform   ${places.platform} (the sandbox)`,
+    `  receiver   ${places.url} (subscribed to the events of all calls)`,
+    `  secret     ${join(places.folder, 'secrets')} (issued by the sandbox, and read by the receiver)`,
+    `  inbox      ${join(places.folder, 'ringback.db')} (removed at the end)`,
+    '  handlers   examples/sandbox/app.ts',
     '',
     '→ what is delivered   ← what is answered   Ctrl-C ends it',
   ].join('\n');
@@ -126,12 +136,15 @@ function temporaryFolder(): string {
   return folder;
 }
 
-function newSecret(): string {
-  return `whsec_${randomBytes(24).toString('base64')}`;
-}
-
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await setTimeout(milliseconds, undefined, { signal }).catch(() => {});
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 function print(line: string): void {

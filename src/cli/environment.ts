@@ -8,6 +8,7 @@ export const expected = {
   path: "a path such as '/webhooks': it starts with a slash and has letters, digits and - . _ ~ / only",
   trustProxy: "a number of hops, 'loopback', or a list of addresses and CIDR ranges separated by commas",
   switch: 'true or false',
+  url: 'an http or https address such as https://calls.example.com/webhooks',
   logLevel: 'trace, debug, info, warn, error, fatal or silent',
 } as const;
 
@@ -24,6 +25,10 @@ const environmentSchema = z.strictObject({
   RINGBACK_PATH: checked(expected.path, readPath).optional(),
   RINGBACK_TRUST_PROXY: checked(expected.trustProxy, readTrustProxy).optional(),
   RINGBACK_INSECURE_HTTP: checked(expected.switch, readSwitch).optional(),
+  RINGBACK_PUBLIC_URL: checked(expected.url, readUrl).optional(),
+  RINGBACK_PLATFORM_URL: checked(expected.url, readUrl).optional(),
+  // Not looked at here either: it is a credential.
+  RINGBACK_PLATFORM_KEY: z.string().optional(),
   RINGBACK_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], expected.logLevel)
     .optional(),
@@ -57,6 +62,12 @@ export function readPath(value: unknown): string | undefined {
 export function readTrustProxy(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.trim() === '') return undefined;
   return compileTrustProxy(value) === undefined ? undefined : value;
+}
+
+/** An http or https address, or undefined. */
+export function readUrl(value: unknown): URL | undefined {
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+  return url && ['http:', 'https:'].includes(url.protocol) ? url : undefined;
 }
 
 function readSwitch(value: unknown): boolean | undefined {

@@ -1,9 +1,12 @@
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
 import { addDemo } from './demo.ts';
+import { addDoctor } from './doctor.ts';
 import { exitCodes, explain } from './failure.ts';
+import { addSandbox } from './sandbox.ts';
 import { addSend } from './send.ts';
 import { addServe } from './serve.ts';
+import { addSignature } from './signature.ts';
 
 /** Runs the command with its arguments, program name not included. Resolves to the exit code; never rejects. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -41,6 +44,9 @@ function buildProgram(exitWith: (code: number) => void): Command {
     });
   addServe(program);
   addSend(program, exitWith);
+  addSignature(program, exitWith);
+  addDoctor(program, exitWith);
+  addSandbox(program);
   addDemo(program);
   return program;
 }

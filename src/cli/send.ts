@@ -6,7 +6,7 @@ import { type LayoutName, knownLayouts } from '../signature/layouts.ts';
 import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
 import { fixture, fixtureNames, readFixture, unknownFixture } from '../testing/fixtures.ts';
-import { readEnvironment } from './environment.ts';
+import { readEnvironment, readUrl } from './environment.ts';
 import { argument } from './argument.ts';
 import { asUsage, exitCodes } from './failure.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
@@ -104,11 +104,6 @@ function firstSecret(): string {
   }
   const secrets = secretsOf(environment);
   return (typeof secrets === 'function' ? secrets() : secrets)[0] ?? '';
-}
-
-function readUrl(value: unknown): URL | undefined {
-  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
-  return url && ['http:', 'https:'].includes(url.protocol) ? url : undefined;
 }
 
 function readLayoutName(value: unknown): LayoutName | undefined {

@@ -104,6 +104,8 @@ export interface Store {
   pinnedLayout(): Promise<string | undefined>;
   /** Pins a layout unless one is pinned, and returns the one that is. */
   pinLayout(layout: string): Promise<string>;
+  /** Lets go of the layout that is pinned, and returns it. */
+  unpinLayout(): Promise<string | undefined>;
 
   /** Claims new events in order of arrival, as many as asked for at the most. */
   claimEvents(limit: number): Promise<readonly ClaimedEvent[]>;

@@ -6,25 +6,32 @@ import { buildDelivery } from '../../src/testing/delivery.ts';
 import { Running, folder, secret } from './command.ts';
 
 describe('the demonstration', () => {
-  it('shows what is received, dropped as a duplicate, refused, and handled, until Ctrl-C', async () => {
+  it('shows what the sandbox delivers, what is answered, and what handlers and joins do, until Ctrl-C', async () => {
     const running = new Running(['demo', '--pace', '100ms'], { env: { NO_COLOR: '1' } });
-    await running.line('→ pcaCompleted     call-1   the analysis, before the call has even begun');
+    await running.line('call-1: a call, and its analysis');
+    await running.line('→ CallStarted      call-1   the beginning');
     await running.line('← 200 accepted');
-    await running.line('handler analysis   call-1   not done at attempt 1; tried again in 3 s');
+    await running.line('handler journal    call-1   wrote when the call began');
     await running.line('handler journal    call-1   wrote when the call ended');
-    await running.line('← 200 duplicate');
-    await running.line('← 401 not_authentic');
-    await running.line('handler fallback   call-1   no handler takes CallHandler.CallPaused');
     await running.line('handler analysis   call-1   wrote the result of the analysis');
-    await running.line('→ pcaCompleted     call-2');
+    await running.line('handler summary    call-1   the call is whole: it took 10 s, and is analysed');
+    await running.line('← 200 duplicate');
+    await running.line('forged: ');
+    await running.line('← 401 not_authentic');
+    await running.line('→ CallTransferred  call-2   to a person, with the transcript');
+    await running.line('handler hand-over  call-2   would tell the person who takes the call over');
+    await running.line(
+      'handler summary    call-3   the call is not whole: callAnalysis.pcaCompleted has not come',
+    );
     const database = /inbox +(\S+)/.exec(await running.line('inbox'))?.[1] ?? '';
     expect(existsSync(database)).toBe(true);
     running.child.kill('SIGINT');
     const { code, stdout, stderr } = await running.ended();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/In the inbox: \d+ events, \d+ done\. In the quarantine: \d+ not authentic\.$/);
-    // The same event: the call's end came once, its copy reached no handler.
+    // However often its events were delivered.
     expect(stdout.match(/call-1 {3}wrote when the call ended/g)).toHaveLength(1);
+    expect(stdout).not.toMatch(/whsec_|Bearer|key_/);
     expect(existsSync(dirname(database))).toBe(false);
   });
 

@@ -86,7 +86,7 @@ describe('serve ends with a sentence and 1 when', () => {
     [
       'the host is not this machine',
       { ...env, RINGBACK_HOST: '192.0.2.1' },
-      /^The receiver should listen on 192\.0\.2\.1:0, but could not: .*EADDRNOTAVAIL/,
+      /^The server should listen on 192\.0\.2\.1:0, but could not: .*EADDRNOTAVAIL/,
     ],
   ])('%s', async (_what, variables, sentence) => {
     expect(await sentenceOf([], variables)).toMatch(sentence);
@@ -106,7 +106,7 @@ describe('serve ends with a sentence and 1 when', () => {
     const { port } = other.address() as AddressInfo;
     const cwd = folder();
     expect(await sentenceOf(['--port', String(port)], env, { cwd })).toMatch(
-      new RegExp(`^The receiver should listen on 127\\.0\\.0\\.1:${port}, but that port is in use\\.`),
+      new RegExp(`^The server should listen on 127\\.0\\.0\\.1:${port}, but that port is in use\\.`),
     );
     expect(existsSync(join(cwd, 'ringback.db'))).toBe(false);
   });

@@ -54,6 +54,15 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       expect(await store.pinnedLayout()).toBe('first');
     });
 
+    test('a layout that is let go makes room for another', async () => {
+      const store = await opened();
+      expect(await store.unpinLayout()).toBeUndefined();
+      await store.pinLayout('first');
+      expect(await store.unpinLayout()).toBe('first');
+      expect(await store.pinnedLayout()).toBeUndefined();
+      expect(await store.pinLayout('second')).toBe('second');
+    });
+
     test('quarantine: unreadable once for all copies, strangers no more than so many, the oldest go', async () => {
       const store = await opened();
       const kept = { digest: 'same', receivedAt: 1, headers: {}, body: Buffer.from('x'), skipped: 0 };

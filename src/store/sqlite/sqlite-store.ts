@@ -108,6 +108,10 @@ export class SqliteStore implements Store {
     );
   }
 
+  unpinLayout(): Promise<string | undefined> {
+    return this.#write(({ database }) => database.prepare(deleteLayout).pluck().get() as string | undefined);
+  }
+
   claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
     return this.#write(({ claims }) => claims.events(limit), claim);
   }
@@ -226,6 +230,7 @@ export class SqliteStore implements Store {
 const claim = { endsWithProcess: true };
 
 const selectLayout = "select value from settings where name = 'layout'";
+const deleteLayout = "delete from settings where name = 'layout' returning value";
 
 /** What the driver does at once, as the contract promises it: later, and never thrown where nobody looks. */
 async function asPromise<T>(work: () => T): Promise<T> {

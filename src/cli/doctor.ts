@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import { argument } from './argument.ts';
+import { examine } from './doctor/examine.ts';
+import { isWell, jsonOf, linesOf } from './doctor/report.ts';
+import { expected, readEnvironment, readUrl } from './environment.ts';
+import { asUsage, exitCodes } from './failure.ts';
+
+interface DoctorFlags {
+  readonly database?: string;
+  readonly url?: URL;
+  readonly platform?: URL;
+  readonly json?: true;
+}
+
+/** Adds `ringback doctor`. */
+export function addDoctor(program: Command, exitWith: (code: number) => void): void {
+  program
+    .command('doctor')
+    .description('check a deployment: this machine, the public address, the subscription')
+    .option('--database <file>', 'the inbox (RINGBACK_DATABASE; default: ./ringback.db)')
+    .option(
+      '--url <url>',
+      'the public address that the platform delivers to (RINGBACK_PUBLIC_URL)',
+      argument(expected.url, readUrl),
+    )
+    .option(
+      '--platform <url>',
+      'the address of the platform (RINGBACK_PLATFORM_URL)',
+      argument(expected.url, readUrl),
+    )
+    .option('--json', 'print the findings as JSON')
+    .addHelpText(
+      'after',
+      [
+        '',
+        'Environment:',
+        '  RINGBACK_PLATFORM_KEY  a key of the platform, to look at the subscription',
+        'The secrets are those of `ringback serve`. An option goes before its variable.',
+        'Exits with 0 when nothing is wrong, else with 1.',
+      ].join('\n'),
+    )
+    .action(async (flags: DoctorFlags) => {
+      const environment = asUsage(readEnvironment);
+      const findings = await examine({
+        database: flags.database ?? environment.RINGBACK_DATABASE ?? './ringback.db',
+        url: flags.url ?? environment.RINGBACK_PUBLIC_URL,
+        platform: flags.platform ?? environment.RINGBACK_PLATFORM_URL,
+        environment,
+      });
+      const text = flags.json ? jsonOf(findings) : linesOf(findings).join('\n');
+      process.stdout.write(`${text}\n`);
+      if (!isWell(findings)) exitWith(exitCodes.failure);
+    });
+}

@@ -1,0 +1,56 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { messageOf } from '../../errors.ts';
+import { connect } from '../../store/sqlite/connection.ts';
+import { schemaVersion } from '../../store/sqlite/migrations.ts';
+import { type Finding, finding } from './finding.ts';
+
+const check = 'database';
+
+/** Whether the inbox can be opened and written. Nothing is made, written or brought up to date by asking. */
+export function checkDatabase(file: string): Finding {
+  if (file === ':memory:')
+    return finding(check, 'warning', ':memory: keeps nothing: set --database to a file.');
+  if (!existsSync(file)) return checkFolder(dirname(resolve(file)), file);
+  try {
+    const found = schemaOf(file);
+    return found > schemaVersion
+      ? finding(
+          check,
+          'wrong',
+          `${file} was written by a newer version of Ringback (schema ${found}): run that one.`,
+        )
+      : finding(check, 'ok', `${file} can be written`);
+  } catch (error) {
+    return finding(
+      check,
+      'wrong',
+      `${file} can't be opened for writing: ${messageOf(error)}. Check the path and its permissions.`,
+    );
+  }
+}
+
+function checkFolder(folder: string, file: string): Finding {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return finding(check, 'ok', `${file} is not there yet, and can be made`);
+  } catch (error) {
+    return finding(
+      check,
+      'wrong',
+      `${file} can't be made: ${messageOf(error)}. Make the folder, or set --database.`,
+    );
+  }
+}
+
+/** Takes the lock that a write takes, and gives it back: permissions alone don't tell whether the disk is mounted so. */
+function schemaOf(file: string): number {
+  const database = connect(file);
+  try {
+    database.exec('begin immediate');
+    database.exec('rollback');
+    return database.pragma('user_version', { simple: true }) as number;
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,100 @@
+import { type RefusalCode, refusals } from '../../errors.ts';
+import { type Finding, finding } from './finding.ts';
+import type { Probe } from './probe.ts';
+
+/** The checks that one unsigned delivery makes, in the order in which a receiver comes to them. */
+const stages = ['reachable', 'trust proxy', 'host allowed', 'raw body', 'signature'] as const;
+
+type Stage = (typeof stages)[number];
+
+/** Where a delivery is held up by each refusal, and what to do. That of the last stage is as it should be. */
+const heldUp: Readonly<Record<RefusalCode, readonly [stage: Stage, message: string]>> = {
+  method: ['reachable', 'a POST arrives as something else: look for a redirect or a rewrite in the proxy.'],
+  media_type: [
+    'reachable',
+    'the content type is changed, or the body compressed, on its way: let the proxy pass both on.',
+  ],
+  too_large: ['reachable', 'even a small body is too large: raise limits.body.'],
+  timeout: ['reachable', 'the body does not arrive: let the proxy pass requests on whole.'],
+  unavailable: [
+    'reachable',
+    'the receiver takes nothing: it is not started, is stopping, or has too much in flight. See its log.',
+  ],
+  https_required: [
+    'trust proxy',
+    'the receiver does not see that it came over HTTPS: let the proxy set X-Forwarded-Proto, and name the proxy in ' +
+      '--trust-proxy (https.trustProxy).',
+  ],
+  host_not_allowed: [
+    'host allowed',
+    'the receiver does not answer to this host: add it to https.hosts, and let the proxy pass the Host header on.',
+  ],
+  body_already_parsed: [
+    'raw body',
+    'a body parser in front takes the raw bytes, which are what is signed: mount the receiver before it.',
+  ],
+  not_authentic: ['signature', 'what is not signed is refused'],
+};
+
+const fine: Readonly<Record<Stage, string>> = {
+  reachable: 'the receiver answers',
+  'trust proxy': 'the receiver sees that it came over HTTPS',
+  'host allowed': 'the receiver answers to this host',
+  'raw body': 'the receiver gets the raw bytes',
+  signature: heldUp.not_authentic[1],
+};
+
+/** What the platform waits for an answer, in milliseconds (platform document, Limits). */
+const platformPatience = 1_000;
+
+/** What the answer to an unsigned delivery tells, a line for each stage. */
+export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
+  if (probe.kind === 'failed') {
+    const hint = 'check DNS, firewall and certificate.';
+    return upTo('reachable', `${url.href} can't be reached (${probe.cause}): ${hint}`, url);
+  }
+  const { status, code, latency } = probe;
+  const isReceivers = isRefusal(code) && refusals[code].status === status;
+  if (!isReceivers) return upTo('reachable', strangeAnswer(status, url), url);
+  const [stage, message] = heldUp[code];
+  return [...upTo(stage, code === 'not_authentic' ? undefined : message, url), answerTime(latency)];
+}
+
+/** The lines of all stages, when a delivery came as far as this one; without a message, it is well. */
+function upTo(last: Stage, message: string | undefined, url: URL): readonly Finding[] {
+  const end = stages.indexOf(last);
+  return stages.map((stage, index) => {
+    if (index > end) return finding(stage, 'skipped', `no delivery comes so far: see "${last}"`);
+    return index < end || message === undefined ? passed(stage, url) : finding(stage, 'wrong', message);
+  });
+}
+
+function passed(stage: Stage, { protocol }: URL): Finding {
+  if (stage !== 'trust proxy' || protocol === 'https:') return finding(stage, 'ok', fine[stage]);
+  const hint = 'leave https.required, or --insecure-http, as it is by default.';
+  return finding(stage, 'warning', `the receiver takes plain HTTP, which is for development only: ${hint}`);
+}
+
+function isRefusal(code: string | undefined): code is RefusalCode {
+  return code !== undefined && Object.hasOwn(refusals, code);
+}
+
+function strangeAnswer(status: number, url: URL): string {
+  if (status >= 200 && status < 300) {
+    return `${url.href} takes what is not signed (${status}): that is no receiver, or something in front answers for it.`;
+  }
+  const hint = 'check the path, and what the proxy does with it.';
+  return `${url.href} answers ${status}, which no receiver says to a delivery: ${hint}`;
+}
+
+function answerTime(latency: number): Finding {
+  const check = 'answer time';
+  const told = `answered within ${latency} ms`;
+  if (latency < platformPatience / 2) return finding(check, 'ok', told);
+  const status = latency < platformPatience ? 'warning' : 'wrong';
+  return finding(
+    check,
+    status,
+    `${told}, and the platform waits for ${platformPatience} ms: look at the proxy.`,
+  );
+}

@@ -1,0 +1,64 @@
+import { type Clock, systemClock } from '../../kit/clock.ts';
+import { createPlatform } from '../../platform/platform.ts';
+import type { Environment } from '../environment.ts';
+import { asUsage } from '../failure.ts';
+import { hasSecrets } from '../secrets.ts';
+import { checkAddress } from './check-address.ts';
+import { checkClock } from './check-clock.ts';
+import { checkDatabase } from './check-database.ts';
+import { checkDisk } from './check-disk.ts';
+import { checkNode } from './check-node.ts';
+import { checkReceiver } from './check-receiver.ts';
+import { checkSecrets } from './check-secrets.ts';
+import { type ListSubscriptions, checkSubscription } from './check-subscription.ts';
+import { type Finding, finding } from './finding.ts';
+import { type Probe, probeClock, probeReceiver } from './probe.ts';
+
+/** What is looked at. */
+export interface Deployment {
+  readonly database: string;
+  /** Where the platform delivers to. */
+  readonly url: URL | undefined;
+  /** The platform's address. */
+  readonly platform: URL | undefined;
+  readonly environment: Environment;
+}
+
+/** Looks at a deployment from the inside out: this machine, its address, the platform. */
+export async function examine(
+  deployment: Deployment,
+  clock: Clock = systemClock,
+): Promise<readonly Finding[]> {
+  const { database, url, platform, environment } = deployment;
+  const list = subscriptionsOf(deployment);
+  const inside = [checkNode(), checkDatabase(database), checkDisk(database), checkSecrets(environment)];
+  const answer = url && (await probeReceiver(url, clock));
+  const address =
+    url === undefined || answer === undefined
+      ? [finding('address', 'skipped', 'set --url to the address that the platform delivers to')]
+      : [...checkAddress(url), ...checkReceiver(answer, url)];
+  const platformAnswer = platform && (await probeClock(platform, clock));
+  return [
+    ...inside,
+    ...address,
+    clockFinding(platformAnswer, answer),
+    ...(await checkSubscription(url, list, { hasSecrets: hasSecrets(environment) })),
+  ];
+}
+
+/** The platform's clock is the one that signs; what answers at our own address is often this machine itself. */
+function clockFinding(platform: Probe | undefined, receiver: Probe | undefined): Finding {
+  return platform?.kind === 'answered'
+    ? checkClock(platform, "the platform's clock")
+    : checkClock(receiver, 'the clock behind the public address (which may be this one)');
+}
+
+/** @throws what is wrong with the address or the key is a misuse of the command */
+function subscriptionsOf({ platform, environment }: Deployment): ListSubscriptions | undefined {
+  const apiKey = environment.RINGBACK_PLATFORM_KEY;
+  if (platform === undefined || apiKey === undefined) return undefined;
+  const { subscriptions } = asUsage(() =>
+    createPlatform({ baseUrl: platform, apiKey, retry: { attempts: 2 } }),
+  );
+  return () => subscriptions.list();
+}

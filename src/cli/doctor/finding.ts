@@ -1,0 +1,16 @@
+/** How a check came out. Only `wrong` makes the command fail. */
+export type FindingStatus = 'ok' | 'warning' | 'wrong' | 'skipped';
+
+/** What one check found, in one line. */
+export interface Finding {
+  /** What was looked at. */
+  readonly check: string;
+  readonly status: FindingStatus;
+  /** What was found, and unless it is well, what to do. */
+  readonly message: string;
+}
+
+/** A finding. */
+export function finding(check: string, status: FindingStatus, message: string): Finding {
+  return { check, status, message };
+}

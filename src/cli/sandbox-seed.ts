@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { messageOf, ringbackError } from '../errors.ts';
+import type { Seed } from '../sandbox/seed.ts';
+
+/**
+ * Reads a seed file. What is wrong with the seed itself, the sandbox says.
+ *
+ * @throws RingbackError `seed_unreadable`
+ */
+export function readSeedFile(file: string): Seed {
+  return parsed(textOf(file), file);
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    throw ringbackError('seed_unreadable', { file, cause: messageOf(error) });
+  }
+}
+
+/** What the parser says is not passed on: it quotes the text, and with it a key. */
+function parsed(text: string, file: string): Seed {
+  try {
+    return JSON.parse(text) as Seed;
+  } catch {
+    throw ringbackError('seed_unreadable', { file, cause: 'it is no JSON' });
+  }
+}

@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import { randomUUID } from 'node:crypto';
+import type { SandboxOptions } from '../sandbox/options.ts';
+import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
+import { type LayoutName, knownLayouts } from '../signature/layouts.ts';
+import { argument } from './argument.ts';
+import { expected, readEnvironment, readPort } from './environment.ts';
+import { asUsage } from './failure.ts';
+import { openLog } from './log.ts';
+import { logAttempts, logListening } from './sandbox-log.ts';
+import { readSeedFile } from './sandbox-seed.ts';
+import { stopSignal } from './stop-signal.ts';
+
+/** What was given on the command line. */
+interface SandboxFlags {
+  readonly port?: number;
+  readonly database?: string;
+  readonly seed?: string;
+  readonly callsPerMinute?: number;
+  readonly speed?: number;
+  readonly adversary?: string | true;
+  readonly layout?: LayoutName;
+}
+
+/** Beside the receiver's 8080, so that both run on one machine without a word about it. */
+const usualPort = 8090;
+
+/** What the simulator can still play. */
+const highestRate = 1_000_000;
+
+const layoutNames = [...knownLayouts.keys()];
+
+/** Adds `ringback sandbox`. */
+export function addSandbox(program: Command): void {
+  program
+    .command('sandbox')
+    .description('stand in for the platform: its API on loopback, and calls whose events it delivers')
+    .option(
+      '--port <number>',
+      `port to listen on, 0 lets the system choose (default: ${usualPort})`,
+      argument(expected.port, readPort),
+    )
+    .option('--database <file>', 'where its state is kept (default: in memory, gone at the end)')
+    .option('--seed <file>', 'JSON file with what a new database has in it (default: one organization)')
+    .option(
+      '--calls-per-minute <number>',
+      'how many calls to play, of the minutes that --speed makes shorter (default: none)',
+      argument('a number above 0, at most 1,000,000', readRate),
+    )
+    .option(
+      '--speed <number>',
+      'how many times as fast the time of calls and between attempts passes (default: 1)',
+      argument('a number above 0, at most 1,000,000', readRate),
+    )
+    .option(
+      '--adversary [seed]',
+      'duplicate, delay, drop, forge deliveries; the same seed plays the same calls with the same trouble',
+    )
+    .option(
+      '--layout <name>',
+      'how to sign (default: t-v1-hex-whole)',
+      argument(`one of ${layoutNames.join(', ')}`, readLayoutName),
+    )
+    .addHelpText(
+      'after',
+      [
+        '',
+        'The line with "event":"listening" has its url and, for a new database, the apiKey of its organization.',
+        'RINGBACK_LOG_LEVEL is the level of the other lines (default: info).',
+      ].join('\n'),
+    )
+    .action(async (flags: SandboxFlags) => standIn(flags));
+}
+
+/** Stands in for the platform until a signal comes; then ends what was begun. */
+async function standIn(flags: SandboxFlags): Promise<void> {
+  const stopping = stopSignal();
+  const logger = openLog(asUsage(readEnvironment).RINGBACK_LOG_LEVEL ?? 'info');
+  const adversary = flags.adversary === true ? randomUUID() : flags.adversary;
+  const sandbox = createSandbox({ ...optionsOf(flags, adversary), logger });
+  await sandbox.start();
+  try {
+    logListening(logger, sandbox, adversary);
+    logAttempts(logger, sandbox);
+    // Traffic has no end of its own: it is waited for because it can fail.
+    await Promise.race([stopping, ...playCalls(sandbox, flags)]);
+  } finally {
+    await sandbox.stop();
+  }
+}
+
+/** @param adversary The seed of both trouble and calls: the trouble with a call follows from its ids. */
+function optionsOf(flags: SandboxFlags, adversary: string | undefined): SandboxOptions {
+  const { port, database, seed, speed, layout } = flags;
+  return {
+    port: port ?? usualPort,
+    ...(database !== undefined && { database }),
+    ...(seed !== undefined && { seed: readSeedFile(seed) }),
+    ...(speed !== undefined && { speed }),
+    ...(adversary !== undefined && { callSeed: adversary, adversary: { seed: adversary } }),
+    ...(layout !== undefined && { layout }),
+  };
+}
+
+function playCalls({ calls }: Sandbox, { callsPerMinute }: SandboxFlags): readonly Promise<unknown>[] {
+  return callsPerMinute === undefined ? [] : [calls.traffic({ callsPerMinute })];
+}
+
+function readRate(value: unknown): number | undefined {
+  const rate = typeof value === 'string' && /^\d*\.?\d+$/.test(value) ? Number(value) : 0;
+  return rate > 0 && rate <= highestRate ? rate : undefined;
+}
+
+function readLayoutName(value: unknown): LayoutName | undefined {
+  return layoutNames.find((name) => name === value);
+}

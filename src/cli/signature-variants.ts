@@ -1,0 +1,65 @@
+/** A body written in another way, and what was done to it. */
+export interface Variant {
+  /** Completes "it verifies …". */
+  readonly how: string;
+  readonly body: Buffer;
+}
+
+/**
+ * The ways in which a body is changed most often between the platform and a file: by an editor at its end, by a
+ * transfer in its line breaks, by a parser that wrote the JSON anew. Where one of them verifies, what happened is known.
+ */
+export function variantsOf(body: Buffer): readonly Variant[] {
+  const variants = [...lineBreaks(body), ...rewritten(body)];
+  return variants.filter((variant) => !variant.body.equals(body));
+}
+
+/** As latin1, so that each byte stays what it is. */
+function lineBreaks(body: Buffer): readonly Variant[] {
+  const text = body.toString('latin1');
+  const variants = {
+    'without the line break at its end': text.replace(/[\r\n]+$/, ''),
+    'with a line break (LF) at its end': `${text}\n`,
+    'with LF for each CRLF': text.replaceAll('\r\n', '\n'),
+    'with CRLF for each LF': text.replaceAll(/\r?\n/g, '\r\n'),
+  };
+  return Object.entries(variants).map(([how, changed]) => ({ how, body: Buffer.from(changed, 'latin1') }));
+}
+
+function rewritten(body: Buffer): readonly Variant[] {
+  const value = parsed(body);
+  if (value === undefined) return [];
+  const texts = {
+    'as JSON without blanks': JSON.stringify(value),
+    'as JSON with a blank after each comma and colon': spaced(value),
+    'as JSON indented by two blanks': JSON.stringify(value, null, 2),
+    'as JSON indented by four blanks': JSON.stringify(value, null, 4),
+  };
+  return Object.entries(texts).flatMap(([how, text]) => [
+    { how, body: Buffer.from(text) },
+    { how: `${how}, in ASCII only`, body: Buffer.from(inAscii(text)) },
+  ]);
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** As some languages write JSON unless told otherwise. */
+function spaced(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}: ${spaced(inner)}`);
+  return `{${entries.join(', ')}}`;
+}
+
+function inAscii(text: string): string {
+  return text.replaceAll(
+    /[\u0080-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

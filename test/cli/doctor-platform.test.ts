@@ -1,0 +1,71 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox } from '../../src/sandbox/index.ts';
+import { secret } from './command.ts';
+import { commanded, examined, plain, receiverAt } from './doctor-support.ts';
+
+/** A sandbox that has one subscription, and what the doctor says of it. */
+async function subscribed(body: Readonly<Record<string, unknown>> = {}) {
+  const sandbox = createSandbox({});
+  await sandbox.start();
+  onTestFinished(() => sandbox.stop());
+  const url = await receiverAt(plain);
+  const apiKey = sandbox.apiKey ?? '';
+  const create = (more: Readonly<Record<string, unknown>>) =>
+    fetch(`${sandbox.url}/v1/public/webhook/subscription`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        name: 'calls',
+        url,
+        events: [],
+        active: true,
+        enable_signed_webhooks: true,
+        ...more,
+      }),
+    });
+  expect((await create(body)).status).toBe(201);
+  const platform = new URL(sandbox.url);
+  const environment = { RINGBACK_PLATFORM_KEY: apiKey, RINGBACK_SECRETS: secret };
+  return { url, platform, apiKey, create, found: () => examined({ url, platform, environment }) };
+}
+
+describe('doctor, at the platform', () => {
+  it('finds the subscription active, signed, pointing here, and the clocks agreeing', async () => {
+    const { url, platform, apiKey } = await subscribed();
+    const env = {
+      RINGBACK_PUBLIC_URL: url.href,
+      RINGBACK_PLATFORM_URL: platform.href,
+      RINGBACK_PLATFORM_KEY: apiKey,
+    };
+    expect(await commanded([], { env })).toMatchObject({
+      subscription: 'ok: "calls" delivers here',
+      active: 'ok: the subscription is active',
+      signed: 'ok: the subscription is signed',
+      clock: "ok: agrees with the platform's clock",
+    });
+  });
+
+  it('tells that it is paused and not signed, or that there are two', async () => {
+    const { create, found } = await subscribed({ active: false, enable_signed_webhooks: false });
+    expect(await found()).toMatchObject({
+      active: expect.stringMatching(/^wrong: .*set active to true/),
+      signed: expect.stringMatching(/^wrong: .*enable signing/),
+    });
+    await create({ name: 'again' });
+    const both = /^warning: "(calls|again)", "(calls|again)" all deliver here/;
+    expect((await found())['subscription']).toMatch(both);
+  });
+
+  it('tells that it delivers elsewhere', async () => {
+    const { found } = await subscribed({ url: 'https://elsewhere.example.com/' });
+    expect((await found())['subscription']).toMatch(/^wrong: none of 1 subscriptions delivers to http:/);
+  });
+
+  it('tells that the key is not taken, and never prints it', async () => {
+    const { url, platform } = await subscribed();
+    const environment = { RINGBACK_PLATFORM_KEY: 'a-private-key' };
+    const found = await examined({ url, platform, environment });
+    expect(found['subscription']).toMatch(/^wrong: the platform can't be asked: /);
+    expect(JSON.stringify(found)).not.toContain('a-private-key');
+  });
+});

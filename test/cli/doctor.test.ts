@@ -1,0 +1,110 @@
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { fileSystemFinding } from '../../src/cli/doctor/check-disk.ts';
+import { checkNode } from '../../src/cli/doctor/check-node.ts';
+import type { Environment } from '../../src/cli/environment.ts';
+import { folder, ringback, secret, serve } from './command.ts';
+import { commanded, examined } from './doctor-support.ts';
+
+describe('doctor, on this machine', () => {
+  it('finds all well, and skips what it was not told of', async () => {
+    const cwd = folder();
+    expect(await commanded([], { cwd, env: { RINGBACK_SECRETS: secret } })).toEqual({
+      node: `ok: Node ${process.versions.node}`,
+      database: 'ok: ./ringback.db is not there yet, and can be made',
+      disk: expect.stringMatching(/^(ok|warning|skipped): /),
+      secret: expect.stringMatching(/^ok: one secret, [0-9a-f]{8}$/),
+      address: 'skipped: set --url to the address that the platform delivers to',
+      clock: 'skipped: compared with nobody: set --platform or --url',
+      subscription: expect.stringMatching(/^skipped: set --platform /),
+    });
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  it('prints a line for each, in words', async () => {
+    const { code, stdout } = await ringback(['doctor', '--database', 'nowhere/inbox.db']);
+    expect(code).toBe(1);
+    const lines = stdout.split('\n');
+    expect(lines[0]).toMatch(/^ok {7}node {10}Node \d+/);
+    expect(lines[1]).toMatch(/^wrong {4}database {6}nowhere\/inbox\.db can't be made: .*Make the folder/);
+    expect(lines.every((line) => /^(ok|warning|wrong|skipped) {2,}[a-z ]+ {2,}\S/.test(line))).toBe(true);
+  });
+
+  it('looks at a database that is in use, and leaves it as it is', async () => {
+    const database = join(folder(), 'inbox.db');
+    const running = serve(['--database', database]);
+    await running.url();
+    expect((await examined({ database }))['database']).toBe(`ok: ${database} can be written`);
+    expect(running.child.exitCode).toBeNull();
+  });
+
+  it('leaves one that an older version wrote to its receiver', async () => {
+    const database = join(folder(), 'inbox.db');
+    new Database(database).exec('create table older (version)').close();
+    expect((await examined({ database }))['database']).toBe(`ok: ${database} can be written`);
+    const after = new Database(database);
+    expect(after.prepare("select name from sqlite_schema where type = 'table'").pluck().all()).toEqual([
+      'older',
+    ]);
+    after.close();
+  });
+
+  it.each<[string, (file: string) => void, RegExp]>([
+    [
+      'a newer version wrote',
+      (file) => {
+        const database = new Database(file);
+        database.pragma('user_version = 9999');
+        database.close();
+      },
+      /^wrong: .*newer version/,
+    ],
+    ['is none', (file) => writeFileSync(file, 'a text'.repeat(1_000)), /^wrong: .* can't be opened for writ/],
+  ])('tells of a database that %s', async (_what, prepare, expected) => {
+    const database = join(folder(), 'inbox.db');
+    prepare(database);
+    expect((await examined({ database }))['database']).toMatch(expected);
+  });
+
+  it('tells of secrets that are missing, malformed, unreadable or open to all', async () => {
+    const files = folder({ secrets: `${secret}\n`, empty: '# none yet\n' });
+    const found = async (environment: Environment) => (await examined({ environment }))['secret'];
+    const foundIn = (name: string) => found({ RINGBACK_SECRETS_FILE: join(files, name) });
+    expect(await found({})).toMatch(/^warning: neither RINGBACK_SECRETS nor/);
+    expect(await found({ RINGBACK_SECRETS: 'private' })).toMatch(/^wrong: Secret 1 (?!.*private)/);
+    expect(await foundIn('empty')).toMatch(/^wrong: .*it holds no secret/);
+    expect(await foundIn('nowhere')).toMatch(/^wrong: The secrets file .*nowhere/);
+    chmodSync(join(files, 'secrets'), 0o644);
+    expect(await foundIn('secrets')).toMatch(/^warning: one secret, .* chmod 600 it\.$/);
+    chmodSync(join(files, 'secrets'), 0o600);
+    expect(await foundIn('secrets')).toMatch(/^ok: one secret, [0-9a-f]{8}$/);
+  });
+
+  it('knows which Node and which file systems will not do', () => {
+    expect(['22.13.1', '22.14.0', '24.0.0'].map((version) => checkNode(version).status)).toEqual([
+      'wrong',
+      'ok',
+      'ok',
+    ]);
+    const network = { status: 'wrong', message: expect.stringContaining('NFS') as string };
+    expect(fileSystemFinding(0x6969)).toMatchObject(network);
+    const statuses = [0xfe534d42, 0x01021994, 0xef53].map((type) => fileSystemFinding(type).status);
+    expect(statuses).toEqual(['wrong', 'warning', 'ok']);
+  });
+
+  it.each([
+    [
+      { RINGBACK_PLATFORM_KEY: 'a private key', RINGBACK_PLATFORM_URL: 'https://platform.example.com' },
+      /API key/,
+    ],
+    [{ RINGBACK_PLATFORM_KEY: 'key', RINGBACK_PLATFORM_URL: 'http://platform.example.com' }, /https address/],
+    [{ RINGBACK_PUBLIC_URL: '/webhooks' }, /RINGBACK_PUBLIC_URL should be an http or https address/],
+  ])('is misused with %j', async (env, sentence) => {
+    const { code, stderr } = await ringback(['doctor'], { env });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(sentence);
+    expect(stderr).not.toContain('a private key');
+  });
+});

@@ -1,0 +1,50 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { type LayoutName } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { folder, ringback } from './command.ts';
+
+/** The status of a delivery that is signed in a layout, to a receiver that is started for it. */
+async function delivered(database: string, layout: LayoutName): Promise<number> {
+  const { receiver } = await started({ database });
+  const body = bodyOf();
+  const { status } = await deliver(receiver, body, signedHeaders(body, { layout }));
+  await receiver.stop();
+  return status;
+}
+
+describe('signature unpin', () => {
+  it('shows the pinned layout, and lets it go only when told so', async () => {
+    const database = join(folder(), 'inbox.db');
+    const env = { RINGBACK_DATABASE: database };
+    expect(await delivered(database, 'v1-hex-whole')).toBe(200);
+    expect(await ringback(['signature', 'unpin'], { env })).toEqual({
+      code: 0,
+      stdout: `The layout v1-hex-whole is pinned in ${database}. To let it go, add --yes.`,
+      stderr: '',
+    });
+    expect(await delivered(database, 't-v1-hex-whole')).toBe(401);
+    const { code, stdout } = await ringback(['signature', 'unpin', '--yes', '--database', database]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('The layout v1-hex-whole is no longer pinned.');
+    expect(await delivered(database, 't-v1-hex-whole')).toBe(200);
+    expect(await delivered(database, 'v1-hex-whole')).toBe(401);
+  });
+
+  it('says that nothing is pinned, also while a receiver runs', async () => {
+    const database = join(folder(), 'inbox.db');
+    await started({ database });
+    const { stdout } = await ringback(['signature', 'unpin', '--yes', '--database', database]);
+    expect(stdout).toBe(`No layout is pinned in ${database}.`);
+  });
+
+  it('makes no database', async () => {
+    const cwd = folder();
+    const { code, stderr } = await ringback(['signature', 'unpin', '--yes'], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^ringback: The database \.\/ringback\.db should be .* there is no such file/);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { otherSecret, secret } from './command.ts';
+import { body, capture, run } from './signature-support.ts';
+
+describe('signature sign and verify', () => {
+  it.each([
+    ['standard-webhooks-suffix-base64', ['--trace-id', 'trace-1']],
+    ['{"syntax":"v1=","content":"{body}","encoding":"hex","hash":"sha512","key":"suffix"}', []],
+  ])('fit each other in the layout %s', async (layout, more) => {
+    const { code, stdout } = await run(['sign', 'body', '--layout', layout, ...more], { body });
+    expect(code).toBe(0);
+    const files = { 'one.http': `POST / HTTP/1.1\r\n${stdout.replaceAll('\n', '\r\n')}\r\n\r\n${body}` };
+    const verified = await run(['verify', 'one.http', '--layout', layout], files);
+    expect(verified.stdout).toMatch(/^authentic: layout .*, secret \w{8}, (its|no) time is signed$/);
+    expect(verified.code).toBe(0);
+  });
+
+  it('tell what is not authentic', async () => {
+    const { code, stdout } = await run(['verify', 'one.http'], { 'one.http': `${capture()} ` });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^not authentic: signature_mismatch\. The signature was made with another/);
+  });
+
+  it('give one signature for each secret, for the time that is asked for', async () => {
+    const args = ['sign', 'body', '--timestamp', '2026-01-01T00:00:00Z'];
+    const { stdout } = await run(args, { body }, `${secret}\n${otherSecret}`);
+    expect(stdout).toMatch(/^x-webhook-signature: t=1767225600,v1=[0-9a-f]{64},v1=[0-9a-f]{64}$/);
+  });
+
+  it('look at the time', async () => {
+    const files = { 'one.http': capture({ timestamp: Date.parse('2026-01-01T00:00:00Z') }) };
+    const old = await run(['verify', 'one.http'], files);
+    expect(old).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^not authentic: timestamp_out_of_tol/),
+    });
+    expect((await run(['verify', 'one.http', '--at', '2026-01-01T00:04:59Z'], files)).code).toBe(0);
+    expect((await run(['verify', 'one.http', '--tolerance', '36500d'], files)).code).toBe(0);
+  });
+
+  it('name the file that is not there', async () => {
+    expect((await run(['sign', 'nowhere'], {})).stderr).toMatch(
+      /^ringback: The file nowhere should hold the body/,
+    );
+    expect((await run(['verify', 'nowhere'], {})).stderr).toMatch(/^ringback: The captured request nowhere /);
+  });
+});
