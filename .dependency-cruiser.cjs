@@ -19,6 +19,8 @@ const ranks = [
   ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|placing|execution)\\.ts$'],
   ['^src/wiring\\.ts$'],
   ['^src/receiver\\.ts$'],
+  // The platform's side: what it may use is told below.
+  ['^src/platform/', '^src/sandbox/'],
   ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
 ];
 
@@ -46,21 +48,35 @@ module.exports = {
       to: { path: '^src/$1/', pathNot: '^src/$1/$2\\.ts$' },
     },
     {
+      name: 'the-platforms-side-stands-alone',
+      comment: 'The client and the sandbox know nothing of the receiver, nor of each other.',
+      severity: 'error',
+      from: { path: '^src/(platform|sandbox)/' },
+      to: {
+        path: '^src/',
+        pathNot: [
+          '^src/$1/',
+          '^src/(kit|events|signature)/',
+          '^src/(errors|model|option-problems)\\.ts$',
+        ],
+      },
+    },
+    {
       name: 'public-entries-are-not-imported',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: ['^src/index\\.ts$', '^src/testing/index\\.ts$'] },
+      to: { path: '^src/(index|(testing|platform|sandbox)/index)\\.ts$' },
     },
     {
       name: 'better-sqlite3-stays-in-the-store',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/store/sqlite/' },
+      from: { path: '^src/', pathNot: ['^src/store/sqlite/', '^src/sandbox/'] },
       to: { path: 'better-sqlite3' },
     },
     {
       name: 'express-stays-at-the-edge',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/http/express\\.ts$', '^src/cli/'] },
+      from: { path: '^src/', pathNot: ['^src/http/express\\.ts$', '^src/cli/', '^src/sandbox/api/'] },
       to: { path: 'node_modules/(@types/)?express' },
     },
     { name: 'nothing-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },

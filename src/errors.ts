@@ -161,11 +161,11 @@ const problems = {
     `The database ${d.database} has schema ${d.found}, but this version of Ringback knows schemas up to ` +
     `${d.expected}: a newer version wrote it. Run that version or a later one, or use another database.`,
   port_in_use: (d: { host: string; port: number }) =>
-    `The receiver should listen on ${d.host}:${d.port}, but that port is in use. ` +
-    'Stop the other process, or choose another port with --port or RINGBACK_PORT.',
+    `The server should listen on ${d.host}:${d.port}, but that port is in use. ` +
+    'Stop the other process, or choose another port with --port.',
   listen_failed: (d: { host: string; port: number; cause: string }) =>
-    `The receiver should listen on ${d.host}:${d.port}, but could not: ${d.cause}. ` +
-    'Check --host and --port, or RINGBACK_HOST and RINGBACK_PORT.',
+    `The server should listen on ${d.host}:${d.port}, but could not: ${d.cause}. ` +
+    'Check the host and the port: --host and --port, or their variables.',
   app_unloadable: (d: { file: string; cause: string }) =>
     `The app file ${d.file} should be a JavaScript or TypeScript module that loads, but: ${d.cause}. ` +
     'Check the path, then the module itself.',
@@ -179,9 +179,37 @@ const problems = {
     `${d.fixture} should be a fixture's name or a JSON file, but it is neither. The fixtures are: ${d.known}.`,
   delivery_unsent: (d: { url: string; cause: string }) =>
     `The delivery should reach ${d.url}, but: ${d.cause}. Check that a receiver listens there.`,
+  seed_invalid: (d: { place: string; expected: string }) =>
+    `In the seed, ${d.place} should be ${d.expected}, but is not. What a seed looks like is in docs/sandbox.md ` +
+    'and in schemas/sandbox-seed.schema.json.',
+  seed_unreadable: (d: { file: string; cause: string }) =>
+    `The seed file ${d.file} should be a JSON file that this process can read, but: ${d.cause}. ` +
+    'Check the path and the file; what a seed looks like is in docs/sandbox.md.',
+  sandbox_not_running: (d: { method: string }) =>
+    `${d.method} should be used while the sandbox runs, but it is not started or has been stopped. ` +
+    'Use it after await sandbox.start() and before sandbox.stop().',
+  sandbox_started: () =>
+    'start() has been called before, and a sandbox starts once. Create another with createSandbox().',
+  tool_unregistered: (d: { agentId: string; toolId: string }) =>
+    `The agent "${d.agentId}" should have a custom tool "${d.toolId}" before it is called, but it has none. ` +
+    "Register it with the client's customTools.create(), and compare both ids.",
+  capture_unreadable: (d: { file: string; cause: string }) =>
+    `The captured request ${d.file} should be a file with the request line, the headers, a blank line and the exact ` +
+    `bytes of the body, but: ${d.cause}. Save the request as it came over the wire.`,
+  body_unreadable: (d: { file: string; cause: string }) =>
+    `The file ${d.file} should hold the body to sign, but: ${d.cause}. Check the path and its permissions.`,
   condition_not_met: (d: { waited: string; state: string }) =>
     `The event should have been handled within ${d.waited}, but ${d.state}. ` +
     'Look at what the handler waits for, or allow more time.',
+  update_unsafe: (d: { cause: string; fix: string }) =>
+    'An update should send every field of the subscription back, because what is left out is cleared, but ' +
+    `${d.cause}. Nothing was changed. ${d.fix}`,
+  secret_file_unwritable: (d: { file: string; cause: string }) =>
+    `The file ${d.file} should be able to take a new signing secret, but: ${d.cause}. Nothing was asked of the ` +
+    'platform. Check the path, and that this process may write the file and its folder.',
+  secret_not_kept: (d: { cause: string }) =>
+    `The platform has issued a new signing secret, which it shows only once, but it could not be kept: ${d.cause}. ` +
+    'The secret is in error.secret.reveal(): store it now, or rotate it once the cause is put right.',
 } as const;
 
 /** The code of a problem, for programs; the message is for people. */

@@ -46,7 +46,7 @@ function problemOf(
     option: path.length === 0 ? `${where}(${argument})` : `${path.join('.')}${inCall(where)}`,
     expected: expectedBy(issue, schema, path),
     // The values of the subscription's headers are credentials.
-    found: path[0] === 'headers' && typeof found === 'string' ? 'of type string' : describe(found),
+    found: path.includes('headers') && typeof found === 'string' ? 'of type string' : describe(found),
   });
 }
 

@@ -34,6 +34,8 @@ function typeErrors(pieces: readonly { name: string; code: string }[]): string[]
         paths: {
           ringback: [join(root, 'src/index.ts')],
           'ringback/testing': [join(root, 'src/testing/index.ts')],
+          'ringback/platform': [join(root, 'src/platform/index.ts')],
+          'ringback/sandbox': [join(root, 'src/sandbox/index.ts')],
         },
         typeRoots: [join(root, 'node_modules/@types')],
       },

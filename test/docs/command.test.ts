@@ -5,7 +5,7 @@ import { literal, root, tableRows } from './documents.ts';
 import { environmentVariables } from './sources.ts';
 
 describe('the documents and the command', () => {
-  const commands = namesIn(helpOf(), /^ {2}([a-z]+)(?: |$)/gm).filter((name) => name !== 'help');
+  const commands = commandsBelow();
 
   it('have the same sub-commands', () => {
     const documented = tableRows('README.md', 'command', 'what it does').map((row) => literal(row[0]) ?? '');
@@ -19,8 +19,10 @@ describe('the documents and the command', () => {
   });
 
   it('have the same variables of the environment', () => {
-    const documented = tableRows('README.md', 'option of `serve`').map((row) => literal(row[1]) ?? '');
-    expect(documented.sort()).toEqual(environmentVariables());
+    const documented = ['serve', 'doctor'].flatMap((command) =>
+      tableRows('README.md', `option of \`${command}\``, 'variable').flatMap((row) => literal(row[1]) ?? []),
+    );
+    expect([...new Set(documented)].sort()).toEqual(environmentVariables());
   });
 
   it('give the defaults that the command says', () => {
@@ -39,8 +41,17 @@ function helpOf(...command: readonly string[]): string {
   return execFileSync(process.execPath, [main, ...command, '--help'], { encoding: 'utf8' });
 }
 
+/** Every command that does something, by its words; one that has others below it does nothing itself. */
+function commandsBelow(...above: readonly string[]): string[] {
+  const [, list = ''] = helpOf(...above).split('\nCommands:\n');
+  const names = namesIn(list, /^ {2}([a-z]+)(?: |$)/gm).filter((name) => name !== 'help');
+  return names.length === 0 ? [above.join(' ')] : names.flatMap((name) => commandsBelow(...above, name));
+}
+
 function optionsOf(command: string): string[] {
-  return namesIn(helpOf(command), /^ {2}(?:-\w, )?(--[a-z-]+)/gm).filter((name) => name !== '--help');
+  return namesIn(helpOf(...command.split(' ')), /^ {2}(?:-\w, )?(--[a-z-]+)/gm).filter(
+    (name) => name !== '--help',
+  );
 }
 
 function namesIn(text: string, pattern: RegExp): string[] {

@@ -25,12 +25,15 @@ describe('the packed package', () => {
         'dist/index.d.ts',
         'dist/index.js',
         'dist/testing/index.d.ts',
+        'dist/platform/index.js',
+        'dist/sandbox/index.js',
         'dist/testing/index.js',
         'docs/errors.md',
         'examples/standalone/app.ts',
         'fixtures/call-ended.json',
         'package.json',
         'schemas/call-ended.schema.json',
+        'schemas/sandbox-seed.schema.json',
       ]),
     );
     const allowed =
@@ -49,8 +52,11 @@ describe('the packed package', () => {
     const script = `
       import * as ringback from 'ringback';
       import * as testing from 'ringback/testing';
-      console.log(typeof ringback.createReceiver, Object.keys(testing).length > 0);`;
-    expect(runNode('--input-type=module', script)).toBe('function true');
+      import { createPlatform } from 'ringback/platform';
+      import { createSandbox } from 'ringback/sandbox';
+      console.log(typeof ringback.createReceiver, Object.keys(testing).length > 0);
+      console.log(typeof createPlatform, typeof createSandbox);`;
+    expect(runNode('--input-type=module', script)).toBe('function true\nfunction function');
   });
 
   it('is required from CommonJS', () => {

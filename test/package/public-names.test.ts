@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as ringback from '../../src/index.ts';
+import * as platform from '../../src/platform/index.ts';
+import * as sandbox from '../../src/sandbox/index.ts';
 import * as testing from '../../src/testing/index.ts';
 
 describe('the public names', () => {
@@ -33,6 +35,29 @@ describe('the public names', () => {
         "manualClock",
         "testReceiver",
         "testSecret",
+      ]
+    `);
+  });
+
+  it('of ringback/platform are these', () => {
+    expect(Object.keys(platform).sort()).toMatchInlineSnapshot(`
+      [
+        "IssuedSecret",
+        "PlatformError",
+        "SecretNotKeptError",
+        "ToolError",
+        "createPlatform",
+        "defineTool",
+        "readSecretFile",
+        "toolMiddleware",
+      ]
+    `);
+  });
+
+  it('of ringback/sandbox are these', () => {
+    expect(Object.keys(sandbox).sort()).toMatchInlineSnapshot(`
+      [
+        "createSandbox",
       ]
     `);
   });
