@@ -8,7 +8,7 @@ const ranks = [
   ['^src/calls/timeline\\.ts$'],
   ['^src/handling\\.ts$'],
   ['^src/store/'],
-  ['^src/options\\.ts$', '^src/handler-options\\.ts$', '^src/option-problems\\.ts$', '^src/telemetry\\.ts$'],
+  ['^src/options\\.ts$', '^src/handler-options\\.ts$', '^src/option-problems\\.ts$', '^src/telemetry\\.ts$', '^src/listening\\.ts$'],
   [
     '^src/intake/(?!intake\\.ts)',
     '^src/dispatch/(?!(dispatcher|placing|execution)\\.ts)',
@@ -57,7 +57,7 @@ module.exports = {
         pathNot: [
           '^src/$1/',
           '^src/(kit|events|signature)/',
-          '^src/(errors|model|option-problems)\\.ts$',
+          '^src/(errors|model|option-problems|listening)\\.ts$',
         ],
       },
     },

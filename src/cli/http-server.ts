@@ -1,7 +1,6 @@
 import express from 'express';
 import { type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { messageOf, ringbackError } from '../errors.ts';
+import { listen, urlOf } from '../listening.ts';
 import type { Receiver } from '../receiver.ts';
 import { isPlainHook } from './hook-target.ts';
 
@@ -44,8 +43,7 @@ export class HttpServer {
 
   /** Where it listens, without the path: the port is the one that the system chose. */
   get url(): string {
-    const { address, family, port } = this.#server.address() as AddressInfo;
-    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+    return urlOf(this.#server);
   }
 
   /**
@@ -54,18 +52,7 @@ export class HttpServer {
    * @throws RingbackError `port_in_use` or `listen_failed`
    */
   listen({ host, port }: Address): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', (error: NodeJS.ErrnoException) => {
-        const isTaken = error.code === 'EADDRINUSE';
-        const cause = messageOf(error);
-        reject(
-          isTaken
-            ? ringbackError('port_in_use', { host, port })
-            : ringbackError('listen_failed', { host, port, cause }),
-        );
-      });
-      this.#server.listen(port, host, () => resolve());
-    });
+    return listen(this.#server, { host, port });
   }
 
   /** Accepts no more connections, and asks for an end of those there are. */

@@ -1,7 +1,6 @@
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { messageOf, ringbackError } from '../../errors.ts';
+import { listen, urlOf } from '../../listening.ts';
 import { Answering, type AnsweringParts } from './answering.ts';
 import { answerBrokenRequest } from './broken-requests.ts';
 import type { Route } from './route.ts';
@@ -28,8 +27,7 @@ export class ApiServer {
 
   /** Where it listens: the port is the one that the system chose. */
   get url(): string {
-    const { address, family, port } = this.#server.address() as AddressInfo;
-    return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+    return urlOf(this.#server);
   }
 
   /**
@@ -38,18 +36,7 @@ export class ApiServer {
    * @throws RingbackError `port_in_use` or `listen_failed`
    */
   listen(host: string, port: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', (error: NodeJS.ErrnoException) => {
-        const isTaken = error.code === 'EADDRINUSE';
-        const cause = messageOf(error);
-        reject(
-          isTaken
-            ? ringbackError('port_in_use', { host, port })
-            : ringbackError('listen_failed', { host, port, cause }),
-        );
-      });
-      this.#server.listen(port, host, () => resolve());
-    });
+    return listen(this.#server, { host, port });
   }
 
   /** Takes no more requests, and resolves when those under way are answered, or have taken too long. */

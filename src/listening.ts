@@ -1,0 +1,32 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { messageOf, ringbackError } from './errors.ts';
+
+/**
+ * Resolves once a server listens.
+ *
+ * @throws RingbackError `port_in_use` or `listen_failed`
+ */
+export function listen(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const isTaken = error.code === 'EADDRINUSE';
+      const cause = messageOf(error);
+      reject(
+        isTaken
+          ? ringbackError('port_in_use', { host, port })
+          : ringbackError('listen_failed', { host, port, cause }),
+      );
+    });
+    server.listen(port, host, () => resolve());
+  });
+}
+
+/** Where a server listens, without a path: the port is the one that the system chose. */
+export function urlOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
