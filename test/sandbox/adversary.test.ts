@@ -17,7 +17,7 @@ import { startedSandbox } from './support.ts';
 
 /** Three retries ten seconds apart take two real seconds: as a rule longer than a receiver takes to start. */
 const speed = 15;
-const load = { calls: 10_000, atOnce: 1_200, longest: 20 };
+const load = { calls: 10_000, atOnce: 1_000, longest: 20 };
 const rate = 0.02;
 const rates = {
   duplicated: rate,

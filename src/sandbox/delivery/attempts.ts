@@ -87,7 +87,8 @@ export class Attempts {
     this.#lastId += 1;
     const attempt = { id: this.#lastId, ...ended };
     this.#writes.add(() => this.#insert.run(...columnsOf(attempt)));
-    for (const listener of this.#listeners) listener(attempt);
+    // Apart from the delivery, which a listener that throws must not disturb.
+    for (const listener of this.#listeners) queueMicrotask(() => listener(attempt));
     return attempt;
   }
 }

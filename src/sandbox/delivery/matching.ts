@@ -2,19 +2,14 @@ import { matches } from '../../events/names.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 
 /**
- * Whether a subscription asks for an event: it is the organization's, active, has the name, and its scope has the agent
- * or the workspace (platform document, WebhookSubscription and Delivery rules).
+ * Whether an active subscription asks for an event of its organization: it has the name, and its scope has the agent or
+ * the workspace (platform document, WebhookSubscription and Delivery rules).
  *
  * Names are case-sensitive; no names, or `*`, mean every event. That `Service.*` means all events of a service is this
  * sandbox's choice: the document shows `["*"]` only.
  */
 export function wants(subscription: Subscription, event: SandboxEvent): boolean {
-  return (
-    subscription.active &&
-    subscription.organizationId === event.organizationId &&
-    wantsName(subscription, event.eventName) &&
-    isInScope(subscription, event)
-  );
+  return wantsName(subscription, event.eventName) && isInScope(subscription, event);
 }
 
 function wantsName({ events }: Subscription, eventName: string): boolean {
