@@ -59,6 +59,7 @@ const warning = 40;
 export class DemoView {
   readonly #print: (line: string) => void;
   #callId = '';
+  #hasEnded = false;
   readonly #shown = new Set<string>();
   #held: { readonly traceId: string; readonly text: string }[] = [];
 
@@ -85,6 +86,7 @@ export class DemoView {
 
   /** Called by pino with one line of JSON. */
   write(json: string): void {
+    if (this.#hasEnded) return;
     const line = JSON.parse(json) as LogLine;
     const text = describe(line);
     if (text === undefined) return;
@@ -92,6 +94,11 @@ export class DemoView {
     const isEarly = callId === this.#callId && traceId !== undefined && !this.#shown.has(traceId);
     if (isEarly) this.#held.push({ traceId, text });
     else this.#print(text);
+  }
+
+  /** The tally follows: what handlers still do while the receiver stops would stand below it. */
+  end(): void {
+    this.#hasEnded = true;
   }
 
   #release(traceId: string): void {

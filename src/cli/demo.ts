@@ -85,6 +85,7 @@ async function demonstrate(pace: number): Promise<void> {
   sandbox.attempts.watch((attempt) => view.attempted(attempt));
   await play(sandbox, view, { pace, signal: stop.signal });
   await sandbox.stop();
+  view.end();
   await tellEnd(receiver);
   await close(receiver, server);
 }

@@ -90,6 +90,17 @@ describe('the view of the demonstration', () => {
     ]);
   });
 
+  it('shows nothing after the end', () => {
+    const { view, printed } = viewed();
+    view.attempted(genuine);
+    printed();
+    view.end();
+    view.write(
+      JSON.stringify({ handler: 'journal', callId: 'call-1', traceId: 't-1', level: 30, msg: 'late' }),
+    );
+    expect(printed()).toEqual([]);
+  });
+
   it('shows how a run ended that did not end well, and nothing else of what is for programs', () => {
     const { view, printed } = viewed();
     const about = { callId: 'call-0', traceId: 't-0' };
