@@ -162,7 +162,7 @@ const problems = {
     `${d.expected}: a newer version wrote it. Run that version or a later one, or use another database.`,
   port_in_use: (d: { host: string; port: number }) =>
     `The server should listen on ${d.host}:${d.port}, but that port is in use. ` +
-    'Stop the other process, or choose another port with --port.',
+    'Stop the other process, or choose another port (--port, or the option port).',
   listen_failed: (d: { host: string; port: number; cause: string }) =>
     `The server should listen on ${d.host}:${d.port}, but could not: ${d.cause}. ` +
     'Check the host and the port: --host and --port, or their variables.',
@@ -174,7 +174,7 @@ const problems = {
     'Write: export default (receiver) => { receiver.on(…) }.',
   secrets_file_unreadable: (d: { file: string; cause: string }) =>
     `The secrets file ${d.file} should hold one signing secret a line (or separated by commas), but: ` +
-    `${d.cause}. Check RINGBACK_SECRETS_FILE and the permissions of the file.`,
+    `${d.cause}. Check the path (RINGBACK_SECRETS_FILE) and the permissions of the file.`,
   fixture_unknown: (d: { fixture: string; known: string }) =>
     `${d.fixture} should be a fixture's name or a JSON file, but it is neither. The fixtures are: ${d.known}.`,
   delivery_unsent: (d: { url: string; cause: string }) =>

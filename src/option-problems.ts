@@ -1,6 +1,7 @@
 /** Turns what a schema finds wrong with options into the sentence that a user gets. */
 import { z } from 'zod';
 import { type ConfigError, configError } from './errors.ts';
+import { type Clock, systemClock } from './kit/clock.ts';
 import { closest } from './kit/suggest.ts';
 import { parseTimestamp } from './kit/time.ts';
 
@@ -97,6 +98,16 @@ export function checked<T>(expected: string, read: (value: unknown) => T | undef
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
+
+/** Whether a value has these methods: what is told from other objects by what it can do. */
+export function hasMethods(value: unknown, names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => typeof value[name] === 'function');
+}
+
+/** The option `clock`. */
+export const clockOption = checked('a clock, with the methods now, elapsed and after', (value) =>
+  hasMethods(value, ['now', 'elapsed', 'after']) ? (value as Clock) : undefined,
+).default(systemClock);
 
 /** A time given by a user: a Date, milliseconds since 1970, or a text in ISO 8601. */
 export type Instant = Date | number | string;

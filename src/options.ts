@@ -6,7 +6,7 @@ import { type Clock, systemClock } from './kit/clock.ts';
 import { type Duration, parseDuration } from './kit/duration.ts';
 import type { Random } from './kit/random.ts';
 import { type TrustProxySetting, compileTrustProxy } from './kit/trust-proxy.ts';
-import { checked, isObject, parseStrictly } from './option-problems.ts';
+import { checked, hasMethods, isObject, parseStrictly } from './option-problems.ts';
 import { type SignatureOption, resolveLayouts } from './signature/layouts.ts';
 import { type Secrets, prepareSecrets } from './signature/secrets.ts';
 import type { Store } from './store/store.ts';
@@ -210,8 +210,4 @@ function makeLogger(options: LoggerOptions): Logger {
 
 function isLogger(value: object): value is Logger {
   return 'level' in value && hasMethods(value, ['child', 'bindings', 'debug', 'info', 'warn', 'error']);
-}
-
-function hasMethods(value: object, names: readonly string[]): boolean {
-  return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 }

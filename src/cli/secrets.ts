@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { configError, messageOf } from '../errors.ts';
+import { configError } from '../errors.ts';
+import { readSecretFile } from '../platform/secret-file.ts';
 import type { Environment } from './environment.ts';
 
 /**
@@ -21,8 +21,8 @@ export function secretsOf({ RINGBACK_SECRETS: list, RINGBACK_SECRETS_FILE: file 
   if (list !== undefined) return parseSecrets(list);
   if (file === undefined) throw configError('secrets_missing');
   // Read once now: that the file can't be read is said in a sentence of its own before anything is opened.
-  readSecretsFile(file);
-  return () => readSecretsFile(file);
+  readSecretFile(file);
+  return () => readSecretFile(file);
 }
 
 /** Whether the environment sets secrets at all. */
@@ -32,32 +32,9 @@ export function hasSecrets(environment: Environment): boolean {
 
 /** The secrets of a comma-separated list. An empty list is one empty secret, which the receiver refuses. */
 export function parseSecrets(list: string): readonly string[] {
-  const secrets = split(list, ',');
+  const secrets = list
+    .split(',')
+    .map((secret) => secret.trim())
+    .filter((secret) => secret !== '');
   return secrets.length > 0 ? secrets : [''];
-}
-
-/** Read anew each time: that is once a second at the most, and no time or size can look unchanged by accident. */
-function readSecretsFile(file: string): readonly string[] {
-  const lines = linesOf(file).map((line) => line.replace(/(^|\s)#.*$/, ''));
-  const secrets = lines.flatMap((line) => split(line, ','));
-  if (secrets.length > 0) return secrets;
-  throw configError('secrets_file_unreadable', { file, cause: 'it holds no secret' });
-}
-
-function linesOf(file: string): readonly string[] {
-  try {
-    // A byte order mark, as some editors write it, is no part of the first secret.
-    return readFileSync(file, 'utf8')
-      .replace(/^\uFEFF/, '')
-      .split(/\r?\n/);
-  } catch (error) {
-    throw configError('secrets_file_unreadable', { file, cause: messageOf(error) });
-  }
-}
-
-function split(text: string, separator: string): readonly string[] {
-  return text
-    .split(separator)
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
 }

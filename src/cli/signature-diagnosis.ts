@@ -56,8 +56,8 @@ function hasSignature({ headers }: Capture): boolean {
 /** What shows that the body is not the one that was signed. */
 function alterations({ headers, body }: Capture, secrets: readonly string[]): readonly string[] {
   const reasons: string[] = [];
-  const declared = Number(headerText(headers, 'content-length') ?? body.byteLength);
-  if (declared !== body.byteLength) {
+  const declared = headerText(headers, 'content-length') ?? '';
+  if (/^\d+$/.test(declared) && Number(declared) !== body.byteLength) {
     reasons.push(
       `The body was altered: Content-Length says ${declared} bytes, but ${body.byteLength} follow the blank line. ` +
         'Save the exact bytes of the body.',

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { closeAfterLingering } from '../kit/lingering.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { BodySource, Delivery, Reply, Take } from '../model.ts';
 
@@ -7,9 +8,6 @@ interface ParsedRequest extends IncomingMessage {
   readonly body?: unknown;
   readonly rawBody?: unknown;
 }
-
-/** How long a refused sender may go on sending before the socket is closed, in milliseconds. */
-const lingering = 2_000;
 
 /**
  * The receiver as a request listener of `node:http`.
@@ -60,17 +58,5 @@ function writeReply(
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // With the head not yet written, node:http adds the length itself and sends both in one piece.
   response.end(body);
-  if (!request.complete) closeAfterLingering(request);
-}
-
-/**
- * A refused sender may still be sending. Closing at once would reset the connection before it has read the
- * answer; reading on without end would let it hold the socket.
- */
-function closeAfterLingering(request: IncomingMessage): void {
-  const timer = setTimeout(() => request.destroy(), lingering);
-  timer.unref();
-  request.once('close', () => clearTimeout(timer));
-  request.on('error', () => {});
-  request.resume();
+  closeAfterLingering(request);
 }

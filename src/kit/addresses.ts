@@ -47,7 +47,20 @@ function parseHost(host: string): string | undefined {
 
 /** Whether the name of a host is an IP literal. */
 export function isAddressLiteral(name: string): boolean {
-  return isIP(name.replace(/^\[|\]$/g, '')) !== 0;
+  return isIP(withoutBrackets(name)) !== 0;
+}
+
+const isLoopbackAddress = addressMatcher(['loopback']);
+
+/** Whether the host of a URL is this machine: `localhost`, a name under it (RFC 6761), or an address of loopback. */
+export function isLoopbackHost(name: string): boolean {
+  const isLocalName = name === 'localhost' || name.endsWith('.localhost');
+  return isLocalName || isLoopbackAddress?.(withoutBrackets(name)) === true;
+}
+
+/** An address of IPv6 has brackets in a URL. */
+function withoutBrackets(name: string): string {
+  return name.replace(/^\[|\]$/g, '');
 }
 
 function addRange(block: BlockList, entry: string): boolean {

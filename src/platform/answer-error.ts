@@ -20,7 +20,7 @@ const longestErrorBody = 65_536;
 /** What to do about a status, where that can be told. */
 const advice: Readonly<Record<number, string>> = {
   401: 'Check that apiKey is a key of this platform and still valid.',
-  404: 'Check the id: one that belongs to somebody else is answered in the same way.',
+  404: 'Check baseUrl and the ids: what belongs to somebody else is answered in the same way.',
   429: 'Send less, or try again later.',
   503: 'Try again later: nothing is wrong with the request.',
 };
@@ -35,9 +35,10 @@ export function refusalOf(
   const { operation } = request;
   const { status, headers } = answer;
   const isRead = (answer.text?.length ?? 0) <= longestErrorBody;
-  const said = readBody(status, isRead ? parsed(answer.text) : undefined);
-  const message = said.message === undefined ? '' : `: ${oneLine(redact(said.message)).replace(/\.$/, '')}`;
-  const code = oneLine(redact(said.code));
+  // First of all: written as JSON or cut short, what was sent would no longer be found.
+  const said = readBody(status, isRead ? redacted(parsed(answer.text), redact) : undefined);
+  const message = said.message === undefined ? '' : `: ${oneLine(said.message).replace(/\.$/, '')}`;
+  const code = oneLine(said.code);
   const requestId = said.requestId ?? headers.get('x-request-id') ?? undefined;
   return new PlatformError(
     [`${operation} was answered with ${status} (${code})${message}.`, advice[status]]
@@ -47,7 +48,7 @@ export function refusalOf(
       operation,
       code,
       status,
-      details: redacted(said.details, redact),
+      details: said.details,
       requestId: requestId === undefined ? undefined : oneLine(redact(requestId)),
       retryAfter: readRetryAfter(headers.get('retry-after'), now),
     },
@@ -55,8 +56,12 @@ export function refusalOf(
 }
 
 /** A success that is not JSON, such as the page of a proxy. */
-export function notJson({ operation }: PlatformRequest, { status, headers }: Answer): PlatformError {
-  const found = oneLine(headers.get('content-type') ?? 'no content type');
+export function notJson(
+  { operation }: PlatformRequest,
+  { status, headers }: Answer,
+  redact: Redact,
+): PlatformError {
+  const found = oneLine(redact(headers.get('content-type') ?? 'no content type'));
   return new PlatformError(
     `${operation} should be answered with JSON, but the answer (${status}, ${found}) is none. ` +
       'Check that baseUrl is the address of the API, and not of a page or a proxy.',
@@ -89,7 +94,7 @@ function unexpectedAnswer(
   const details = issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message }));
   const [first] = details;
   return new PlatformError(
-    `${operation} should be answered as the platform's document says, but ${first?.path || 'the answer'} is not: ` +
+    `${operation} should be answered as the platform's document says, but ${oneLine(first?.path ?? '') || 'the answer'} is not: ` +
       `${first?.problem ?? 'it has another form'}. Check that baseUrl is the address of the API.`,
     { operation, code: 'unexpected_answer', status, details },
   );
@@ -114,10 +119,10 @@ function readBody(status: number, body: unknown): Said {
   return { code, message: textIn(told), details, requestId: requestIdIn(body) };
 }
 
-/** Details say what is wrong where the message says only that something is. What is deep in them is cut off. */
+/** Details say what is wrong where the message says only that something is. */
 function summaryOf(details: unknown): string | undefined {
   if (!isObject(details) || Object.keys(details).length === 0) return undefined;
-  return JSON.stringify(redacted(details, (text) => text));
+  return JSON.stringify(details);
 }
 
 /** HTTPValidationError. Only its three fields are kept: others may quote the input that was refused. */
@@ -125,15 +130,20 @@ function readValidation(detail: unknown, body: Readonly<Record<string, unknown>>
   const items: readonly unknown[] = Array.isArray(detail) ? detail : [];
   const details = items.filter(isObject).map(({ loc, msg, type }) => ({ loc, msg, type }));
   const lines = details.map(({ loc, msg }) => {
-    const place = Array.isArray(loc) ? loc.join('.') : '';
+    const place = Array.isArray(loc) ? loc.filter(isStep).join('.') : '';
     return [place, textIn(msg)].filter(Boolean).join(': ');
   });
   return {
     code: 'HTTPValidationError',
-    message: textIn(detail) ?? (lines.length === 0 ? undefined : lines.join('; ')),
+    message: textIn(detail) ?? textIn(lines.filter((line) => line !== '').join('; ')),
     details,
     requestId: requestIdIn(body),
   };
+}
+
+/** Only these are steps of a place; to write anything else as text may fail. */
+function isStep(step: unknown): boolean {
+  return typeof step === 'string' || typeof step === 'number';
 }
 
 function unknownBody(status: number, body: unknown): Said {

@@ -1,7 +1,5 @@
 import { configError } from '../errors.ts';
-import { addressMatcher } from '../kit/addresses.ts';
-
-const isLoopbackAddress = addressMatcher(['loopback']) ?? (() => false);
+import { isLoopbackHost } from '../kit/addresses.ts';
 
 /**
  * Reads the option `baseUrl`: an origin with an optional path before the paths of the operations.
@@ -43,11 +41,7 @@ function whatIsWrongWith(url: URL): string | undefined {
   if (url.search !== '' || url.hash !== '') return 'a URL with a query or a fragment';
   if (url.protocol === 'https:') return undefined;
   if (url.protocol !== 'http:') return `a URL of the protocol ${url.protocol}`;
-  return isLoopback(url.hostname) ? undefined : 'plain http to another machine, where the key could be read';
-}
-
-function isLoopback(name: string): boolean {
-  return (
-    name === 'localhost' || name.endsWith('.localhost') || isLoopbackAddress(name.replace(/^\[|\]$/g, ''))
-  );
+  return isLoopbackHost(url.hostname)
+    ? undefined
+    : 'plain http to another machine, where the key could be read';
 }

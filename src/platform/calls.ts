@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type CallOptions, readCallOptions } from './call-options.ts';
 import type { Connection } from './connection.ts';
+import type { OpenEnumeration } from './open-enumeration.ts';
 import { pathPart } from './path.ts';
 
 /**
@@ -10,14 +11,7 @@ import { pathPart } from './path.ts';
 export interface PlatformCall {
   /** The call's id, under the name that this operation has for it. */
   readonly _id: string;
-  readonly call_status?:
-    | 'registered'
-    | 'ongoing'
-    | 'ended'
-    | 'error'
-    | (string & Record<never, never>)
-    | null
-    | undefined;
+  readonly call_status?: OpenEnumeration<'registered' | 'ongoing' | 'ended' | 'error'> | null | undefined;
   readonly call_start_time?: unknown;
   readonly call_end_time?: unknown;
   readonly call_duration_seconds?: number | null | undefined;

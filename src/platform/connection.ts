@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { inShape, notJson, parsed, refusalOf } from './answer-error.ts';
 import type { PlatformLogger, ResolvedPlatformOptions } from './options.ts';
 import { PlatformError } from './platform-error.ts';
-import { redacting } from './redact.ts';
+import { type Redact, redacting } from './redact.ts';
 import { type Answer, type PlatformRequest, sendOnce } from './request.ts';
 import { waitBefore } from './retry.ts';
 import { wait } from './wait.ts';
@@ -31,7 +31,7 @@ export class Connection {
   async send<Shape extends z.ZodType>(request: PlatformRequest, shape: Shape): Promise<z.output<Shape>> {
     const answer = await this.#answerTo(request);
     const body = parsed(answer.text);
-    if (body === undefined) throw notJson(request, answer);
+    if (body === undefined) throw notJson(request, answer, this.#redactFor(request));
     return inShape(shape, body, request.operation, answer.status);
   }
 
@@ -55,10 +55,14 @@ export class Connection {
   }
 
   async #attempt(request: PlatformRequest): Promise<Answer> {
-    const redact = redacting([this.#options.apiKey, ...(request.confidential ?? [])]);
+    const redact = this.#redactFor(request);
     const answer = await sendOnce(request, this.#options, redact);
     if (answer.status >= 200 && answer.status < 300) return answer;
     throw refusalOf(request, answer, redact, this.clock.now());
+  }
+
+  #redactFor({ confidential = [] }: PlatformRequest): Redact {
+    return redacting([this.#options.apiKey, ...confidential]);
   }
 
   #tell({ operation }: PlatformRequest, error: unknown, attempt: number, delay: number): void {

@@ -104,7 +104,8 @@ function missingSecret(
 
 function holdsSecret(file: string): boolean {
   try {
-    return readSecretFile(file).length > 0;
+    readSecretFile(file);
+    return true;
   } catch {
     return false;
   }

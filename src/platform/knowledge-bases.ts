@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { type CallOptions, readCallOptions } from './call-options.ts';
 import type { Connection } from './connection.ts';
+import type { OpenEnumeration } from './open-enumeration.ts';
 import { pathPart } from './path.ts';
-
-type Open<Known extends string> = Known | (string & Record<never, never>);
 
 /**
  * A knowledge base (platform document, KnowledgeBase), with the document's defaults for what the answer leaves out, and with
@@ -18,21 +17,23 @@ export interface KnowledgeBase {
   /** How many documents are stored. @default 0 */
   readonly document_count: number;
   /** Strategy for new material. @default 'recursive' */
-  readonly chunking_strategy: Open<'fixed_size' | 'semantic' | 'sentence' | 'paragraph' | 'recursive'>;
+  readonly chunking_strategy: OpenEnumeration<
+    'fixed_size' | 'semantic' | 'sentence' | 'paragraph' | 'recursive'
+  >;
   /** Undefined when the answer leaves it out: the document has a default for it, but doesn't show its name. */
   readonly vector_backend?: string | undefined;
   /**
    * Undefined when the answer leaves it out, and never filled in: the default differs between knowledge bases of different
    * age, and searching with the wrong model finds nothing.
    */
-  readonly embedding_model?: Open<'text-embedding-3-small' | 'text-embedding-3-large'> | undefined;
+  readonly embedding_model?: OpenEnumeration<'text-embedding-3-small' | 'text-embedding-3-large'> | undefined;
   /** Target chunk size for new material. @default 512 */
   readonly chunk_size: number;
   /** Overlap between consecutive chunks. @default 50 */
   readonly chunk_overlap: number;
   readonly assistant_persona: string | null;
   /** Of all documents together. */
-  readonly status: Open<'processing' | 'completed' | 'failed'> | null;
+  readonly status: OpenEnumeration<'processing' | 'completed' | 'failed'> | null;
   readonly workspace_id: string | null;
   readonly organization_id: string | null;
   readonly user_id: string | null;

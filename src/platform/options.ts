@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { configError } from '../errors.ts';
-import { type Clock, systemClock } from '../kit/clock.ts';
+import { type ConfigError, configError } from '../errors.ts';
+import type { Clock } from '../kit/clock.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 import type { Random } from '../kit/random.ts';
-import { checked, isObject, parseStrictly } from '../option-problems.ts';
+import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../option-problems.ts';
 import { readBaseUrl } from './base-url.ts';
 
 /** Where the client tells what went on. A pino instance is one. No line has a key, a secret or a body in it. */
@@ -71,9 +71,7 @@ const optionsSchema = z.strictObject({
   logger: checked('a logger, with the methods debug and warn', (value) =>
     hasMethods(value, ['debug', 'warn']) ? (value as PlatformLogger) : undefined,
   ).default(silent),
-  clock: checked('a clock, with the methods now, elapsed and after', (value) =>
-    hasMethods(value, ['now', 'elapsed', 'after']) ? (value as Clock) : undefined,
-  ).default(systemClock),
+  clock: clockOption,
   random: aFunction.transform((value) => value as Random).default(() => Math.random),
 });
 
@@ -86,8 +84,18 @@ export type ResolvedPlatformOptions = Readonly<ReturnType<typeof resolvePlatform
  * @throws ConfigError that says which option, what was expected, and what was found (never the key)
  */
 export function resolvePlatformOptions(options: PlatformOptions) {
+  if (!isObject(options)) throw wrongOptions(options);
   const { baseUrl, apiKey, ...rest } = parseStrictly(optionsSchema, options, 'createPlatform');
   return Object.freeze({ ...rest, baseUrl: readBaseUrl(baseUrl), apiKey: readApiKey(apiKey) });
+}
+
+/** A text in their place is most likely the key, so it is not quoted. */
+function wrongOptions(value: unknown): ConfigError {
+  return configError('option_invalid', {
+    option: 'createPlatform(options)',
+    expected: 'an object with baseUrl, apiKey and so on',
+    found: value === null ? 'null' : `of type ${typeof value}`,
+  });
 }
 
 /** The line break of a file or a shell would break the header, so it is found here, before `fetch` quotes the key. */
@@ -105,8 +113,4 @@ function whatIsWrongWith(value: unknown): string {
   if (typeof value !== 'string') return `of type ${typeof value}`;
   if (value.trim() === '') return 'empty';
   return 'a text with blanks, line breaks or other characters in it';
-}
-
-function hasMethods(value: unknown, names: readonly string[]): boolean {
-  return isObject(value) && names.every((name) => typeof value[name] === 'function');
 }

@@ -8,11 +8,20 @@ const deepest = 8;
 
 /** What takes these texts out, and everything that looks like a signing secret: an error may quote what was sent. */
 export function redacting(confidential: readonly string[]): Redact {
-  const hidden = confidential.filter((text) => text.length >= shortestCredential);
+  const hidden = confidential
+    .flatMap((text) => [text, withoutScheme(text)])
+    .filter((text) => text.length >= shortestCredential)
+    // Of one that begins with another, the rest would be left.
+    .sort((left, right) => right.length - left.length);
   return (text) =>
     hidden
       .reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text)
       .replaceAll(/whsec_[^\s"',]+/g, '[hidden]');
+}
+
+/** `Bearer`, `Basic` and the like go before a credential, and whoever quotes that may leave them out. */
+function withoutScheme(text: string): string {
+  return text.slice(text.indexOf(' ') + 1).trim();
 }
 
 /** The same value without what is confidential, names of fields included. */

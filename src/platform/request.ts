@@ -64,6 +64,8 @@ export async function sendOnce(
     throw unreachable(request, redact(causeOf(error)));
   } finally {
     cancel();
+    // What was not read to its end would keep its connection, and go on coming.
+    late.abort();
   }
 }
 

@@ -2,26 +2,39 @@ import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
+  lstatSync,
   openSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
-import { messageOf, ringbackError } from '../errors.ts';
+import { dirname, resolve } from 'node:path';
+import { configError, messageOf, ringbackError } from '../errors.ts';
+import { underLock } from './file-lock.ts';
 import { type NewSecret, parseSecretLines, textOfSecrets, withNewSecret } from './secret-lines.ts';
 
 /**
  * The secrets that a file holds, newest first: what a receiver's option `secrets` takes, as a function that is asked again
  * when a signature doesn't verify, so that a rotation through the client reaches it without a restart.
  *
- * @throws when the file can't be read
+ * @throws ConfigError `secrets_file_unreadable` when the file can't be read or holds no secret
  * @example createReceiver({ secrets: () => readSecretFile('./secrets') });
  */
 export function readSecretFile(file: string): readonly string[] {
-  return parseSecretLines(readFileSync(file, 'utf8')).secrets.map(({ secret }) => secret);
+  const secrets = parseSecretLines(readOrRefuse(file)).secrets.map(({ secret }) => secret);
+  if (secrets.length > 0) return secrets;
+  throw configError('secrets_file_unreadable', { file, cause: 'it holds no secret' });
+}
+
+function readOrRefuse(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw configError('secrets_file_unreadable', { file, cause: messageOf(error) });
+  }
 }
 
 /**
@@ -29,8 +42,8 @@ export function readSecretFile(file: string): readonly string[] {
  * written must be noticed while there is nothing to lose.
  *
  * What replaces the file is written beside it, synced, and renamed over it, so that a receiver that reads it meanwhile
- * finds all of the old or all of the new. From reading to renaming nothing else of this process runs; of two processes
- * that write the same file in the same moment, the later one's file counts.
+ * finds all of the old or all of the new. From reading to renaming nothing else of this process runs, and no other process
+ * does the same.
  */
 export class SecretFile {
   readonly #path: string;
@@ -59,10 +72,13 @@ export class SecretFile {
     if (!/^[!-~]+$/.test(issued.secret) || /[,#]/.test(issued.secret)) {
       throw new Error('the secret has characters that a secrets file gives another meaning');
     }
-    const lines = withNewSecret(parseSecretLines(textIn(this.#path)), issued, now);
-    writeFileSync(this.#descriptor, textOfSecrets(lines));
-    fsyncSync(this.#descriptor);
-    renameSync(this.#fresh, this.#path);
+    // What another process adds between our reading and our renaming would be gone, and can't be had again.
+    underLock(`${this.#path}.lock`, () => {
+      const lines = withNewSecret(parseSecretLines(textIn(this.#path)), issued, now);
+      writeFileSync(this.#descriptor, textOfSecrets(lines));
+      fsyncSync(this.#descriptor);
+      renameSync(this.#fresh, this.#path);
+    });
     this.#isOver = true;
     closeSync(this.#descriptor);
     syncFolder(dirname(this.#path));
@@ -82,9 +98,14 @@ function target(file: string): string {
   try {
     return realpathSync(file);
   } catch (error) {
-    if (isMissing(error)) return file;
-    throw error;
+    if (!isMissing(error)) throw error;
+    return isLink(file) ? target(resolve(dirname(file), readlinkSync(file))) : file;
   }
+}
+
+/** Whether it is a link, to something that may not be there yet. */
+function isLink(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 function textIn(path: string): string {

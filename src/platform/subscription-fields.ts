@@ -41,6 +41,8 @@ const longestDescription = 1_500;
 /** A token (RFC 9110, 5.6.2). */
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
+const expectedName = 'a name that is not blank';
+const expectedUrl = 'a URL that begins with https:// (or http://)';
 const text = z.string('text');
 const ids = z.array(text.min(1, 'an id'), 'a list of ids');
 
@@ -49,13 +51,13 @@ const ids = z.array(text.min(1, 'an id'), 'a list of ids');
  * fail here.
  */
 export const subscriptionFields = {
-  name: text.refine((name) => name.trim() !== '', 'a name that is not blank'),
+  name: z.string(expectedName).refine((name) => name.trim() !== '', expectedName),
   // A character may be two units of a JavaScript string. Counted in those, the platform might take what we refuse.
   description: text.refine(
     (description) => Array.from(description).length <= longestDescription,
     `text of at most ${longestDescription} characters`,
   ),
-  url: text.regex(/^https?:\/\/.*/, 'a URL that begins with https:// (or http://)'),
+  url: z.string(expectedUrl).regex(/^https?:\/\/.*/, expectedUrl),
   active: z.boolean('true or false'),
   enable_signed_webhooks: z.boolean('true or false'),
   events: z.array(text.min(1, "an event's name"), "a list of event names such as 'CallHandler.CallEnded'"),
@@ -96,4 +98,7 @@ export const newSchema = z.strictObject({
 export const patchSchema = z.strictObject(subscriptionFields).partial();
 
 /** What `ensure` takes: what is not given is left as it is. */
-export const wantedSchema = patchSchema.required({ name: true, url: true });
+export const wantedSchema = patchSchema.extend({
+  name: subscriptionFields.name,
+  url: subscriptionFields.url,
+});

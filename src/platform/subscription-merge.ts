@@ -1,5 +1,6 @@
 /** Makes the whole that a PUT sends from what is there and what is to change, or says why that isn't safe. */
 import { type RingbackError, ringbackError } from '../errors.ts';
+import { oneLine } from './redact.ts';
 import { answerOnlyFields } from './subscription.ts';
 import { type SubscriptionPatch, type WholeSubscription, subscriptionFields } from './subscription-fields.ts';
 
@@ -14,10 +15,10 @@ const optionalFields = new Set<string>(['description', 'headers', 'agent_ids', '
 const readOnlyName = /(^|_)(at|id|by|count)$/;
 /** What a platform may answer instead of a credential. */
 const masked = /\*{3}|•{3}|^\[?(redacted|masked|hidden)\]?$/i;
-const listOfScope: Readonly<Record<string, keyof WholeSubscription>> = {
-  AGENT: 'agent_ids',
-  WORKSPACE: 'workspace_ids',
-};
+const listOfScope: ReadonlyMap<string, keyof WholeSubscription> = new Map([
+  ['AGENT', 'agent_ids'],
+  ['WORKSPACE', 'workspace_ids'],
+]);
 
 /**
  * The whole subscription with the patch in it.
@@ -68,19 +69,17 @@ function refuseUnknown(current: Answered, unknownFields: UnknownFields): void {
   const unknown = Object.keys(current).filter((name) => !known.has(name) && !readOnlyName.test(name));
   if (unknown.length === 0) return;
   throw unsafe(
-    `the platform's answer has ${unknown.join(', ')}, which this client doesn't know and would clear`,
+    `the platform's answer has ${oneLine(unknown.join(', '))}, which this client doesn't know and would clear`,
     "Say what is to become of it: { unknownFields: { name: 'send-back' } }, or 'leave-out'.",
   );
 }
 
 /** A restricted subscription without its list would come back unrestricted, with the calls of everybody. */
 function refuseLostScope(current: Answered, patch: SubscriptionPatch): void {
-  const list = listOfScope[String(current['scope'])];
+  const { scope } = current;
+  const list = typeof scope === 'string' ? listOfScope.get(scope) : undefined;
   if (list === undefined || current[list] !== undefined || patch[list] !== undefined) return;
-  throw unsafe(
-    `its scope is ${String(current['scope'])}, but the platform's answer has no ${list}`,
-    named(list),
-  );
+  throw unsafe(`its scope is ${scope as string}, but the platform's answer has no ${list}`, named(list));
 }
 
 function named(field: string): string {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import type { OpenEnumeration } from './open-enumeration.ts';
 
 /** How failed attempts are repeated (platform document, WebhookSubscription). */
 export interface SubscriptionRetryPolicy {
   /** `FIXED_DELAY` is the one that is known. */
-  readonly retryStrategy: 'FIXED_DELAY' | (string & Record<never, never>);
+  readonly retryStrategy: OpenEnumeration<'FIXED_DELAY'>;
   readonly maxRetryAttempts: number;
   /** In milliseconds. */
   readonly maxRetryDelayMs: number;
@@ -23,7 +24,7 @@ export interface Subscription {
   /** Whether it has a signing secret. */
   readonly signing_enabled: boolean;
   readonly organization_id?: string | undefined;
-  readonly scope?: 'ORGANIZATION' | 'WORKSPACE' | 'AGENT' | (string & Record<never, never>) | undefined;
+  readonly scope?: OpenEnumeration<'ORGANIZATION' | 'WORKSPACE' | 'AGENT'> | undefined;
   readonly created_user_id?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly description?: string | undefined;

@@ -1,4 +1,4 @@
-import { configError, messageOf } from '../errors.ts';
+import { RingbackError, configError, messageOf } from '../errors.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
 
@@ -102,6 +102,8 @@ async function askNow(ask: SecretsFunction): Promise<Secrets> {
 
 /** What kind of error it is, never its message: that of a parser quotes what it could not read, a secret. */
 function kindOf(error: unknown): string {
+  // Our own sentences name the file, and hold no secret.
+  if (error instanceof RingbackError) return error.message;
   if (!(error instanceof Error)) return `it threw something of type ${typeof error}`;
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === 'string' ? `${error.name} ${code}` : error.name;

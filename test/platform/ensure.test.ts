@@ -26,6 +26,14 @@ describe('subscriptions.ensure', () => {
     });
   });
 
+  it.each(['name', 'url'])('is asked for with a %s', async (field) => {
+    const { platform } = await sandboxAndPlatform();
+    const asking = platform.subscriptions.ensure({ ...wanted, [field]: undefined });
+    await expect(asking).rejects.toThrow(
+      new RegExp(`^The option ${field} in subscriptions.ensure should be a .*, but is undefined`),
+    );
+  });
+
   it('finds the subscription on whatever page it is', async () => {
     const { platform } = await sandboxAndPlatform();
     const { subscription } = await platform.subscriptions.create(wanted);

@@ -14,6 +14,7 @@ import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { secretsOf } from '../../src/cli/secrets.ts';
+import { ConfigError } from '../../src/errors.ts';
 import {
   IssuedSecret,
   type Platform,
@@ -234,6 +235,16 @@ describe('secretFile', () => {
     expect(linesOf(file)[1]).toBe(`${old.reveal()} # subscription ${id}, until ${until}`);
   });
 
+  it.each([
+    ['is not there', undefined, 'ENOENT'],
+    ['holds no secret', '# none yet\n', 'it holds no secret'],
+  ])('is refused with a sentence when it %s', (_case, text, cause) => {
+    const file = newFile(text);
+    const reading = () => readSecretFile(file);
+    expect(reading).toThrow(ConfigError);
+    expect(reading).toThrow(new RegExp(`^The secrets file ${file} .*${cause}`));
+  });
+
   it('is read by `ringback serve` as by us, and loses nothing, whatever was in it', async () => {
     const { url } = await standIn({ json: { ...answered, secret: 'whsec_bmV3' } });
     const { platform } = clientOf(url);
@@ -247,7 +258,7 @@ describe('secretFile', () => {
         .map(([all, end]) => all.join(' , ') + end),
     );
     const keepsAll = async (lines: readonly string[], ending: string) => {
-      writeFileSync(file, lines.join(ending));
+      writeFileSync(file, ['whsec_YQ==', ...lines].join(ending));
       const before = new Set(readSecretFile(file));
       await platform.subscriptions.create(wanted, { secretFile: file });
       const after = readSecretFile(file);

@@ -185,7 +185,7 @@ describe('a definition', () => {
     [
       'a fixed parameter that is a parameter',
       { fixedParams: { order_number: { description: 'd', value: 'v' } } },
-      /fixedParams.*in registration/,
+      /no parameters of the tool \(order_number\)/,
     ],
     [
       'a fixed parameter without a value',

@@ -10,7 +10,10 @@ export interface Finding {
   readonly message: string;
 }
 
-/** A finding. */
+/**
+ * A finding. Its message stays one line, whatever is quoted in it: the name of a subscription, or what a server says, must not
+ * write findings of its own, nor give orders to a terminal.
+ */
 export function finding(check: string, status: FindingStatus, message: string): Finding {
-  return { check, status, message };
+  return { check, status, message: message.replaceAll(/[\p{Control}\p{Zl}\p{Zp}]+/gu, ' ') };
 }

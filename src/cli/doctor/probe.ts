@@ -46,7 +46,7 @@ async function probe(url: URL, request: RequestInit, clock: Clock): Promise<Prob
     return {
       kind: 'answered',
       status: response.status,
-      code: codeOf(await response.text()),
+      code: codeOf(await textOf(response)),
       latency: Math.round(latency),
       ahead: Number.isNaN(date) ? undefined : Math.round(sentAt + latency / 2 - (date + halfSecond)),
     };
@@ -57,6 +57,21 @@ async function probe(url: URL, request: RequestInit, clock: Clock): Promise<Prob
 
 /** A Date header is cut to whole seconds: on average half of one is missing. */
 const halfSecond = 500;
+
+/** A refusal is one line of JSON. What is longer is none, and what never ends must not fill the memory; in bytes. */
+const longestAnswer = 65_536;
+
+async function textOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    // Leaving the loop ends the connection.
+    if (size > longestAnswer) return '';
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
 
 function codeOf(text: string): string | undefined {
   try {

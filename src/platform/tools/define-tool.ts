@@ -123,13 +123,16 @@ export function defineTool<Parameters extends z.ZodObject>(definition: ToolDefin
   });
 }
 
-/** The arguments that are parameters, and the others. What is no object at all is left for the schema to refuse. */
+/**
+ * The arguments that are parameters, and the others: without the one that would become the prototype of what they are
+ * copied into. What is no object at all is left for the schema to refuse.
+ */
 function divided(given: unknown, { properties }: ParametersSchema) {
   if (!isObject(given) || Array.isArray(given)) return { known: given, additional: {} };
   const entries = Object.entries(given);
   const isKnown = ([name]: readonly [string, unknown]) => Object.hasOwn(properties, name);
   return {
     known: Object.fromEntries(entries.filter(isKnown)),
-    additional: Object.fromEntries(entries.filter((entry) => !isKnown(entry))),
+    additional: Object.fromEntries(entries.filter((entry) => !isKnown(entry) && entry[0] !== '__proto__')),
   };
 }

@@ -8,7 +8,8 @@ interface Wanted {
   readonly required?: readonly string[];
 }
 
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+/** Digits can be taken in one way only: with two, a long row of them that ends otherwise is tried in all of them. */
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
  * Arguments as models and query strings write them, turned into what the schema asks for: numbers and switches

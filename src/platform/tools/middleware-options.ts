@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { type Clock, systemClock } from '../../kit/clock.ts';
+import type { Clock } from '../../kit/clock.ts';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
-import { checked, isObject, parseStrictly } from '../../option-problems.ts';
+import { checked, clockOption, hasMethods, parseStrictly } from '../../option-problems.ts';
 import type { Tool } from './define-tool.ts';
 import { RequiredHeaders, toolHeadersSchema } from './tool-headers.ts';
 
@@ -31,18 +31,29 @@ export interface ToolMiddlewareParts {
   readonly clock: Clock;
 }
 
+/** What any client sends: by these alone, whoever sends JSON would pass for the platform. */
+const ordinaryHeaders: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'transfer-encoding',
+  'user-agent',
+]);
+
 const optionsSchema = z.strictObject({
   headers: toolHeadersSchema.refine(
-    (headers) => Object.keys(headers).length > 0,
-    'an object with at least one header, since a tool answers nobody but the platform',
+    (headers) => Object.keys(headers).some((name) => !ordinaryHeaders.has(name.toLowerCase())),
+    'an object with at least one header that others do not send, since a tool answers nobody but the platform',
   ),
   timeout: checked("more than 0: milliseconds or a duration such as '5s'", readTimeout).default(10_000),
   logger: checked('a pino instance', (value) =>
     hasMethods(value, ['info', 'warn']) ? (value as Logger) : undefined,
   ).optional(),
-  clock: checked('a clock, with the methods now, elapsed and after', (value) =>
-    hasMethods(value, ['now', 'elapsed', 'after']) ? (value as Clock) : undefined,
-  ).default(systemClock),
+  clock: clockOption,
 });
 
 const toolsSchema = z
@@ -53,10 +64,16 @@ const toolsSchema = z
     'a list of tools',
   )
   .min(1, 'a list of one or more tools')
-  .refine(
-    (tools) => new Set(tools.map(({ name }) => name)).size === tools.length,
-    'tools with names of their own',
-  );
+  .superRefine((tools, context) => {
+    for (const [index, { name }] of tools.entries()) {
+      if (tools.findIndex((tool) => tool.name === name) === index) continue;
+      context.addIssue({
+        code: 'custom',
+        path: [index, 'name'],
+        message: 'a name of its own, since another tool has this one',
+      });
+    }
+  });
 
 /**
  * Checks what `toolMiddleware` was given and fills in the defaults.
@@ -78,8 +95,4 @@ export function resolveToolMiddleware(tools: unknown, options: ToolMiddlewareOpt
 function readTimeout(value: unknown): number | undefined {
   const milliseconds = parseDuration(value);
   return milliseconds === 0 ? undefined : milliseconds;
-}
-
-function hasMethods(value: unknown, names: readonly string[]): boolean {
-  return isObject(value) && names.every((name) => typeof value[name] === 'function');
 }

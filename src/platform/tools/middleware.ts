@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { closeAfterLingering } from '../../kit/lingering.ts';
 import { DeadlineExceeded, withDeadline } from './deadline.ts';
 import type { Tool } from './define-tool.ts';
 import {
@@ -33,11 +34,13 @@ interface MountedRequest extends IncomingMessage {
 export function toolMiddleware(tools: readonly Tool[], options: ToolMiddlewareOptions): ToolMiddleware {
   const parts = resolveToolMiddleware(tools, options);
   return (request, response) => {
-    void answerCall(request, response, parts).then((answer) => write(request, response, answer));
+    void answerCall(request, response, parts)
+      // Looking at what was thrown may throw, and so may a logger: that would end the process, with the call unanswered.
+      .catch(() => refusalAnswer('failed'))
+      .then((answer) => write(request, response, answer));
   };
 }
 
-/** Never rejects. */
 async function answerCall(
   request: MountedRequest,
   response: ServerResponse,
@@ -104,7 +107,8 @@ function codeOf(error: unknown) {
 /** The class of an error, never its message: that may hold anything, such as what the caller has said. So may a name. */
 function classOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
-  return /^[A-Za-z]\w{0,63}$/.test(error.name) ? error.name : 'Error';
+  const name: unknown = error.name;
+  return typeof name === 'string' && /^[A-Za-z]\w{0,63}$/.test(name) ? name : 'Error';
 }
 
 function write(request: IncomingMessage, response: ServerResponse, { status, body }: ToolAnswer): void {
@@ -114,6 +118,5 @@ function write(request: IncomingMessage, response: ServerResponse, { status, bod
   if (status === 405) response.setHeader('allow', methods.join(', '));
   response.setHeader('content-type', 'application/json; charset=utf-8');
   response.end(body);
-  // What was not read is read and dropped, or the sender would not see the answer; Node limits how long that takes.
-  request.resume();
+  closeAfterLingering(request);
 }

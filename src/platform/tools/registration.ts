@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addressMatcher } from '../../kit/addresses.ts';
+import { isLoopbackHost } from '../../kit/addresses.ts';
 import { checked, parseStrictly } from '../../option-problems.ts';
 import type { ParametersSchema } from './parameters-schema.ts';
 import { toolHeadersSchema } from './tool-headers.ts';
@@ -73,7 +73,6 @@ interface Described {
 }
 
 const filled = z.string('text that is not blank').regex(/\S/, 'text that is not blank');
-const isLoopback = addressMatcher(['loopback']);
 
 const optionsSchema = (parameters: readonly string[]) =>
   z.strictObject({
@@ -84,16 +83,17 @@ const optionsSchema = (parameters: readonly string[]) =>
     headers: toolHeadersSchema.default({}),
     fixedParams: z
       .record(
-        // Merged into the model's arguments, one of the two would be lost.
-        z
-          .string()
-          .refine((name) => !parameters.includes(name), 'named otherwise than the parameters of the tool'),
+        z.string(),
         z.strictObject(
           { description: filled, value: z.string('text') },
           'an object with description and value',
         ),
         'an object of names, each with description and value',
       )
+      // Merged into the model's arguments, one of the two would be lost.
+      .refine((fixed) => !parameters.some((name) => Object.hasOwn(fixed, name)), {
+        message: `an object of names that are no parameters of the tool (${parameters.join(', ')})`,
+      })
       .default({}),
     runtimeParams: z.record(z.string(), z.unknown(), 'an object').default({}),
     toolId: filled.optional(),
@@ -131,7 +131,5 @@ export function registrationOf(tool: Described, options: RegistrationOptions): T
 function readEndpoint(value: unknown): string | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
   const { protocol, hostname } = new URL(value);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const isOwnMachine = host === 'localhost' || isLoopback?.(host) === true;
-  return protocol === 'https:' || (protocol === 'http:' && isOwnMachine) ? value : undefined;
+  return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)) ? value : undefined;
 }

@@ -28,9 +28,14 @@ export function argumentsError(error: z.ZodError, given: unknown, schema: Parame
 
 function problemOf({ path, message }: z.core.$ZodIssue, given: unknown, schema: ParametersSchema): string {
   const name = path.map(String).join('.');
-  const reason = message.replace(/\.$/, '');
+  const reason = message.replace(/^Invalid (?:input|option): /, '').replace(/\.$/, '');
   if (name === '') return reason;
-  const description = schema.properties[String(path[0])]?.description.replace(/\.$/, '');
+  const [parameter = ''] = path;
+  // Where others are taken as well, one may be called as what every object has: `constructor`.
+  const known = Object.hasOwn(schema.properties, parameter)
+    ? schema.properties[String(parameter)]
+    : undefined;
+  const description = known?.description.replace(/\.$/, '');
   const isMissing = valueAt(given, path) === undefined;
   const told = path.length === 1 && description !== undefined ? `${name} (${description})` : name;
   return isMissing ? `${told} is missing` : `${told} is not right: ${reason}`;

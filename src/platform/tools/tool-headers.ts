@@ -3,12 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { equalInConstantTime } from '../../kit/bytes.ts';
 
-const expected = 'an object of header names and values, the values visible ASCII text';
+const expected = 'an object of header names and values';
+const expectedValue = 'visible ASCII text that is not empty';
 
 /** The headers that the platform is to send to a tool, and that the tool then expects. */
 export const toolHeadersSchema = z.record(
   z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, expected),
-  z.string(expected).regex(/^[!-~](?:[ -~]*[!-~])?$/, expected),
+  z.string(expectedValue).regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedValue),
   expected,
 );
 

@@ -1,0 +1,31 @@
+import { describe, expect, it, test } from 'vitest';
+import { capture, run } from './signature-support.ts';
+
+const depth = 100_000;
+const nested = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+describe('signature detect, of captures that are not meant well', () => {
+  it('tells that a body nested as deep as it likes does not verify', async () => {
+    const files = { 'one.http': capture({ signed: 'something else', captured: nested }) };
+    const { code, stdout, stderr } = await run(['detect', '--request', 'one.http'], files);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(stdout).toContain('one.http does not verify.');
+  });
+
+  it('takes a Content-Length that is no number for none', async () => {
+    const files = { 'one.http': capture({ captured: 'x', headers: { 'Content-Length': '1, 1' } }) };
+    const { stdout } = await run(['detect', '--request', 'one.http'], files);
+    expect(stdout).toContain('one.http does not verify.');
+    expect(stdout).not.toContain('Content-Length');
+  });
+});
+
+// By the square of their number, these blanks would take minutes.
+test.each(['detect --request', 'verify'])(
+  'signature %s reads a header of many blanks at once',
+  async (line) => {
+    const headers = { 'X-Blanks': `a${' '.repeat(500_000)}b` };
+    const { code } = await run([...line.split(' '), 'one.http'], { 'one.http': capture({ headers }) });
+    expect(code).toBe(0);
+  },
+);

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
+import { describe, expect, it, test } from 'vitest';
+import { createPlatform } from '../../src/platform/index.ts';
+import { untyped } from '../signature/helpers.ts';
+import { answered, apiKey, clientOf, platformError, standIn } from './support.ts';
+
+const deepest = 30_000;
+
+/** What a platform whose answers are not meant well makes of asking for a knowledge base. */
+async function refused(status: number, body: string, headers: Readonly<Record<string, string>> = {}) {
+  const { url } = await standIn({ status, body, headers });
+  return platformError(clientOf(url, { retry: { attempts: 1 } }).platform.knowledgeBases.get('kb_1'));
+}
+
+/** What a platform that quotes these headers in a refusal makes of creating a subscription. */
+async function quoted(headers: Readonly<Record<string, string>>, json: unknown): Promise<string> {
+  const { url } = await standIn({ status: 400, json });
+  const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks', headers };
+  const error = await platformError(clientOf(url).platform.subscriptions.create(wanted));
+  expect(error.message).toContain('[hidden]');
+  return inspect(error, { depth: 9, showHidden: true });
+}
+
+describe('a refusal that is not in the form of the document', () => {
+  test.each([
+    ['a place that is nested as deep as it likes', `${'['.repeat(deepest)}${']'.repeat(deepest)}`],
+    ['a place that cannot be written as text', '[{"toString":1}]'],
+  ])('becomes a PlatformError with %s', async (_what, loc) => {
+    const error = await refused(422, `{"detail":[{"loc":${loc},"msg":"Field required"}]}`);
+    expect(error).toMatchObject({ status: 422, code: 'HTTPValidationError' });
+    expect(error.message).toContain('Field required');
+  });
+
+  test('ends the connection of a redirect whose page has no end', async () => {
+    const ended = Promise.withResolvers<void>();
+    const { url } = await standIn((response: ServerResponse) => {
+      response.writeHead(302, { location: '/elsewhere' }).write('a page');
+      void once(response, 'close').then(() => ended.resolve());
+    });
+    expect(await platformError(clientOf(url).platform.knowledgeBases.get('kb_1'))).toMatchObject({
+      code: 'redirected',
+    });
+    await ended.promise;
+  });
+});
+
+describe('an error holds no credential', () => {
+  test('the key as the type of an answer', async () => {
+    const error = await refused(200, 'hello', { 'content-type': `text/${apiKey}` });
+    expect(error).toMatchObject({ code: 'not_json' });
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(apiKey);
+  });
+
+  test('the key in the place of the options', () => {
+    const create = untyped(createPlatform);
+    expect(() => create(apiKey)).toThrow(/createPlatform\(options\) should be an object/);
+    expect(() => create(apiKey)).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining(apiKey) }),
+    );
+  });
+
+  test('one that begins with another', async () => {
+    const headers = { 'x-tenant': 'tenant', 'x-key': 'tenant-0815' };
+    expect(await quoted(headers, { type: 'x', message: 'tenant-0815 is wrong' })).not.toContain('0815');
+  });
+
+  test('one with characters that JSON writes otherwise', async () => {
+    const headers = { 'x-key': '{"token":"0815"}' };
+    expect(await quoted(headers, { type: 'x', message: 'wrong', details: { headers } })).not.toContain(
+      '0815',
+    );
+  });
+
+  test('one that is quoted without its scheme', async () => {
+    const headers = { authorization: 'Bearer token-0815' };
+    expect(await quoted(headers, { type: 'x', message: 'token-0815 is wrong' })).not.toContain('0815');
+  });
+});
+
+describe('the names of fields cannot forge lines in a log', () => {
+  const name = 'field\n{"level":"info"}';
+
+  it('where one is not as it should be', async () => {
+    const { url } = await standIn({ json: { ...answered, headers: { [name]: 1 } } });
+    const { message } = await platformError(clientOf(url).platform.subscriptions.get('sub_1'));
+    expect(message).toContain('headers.field {');
+  });
+
+  it('where one would be cleared by an update', async () => {
+    const { url } = await standIn({ json: { ...answered, [name.padEnd(10_000)]: 1 } });
+    const update = clientOf(url).platform.subscriptions.update('sub_1', { active: false });
+    await expect(update).rejects.toMatchObject({
+      code: 'update_unsafe',
+      message: expect.not.stringMatching(/\n/),
+    });
+    await expect(update).rejects.toMatchObject({ message: expect.not.stringMatching(/.{1000}/) });
+  });
+
+  it('and a scope that is none stops no update', async () => {
+    const { url, received } = await standIn(
+      { json: { ...answered, scope: { toString: 1 } } },
+      { json: answered },
+    );
+    await clientOf(url).platform.subscriptions.update('sub_1', { active: true });
+    expect(received.map(({ method }) => method)).toEqual(['GET', 'PUT']);
+  });
+});

@@ -1,0 +1,17 @@
+/** Adds secrets to a secrets file, as many as it is told, one after the other. */
+import { SecretFile } from '../../src/platform/secret-file.ts';
+
+const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {
+  readonly file: string;
+  readonly name: string;
+  readonly count: number;
+};
+for (let number = 0; number < count; number += 1) {
+  const secretFile = new SecretFile(file);
+  const subscriptionId = `${name}-${number}`;
+  secretFile.write(
+    { subscriptionId, secret: `whsec_${subscriptionId}`, previousExpiresAt: undefined },
+    Date.now(),
+  );
+}
+process.stdout.write('{"written":true}\n');
