@@ -8,7 +8,13 @@ const ranks = [
   ['^src/calls/timeline\\.ts$'],
   ['^src/handling\\.ts$'],
   ['^src/store/'],
-  ['^src/options\\.ts$', '^src/handler-options\\.ts$', '^src/option-problems\\.ts$', '^src/telemetry\\.ts$', '^src/listening\\.ts$'],
+  [
+    '^src/options\\.ts$',
+    '^src/handler-options\\.ts$',
+    '^src/option-problems\\.ts$',
+    '^src/telemetry\\.ts$',
+    '^src/listening\\.ts$',
+  ],
   [
     '^src/intake/(?!intake\\.ts)',
     '^src/dispatch/(?!(dispatcher|placing|execution)\\.ts)',

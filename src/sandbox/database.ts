@@ -61,8 +61,16 @@ function open(file: string): { readonly connection: Connection; readonly version
   } catch (error) {
     connection?.close();
     if (error instanceof RingbackError) throw error;
-    throw ringbackError('database_unreadable', { database: file, cause: messageOf(error) });
+    throw ringbackError('database_unreadable', { database: file, cause: causeOf(error) });
   }
+}
+
+/** The driver says of a lock only that there is one. */
+function causeOf(error: unknown): string {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return code.startsWith('SQLITE_BUSY')
+    ? 'another process has it open, such as another sandbox'
+    : messageOf(error);
 }
 
 /** The version of the file's tables, 0 when it is new. */

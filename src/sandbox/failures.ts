@@ -1,4 +1,5 @@
 import { configError } from '../errors.ts';
+import { closest } from '../kit/suggest.ts';
 
 /** Requests that are to be answered with 503, so that a client's patience can be tried. */
 export class Failures {
@@ -16,10 +17,12 @@ export class Failures {
    */
   expect(operation: string, count: number): void {
     if (!this.#known.includes(operation)) {
+      const meant = closest(operation, this.#known);
       throw configError('option_invalid', {
         option: 'operation in sandbox.fail',
         expected: `one of ${this.#known.join(', ')}`,
         found: JSON.stringify(operation),
+        ...(meant !== undefined && { fix: `Did you mean ${meant}?` }),
       });
     }
     if (!Number.isSafeInteger(count) || count < 0) {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import { z } from 'zod';
 import { addressMatcher } from '../kit/addresses.ts';
-import { type Clock, systemClock } from '../kit/clock.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { Layout } from '../model.ts';
-import { checked, isObject, parseStrictly } from '../option-problems.ts';
+import { checked, clockOption, hasMethods, parseStrictly } from '../option-problems.ts';
 import { type LayoutName, resolveLayout } from '../signature/layouts.ts';
 import { type AdversaryOptions, adversarySchema } from './delivery/adversary.ts';
 import { type Seed, parseSeed } from './seed.ts';
@@ -58,9 +58,7 @@ const optionsSchema = z.strictObject({
   logger: checked('a pino instance', (value) =>
     hasMethods(value, ['child', 'debug', 'warn', 'error']) ? (value as Logger) : undefined,
   ).default(() => pino({ level: 'silent' })),
-  clock: checked('a clock, with the methods now, elapsed and after', (value) =>
-    hasMethods(value, ['now', 'elapsed', 'after']) ? (value as Clock) : undefined,
-  ).default(systemClock),
+  clock: clockOption,
 });
 
 /** The options with everything filled in and nothing left to parse. */
@@ -90,8 +88,4 @@ function readAdversary(adversary: unknown = false) {
 function readHost(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   return value === 'localhost' || isLoopback?.(value) === true ? value : undefined;
-}
-
-function hasMethods(value: unknown, names: readonly string[]): boolean {
-  return isObject(value) && names.every((name) => typeof value[name] === 'function');
 }

@@ -20,9 +20,9 @@ import { Failures } from './failures.ts';
 import { Keys, newKey } from './keys.ts';
 import { KnowledgeBases } from './knowledge-bases/knowledge-bases.ts';
 import type { ResolvedSandboxOptions } from './options.ts';
-import { plant } from './planting.ts';
 import { SandboxClock } from './sandbox-clock.ts';
 import { demonstrationSeed } from './seed.ts';
+import { type SeededParts, fillFromSeed } from './seeding.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
 import { Tenants } from './tenants.ts';
 import { ToolCaller } from './tool-caller.ts';
@@ -102,11 +102,11 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
 function filled(
   database: Database,
   { seed, clock }: ResolvedSandboxOptions,
-  ground: Parameters<typeof plant>[1],
+  parts: SeededParts,
 ): string | undefined {
   if (!database.isNew) return undefined;
   const key = seed === undefined ? newKey() : undefined;
-  const planted = seed ?? demonstrationSeed(key ?? '');
-  database.fill(() => plant(planted, ground, clock.now()));
+  const parsed = seed ?? demonstrationSeed(key ?? '');
+  database.fill(() => fillFromSeed(parsed, parts, clock.now()));
   return key;
 }

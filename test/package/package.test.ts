@@ -144,6 +144,15 @@ function runNode(inputType: string, script: string): string {
 const rightApp = `
 import { createReceiver, Discard, eventNames, isKnownEvent, RetryLater, sign, verify } from 'ringback';
 import type { CallEvent, ReceiverOptions, RunContext } from 'ringback';
+import { createPlatform } from 'ringback/platform';
+import { createSandbox } from 'ringback/sandbox';
+import { testSecret } from 'ringback/testing';
+
+const sandbox = createSandbox({ database: './sandbox.db', speed: 60 });
+const platform = createPlatform({ baseUrl: sandbox.url, apiKey: testSecret });
+export const subscribed = platform.subscriptions.ensure({ name: 'app', url: 'https://calls.example/' });
+// @ts-expect-error: a subscription needs an address
+platform.subscriptions.ensure({ name: 'app' });
 
 const options: ReceiverOptions = { secrets: ['whsec_a', 'whsec_b'], tolerance: '5m', limits: { body: '5mb' } };
 const receiver = createReceiver(options);

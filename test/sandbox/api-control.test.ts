@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { listening } from '../support/servers.ts';
 import { destination } from './destination.ts';
-import { ask, startedSandbox, twoTenants } from './support.ts';
+import { ask, startedSandbox } from './support.ts';
+import { twoTenants } from './tenants.ts';
 
 const path = '/v1/public/webhook/subscription';
 const subscription = {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { exchanged } from '../support/servers.ts';
-import { ask, startedSandbox, twoTenants } from './support.ts';
+import { ask, startedSandbox } from './support.ts';
+import { twoTenants } from './tenants.ts';
 
 const subscription = '/v1/public/webhook/subscription';
 
@@ -184,7 +185,7 @@ describe('failures that were asked for', () => {
     sandbox.fail('knowledge-bases', 2);
     sandbox.fail('subscriptions.list', 1);
     const key = 'key_of_ada';
-    const read = () => ask(sandbox, 'GET /api/v1/knowledge-bases/kb_1', { key });
+    const read = () => ask(sandbox, 'GET /api/v1/knowledge-bases/kb_shared', { key });
     expect([(await read()).status, (await read()).status, (await read()).status]).toEqual([503, 503, 200]);
     const list = '/v1/public/webhook/subscriptions';
     const failed = await ask(sandbox, `GET ${list}?page_size=1`, { key });
@@ -213,6 +214,7 @@ describe('failures that were asked for', () => {
   it("of an operation that there isn't are a mistake", async () => {
     const sandbox = await startedSandbox();
     expect(() => sandbox.fail('knowledge-base', 1)).toThrow(/one of .*knowledge-bases, knowledge-bases\.get/);
+    expect(() => sandbox.fail('knowledgeBases.get', 1)).toThrow(/Did you mean knowledge-bases\.get\?$/);
     expect(() => sandbox.fail('knowledge-bases', -1)).toThrow(/0 or more/);
   });
 });

@@ -92,7 +92,7 @@ test('an agent has one tool of an id', async () => {
     detail: [{ loc: ['body', 'tool_id'], msg: expect.stringContaining('unique'), type: 'unique' }],
   });
   // Another agent's tool is another tool.
-  const other = await ask(sandbox, 'POST /v2/ai-agents/agent_2/custom-tools/', { body: tool });
+  const other = await ask(sandbox, 'POST /v2/ai-agents/agent_3/custom-tools/', { body: tool });
   expect(other.status).toBe(201);
 });
 

@@ -104,7 +104,7 @@ test('another organization’s call is answered as one that there never was', as
   const missing = await asCleo('/v1/calls/call_2');
   expect([missing.status, missing.json]).toEqual([404, { error: 'not_found', message: 'Call not found' }]);
   expect((await asCleo(callPath)).text).toBe(missing.text);
-  const otherAgent = await ask(sandbox, `GET ${analysisPath.replace('agent_1', 'agent_2')}`);
+  const otherAgent = await ask(sandbox, `GET ${analysisPath.replace('agent_1', 'agent_3')}`);
   expect(otherAgent.status).toBe(404);
   expect((await asCleo(analysisPath)).text).toBe(otherAgent.text);
   expect((await ask(sandbox, `GET ${callPath}`, { key: 'key_of_nobody' })).status).toBe(401);

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { type SandboxOptions, type Seed, createSandbox } from '../../src/sandbox/index.ts';
 import { listening } from '../support/servers.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-import { ask, startedSandbox, twoTenants } from './support.ts';
+import { ask, startedSandbox } from './support.ts';
+import { twoTenants } from './tenants.ts';
 
 describe('a seed that is not right', () => {
   const organization = (parts: object) => ({ organizations: [{ id: 'org_1', name: 'One', ...parts }] });

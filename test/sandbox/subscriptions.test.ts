@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
-import { ask, startedSandbox, twoTenants } from './support.ts';
+import { ask, startedSandbox } from './support.ts';
+import { twoTenants } from './tenants.ts';
 
 const path = '/v1/public/webhook/subscription';
 
@@ -262,7 +263,7 @@ describe("another organization's subscription", () => {
     expect(json).toMatchObject({
       id,
       organization_id: 'org_1',
-      created_user_id: 'user_1',
+      created_user_id: 'user_ada',
       signing_enabled: true,
     });
   });
@@ -275,7 +276,7 @@ describe("another organization's subscription", () => {
     const list = '/v1/public/webhook/subscriptions?page_size=100';
     const { json } = await ask(sandbox, `GET ${list}`, { key: 'key_of_cleo' });
     expect(json).toMatchObject({
-      data: [{ organization_id: 'org_2', created_user_id: 'user_3' }],
+      data: [{ organization_id: 'org_2', created_user_id: 'user_cleo' }],
       total_count: 1,
     });
   });

@@ -1,29 +1,6 @@
 /** Talks to a sandbox as anybody would, with plain `fetch`: nothing in here is the client of `ringback/platform`. */
 import { onTestFinished } from 'vitest';
-import { type Sandbox, type SandboxOptions, type Seed, createSandbox } from '../../src/sandbox/index.ts';
-
-/** Two tenants with a key each, and a second user of the first. */
-export const twoTenants: Seed = {
-  organizations: [
-    {
-      id: 'org_1',
-      name: 'One',
-      users: [
-        { id: 'user_1', name: 'Ada', keys: ['key_of_ada'] },
-        { id: 'user_2', name: 'Ben', keys: ['key_of_ben'] },
-      ],
-      workspaces: [{ id: 'workspace_1', name: 'Support' }],
-      agents: [{ id: 'agent_1', name: 'Reception', workspace_id: 'workspace_1' }],
-      knowledge_bases: [{ id: 'kb_1', name: 'Handbook' }],
-    },
-    {
-      id: 'org_2',
-      name: 'Two',
-      users: [{ id: 'user_3', name: 'Cleo', keys: ['key_of_cleo'] }],
-      agents: [{ id: 'agent_2', name: 'Reception' }],
-    },
-  ],
-};
+import { type Sandbox, type SandboxOptions, createSandbox } from '../../src/sandbox/index.ts';
 
 /** A sandbox that listens on a free port until the test ends. */
 export async function startedSandbox(options: SandboxOptions = {}): Promise<Sandbox> {

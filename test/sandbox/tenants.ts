@@ -3,10 +3,10 @@ import type { Sandbox, SandboxOptions, Seed } from '../../src/sandbox/index.ts';
 import { type Answer, type RequestParts, ask as askAny, startedSandbox as startedAny } from './support.ts';
 
 /** The keys of three users: Ada and Ben are of one organization, Cleo of another. */
-export const keys = { ada: 'key_of_ada_0001', ben: 'key_of_ben_0001', cleo: 'key_of_cleo_001' } as const;
+export const keys = { ada: 'key_of_ada', ben: 'key_of_ben', cleo: 'key_of_cleo' } as const;
 
 /** Two organizations; each has an agent, and the first has knowledge bases. */
-export const twoTenants = {
+export const twoTenants: Seed = {
   organizations: [
     {
       id: 'org_1',
@@ -18,7 +18,7 @@ export const twoTenants = {
       workspaces: [{ id: 'workspace_1', name: 'Sales' }],
       agents: [
         { id: 'agent_1', name: 'Receptionist' },
-        { id: 'agent_2', name: 'Clerk' },
+        { id: 'agent_3', name: 'Clerk' },
       ],
       knowledge_bases: [
         { id: 'kb_plain', name: 'Handbook', user_id: 'user_ada' },
@@ -47,11 +47,11 @@ export const twoTenants = {
       id: 'org_2',
       name: 'Two',
       users: [{ id: 'user_cleo', name: 'Cleo', keys: [keys.cleo] }],
-      agents: [{ id: 'agent_3', name: 'Guard' }],
+      agents: [{ id: 'agent_2', name: 'Guard' }],
       knowledge_bases: [{ id: 'kb_other', name: 'Secrets' }],
     },
   ],
-} satisfies Seed;
+};
 
 /** What the tests look at in answers: each answer has some of it. */
 interface AnswerBody {

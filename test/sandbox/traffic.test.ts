@@ -69,3 +69,11 @@ test('traffic without anybody to call fails at its first call', async () => {
     'an organization with an agent',
   );
 });
+
+test('traffic that no machine can keep up with lets others have their turn', async () => {
+  const sandbox = await startedSandbox({ speed: 10_000 });
+  const end = new AbortController();
+  const traffic = sandbox.calls.traffic({ callsPerMinute: 1_000_000, signal: end.signal });
+  setImmediate(() => end.abort());
+  expect(await traffic).toBeGreaterThan(0);
+});

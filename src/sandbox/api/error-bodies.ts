@@ -26,7 +26,6 @@ const statuses = {
   unauthorized: 401,
   not_found: 404,
   method_not_allowed: 405,
-  conflict: 409,
   invalid: 422,
   unavailable: 503,
 } as const satisfies Record<RequestProblem['kind'], number>;
@@ -35,7 +34,6 @@ const statuses = {
 const types = {
   not_found: 'NOT_FOUND',
   method_not_allowed: 'METHOD_NOT_ALLOWED',
-  conflict: 'CONFLICT',
   invalid: 'VALIDATION_ERROR',
   unavailable: 'SERVICE_UNAVAILABLE',
 } as const;

@@ -12,7 +12,11 @@ import type { PlayedCalls } from './played-calls.ts';
 import { oneOf, seededRandom } from './seeded-random.ts';
 import { type TrafficOptions, playTraffic, trafficSchema } from './traffic.ts';
 
-/** What the simulator works with. */
+/**
+ * What the simulator works with.
+ *
+ * @internal
+ */
 export interface CallSimulatorParts {
   readonly clock: SandboxClock;
   /** What everything is drawn by: the same seed and a new database give the same calls. */
@@ -107,11 +111,15 @@ export class CallSimulator {
     }
     const id = organizationId ?? tenants.organizations()[0]?.id ?? '';
     const [first, ...others] = tenants.agents(id);
-    if (!first) throw planInvalid('organizationId', 'an organization with an agent', JSON.stringify(id));
+    if (!first) {
+      const fix = 'Add an agent to the seed of a new database: calls are about agents.';
+      throw planInvalid('organizationId', 'an organization with an agent', JSON.stringify(id), fix);
+    }
     return oneOf(seededRandom(seed, number, 'agent'), [first, ...others]);
   }
 }
 
-function planInvalid(option: keyof CallPlan, expected: string, found: string) {
-  return configError('option_invalid', { option: `${option} in calls.play`, expected, found });
+function planInvalid(option: keyof CallPlan, expected: string, found: string, fix?: string) {
+  const details = { option: `${option} in calls.play`, expected, found };
+  return configError('option_invalid', { ...details, ...(fix !== undefined && { fix }) });
 }

@@ -37,6 +37,8 @@ export interface Traffic {
 
 /** What a machine that was suspended has missed for longer is not made up for: it would be a flood. Milliseconds. */
 const longestLag = 1_000;
+/** More calls at once would take the process's memory; the next ones wait until some have ended. */
+const mostAtOnce = 20_000;
 
 /** Plays calls at an even pace. Resolves to how many, when all of them have ended. */
 export async function playTraffic({ begin, interval, count, signal, clock }: Traffic): Promise<number> {
@@ -44,9 +46,11 @@ export async function playTraffic({ begin, interval, count, signal, clock }: Tra
   let played = 0;
   let nextAt = clock.elapsed();
   while (played < count && !signal.aborted) {
-    nextAt = Math.max(nextAt, clock.elapsed() - longestLag);
-    // Timers are no finer than a millisecond: all that are due by now.
-    while (played < count && nextAt <= clock.elapsed()) {
+    const now = clock.elapsed();
+    nextAt = Math.max(nextAt, now - longestLag);
+    // Timers are no finer than a millisecond: all that are due by now, and none that becomes due meanwhile. Where to
+    // begin a call takes longer than the time between two, nothing else would ever have its turn.
+    while (played < count && nextAt <= now && playing.size < mostAtOnce) {
       const call = begin().finally(() => playing.delete(call));
       playing.add(call);
       played += 1;

@@ -65,6 +65,7 @@ export class Outbox {
   readonly #insertDelivery: Statement<[traceId: string, subscriptionId: string, dueAt: number]>;
   readonly #updateDelivery: Statement<[DeliveryRow]>;
 
+  /** @internal */
   constructor(database: Database, writes: WriteQueue) {
     database.create(tables);
     const { connection } = database;

@@ -11,6 +11,8 @@ const mostSitemaps = 50;
 const mostLinks = 50_000;
 /** An index that is named by an index, and one further: the protocol has no such thing, and websites do. */
 const deepest = 3;
+/** What the sitemaps protocol allows an address, in characters: fifty documents of longer ones would fill the memory. */
+const longestLink = 2_048;
 /** Where sitemaps are looked for on a website whose robots.txt names none of its own. */
 const usualPlaces = ['/sitemap.xml', '/sitemap_index.xml'];
 
@@ -90,5 +92,5 @@ function placesIn(website: Website, addresses: readonly string[], depth: number)
 }
 
 function isWebAddress(link: string): boolean {
-  return /^https?:\/\//i.test(link) && URL.canParse(link);
+  return link.length <= longestLink && /^https?:\/\//i.test(link) && URL.canParse(link);
 }

@@ -4,18 +4,22 @@ import type { OrganizationSeed, ParsedSeed } from './seed.ts';
 import type { Tenants } from './tenants.ts';
 
 /** Where the parts of a seed go. */
-export interface Ground {
+export interface SeededParts {
   readonly tenants: Tenants;
   readonly keys: Keys;
   readonly knowledgeBases: KnowledgeBases;
 }
 
 /** Puts a seed into a new database; `now` is when, in milliseconds since 1970. */
-export function plant({ organizations }: ParsedSeed, ground: Ground, now: number): void {
-  for (const organization of organizations) plantOrganization(organization, ground, now);
+export function fillFromSeed({ organizations }: ParsedSeed, parts: SeededParts, now: number): void {
+  for (const organization of organizations) seedOrganization(organization, parts, now);
 }
 
-function plantOrganization(seed: OrganizationSeed, { tenants, keys, knowledgeBases }: Ground, now: number) {
+function seedOrganization(
+  seed: OrganizationSeed,
+  { tenants, keys, knowledgeBases }: SeededParts,
+  now: number,
+) {
   const { id: organizationId } = seed;
   tenants.addOrganization(seed);
   for (const user of seed.users) {
