@@ -8,6 +8,8 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // Tests wait for processes and disks more than they compute.
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // What a test leaves unhandled fails the run: a promise nobody awaited is a defect, not noise.
