@@ -34,14 +34,14 @@ const closePatience = 5_000;
  * would grow for ever if whoever writes it back were always a step behind.
  */
 export class Checkpoints {
-  readonly #database: Database.Database;
+  readonly #finishing: Database.Statement;
   readonly #state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly #file: string;
   #worker: Worker | undefined;
   #pages = 0;
 
   constructor(database: Database.Database, file: string) {
-    this.#database = database;
+    this.#finishing = database.prepare('pragma wal_checkpoint(PASSIVE)');
     this.#file = file;
   }
 
@@ -74,7 +74,7 @@ export class Checkpoints {
   }
 
   #finish(): void {
-    this.#database.pragma('wal_checkpoint(PASSIVE)');
+    this.#finishing.get();
     this.#pages = 0;
     Atomics.store(this.#state, 0, idle);
   }
