@@ -282,3 +282,11 @@ export function messageOf(thrown: unknown): string {
     return 'something that cannot be put into words';
   }
 }
+
+/** `fetch` says only that it failed; why is in the cause. Of several addresses' errors, the code says most. */
+export function fetchCauseOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (cause === undefined) return messageOf(error);
+  const { code } = cause as { readonly code?: string };
+  return messageOf(cause) || (code ?? 'no connection');
+}

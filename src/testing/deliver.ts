@@ -1,4 +1,4 @@
-import { messageOf, ringbackError } from '../errors.ts';
+import { fetchCauseOf, ringbackError } from '../errors.ts';
 import type { Receiver } from '../receiver.ts';
 import type { SignedDelivery } from './delivery.ts';
 
@@ -40,7 +40,7 @@ export async function deliverTo(
     const signal = AbortSignal.timeout(patience);
     return await answerOf(await fetch(url, { ...requestOf(body, headers), redirect: 'manual', signal }));
   } catch (error) {
-    throw ringbackError('delivery_unsent', { url: String(url), cause: causeOf(error) });
+    throw ringbackError('delivery_unsent', { url: String(url), cause: fetchCauseOf(error) });
   }
 }
 
@@ -59,12 +59,4 @@ function parsedOr(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-/** `fetch` says only that it failed; why is in the cause. Of several addresses' errors, the code says most. */
-function causeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (cause === undefined) return messageOf(error);
-  const { code } = cause as { readonly code?: string };
-  return messageOf(cause) || (code ?? 'no connection');
 }

@@ -1,8 +1,5 @@
-import { once } from 'node:events';
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/kit/clock.ts';
 import {
   type Platform,
@@ -10,6 +7,7 @@ import {
   type PlatformOptions,
   createPlatform,
 } from '../../src/platform/index.ts';
+import { listening } from '../support/servers.ts';
 import type { Sandbox, SandboxOptions, Seed } from '../../src/sandbox/index.ts';
 import { startedSandbox } from '../sandbox/support.ts';
 
@@ -65,7 +63,7 @@ export interface Scripted {
  */
 export async function standIn(...answers: (Scripted | ((response: ServerResponse) => void))[]) {
   const received: Received[] = [];
-  const server = createServer((request, response) => {
+  const port = await listening((request, response) => {
     const answer = async () => {
       const { method = '', url = '', headers } = request;
       received.push({ method, url, headers, body: await text(request) });
@@ -76,14 +74,8 @@ export async function standIn(...answers: (Scripted | ((response: ServerResponse
       response.end(status === 204 ? undefined : body);
     };
     void answer();
-  }).listen(0, '127.0.0.1');
-  onTestFinished(async () => {
-    server.close();
-    server.closeAllConnections();
-    await once(server, 'close');
   });
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${port}`;
   return { url, received };
 }
 

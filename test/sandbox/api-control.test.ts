@@ -1,17 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { listening } from '../support/servers.ts';
 import { destination } from './destination.ts';
-import { ask, startedSandbox } from './support.ts';
+import { ask, startedSandbox, subscription, subscriptionPath as path } from './support.ts';
 import { twoTenants } from './tenants.ts';
-
-const path = '/v1/public/webhook/subscription';
-const subscription = {
-  name: 'calls',
-  url: 'https://calls.example.com/webhooks',
-  active: false,
-  enable_signed_webhooks: true,
-  headers: { 'X-Shop': '7' },
-};
 
 describe('the controls over HTTP', () => {
   it('play a call in the organization of the key, and list its attempts', async () => {

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { type IncomingHttpHeaders, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { listening } from '../support/servers.ts';
 
 /** One request that a destination got. */
 export interface Received {
@@ -27,7 +25,7 @@ export interface Destination {
 /** Listens on loopback until the test ends; answers 200 unless told otherwise. */
 export async function destination(answer: Answering = () => 200): Promise<Destination> {
   const received: Received[] = [];
-  const server = createServer((request, response) => {
+  const port = await listening((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
@@ -39,13 +37,8 @@ export async function destination(answer: Answering = () => 200): Promise<Destin
       if (typeof answered === 'number') response.writeHead(answered).end();
       else answered(response);
     });
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
   });
-  await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/calls`, received };
+  return { url: `http://127.0.0.1:${port}/calls`, received };
 }
 
 /** What is no object of JSON is one without fields: rubbish is told by its bytes. */

@@ -5,17 +5,8 @@ import { createSandbox } from '../../src/sandbox/index.ts';
 import { foundInFiles } from '../support/files.ts';
 import { createReceiver } from '../support/public.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-import { ask, startedSandbox } from './support.ts';
+import { ask, startedSandbox, subscription, subscriptionPath as path } from './support.ts';
 import { twoTenants } from './tenants.ts';
-
-const path = '/v1/public/webhook/subscription';
-const subscription = {
-  name: 'calls',
-  url: 'https://calls.example.com/webhooks',
-  active: false,
-  enable_signed_webhooks: true,
-  headers: { 'X-Shop': '7' },
-};
 
 describe('a sandbox that is started again on its database', () => {
   it('has everything that it had, and knows its keys', async () => {

@@ -2,6 +2,18 @@
 import { onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, createSandbox } from '../../src/sandbox/index.ts';
 
+/** Where subscriptions are made. */
+export const subscriptionPath = '/v1/public/webhook/subscription';
+
+/** What makes a signed one, paused. */
+export const subscription = {
+  name: 'calls',
+  url: 'https://calls.example.com/webhooks',
+  active: false,
+  enable_signed_webhooks: true,
+  headers: { 'X-Shop': '7' },
+};
+
 /** A sandbox that listens on a free port until the test ends. */
 export async function startedSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const sandbox = createSandbox(options);

@@ -1,8 +1,6 @@
 /** Websites on loopback, to be looked at by the sandbox. */
-import { once } from 'node:events';
-import { type RequestListener, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { listening } from '../support/servers.ts';
 
 /** What a website answers at a path: a text or bytes, or whatever it does with the answer. */
 export type Page = string | Uint8Array | ((response: ServerResponse) => void);
@@ -28,14 +26,7 @@ export async function startedWebsite(
     else if (typeof page === 'function') page(response);
     else response.end(page);
   };
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  onTestFinished(async () => {
-    server.close();
-    server.closeAllConnections();
-    await once(server, 'close');
-  });
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listening(answer)}`;
   known = pages(url);
   return { url, asked };
 }

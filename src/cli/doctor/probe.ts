@@ -1,4 +1,4 @@
-import { messageOf } from '../../errors.ts';
+import { fetchCauseOf } from '../../errors.ts';
 import type { Clock } from '../../kit/clock.ts';
 
 /** How long an answer is waited for, in milliseconds. */
@@ -51,7 +51,7 @@ async function probe(url: URL, request: RequestInit, clock: Clock): Promise<Prob
       ahead: Number.isNaN(date) ? undefined : Math.round(sentAt + latency / 2 - (date + halfSecond)),
     };
   } catch (error) {
-    return { kind: 'failed', cause: causeOf(error) };
+    return { kind: 'failed', cause: fetchCauseOf(error) };
   }
 }
 
@@ -80,12 +80,4 @@ function codeOf(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** `fetch` says only that it failed; why is in the cause. Of several addresses' errors, the code says most. */
-function causeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (cause === undefined) return messageOf(error);
-  const { code } = cause as { readonly code?: string };
-  return messageOf(cause) || (code ?? 'no connection');
 }

@@ -3,13 +3,21 @@
  * would hold up every answer for as long as it takes.
  */
 import { workerData } from 'node:worker_threads';
-import { type CheckpointThreadData, checkpointed, ended, ending, idle, wanted } from './checkpoints.ts';
+import {
+  type CheckpointThreadData,
+  checkpointed,
+  ended,
+  ending,
+  idle,
+  prepareCheckpoint,
+  wanted,
+} from './checkpoints.ts';
 import { connect } from './connection.ts';
 
 const { file, state } = workerData as CheckpointThreadData;
 const database = connect(file);
 // Prepared once: this thread never goes back to its event loop, where statements that were thrown away would be freed.
-const checkpoint = database.prepare('pragma wal_checkpoint(PASSIVE)');
+const checkpoint = prepareCheckpoint(database);
 
 for (;;) {
   Atomics.wait(state, 0, idle);

@@ -41,7 +41,7 @@ export class Checkpoints {
   #pages = 0;
 
   constructor(database: Database.Database, file: string) {
-    this.#finishing = database.prepare('pragma wal_checkpoint(PASSIVE)');
+    this.#finishing = prepareCheckpoint(database);
     this.#file = file;
   }
 
@@ -90,4 +90,9 @@ export class Checkpoints {
     });
     return worker;
   }
+}
+
+/** Writes back as much of the log as nobody stands in the way of. */
+export function prepareCheckpoint(database: Database.Database): Database.Statement {
+  return database.prepare('pragma wal_checkpoint(PASSIVE)');
 }
