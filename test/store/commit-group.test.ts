@@ -113,6 +113,9 @@ test('a sync needs no lock: one that another process has holds up commits only',
     () => (isFinished = true),
     () => {},
   );
+  await turn();
+  await thread.synced();
+  // Once more: now the commit thread has the settlement for certain, and waits for the lock, when it is asked.
   await thread.synced();
   expect(isFinished).toBe(false);
   other.close();

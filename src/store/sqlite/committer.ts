@@ -113,7 +113,8 @@ export class Committer {
         if (written.some(Number.isFinite)) this.#tellSynced(syncing);
       });
       if (isWritten) break;
-      // What waits for a sync only needs no lock.
+      // What waits for a sync only needs no lock, and may have been asked for since.
+      this.#takeAll();
       this.#syncLog();
       standStill(lockedPause);
     }
