@@ -13,9 +13,14 @@ import {
   wanted,
 } from './checkpoints.ts';
 import { connect } from './connection.ts';
+import { DatabaseFile } from './database-file.ts';
+
+/** Much comes during the first pass, and little during the second: that is what is left to the commit thread. */
+const passes = 2;
 
 const { file, state } = workerData as CheckpointThreadData;
 const database = connect(file);
+const databaseFile = new DatabaseFile(database);
 // Prepared once: this thread never goes back to its event loop, where statements that were thrown away would be freed.
 const checkpoint = prepareCheckpoint(database);
 
@@ -25,7 +30,10 @@ for (;;) {
   if (Atomics.load(state, 0) === ending) break;
   // What fails now, such as on a full disk, is tried again with the next ones.
   try {
-    checkpoint.get();
+    for (let pass = 0; pass < passes; pass += 1) {
+      checkpoint.get();
+      databaseFile.sync();
+    }
   } catch {}
   Atomics.compareExchange(state, 0, wanted, checkpointed);
 }

@@ -15,14 +15,17 @@ export const checkpointed = 2;
 export const ending = 3;
 export const ended = 4;
 
-/** So many pages in the log, by our estimate, are worth writing back. */
-const enoughPages = 2_000;
+/**
+ * So many pages in the log, by our estimate, are worth writing back: the more, the oftener one of them is written for
+ * several commits, and the rarer are the syncs that commits have to wait for.
+ */
+const enoughPages = 8_000;
 /** What a commit writes for each of its writes, and besides, in pages. */
 const pagesOfWrite = 2.5;
 const pagesOfCommit = 6;
 const pageSize = 4_096;
 /** At so many, the commit thread writes the rest back even while others wait for it. */
-const mostPages = 12_000;
+const mostPages = 16_000;
 /** It makes next to nothing. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 /** How long closing waits for a checkpoint, in milliseconds: it is a matter of the log's size, not of what is safe. */
@@ -30,7 +33,7 @@ const closePatience = 5_000;
 
 /**
  * Has the log written back. A thread of its own does so while commits go on; what these add meanwhile is little, and
- * the commit thread writes that back itself, between two commits. Then nothing is left, and the log begins anew: it
+ * the commit thread writes that back itself, between two commits, and syncs little. Then nothing is left, and the log begins anew: it
  * would grow for ever if whoever writes it back were always a step behind.
  */
 export class Checkpoints {
@@ -59,6 +62,12 @@ export class Checkpoints {
     if (Atomics.load(this.#state, 0) === checkpointed) this.#finish();
   }
 
+  /** Writes all of the log back, and syncs it. @throws unless that is done */
+  writeBack(): void {
+    const pages = this.#finishing.get() as { log: number; checkpointed: number };
+    if (pages.checkpointed < pages.log) throw new Error('the log could not be written back');
+  }
+
   /** Resolves, by standing still, when the thread has let go of the database. */
   close(): void {
     if (!this.#worker) return;
@@ -81,7 +90,12 @@ export class Checkpoints {
 
   #start(): Worker {
     const workerData: CheckpointThreadData = { file: this.#file, state: this.#state };
-    const worker = new Worker(threadFile('checkpoint-worker'), { workerData, resourceLimits });
+    const worker = new Worker(threadFile('checkpoint-worker'), {
+      workerData,
+      resourceLimits,
+      // See DatabaseFile: its file must outlive the thread.
+      trackUnmanagedFds: false,
+    });
     worker.unref();
     // It is missed only by the disk: the commit thread's own bound writes the log back, if more slowly.
     worker.on('error', () => {

@@ -7,7 +7,7 @@ import { migrate } from './migrations.ts';
 const neededNodeApi = 10;
 /** How long opening, and what users do before the start, wait for another process, in milliseconds. */
 const openPatience = 5_000;
-/** Forty times what the commit thread lets gather in the log. */
+/** More than the commit thread lets gather in the log. */
 const pagesBeforeMain = 40_000;
 /** How long to let another process turn the file to WAL before trying again, in milliseconds. */
 const walPause = 20;
@@ -50,6 +50,12 @@ export function connect(file: string): Database.Database {
 export function isLocked(error: unknown): boolean {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'));
+}
+
+/** Whether the disk has refused to read, write or sync. */
+export function isDiskError(error: unknown): boolean {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' && code.startsWith('SQLITE_IOERR');
 }
 
 /** On an older Node the driver would end the process without a word. */
