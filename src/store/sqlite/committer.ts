@@ -26,7 +26,7 @@ import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
 /** How long to let another process finish its transaction before trying again, in milliseconds. */
 const lockedPause = 5;
 /** Pages in the log at which a commit writes them back itself: far more than the checkpoint thread lets gather. */
-const checkpointPages = 16_000;
+const checkpointPages = 24_000;
 /** A page of the large indexes that is in memory needs not be read; in kibibytes. */
 const cacheSize = 16_000;
 
@@ -51,10 +51,12 @@ export class Committer {
     this.#database.pragma('busy_timeout = 0');
     this.#database.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     this.#database.pragma(`cache_size = -${cacheSize}`);
-    this.#log = new LogFile(this.#database);
     this.#checkpoints = new Checkpoints(this.#database, file);
+    this.#log = new LogFile(this.#database, () => this.#checkpoints.writeBack());
     this.#turn = new ThreadTurn(turn, (message) => this.#tell(message));
-    this.#write = prepareWriteGroup(this.#database, holderOf(this.#database, process, identity));
+    this.#write = prepareWriteGroup(this.#database, holderOf(this.#database, process, identity), () =>
+      this.#log.doubt(),
+    );
   }
 
   /** Writes what comes, until it is told to close. */
@@ -131,12 +133,22 @@ export class Committer {
   #inTurn(items: readonly WriteItem[], tell: (written: readonly (number | string)[]) => void): boolean {
     if (items.length > 0) this.#turn.take();
     try {
-      const written = items.length > 0 ? this.#write(items) : [];
+      const written = items.length > 0 ? this.#writeSurely(items) : [];
       if (written) tell(written);
       return written !== undefined;
     } finally {
       if (items.length > 0) this.#turn.give();
     }
+  }
+
+  /** Behind a part of the log that may be missing on disk no commit would count, though its own sync succeeds. */
+  #writeSurely(items: readonly WriteItem[]): readonly (number | string)[] | undefined {
+    try {
+      this.#log.makeSure();
+    } catch (error) {
+      return items.map(() => messageOf(error));
+    }
+    return this.#write(items);
   }
 
   /** Syncs what the main thread has written, unless a commit has done so. */

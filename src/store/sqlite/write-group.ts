@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { messageOf } from '../../errors.ts';
 import { recordPatience } from './commit-group.ts';
 import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
-import { isLocked } from './connection.ts';
+import { isDiskError, isLocked } from './connection.ts';
 import type { Holder } from './processes.ts';
 import { prepareRecord } from './record.ts';
 import { prepareSettling } from './settle.ts';
@@ -13,8 +13,15 @@ import { prepareSettling } from './settle.ts';
  */
 export type WriteGroup = (items: readonly WriteItem[]) => (number | string)[] | undefined;
 
-/** Events first and together, because they share what they ask of the inbox. */
-export function prepareWriteGroup(database: Database.Database, holder: Holder): WriteGroup {
+/**
+ * Events first and together, because they share what they ask of the inbox. `onDiskError` is called when the disk has
+ * refused something: the transaction is taken back, but what others had written before it may be missing too.
+ */
+export function prepareWriteGroup(
+  database: Database.Database,
+  holder: Holder,
+  onDiskError: () => void,
+): WriteGroup {
   const record = prepareRecord(database, holder);
   const settling = prepareSettling(database, holder);
   // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
@@ -36,6 +43,9 @@ export function prepareWriteGroup(database: Database.Database, holder: Holder): 
       const results = write(items);
       commit.run();
       return results;
+    } catch (error) {
+      if (isDiskError(error)) onDiskError();
+      throw error;
     } finally {
       // A statement that failed may have ended the transaction by itself; a commit that failed has not.
       if (database.inTransaction) database.exec('rollback');
