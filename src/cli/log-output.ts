@@ -10,6 +10,8 @@ export const retryInterval = 5;
  * others write to it comes in between the halves of a line.
  */
 export const chunkSize = 4_096;
+/** So many chunks are written one behind the other: the reader is woken once for all that a pipe has room for. */
+export const chunksTogether = 12;
 /** How many bytes wait at most for a reader that is late: a second or two of the log at its busiest. */
 export const capacity = 8 * 1024 * 1024;
 /** How long the end waits for a reader that takes nothing, in milliseconds. */
@@ -67,7 +69,7 @@ export class LogOutput {
     this.#chunkBytes += bytes;
     this.#held += bytes;
     if (this.lastLevel >= warning || this.#isEnding) return this.flush();
-    if (this.#chunks.length > 0) this.#drain();
+    if (this.#chunks.length >= chunksTogether) this.#drain();
     this.#flushLater();
   }
 
