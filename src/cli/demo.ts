@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { parseDuration } from '../kit/duration.ts';
-import { readSecretFile } from '../platform/secret-file.ts';
+import { readSecretFile } from '../platform/secrets/secret-file.ts';
 import { type Receiver, createReceiver } from '../receiver.ts';
 import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
 import { applyApp } from './app-file.ts';

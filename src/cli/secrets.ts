@@ -1,5 +1,5 @@
 import { configError } from '../errors.ts';
-import { readSecretFile } from '../platform/secret-file.ts';
+import { readSecretFile } from '../platform/secrets/secret-file.ts';
 import type { Environment } from './environment.ts';
 
 /**

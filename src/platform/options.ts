@@ -4,7 +4,7 @@ import type { Clock } from '../kit/clock.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 import type { Random } from '../kit/random.ts';
 import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../option-problems.ts';
-import { readBaseUrl } from './base-url.ts';
+import { readBaseUrl } from './requests/base-url.ts';
 
 /** Where the client tells what went on. A pino instance is one. No line has a key, a secret or a body in it. */
 export interface PlatformLogger {

@@ -1,12 +1,12 @@
-import { Analyses } from './analyses.ts';
-import { PlatformCalls } from './calls.ts';
-import { Connection } from './connection.ts';
-import { CustomTools } from './custom-tools.ts';
-import { KnowledgeBases } from './knowledge-bases.ts';
+import { Analyses } from './resources/analyses.ts';
+import { PlatformCalls } from './resources/calls.ts';
+import { Connection } from './requests/connection.ts';
+import { CustomTools } from './resources/custom-tools.ts';
+import { KnowledgeBases } from './resources/knowledge-bases.ts';
 import { type PlatformOptions, resolvePlatformOptions } from './options.ts';
-import { Prompts } from './prompts.ts';
-import { Subscriptions } from './subscriptions.ts';
-import { Websites } from './websites.ts';
+import { Prompts } from './resources/prompts.ts';
+import { Subscriptions } from './subscriptions/subscriptions.ts';
+import { Websites } from './resources/websites.ts';
 
 /** A client of the platform's API. */
 export interface Platform {

@@ -1,5 +1,5 @@
 /** Adds secrets to a secrets file, as many as it is told, one after the other. */
-import { SecretFile } from '../../src/platform/secret-file.ts';
+import { SecretFile } from '../../src/platform/secrets/secret-file.ts';
 
 const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {
   readonly file: string;

@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts';
-import type { Subscription } from '../../platform/subscription.ts';
+import type { Subscription } from '../../platform/subscriptions/subscription.ts';
 import { type Finding, finding } from './finding.ts';
 
 /** What is asked of the platform: its subscriptions, all pages. */

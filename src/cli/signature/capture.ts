@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { messageOf, ringbackError } from '../../errors.ts';
+import type { Headers } from '../../model.ts';
+import { lowerCase } from '../../signature/headers.ts';
+
+/** A request that was saved as it came over the wire. */
+export interface Capture {
+  /** The file, as it was given. */
+  readonly file: string;
+  /** Names in lower case. */
+  readonly headers: Headers;
+  /** What follows the blank line, byte for byte. */
+  readonly body: Buffer;
+}
+
+const requestLine = /^[A-Z]+ \S+( HTTP\/\d(\.\d)?)?$/;
+/** The blanks around a value are taken off afterwards: looked for here, many in its middle would be tried over and over. */
+const headerLine = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+):(.*)$/;
+
+/**
+ * Reads a captured request: request line, headers, a blank line, and the exact bytes of the body. Lines of the head
+ * may end with LF or CRLF, and the request line may be missing.
+ *
+ * @throws RingbackError `capture_unreadable`
+ */
+export function readCapture(file: string): Capture {
+  const bytes = bytesOf(file);
+  const { lines, end } = headOf(bytes);
+  if (end === undefined) throw unreadable(file, 'there is no blank line between headers and body');
+  const headers = lines.flatMap((line, index): [string, string][] => {
+    const [, name, value] = headerLine.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) return [[name, value.trim()]];
+    if (index === 0 && requestLine.test(line)) return [];
+    // Only where it is: a line that isn't a header may hold anything.
+    throw unreadable(file, `line ${index + 1} is no header`);
+  });
+  return { file, headers: lowerCase(headers), body: bytes.subarray(end) };
+}
+
+/** The lines before the first blank one, and where the body begins; without a blank line it begins nowhere. */
+function headOf(bytes: Buffer): { readonly lines: readonly string[]; readonly end: number | undefined } {
+  const lines: string[] = [];
+  for (
+    let start = 0, end = bytes.indexOf('\n');
+    end !== -1;
+    start = end + 1, end = bytes.indexOf('\n', start)
+  ) {
+    const line = bytes.toString('latin1', start, end).replace(/\r$/, '');
+    if (line === '') return { lines, end: end + 1 };
+    lines.push(line);
+  }
+  return { lines, end: undefined };
+}
+
+function bytesOf(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw unreadable(file, messageOf(error));
+  }
+}
+
+function unreadable(file: string, cause: string) {
+  return ringbackError('capture_unreadable', { file, cause });
+}

@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import { systemClock } from '../../kit/clock.ts';
+import { type Detection, detectLayout } from '../../signature/detect.ts';
+import { asUsage, exitCodes } from '../failure.ts';
+import { type Capture, readCapture } from './capture.ts';
+import { diagnose, sentAtOf } from './diagnosis.ts';
+import { secretFileOption, secretsFrom } from './options.ts';
+
+interface DetectFlags {
+  readonly secretFile?: string;
+  readonly request: readonly string[];
+}
+
+/** Adds `ringback signature detect`. */
+export function addDetect(signature: Command, exitWith: (code: number) => void): void {
+  signature
+    .command('detect')
+    .description('find out how captured requests are signed, and what to set')
+    .requiredOption(
+      '--request <file...>',
+      'captured requests: request line, headers, a blank line, and the exact bytes of the body',
+    )
+    .addOption(secretFileOption())
+    .addHelpText('after', '\nExits with 0 when one layout verifies all of them, else with 1.')
+    .action((flags: DetectFlags) => {
+      const captures = flags.request.map(readCapture);
+      const secrets = asUsage(() => secretsFrom(flags.secretFile));
+      const detections = asUsage(() => detectLayout(captures, secrets));
+      const lines =
+        detections.length > 0
+          ? describeFinding(detections, captures)
+          : diagnose(captures, secrets, systemClock.now());
+      process.stdout.write(`${lines.join('\n')}\n`);
+      if (detections.length === 0) exitWith(exitCodes.failure);
+    });
+}
+
+/** What was found, what to set, and what shows it. */
+function describeFinding(detections: readonly Detection[], captures: readonly Capture[]): readonly string[] {
+  const [first, ...others] = detections;
+  if (first === undefined) return [];
+  const width = Math.max(...captures.map(({ file }) => file.length));
+  return [
+    `${captures.length === 1 ? 'The request verifies' : `All ${captures.length} requests verify`}. Set the option:`,
+    '',
+    `  signature: ${quoted(first.option)}`,
+    '',
+    ...captures.map(
+      (capture, index) => `  ${capture.file.padEnd(width)}  ${evidence(capture, first.secrets[index])}`,
+    ),
+    ...others.map(
+      ({ option }) => `\nThis layout fits as well, so capture another request: ${quoted(option)}`,
+    ),
+    ...notes(first),
+  ];
+}
+
+function evidence(capture: Capture, secret: string | undefined): string {
+  const sentAt = sentAtOf(capture);
+  const when = sentAt === undefined ? '' : `, sent ${new Date(sentAt).toISOString()}`;
+  return `verified with the secret ${secret}${when}`;
+}
+
+function notes({ option, timestampSigned }: Detection): readonly string[] {
+  return [
+    ...(option.startsWith('{')
+      ? ["\n'auto' doesn't try this layout: without the option, nothing would verify."]
+      : []),
+    ...(timestampSigned ? [] : ['\nNo time is signed: whoever sees a delivery can send it again later.']),
+  ];
+}
+
+function quoted(option: string): string {
+  return option.startsWith('{') ? option : `'${option}'`;
+}

@@ -1,0 +1,110 @@
+import { parseInstant } from '../../kit/time.ts';
+import { type Detection, detectLayout } from '../../signature/detect.ts';
+import { headerText } from '../../signature/headers.ts';
+import { fingerprint } from '../../signature/secrets.ts';
+import { readSignatures } from '../../signature/syntax.ts';
+import type { Capture } from './capture.ts';
+import { variantsOf } from './variants.ts';
+
+/** How long the platform signs with the old secret as well, in milliseconds (platform document, Signature). */
+const bothSecrets = 72 * 3_600_000;
+
+/** Tells, in lines for a person, what can be told of requests that no one layout verifies. */
+export function diagnose(
+  captures: readonly Capture[],
+  secrets: readonly string[],
+  now: number,
+): readonly string[] {
+  const alone = captures.map((capture) => ({ capture, found: detectLayout([capture], secrets)[0] }));
+  const verified = alone.flatMap(({ found }) => (found === undefined ? [] : [found]));
+  return [
+    `No layout verifies ${captures.length === 1 ? 'this request' : `all of these ${captures.length} requests`} with ` +
+      `the secret ${secrets.map(fingerprint).join(' or ')} (the beginning of its SHA-256).`,
+    ...alone.flatMap(({ capture, found }) => [
+      '',
+      ...(found === undefined
+        ? [
+            `${capture.file} does not verify.`,
+            ...reasonsOf(capture, secrets, verified, now).map((reason) => `  ${reason}`),
+          ]
+        : [`${capture.file} verifies, by itself, in the layout ${found.option}.`]),
+    ]),
+  ];
+}
+
+/** From what is certain to what is likely. */
+function reasonsOf(
+  capture: Capture,
+  secrets: readonly string[],
+  others: readonly Detection[],
+  now: number,
+): readonly string[] {
+  if (!hasSignature(capture)) {
+    return [
+      'There is no signature header: is signing enabled for the subscription? Or the capture left it out.',
+    ];
+  }
+  const altered = alterations(capture, secrets);
+  if (altered.length > 0) return altered;
+  return [...(others.length > 0 ? besideOthers(others) : wrongSecret), ...aged(capture, now)];
+}
+
+function hasSignature({ headers }: Capture): boolean {
+  return Object.keys(headers).some((name) => name.includes('signature'));
+}
+
+/** What shows that the body is not the one that was signed. */
+function alterations({ headers, body }: Capture, secrets: readonly string[]): readonly string[] {
+  const reasons: string[] = [];
+  const declared = headerText(headers, 'content-length') ?? '';
+  if (/^\d+$/.test(declared) && Number(declared) !== body.byteLength) {
+    reasons.push(
+      `The body was altered: Content-Length says ${declared} bytes, but ${body.byteLength} follow the blank line. ` +
+        'Save the exact bytes of the body.',
+    );
+  }
+  if (headerText(headers, 'transfer-encoding')?.includes('chunked') === true) {
+    reasons.push('It was sent in chunks: save the body without the lengths of the chunks.');
+  }
+  for (const variant of variantsOf(body)) {
+    const [found] = detectLayout([{ headers, body: variant.body }], secrets);
+    if (found === undefined) continue;
+    reasons.push(
+      `The body was altered: it verifies ${variant.how}, in the layout ${found.option}. ` +
+        'Whatever captured it, or stands in front of the receiver, has written it anew: pass the raw bytes on.',
+    );
+    break;
+  }
+  return reasons;
+}
+
+function besideOthers(others: readonly Detection[]): readonly string[] {
+  const known = [...new Set(others.flatMap(({ secrets }) => secrets))].join(' or ');
+  return [
+    `Others verify with the secret ${known}, so either the body of this one was altered, or another secret signed it.`,
+  ];
+}
+
+const wrongSecret = [
+  'The secret is most likely not the one that signed it: compare it with what the platform returned when signing ' +
+    'was enabled, or rotated. A body that was altered on its way looks the same.',
+];
+
+function aged(capture: Capture, now: number): readonly string[] {
+  const sentAt = sentAtOf(capture);
+  if (sentAt === undefined || now - sentAt < bothSecrets) return [];
+  const days = Math.floor((now - sentAt) / 86_400_000);
+  return [
+    `It is ${days} days old, too old for the secret to be taken for granted: if that was rotated since, the old one is needed.`,
+  ];
+}
+
+/** When a request says it was sent, in milliseconds since 1970: by its signature, else by its header. */
+export function sentAtOf({ headers }: Pick<Capture, 'headers'>): number | undefined {
+  const signed = Object.keys(headers)
+    .filter((name) => name.includes('signature'))
+    .map((name) => readSignatures(headerText(headers, name) ?? '', 't=,v1=')?.t);
+  const stated = ['x-webhook-timestamp', 'webhook-timestamp'].map((name) => headerText(headers, name));
+  const instants = [...signed, ...stated].map((text) => parseInstant(text));
+  return instants.find((instant) => instant !== undefined)?.milliseconds;
+}

@@ -1,0 +1,44 @@
+import { Option } from 'commander';
+import type { Layout } from '../../model.ts';
+import { type LayoutName, knownLayouts } from '../../signature/layouts.ts';
+import { argument } from '../argument.ts';
+import { readEnvironment } from '../environment.ts';
+import { secretsOf } from '../secrets.ts';
+
+const layoutNames = [...knownLayouts.keys()];
+
+/** `--secret-file`, as every command has it that needs the secret. */
+export function secretFileOption(): Option {
+  return new Option(
+    '--secret-file <file>',
+    'the signing secrets, one a line (default: RINGBACK_SECRETS_FILE or RINGBACK_SECRETS)',
+  );
+}
+
+/** `--layout`, which takes what `signature detect` prints. */
+export function layoutOption(description: string): Option {
+  const expectation = `one of ${layoutNames.join(', ')}, or a layout as JSON`;
+  return new Option('--layout <layout>', description).argParser(argument(expectation, readLayout));
+}
+
+/**
+ * The secrets of a file, or of the environment.
+ *
+ * @throws ConfigError when there are none, or the file can't be read
+ */
+export function secretsFrom(file: string | undefined): readonly string[] {
+  const secrets = secretsOf(file === undefined ? readEnvironment() : { RINGBACK_SECRETS_FILE: file });
+  return typeof secrets === 'function' ? secrets() : secrets;
+}
+
+/** The name of a known layout, or one described in full, which is checked where it is used. */
+function readLayout(value: unknown): LayoutName | Layout | undefined {
+  const name = layoutNames.find((known) => known === value);
+  if (name !== undefined || typeof value !== 'string') return name;
+  try {
+    const layout: unknown = JSON.parse(value);
+    return typeof layout === 'object' && layout !== null ? (layout as Layout) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { readFileSync } from 'node:fs';
+import { messageOf, ringbackError } from '../../errors.ts';
+import type { Layout } from '../../model.ts';
+import type { LayoutName } from '../../signature/layouts.ts';
+import { sign } from '../../signature/sign.ts';
+import { asUsage } from '../failure.ts';
+import { layoutOption, secretFileOption, secretsFrom } from './options.ts';
+
+interface SignFlags {
+  readonly secretFile?: string;
+  readonly layout?: LayoutName | Layout;
+  readonly traceId?: string;
+  readonly timestamp?: string;
+}
+
+/** Adds `ringback signature sign`. */
+export function addSign(signature: Command): void {
+  signature
+    .command('sign')
+    .description('sign the bytes of a file as the platform would, and print the headers')
+    .argument('<body>', 'the file whose bytes are the body')
+    .addOption(secretFileOption())
+    .addOption(layoutOption('how to sign (default: t-v1-hex-whole)'))
+    .option('--trace-id <id>', 'for layouts that sign it')
+    .option('--timestamp <time>', 'the time of the delivery, sent as it is written (default: now)')
+    .addHelpText('after', '\nEvery secret gives one signature, as after a rotation.')
+    .action((file: string, { secretFile, ...options }: SignFlags) => {
+      const body = bytesOf(file);
+      const headers = asUsage(() => sign(body, { secrets: secretsFrom(secretFile), ...options }));
+      for (const [name, value] of Object.entries(headers)) process.stdout.write(`${name}: ${value}\n`);
+    });
+}
+
+function bytesOf(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw ringbackError('body_unreadable', { file, cause: messageOf(error) });
+  }
+}

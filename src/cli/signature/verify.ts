@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import { fixes } from '../../errors.ts';
+import { type Duration, parseDuration } from '../../kit/duration.ts';
+import { parseInstant } from '../../kit/time.ts';
+import type { Layout } from '../../model.ts';
+import { type LayoutName, describeLayout } from '../../signature/layouts.ts';
+import { type Verification, verify } from '../../signature/verify.ts';
+import { argument } from '../argument.ts';
+import { asUsage, exitCodes } from '../failure.ts';
+import { readCapture } from './capture.ts';
+import { layoutOption, secretFileOption, secretsFrom } from './options.ts';
+
+interface VerifyFlags {
+  readonly secretFile?: string;
+  readonly layout?: LayoutName | Layout;
+  readonly tolerance?: Duration;
+  readonly at?: number;
+}
+
+/** Adds `ringback signature verify`. */
+export function addVerify(signature: Command, exitWith: (code: number) => void): void {
+  signature
+    .command('verify')
+    .description('check the signature of a captured request')
+    .argument('<request>', 'request line, headers, a blank line, and the exact bytes of the body')
+    .addOption(secretFileOption())
+    .addOption(layoutOption('how it is signed (default: every known layout is tried)'))
+    .option(
+      '--tolerance <duration>',
+      'how far its time may be from ours (default: 5m)',
+      argument("a duration such as '5m', '30d'", parseDuration),
+    )
+    .option(
+      '--at <time>',
+      'the time to hold it against (default: now)',
+      argument('a time in ISO 8601, or a UNIX timestamp', (value) => parseInstant(value)?.milliseconds),
+    )
+    .addHelpText('after', '\nExits with 0 when it is authentic, else with 1.')
+    .action((file: string, { secretFile, layout, tolerance, at }: VerifyFlags) => {
+      const { headers, body } = readCapture(file);
+      const verification = asUsage(() =>
+        verify(body, headers as Record<string, string | readonly string[] | undefined>, {
+          secrets: secretsFrom(secretFile),
+          ...(layout !== undefined && { signature: layout }),
+          ...(tolerance !== undefined && { tolerance }),
+          ...(at !== undefined && { now: at }),
+        }),
+      );
+      process.stdout.write(`${describe(verification)}\n`);
+      if (!verification.ok) exitWith(exitCodes.failure);
+    });
+}
+
+function describe(verification: Verification): string {
+  if (!verification.ok) return `not authentic: ${verification.reason}. ${fixOf(verification.reason)}`;
+  const { layout, secret, timestampSigned } = verification;
+  const time = timestampSigned ? 'its time is signed' : 'no time is signed';
+  return `authentic: layout ${describeLayout(layout)}, secret ${secret}, ${time}`;
+}
+
+function fixOf(reason: string): string {
+  switch (reason) {
+    case 'signature_missing':
+    case 'signature_mismatch':
+    case 'timestamp_out_of_tolerance':
+      return fixes[reason]();
+    default:
+      return "Its signature can't be read in this layout: `ringback signature detect` finds out which one it is.";
+  }
+}

@@ -1,0 +1,161 @@
+/** Reads the document's three error bodies, and anything else that is answered instead of what was asked for. */
+import type { z } from 'zod';
+import { isObject } from '../../option-problems.ts';
+import { PlatformError } from './platform-error.ts';
+import { type Redact, oneLine, redacted } from './redact.ts';
+import type { Answer, PlatformRequest } from './request.ts';
+import { readRetryAfter } from './retry.ts';
+
+/** What an error body says. */
+interface Said {
+  readonly code: string;
+  readonly message: string | undefined;
+  readonly details: unknown;
+  readonly requestId: string | undefined;
+}
+
+/** Longer ones explain nothing, and would be carried around in an error. */
+const longestErrorBody = 65_536;
+
+/** What to do about a status, where that can be told. */
+const advice: Readonly<Record<number, string>> = {
+  401: 'Check that apiKey is a key of this platform and still valid.',
+  404: 'Check baseUrl and the ids: what belongs to somebody else is answered in the same way.',
+  429: 'Send less, or try again later.',
+  503: 'Try again later: nothing is wrong with the request.',
+};
+
+/** The error of an answer that is not a success (platform document, Errors). `now` is the clock's, for `Retry-After`. */
+export function refusalOf(
+  request: PlatformRequest,
+  answer: Answer,
+  redact: Redact,
+  now: number,
+): PlatformError {
+  const { operation } = request;
+  const { status, headers } = answer;
+  const isRead = (answer.text?.length ?? 0) <= longestErrorBody;
+  // First of all: written as JSON or cut short, what was sent would no longer be found.
+  const said = readBody(status, isRead ? redacted(parsed(answer.text), redact) : undefined);
+  const message = said.message === undefined ? '' : `: ${oneLine(said.message).replace(/\.$/, '')}`;
+  const code = oneLine(said.code);
+  const requestId = said.requestId ?? headers.get('x-request-id') ?? undefined;
+  return new PlatformError(
+    [`${operation} was answered with ${status} (${code})${message}.`, advice[status]]
+      .filter(Boolean)
+      .join(' '),
+    {
+      operation,
+      code,
+      status,
+      details: said.details,
+      requestId: requestId === undefined ? undefined : oneLine(redact(requestId)),
+      retryAfter: readRetryAfter(headers.get('retry-after'), now),
+    },
+  );
+}
+
+/** A success that is not JSON, such as the page of a proxy. */
+export function notJson(
+  { operation }: PlatformRequest,
+  { status, headers }: Answer,
+  redact: Redact,
+): PlatformError {
+  const found = oneLine(redact(headers.get('content-type') ?? 'no content type'));
+  return new PlatformError(
+    `${operation} should be answered with JSON, but the answer (${status}, ${found}) is none. ` +
+      'Check that baseUrl is the address of the API, and not of a page or a proxy.',
+    { operation, code: 'not_json', status },
+  );
+}
+
+/**
+ * The body of an answer in the given shape.
+ *
+ * @throws PlatformError `unexpected_answer`
+ */
+export function inShape<Shape extends z.ZodType>(
+  shape: Shape,
+  body: unknown,
+  operation: string,
+  status?: number,
+): z.output<Shape> {
+  const result = shape.safeParse(body);
+  if (result.success) return result.data;
+  throw unexpectedAnswer(operation, status, result.error.issues);
+}
+
+/** A success in another shape than the document's. Where and what was expected is told, and no value. */
+function unexpectedAnswer(
+  operation: string,
+  status: number | undefined,
+  issues: readonly z.core.$ZodIssue[],
+): PlatformError {
+  const details = issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message }));
+  const [first] = details;
+  return new PlatformError(
+    `${operation} should be answered as the platform's document says, but ${oneLine(first?.path ?? '') || 'the answer'} is not: ` +
+      `${first?.problem ?? 'it has another form'}. Check that baseUrl is the address of the API.`,
+    { operation, code: 'unexpected_answer', status, details },
+  );
+}
+
+/** The parsed JSON; undefined when there is none. */
+export function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function readBody(status: number, body: unknown): Said {
+  if (!isObject(body)) return unknownBody(status, body);
+  if ('detail' in body) return readValidation(body['detail'], body);
+  const { error, type, message, details } = body;
+  const code = textIn(error) ?? textIn(type);
+  if (code === undefined) return unknownBody(status, body);
+  const told = [textIn(message)?.replace(/\.$/, ''), summaryOf(details)].filter(Boolean).join(': ');
+  return { code, message: textIn(told), details, requestId: requestIdIn(body) };
+}
+
+/** Details say what is wrong where the message says only that something is. */
+function summaryOf(details: unknown): string | undefined {
+  if (!isObject(details) || Object.keys(details).length === 0) return undefined;
+  return JSON.stringify(details);
+}
+
+/** HTTPValidationError. Only its three fields are kept: others may quote the input that was refused. */
+function readValidation(detail: unknown, body: Readonly<Record<string, unknown>>): Said {
+  const items: readonly unknown[] = Array.isArray(detail) ? detail : [];
+  const details = items.filter(isObject).map(({ loc, msg, type }) => ({ loc, msg, type }));
+  const lines = details.map(({ loc, msg }) => {
+    const place = Array.isArray(loc) ? loc.filter(isStep).join('.') : '';
+    return [place, textIn(msg)].filter(Boolean).join(': ');
+  });
+  return {
+    code: 'HTTPValidationError',
+    message: textIn(detail) ?? textIn(lines.filter((line) => line !== '').join('; ')),
+    details,
+    requestId: requestIdIn(body),
+  };
+}
+
+/** Only these are steps of a place; to write anything else as text may fail. */
+function isStep(step: unknown): boolean {
+  return typeof step === 'string' || typeof step === 'number';
+}
+
+function unknownBody(status: number, body: unknown): Said {
+  const message = isObject(body) ? textIn(body['message']) : undefined;
+  return { code: `http_${status}`, message, details: body, requestId: requestIdIn(body) };
+}
+
+/** `trace_id` in one of the document's bodies, `traceId` in another. */
+function requestIdIn(body: unknown): string | undefined {
+  return isObject(body) ? (textIn(body['trace_id']) ?? textIn(body['traceId'])) : undefined;
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
+}

@@ -1,0 +1,47 @@
+import { configError } from '../../errors.ts';
+import { isLoopbackHost } from '../../kit/addresses.ts';
+
+/**
+ * Reads the option `baseUrl`: an origin with an optional path before the paths of the operations.
+ *
+ * Plain HTTP is refused except on loopback. A warning would come too late: whoever reads along has the key by then.
+ *
+ * @throws ConfigError that doesn't quote the value, which may hold a password, or be the key put in the wrong place
+ */
+export function readBaseUrl(value: unknown): URL {
+  const url = parse(value);
+  const found = url === undefined ? kindOf(value) : whatIsWrongWith(url);
+  if (url !== undefined && found === undefined) return url;
+  throw configError('option_invalid', {
+    option: 'baseUrl in createPlatform',
+    expected: 'the https address of the platform (plain http on loopback only)',
+    found: found ?? 'something else',
+  });
+}
+
+/** The address of an operation; `path` begins with a slash, and its parts are encoded already. */
+export function addressOf(baseUrl: URL, path: string, query: Readonly<Record<string, string>> = {}): URL {
+  const address = new URL(`${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}${path}`);
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value);
+  return address;
+}
+
+function parse(value: unknown): URL | undefined {
+  const text = value instanceof URL ? value.href : value;
+  return typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  return typeof value === 'string' ? 'a text that is no URL' : `of type ${typeof value}`;
+}
+
+function whatIsWrongWith(url: URL): string | undefined {
+  if (url.username !== '' || url.password !== '') return 'a URL with a user name or a password in it';
+  if (url.search !== '' || url.hash !== '') return 'a URL with a query or a fragment';
+  if (url.protocol === 'https:') return undefined;
+  if (url.protocol !== 'http:') return `a URL of the protocol ${url.protocol}`;
+  return isLoopbackHost(url.hostname)
+    ? undefined
+    : 'plain http to another machine, where the key could be read';
+}

@@ -1,0 +1,72 @@
+import type { z } from 'zod';
+import { inShape, notJson, parsed, refusalOf } from './answer-error.ts';
+import type { PlatformLogger, ResolvedPlatformOptions } from '../options.ts';
+import { PlatformError } from './platform-error.ts';
+import { type Redact, redacting } from './redact.ts';
+import { type Answer, type PlatformRequest, sendOnce } from './request.ts';
+import { waitBefore } from './retry.ts';
+import { wait } from './wait.ts';
+
+/** The way to the platform: sends what the operations describe, again where that may help, and reads what comes back. */
+export class Connection {
+  readonly #options: ResolvedPlatformOptions;
+
+  constructor(options: ResolvedPlatformOptions) {
+    this.#options = options;
+  }
+
+  get clock(): ResolvedPlatformOptions['clock'] {
+    return this.#options.clock;
+  }
+
+  get logger(): PlatformLogger {
+    return this.#options.logger;
+  }
+
+  /**
+   * The answer's body in the given shape.
+   *
+   * @throws PlatformError, or the signal's reason
+   */
+  async send<Shape extends z.ZodType>(request: PlatformRequest, shape: Shape): Promise<z.output<Shape>> {
+    const answer = await this.#answerTo(request);
+    const body = parsed(answer.text);
+    if (body === undefined) throw notJson(request, answer, this.#redactFor(request));
+    return inShape(shape, body, request.operation, answer.status);
+  }
+
+  /** For answers without a body: what may be in it is not looked at. */
+  async sendForNothing(request: PlatformRequest): Promise<void> {
+    await this.#answerTo(request);
+  }
+
+  async #answerTo(request: PlatformRequest): Promise<Answer> {
+    for (let attempt = 1; ; attempt += 1) {
+      request.signal?.throwIfAborted();
+      try {
+        return await this.#attempt(request);
+      } catch (error) {
+        const delay = waitBefore(request, error, attempt, this.#options);
+        if (delay === undefined) throw error;
+        this.#tell(request, error, attempt, delay);
+        await wait(this.clock, delay, request.signal);
+      }
+    }
+  }
+
+  async #attempt(request: PlatformRequest): Promise<Answer> {
+    const redact = this.#redactFor(request);
+    const answer = await sendOnce(request, this.#options, redact);
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    throw refusalOf(request, answer, redact, this.clock.now());
+  }
+
+  #redactFor({ confidential = [] }: PlatformRequest): Redact {
+    return redacting([this.#options.apiKey, ...confidential]);
+  }
+
+  #tell({ operation }: PlatformRequest, error: unknown, attempt: number, delay: number): void {
+    const { status, code } = error as PlatformError;
+    this.logger.debug({ operation, attempt, status, code, delay }, 'a request will be tried again');
+  }
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { parseStrictly } from '../../option-problems.ts';
+import { PlatformError } from './platform-error.ts';
+import { aSignal } from './call-options.ts';
+
+/** Options of what comes in pages. */
+export interface PageOptions {
+  /** How many a page has, 1 to 100. @default 100 */
+  readonly pageSize?: number;
+  /** Ends the listing: the next step rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One page, and what the next one is asked for with. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Undefined on the last page. */
+  readonly nextToken: string | undefined;
+}
+
+const expectedSize = 'a whole number from 1 to 100';
+const pageOptionsSchema = z.strictObject({
+  pageSize: z.int(expectedSize).min(1, expectedSize).max(100, expectedSize).default(100),
+  signal: aSignal.optional(),
+});
+
+/** @throws ConfigError for a page size that the platform answers with 400 */
+export function readPageOptions(options: PageOptions, operation: string) {
+  return parseStrictly(pageOptionsSchema, options, operation);
+}
+
+/** The query of a page: `page_size` is always sent, since the platform requires it. */
+export function pageQuery(size: number, token: string | undefined): Readonly<Record<string, string>> {
+  return { page_size: String(size), ...(token !== undefined && { page_token: token }) };
+}
+
+/**
+ * Every item of every page, asked for as they are taken.
+ *
+ * @throws PlatformError `page_token_repeated` when a page leads back to one before: it would never end
+ */
+export async function* everyItem<Item>(
+  operation: string,
+  ask: (token: string | undefined) => Promise<Page<Item>>,
+): AsyncGenerator<Item, void, undefined> {
+  const seen = new Set<string>();
+  let token: string | undefined;
+  do {
+    const { items, nextToken } = await ask(token);
+    yield* items;
+    token = nextToken;
+    if (token !== undefined && seen.has(token)) throw repeated(operation);
+    if (token !== undefined) seen.add(token);
+  } while (token !== undefined);
+}
+
+/** Null on the last page; an empty one asks for the first page again. */
+export const pageToken = z
+  .string()
+  .nullish()
+  .transform((token) => (token === null || token === '' ? undefined : token));
+
+function repeated(operation: string): PlatformError {
+  return new PlatformError(
+    `${operation} should be led from page to page by new tokens, but one was given twice, so the list would never end. ` +
+      'Tell the platform, and work with the items that came so far.',
+    { operation, code: 'page_token_repeated' },
+  );
+}

@@ -1,0 +1,143 @@
+import { addressOf } from './base-url.ts';
+import type { ResolvedPlatformOptions } from '../options.ts';
+import { PlatformError } from './platform-error.ts';
+import { type Redact, oneLine } from './redact.ts';
+
+/** One request to the platform, as an operation describes it. */
+export interface PlatformRequest {
+  /** What was called, such as `subscriptions.get`: errors and the log name it. */
+  readonly operation: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Begins with a slash; its parts are encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Whether the answer may hold a secret that is given once. Such a request is not broken off by its signal once it is on
+   * its way: the platform would have issued a secret that nobody has.
+   */
+  readonly issuesSecret?: boolean;
+  /** Statuses that are not tried again here, because the operation has its own way with them. */
+  readonly finalStatuses?: readonly number[];
+  /** What was sent and must not be in an error that quotes it. */
+  readonly confidential?: readonly string[];
+}
+
+/** What the platform answered. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Undefined when it is not UTF-8. */
+  readonly text: string | undefined;
+}
+
+/** The largest answer that is read: the links of a large website fit, and one without end does not fill the memory. */
+const largestAnswer = 16 * 1024 ** 2;
+
+/**
+ * Sends a request once and reads the whole answer, whatever its status.
+ *
+ * @throws PlatformError `unreachable`, `timeout`, `redirected` or `too_large`; or the signal's reason
+ */
+export async function sendOnce(
+  request: PlatformRequest,
+  options: ResolvedPlatformOptions,
+  redact: Redact,
+): Promise<Answer> {
+  const signal = request.issuesSecret ? undefined : request.signal;
+  const late = new AbortController();
+  const cancel = options.clock.after(options.timeout, () => late.abort());
+  try {
+    const response = await send(
+      request,
+      options,
+      signal ? AbortSignal.any([late.signal, signal]) : late.signal,
+    );
+    refuseRedirect(request, response);
+    return { status: response.status, headers: response.headers, text: await textOf(request, response) };
+  } catch (error) {
+    if (error instanceof PlatformError) throw error;
+    if (late.signal.aborted) throw tooLate(request, options.timeout);
+    signal?.throwIfAborted();
+    throw unreachable(request, redact(causeOf(error)));
+  } finally {
+    cancel();
+    // What was not read to its end would keep its connection, and go on coming.
+    late.abort();
+  }
+}
+
+function send(
+  { method, path, query, body }: PlatformRequest,
+  { fetch: sendRequest, baseUrl, apiKey }: ResolvedPlatformOptions,
+  signal: AbortSignal,
+): Promise<Response> {
+  return sendRequest(addressOf(baseUrl, path, query), {
+    method,
+    headers: {
+      accept: 'application/json',
+      authorization: `Bearer ${apiKey}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    redirect: 'manual',
+    signal,
+  });
+}
+
+/** Followed, it would take the key, and what a PUT carries, to wherever the answer says. */
+function refuseRedirect({ operation }: PlatformRequest, { status, type, redirected }: Response): void {
+  if (!redirected && type !== 'opaqueredirect' && (status < 300 || status >= 400)) return;
+  throw new PlatformError(
+    `${operation} should be answered by the platform itself, but was redirected (${status}), which is not followed, ` +
+      'so that the API key goes nowhere else. Set baseUrl to the address where the API is.',
+    { operation, code: 'redirected', status },
+  );
+}
+
+/** A byte order mark is taken off, as JSON.parse would stumble over it. */
+async function textOf(request: PlatformRequest, response: Response): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > largestAnswer) throw tooLarge(request, response.status);
+    chunks.push(chunk);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    return undefined;
+  }
+}
+
+function tooLarge({ operation }: PlatformRequest, status: number): PlatformError {
+  return new PlatformError(
+    `${operation} should be answered with at most ${largestAnswer} bytes, but the answer is larger. ` +
+      'Check that baseUrl is the address of the API.',
+    { operation, code: 'too_large', status },
+  );
+}
+
+function tooLate({ operation }: PlatformRequest, timeout: number): PlatformError {
+  return new PlatformError(
+    `${operation} should be answered within ${timeout} ms, but was not. Check the connection, or set a longer timeout.`,
+    { operation, code: 'timeout' },
+  );
+}
+
+function unreachable({ operation }: PlatformRequest, cause: string): PlatformError {
+  return new PlatformError(
+    `${operation} should reach the platform, but: ${oneLine(cause)}. Check baseUrl and the connection.`,
+    { operation, code: 'unreachable' },
+  );
+}
+
+/** `fetch` says only that it failed; why is in the cause. Of several addresses' errors, the code says most. */
+function causeOf(error: unknown): string {
+  const cause: unknown = error instanceof Error ? (error.cause ?? error) : error;
+  if (!(cause instanceof Error)) return 'the request failed';
+  return cause.message || ((cause as NodeJS.ErrnoException).code ?? 'the connection failed');
+}

@@ -1,0 +1,42 @@
+import { backoffAfter } from '../../kit/backoff.ts';
+import type { ResolvedPlatformOptions } from '../options.ts';
+import { PlatformError } from './platform-error.ts';
+import type { PlatformRequest } from './request.ts';
+
+/** Answers to a read that another try may change. */
+const passing = new Set([408, 429, 500, 502, 503, 504]);
+
+/**
+ * How long to wait before the next attempt, in milliseconds; undefined when there is none.
+ *
+ * Reads are tried again after whatever may pass. A write is tried again after 503 only, which says that it was not done:
+ * after a timeout or a 500 it may have been, and done twice it would leave a second subscription or tool behind.
+ */
+export function waitBefore(
+  request: PlatformRequest,
+  error: unknown,
+  attempt: number,
+  { retry, random }: Pick<ResolvedPlatformOptions, 'retry' | 'random'>,
+): number | undefined {
+  if (attempt >= retry.attempts || !(error instanceof PlatformError) || !mayPass(request, error))
+    return undefined;
+  const jitter = backoffAfter(attempt, retry, random);
+  if (error.retryAfter === undefined) return jitter;
+  // All clients that are told the same second would come back in it together, hence the jitter on top.
+  return error.retryAfter > retry.cap ? undefined : Math.min(error.retryAfter + jitter, retry.cap);
+}
+
+function mayPass({ method, finalStatuses = [] }: PlatformRequest, { status, code }: PlatformError): boolean {
+  if (status === undefined) return method === 'GET' && (code === 'unreachable' || code === 'timeout');
+  if (finalStatuses.includes(status)) return false;
+  return status === 503 || (method === 'GET' && passing.has(status));
+}
+
+/** The milliseconds of a `Retry-After`: seconds, or a date (RFC 9110, 10.2.3). Undefined when it is neither. */
+export function readRetryAfter(text: string | null, now: number): number | undefined {
+  if (text === null) return undefined;
+  const value = text.trim();
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000;
+  const date = value.endsWith(' GMT') ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { type Duration, parseDuration } from '../../kit/duration.ts';
+import { checked, parseStrictly } from '../../option-problems.ts';
+import { type CallOptions, aSignal } from '../requests/call-options.ts';
+import type { Connection } from '../requests/connection.ts';
+import { pathPart } from '../requests/path.ts';
+import { PlatformError } from '../requests/platform-error.ts';
+import { wait } from '../requests/wait.ts';
+
+/** One finding of a call's analysis. */
+export interface AnalysisItem {
+  /** Free text that somebody typed: it may have blanks around it. */
+  readonly name?: unknown;
+  readonly type?: unknown;
+  readonly description?: unknown;
+  readonly analysis_prompt?: unknown;
+  /** A text for every type, as far as was seen: numbers and booleans are written out. */
+  readonly result?: unknown;
+  readonly [field: string]: unknown;
+}
+
+/** A call's analysis. Nothing of it is in the platform's document; it was seen in use. Everything is as it came. */
+export interface Analysis {
+  readonly call_id?: string | null | undefined;
+  readonly ai_agent_id?: string | null | undefined;
+  readonly items: readonly AnalysisItem[];
+  readonly [field: string]: unknown;
+}
+
+/** Options of `analyses.get`. */
+export interface AnalysisOptions extends CallOptions {
+  /** How long to wait for an analysis that isn't ready; 0 asks once. @default '60s': twice the longest that is typical */
+  readonly patience?: Duration;
+  /** How long to wait between two questions. @default '2s' */
+  readonly interval?: Duration;
+}
+
+const duration = checked("milliseconds or a duration such as '2s', '5m'", parseDuration);
+const optionsSchema = z.strictObject({
+  signal: aSignal.optional(),
+  patience: duration.default(60_000),
+  interval: duration.default(2_000),
+});
+const itemShape = z.looseObject({}) satisfies z.ZodType<AnalysisItem>;
+const answerShape = z.looseObject({
+  data: z
+    .looseObject({
+      call_id: z.string().nullish(),
+      ai_agent_id: z.string().nullish(),
+      items: z.array(itemShape).nullish(),
+    })
+    .nullish(),
+});
+/** Both were seen for an analysis that isn't ready; which one the platform means is not known. */
+const notReadyStatuses = [404, 500];
+
+/** Post-call analyses, read back. Not in the platform's document. */
+export class Analyses {
+  readonly #connection: Connection;
+
+  /** @internal */
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * The analysis of a call, waited for while it isn't ready: an answer of 404 or 500, or one without items. Not in the
+   * platform's document: seen in use.
+   *
+   * @throws PlatformError `not_ready` when there was none in time: perhaps there never will be, or the id is wrong
+   * @example const { items } = await platform.analyses.get(agent_id, call_id, { patience: '2m' });
+   */
+  async get(agentId: string, callId: string, options: AnalysisOptions = {}): Promise<Analysis> {
+    const operation = 'analyses.get';
+    const { patience, interval, signal } = parseStrictly(optionsSchema, options, operation);
+    const agentPart = pathPart(agentId, 'agentId', operation);
+    const path = `/v2/ai-agents/${agentPart}/postcall-analysis/results/${pathPart(callId, 'callId', operation)}`;
+    const { clock } = this.#connection;
+    const deadline = clock.elapsed() + patience;
+    for (;;) {
+      const answer = await this.#ask(operation, path, signal);
+      if (!(answer instanceof PlatformError)) return answer;
+      const left = deadline - clock.elapsed();
+      if (left <= 0) throw answer;
+      await wait(clock, Math.min(interval, left), signal);
+    }
+  }
+
+  /** The analysis, or the error that says that it isn't ready. */
+  async #ask(
+    operation: string,
+    path: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Analysis | PlatformError> {
+    const request = { operation, method: 'GET', path, signal, finalStatuses: notReadyStatuses } as const;
+    try {
+      const { data } = await this.#connection.send(request, answerShape);
+      if (data?.items && data.items.length > 0) return { ...data, items: data.items };
+      return notReady(operation, 'an analysis without items', undefined);
+    } catch (error) {
+      if (!(error instanceof PlatformError) || !notReadyStatuses.includes(error.status ?? 0)) throw error;
+      return notReady(operation, String(error.status), error);
+    }
+  }
+}
+
+function notReady(operation: string, answered: string, error: PlatformError | undefined): PlatformError {
+  return new PlatformError(
+    `${operation} should find the analysis of the call, but was answered with ${answered} to the last. ` +
+      'Allow more patience, or check the ids of agent and call.',
+    {
+      operation,
+      code: 'not_ready',
+      status: error?.status ?? 200,
+      details: error?.details,
+      requestId: error?.requestId,
+    },
+  );
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { parseStrictly } from '../../option-problems.ts';
+import { type CallOptions, readCallOptions } from '../requests/call-options.ts';
+import type { Connection } from '../requests/connection.ts';
+import { type CustomTool, type NewCustomTool, customToolShape, newToolSchema } from './custom-tool.ts';
+import { type PageOptions, everyItem, pageQuery, pageToken, readPageOptions } from '../requests/pages.ts';
+import { pathPart } from '../requests/path.ts';
+
+const listShape = z.looseObject({ tools: z.array(customToolShape), next_page_token: pageToken });
+
+/** Tools that agents call. `defineTool` makes both sides of one. */
+export class CustomTools {
+  readonly #connection: Connection;
+
+  /** @internal */
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * Creates a tool for an agent (platform document, POST custom tools).
+   *
+   * @throws ConfigError for a tool that isn't in the document's form; PlatformError, for example 422
+   * @example
+   * await platform.customTools.create('agent_1', findOrder.registration({ endpoint: 'https://calls.example.com/tools/find_order' }));
+   */
+  async create(agentId: string, tool: NewCustomTool, options: CallOptions = {}): Promise<CustomTool> {
+    const operation = 'customTools.create';
+    const path = collection(agentId, operation);
+    return this.#send(operation, 'POST', path, tool, options);
+  }
+
+  /** All tools of an agent, page by page as they are taken. Not in the platform's document: seen in use. */
+  list(agentId: string, options: PageOptions = {}): AsyncGenerator<CustomTool, void, undefined> {
+    const operation = 'customTools.list';
+    const { pageSize, signal } = readPageOptions(options, operation);
+    const path = collection(agentId, operation);
+    return everyItem(operation, async (token) => {
+      const request = { operation, method: 'GET', path, query: pageQuery(pageSize, token), signal } as const;
+      const { tools, next_page_token: nextToken } = await this.#connection.send(request, listShape);
+      return { items: tools, nextToken };
+    });
+  }
+
+  /** One tool. Not in the platform's document: seen in use. @throws PlatformError 404 when there is none */
+  async get(agentId: string, toolId: string, options: CallOptions = {}): Promise<CustomTool> {
+    const operation = 'customTools.get';
+    const { signal } = readCallOptions(options, operation);
+    const path = member(agentId, toolId, operation);
+    return this.#connection.send({ operation, method: 'GET', path, signal }, customToolShape);
+  }
+
+  /**
+   * Replaces a tool as a whole. Not in the platform's document: seen in use; that a PUT replaces is what it does with
+   * subscriptions.
+   */
+  async update(
+    agentId: string,
+    toolId: string,
+    tool: NewCustomTool,
+    options: CallOptions = {},
+  ): Promise<CustomTool> {
+    const operation = 'customTools.update';
+    return this.#send(operation, 'PUT', member(agentId, toolId, operation), tool, options);
+  }
+
+  /** Deletes a tool. Not in the platform's document: seen in use. @throws PlatformError 404 when there is none */
+  async delete(agentId: string, toolId: string, options: CallOptions = {}): Promise<void> {
+    const operation = 'customTools.delete';
+    const { signal } = readCallOptions(options, operation);
+    const path = member(agentId, toolId, operation);
+    await this.#connection.sendForNothing({ operation, method: 'DELETE', path, signal });
+  }
+
+  #send(
+    operation: string,
+    method: 'POST' | 'PUT',
+    path: string,
+    tool: NewCustomTool,
+    options: CallOptions,
+  ): Promise<CustomTool> {
+    const body = parseStrictly(newToolSchema, tool, operation, 'tool');
+    const { signal } = readCallOptions(options, operation);
+    const request = { operation, method, path, body, signal, confidential: credentialsIn(tool) };
+    return this.#connection.send(request, customToolShape);
+  }
+}
+
+/** What the platform's answer may quote and nobody should read. */
+function credentialsIn({ additional_tool_info: { api } }: NewCustomTool): readonly string[] {
+  const fixed = Object.values(api.parameters.fixed_params).map(({ value }) => value);
+  return [...Object.values(api.headers), ...fixed];
+}
+
+/** With the slash at its end, as the document has it. */
+function collection(agentId: string, operation: string): string {
+  return `/v2/ai-agents/${pathPart(agentId, 'agentId', operation)}/custom-tools/`;
+}
+
+function member(agentId: string, toolId: string, operation: string): string {
+  return collection(agentId, operation) + pathPart(toolId, 'toolId', operation);
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { configError, messageOf, ringbackError } from '../../errors.ts';
+import { underLock } from './file-lock.ts';
+import { type NewSecret, parseSecretLines, textOfSecrets, withNewSecret } from './secret-lines.ts';
+
+/**
+ * The secrets that a file holds, newest first: what a receiver's option `secrets` takes, as a function that is asked again
+ * when a signature doesn't verify, so that a rotation through the client reaches it without a restart.
+ *
+ * @throws ConfigError `secrets_file_unreadable` when the file can't be read or holds no secret
+ * @example createReceiver({ secrets: () => readSecretFile('./secrets') });
+ */
+export function readSecretFile(file: string): readonly string[] {
+  const secrets = parseSecretLines(readOrRefuse(file)).secrets.map(({ secret }) => secret);
+  if (secrets.length > 0) return secrets;
+  throw configError('secrets_file_unreadable', { file, cause: 'it holds no secret' });
+}
+
+function readOrRefuse(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw configError('secrets_file_unreadable', { file, cause: messageOf(error) });
+  }
+}
+
+/**
+ * A secrets file that is about to get a secret. It is opened before the platform is asked for one: a folder that can't be
+ * written must be noticed while there is nothing to lose.
+ *
+ * What replaces the file is written beside it, synced, and renamed over it, so that a receiver that reads it meanwhile
+ * finds all of the old or all of the new. From reading to renaming nothing else of this process runs, and no other process
+ * does the same.
+ */
+export class SecretFile {
+  readonly #path: string;
+  readonly #fresh: string;
+  readonly #descriptor: number;
+  #isOver = false;
+
+  /** @throws RingbackError `secret_file_unwritable` */
+  constructor(file: string) {
+    try {
+      this.#path = target(file);
+      textIn(this.#path);
+      this.#fresh = `${this.#path}.${randomUUID()}`;
+      this.#descriptor = openSync(this.#fresh, 'wx', 0o600);
+    } catch (error) {
+      throw ringbackError('secret_file_unwritable', { file, cause: messageOf(error) });
+    }
+  }
+
+  /**
+   * Replaces the file by one that has the new secret first.
+   *
+   * @throws when the disk refuses, or the file's form can't hold the secret
+   */
+  write(issued: NewSecret, now: number): void {
+    if (!/^[!-~]+$/.test(issued.secret) || /[,#]/.test(issued.secret)) {
+      throw new Error('the secret has characters that a secrets file gives another meaning');
+    }
+    // What another process adds between our reading and our renaming would be gone, and can't be had again.
+    underLock(`${this.#path}.lock`, () => {
+      const lines = withNewSecret(parseSecretLines(textIn(this.#path)), issued, now);
+      writeFileSync(this.#descriptor, textOfSecrets(lines));
+      fsyncSync(this.#descriptor);
+      renameSync(this.#fresh, this.#path);
+    });
+    this.#isOver = true;
+    closeSync(this.#descriptor);
+    syncFolder(dirname(this.#path));
+  }
+
+  /** Removes what was prepared, when there was no secret to write or it could not be written. */
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    closeSync(this.#descriptor);
+    rmSync(this.#fresh, { force: true });
+  }
+}
+
+/** Where a link leads: renamed over, it would no longer be one, and what reads the file behind it would miss the secret. */
+function target(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    return isLink(file) ? target(resolve(dirname(file), readlinkSync(file))) : file;
+  }
+}
+
+/** Whether it is a link, to something that may not be there yet. */
+function isLink(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+}
+
+function textIn(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return '';
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+/** Without it, a machine that loses its power may come back with the old name. Windows opens no folders. */
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

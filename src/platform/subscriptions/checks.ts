@@ -1,0 +1,99 @@
+/** What is allowed about a subscription and can't be meant. */
+import { knownEventNames, matches, suspectName } from '../../events/names.ts';
+import { isAddressLiteral } from '../../kit/addresses.ts';
+import type { SubscriptionPatch } from './fields.ts';
+
+/** Something to look at. It is in the result and in the log; nothing was held back because of it. */
+export interface SubscriptionWarning {
+  readonly code:
+    | 'url_unreadable'
+    | 'url_not_https'
+    | 'url_is_address'
+    | 'url_is_local'
+    | 'event_unknown'
+    | 'not_authenticated'
+    | 'not_stored'
+    | 'secret_missing'
+    | 'secret_not_in_file';
+  /** A sentence: what was expected, what was found, what to do. */
+  readonly message: string;
+}
+
+/**
+ * Warnings about what is given (platform document, Delivery request and Event kinds); `whole` is the subscription as it
+ * will be. What is not given has been warned about when it was.
+ */
+export function warningsOf(
+  given: SubscriptionPatch,
+  whole: SubscriptionPatch,
+): readonly SubscriptionWarning[] {
+  const isAuthenticated =
+    whole.enable_signed_webhooks === true || Object.keys(whole.headers ?? {}).length > 0;
+  const isAboutIt = given.enable_signed_webhooks !== undefined || given.headers !== undefined;
+  return [
+    ...(given.url === undefined ? [] : urlWarnings(given.url)),
+    ...(given.events ?? []).filter(matchesNothing).map(unknownEvent),
+    ...(isAboutIt && !isAuthenticated ? [unauthenticated] : []),
+  ];
+}
+
+function urlWarnings(text: string): readonly SubscriptionWarning[] {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.hostname === '') {
+    return [unreadable];
+  }
+  const warnings: SubscriptionWarning[] = [];
+  if (url.protocol !== 'https:') {
+    warnings.push({
+      code: 'url_not_https',
+      message:
+        'The url should begin with https://, but is plain http, which the platform does not deliver to.',
+    });
+  }
+  if (isAddressLiteral(url.hostname)) {
+    warnings.push({
+      code: 'url_is_address',
+      message:
+        'The url should have a domain name, but has an IP address, which the platform does not deliver to.',
+    });
+  } else if (isLocalName(url.hostname)) {
+    warnings.push({
+      code: 'url_is_local',
+      message:
+        'The url should have a public domain name, but its name is known on this machine or network only. ' +
+        'Use a tunnel, or try it with the sandbox.',
+    });
+  }
+  return warnings;
+}
+
+function isLocalName(name: string): boolean {
+  const plain = name.replace(/\.$/, '');
+  return !plain.includes('.') || /\.(localhost|local|internal)$/.test(plain);
+}
+
+function matchesNothing(event: string): boolean {
+  return !knownEventNames.some((known) => matches(event, known));
+}
+
+function unknownEvent(event: string): SubscriptionWarning {
+  const meant = suspectName(event);
+  return {
+    code: 'event_unknown',
+    message:
+      `The event ${JSON.stringify(event)} should be one of ${knownEventNames.join(', ')}, Service.* or *, but matches ` +
+      `none of them, so it may never come.${meant === undefined ? '' : ` Did you mean ${meant}?`}`,
+  };
+}
+
+const unreadable: SubscriptionWarning = {
+  code: 'url_unreadable',
+  message: "The url should be an address, but can't be read as one, so no delivery will arrive.",
+};
+
+const unauthenticated: SubscriptionWarning = {
+  code: 'not_authenticated',
+  message:
+    'A subscription should be signed or have headers of its own, but this one has neither, so a receiver cannot tell ' +
+    "its deliveries from a stranger's. Set enable_signed_webhooks to true.",
+};

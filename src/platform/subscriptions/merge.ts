@@ -1,0 +1,91 @@
+/** Makes the whole that a PUT sends from what is there and what is to change, or says why that isn't safe. */
+import { type RingbackError, ringbackError } from '../../errors.ts';
+import { oneLine } from '../requests/redact.ts';
+import { answerOnlyFields } from './subscription.ts';
+import { type SubscriptionPatch, type WholeSubscription, subscriptionFields } from './fields.ts';
+
+/** What to do with a field of the answer that the client doesn't know: send it back as it is, or leave it out. */
+export type UnknownFields = Readonly<Record<string, 'send-back' | 'leave-out'>>;
+
+type Answered = Readonly<Record<string, unknown>>;
+
+const requestFields = Object.keys(subscriptionFields) as (keyof WholeSubscription)[];
+const optionalFields = new Set<string>(['description', 'headers', 'agent_ids', 'workspace_ids']);
+/** What nobody sets by a request: times, ids and counts. */
+const readOnlyName = /(^|_)(at|id|by|count)$/;
+/** What a platform may answer instead of a credential. */
+const masked = /\*{3}|•{3}|^\[?(redacted|masked|hidden)\]?$/i;
+const listOfScope: ReadonlyMap<string, keyof WholeSubscription> = new Map([
+  ['AGENT', 'agent_ids'],
+  ['WORKSPACE', 'workspace_ids'],
+]);
+
+/**
+ * The whole subscription with the patch in it.
+ *
+ * @throws RingbackError `update_unsafe` when writing it back could clear something that nobody asked to clear
+ */
+export function wholeWith(
+  current: Answered,
+  patch: SubscriptionPatch,
+  unknownFields: UnknownFields = {},
+): WholeSubscription {
+  refuseUnknown(current, unknownFields);
+  refuseLostScope(current, patch);
+  const sentBack = Object.keys(current).filter((name) => unknownFields[name] === 'send-back');
+  const whole = {
+    ...Object.fromEntries(sentBack.map((name) => [name, current[name]])),
+    ...Object.fromEntries(
+      requestFields.map((name) => [name, name in patch ? patch[name] : present(current, name)]),
+    ),
+  };
+  return Object.fromEntries(
+    Object.entries(whole).filter(([, value]) => value !== undefined),
+  ) as unknown as WholeSubscription;
+}
+
+/** The field as a request has it. */
+function present(current: Answered, name: keyof WholeSubscription): unknown {
+  const answered = name === 'enable_signed_webhooks' ? 'signing_enabled' : name;
+  const value = current[answered];
+  if (value === undefined || value === null) {
+    if (optionalFields.has(name)) return undefined;
+    throw unsafe(`the platform's answer has no ${answered}, so it can't be sent back`, named(name));
+  }
+  const { success, data } = subscriptionFields[name].safeParse(value);
+  if (!success)
+    throw unsafe(`the platform's answer has ${answered} in a form that can't be sent back`, named(name));
+  if (
+    name === 'headers' &&
+    Object.values(data as WholeSubscription['headers'] & object).some((text) => masked.test(text))
+  ) {
+    throw unsafe('the platform shows the values of headers masked, so they would be lost', named(name));
+  }
+  return data;
+}
+
+function refuseUnknown(current: Answered, unknownFields: UnknownFields): void {
+  const known = new Set<string>([...requestFields, ...answerOnlyFields, ...Object.keys(unknownFields)]);
+  const unknown = Object.keys(current).filter((name) => !known.has(name) && !readOnlyName.test(name));
+  if (unknown.length === 0) return;
+  throw unsafe(
+    `the platform's answer has ${oneLine(unknown.join(', '))}, which this client doesn't know and would clear`,
+    "Say what is to become of it: { unknownFields: { name: 'send-back' } }, or 'leave-out'.",
+  );
+}
+
+/** A restricted subscription without its list would come back unrestricted, with the calls of everybody. */
+function refuseLostScope(current: Answered, patch: SubscriptionPatch): void {
+  const { scope } = current;
+  const list = typeof scope === 'string' ? listOfScope.get(scope) : undefined;
+  if (list === undefined || current[list] !== undefined || patch[list] !== undefined) return;
+  throw unsafe(`its scope is ${scope as string}, but the platform's answer has no ${list}`, named(list));
+}
+
+function named(field: string): string {
+  return `Give ${field} in the patch.`;
+}
+
+function unsafe(cause: string, fix: string): RingbackError {
+  return ringbackError('update_unsafe', { cause, fix });
+}

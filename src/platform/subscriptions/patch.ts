@@ -1,0 +1,29 @@
+import { configError } from '../../errors.ts';
+import { isObject, parseStrictly } from '../../option-problems.ts';
+import { type SubscriptionPatch, patchSchema } from './fields.ts';
+
+/**
+ * Checks a patch. What it doesn't name stays, so a field with `undefined` or null in it is a mistake or a wish that a patch
+ * can't carry: a variable that was not set must not clear the credentials of a receiver.
+ *
+ * @throws ConfigError
+ */
+export function readPatch(patch: SubscriptionPatch, operation: string): SubscriptionPatch {
+  const fields: readonly (readonly [string, unknown])[] = isObject(patch) ? Object.entries(patch) : [];
+  const cleared = fields.find(([, value]) => value === undefined || value === null);
+  if (cleared !== undefined) {
+    throw configError('option_invalid', {
+      option: `${cleared[0]} in ${operation}`,
+      expected: 'a value, since a patch changes what it names and clears nothing',
+      found: String(cleared[1]),
+      fix: 'Leave it out to keep it. To clear it, call subscriptions.replace(id, whole) without it.',
+    });
+  }
+  const checked = parseStrictly(patchSchema, patch, operation, 'patch') as SubscriptionPatch;
+  if (fields.length > 0) return checked;
+  throw configError('option_invalid', {
+    option: `${operation}(patch)`,
+    expected: 'an object with at least one field to change',
+    found: 'empty',
+  });
+}

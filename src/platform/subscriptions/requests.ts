@@ -1,0 +1,117 @@
+/** The requests about subscriptions (platform document, Endpoints; create, list, delete and rotate: documented elsewhere). */
+import { z } from 'zod';
+import { type Page, pageQuery, pageToken } from '../requests/pages.ts';
+import { pathPart } from '../requests/path.ts';
+import type { Connection } from '../requests/connection.ts';
+import type { PlatformRequest } from '../requests/request.ts';
+import { type Subscription, subscriptionShape } from './subscription.ts';
+import type { WholeSubscription } from './fields.ts';
+
+const root = '/v1/public/webhook/subscription';
+/** Taken as it comes: what may hold a secret, or is merged, must not be lost to a field of another form. */
+const anyObject = z.looseObject({});
+
+const listShape = z.looseObject({
+  data: z.array(subscriptionShape),
+  next_page_token: pageToken,
+  total_count: z.number().nullish(),
+});
+
+/** One page of subscriptions, and how many there are in all, where the platform says it. */
+export interface SubscriptionPage extends Page<Subscription> {
+  readonly totalCount: number | undefined;
+}
+
+/** Sends them. */
+export class SubscriptionRequests {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  create(operation: string, whole: WholeSubscription, signal: AbortSignal | undefined): Promise<unknown> {
+    return this.#connection.send(
+      { ...writing(operation, whole, signal), method: 'POST', path: root },
+      anyObject,
+    );
+  }
+
+  put(
+    operation: string,
+    id: string,
+    whole: WholeSubscription,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const path = pathOf(id, operation);
+    return this.#connection.send({ ...writing(operation, whole, signal), method: 'PUT', path }, anyObject);
+  }
+
+  /** As it came, with fields that can't be read as they should be. */
+  read(
+    operation: string,
+    id: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    return this.#connection.send(
+      { operation, method: 'GET', path: pathOf(id, operation), signal },
+      anyObject,
+    );
+  }
+
+  get(operation: string, id: string, signal: AbortSignal | undefined): Promise<Subscription> {
+    return this.#connection.send(
+      { operation, method: 'GET', path: pathOf(id, operation), signal },
+      subscriptionShape,
+    );
+  }
+
+  async page(
+    operation: string,
+    size: number,
+    token: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<SubscriptionPage> {
+    const request = {
+      operation,
+      method: 'GET',
+      path: `${root}s`,
+      query: pageQuery(size, token),
+      signal,
+    } as const;
+    const {
+      data,
+      next_page_token: nextToken,
+      total_count: count,
+    } = await this.#connection.send(request, listShape);
+    return { items: data, nextToken, totalCount: count ?? undefined };
+  }
+
+  delete(operation: string, id: string, signal: AbortSignal | undefined): Promise<void> {
+    return this.#connection.sendForNothing({
+      operation,
+      method: 'DELETE',
+      path: pathOf(id, operation),
+      signal,
+    });
+  }
+
+  rotate(operation: string, id: string, signal: AbortSignal | undefined): Promise<unknown> {
+    const path = `${pathOf(id, operation)}/rotate/secret`;
+    const request = { operation, method: 'POST', path, signal, issuesSecret: true } as const;
+    return this.#connection.send(request, anyObject);
+  }
+}
+
+function pathOf(id: string, operation: string): string {
+  return `${root}/${pathPart(id, 'id', operation)}`;
+}
+
+function writing(
+  operation: string,
+  whole: WholeSubscription,
+  signal: AbortSignal | undefined,
+): Pick<PlatformRequest, 'operation' | 'body' | 'signal' | 'issuesSecret' | 'confidential'> {
+  const confidential = Object.values(whole.headers ?? {});
+  return { operation, body: whole, signal, issuesSecret: whole.enable_signed_webhooks, confidential };
+}

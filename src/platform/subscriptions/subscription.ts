@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { OpenEnumeration } from '../requests/open-enumeration.ts';
+
+/** How failed attempts are repeated (platform document, WebhookSubscription). */
+export interface SubscriptionRetryPolicy {
+  /** `FIXED_DELAY` is the one that is known. */
+  readonly retryStrategy: OpenEnumeration<'FIXED_DELAY'>;
+  readonly maxRetryAttempts: number;
+  /** In milliseconds. */
+  readonly maxRetryDelayMs: number;
+  readonly [field: string]: unknown;
+}
+
+/**
+ * A subscription as the platform tells it (platform document, WebhookSubscription, response fields), never with its secret.
+ * Fields that are not listed here are kept as they came.
+ */
+export interface Subscription {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly active: boolean;
+  /** Whether it has a signing secret. */
+  readonly signing_enabled: boolean;
+  readonly organization_id?: string | undefined;
+  readonly scope?: OpenEnumeration<'ORGANIZATION' | 'WORKSPACE' | 'AGENT'> | undefined;
+  readonly created_user_id?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly description?: string | undefined;
+  readonly agent_ids?: readonly string[] | undefined;
+  readonly workspace_ids?: readonly string[] | undefined;
+  /** What one attempt to deliver may take, in milliseconds; 1,000 by default. The platform's own: no request sets it. */
+  readonly request_timeout_ms?: number | undefined;
+  /** The platform's own: no request sets it. */
+  readonly retry_policy?: SubscriptionRetryPolicy | undefined;
+  /** ISO 8601 with milliseconds. */
+  readonly created_at?: string | undefined;
+  /** ISO 8601 with milliseconds. */
+  readonly updated_at?: string | undefined;
+  readonly [field: string]: unknown;
+}
+
+const texts = z.array(z.string());
+
+/** Unset fields are said to be absent; one that is null is taken for unset as well. */
+function unset<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
+/** What a subscription is read by. */
+export const subscriptionShape = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  url: z.string(),
+  events: texts,
+  active: z.boolean(),
+  signing_enabled: z.boolean(),
+  organization_id: unset(z.string()),
+  scope: unset(z.string()),
+  created_user_id: unset(z.string()),
+  headers: unset(z.record(z.string(), z.string())),
+  description: unset(z.string()),
+  agent_ids: unset(texts),
+  workspace_ids: unset(texts),
+  request_timeout_ms: unset(z.number()),
+  retry_policy: unset(
+    z.looseObject({ retryStrategy: z.string(), maxRetryAttempts: z.number(), maxRetryDelayMs: z.number() }),
+  ),
+  created_at: unset(z.string()),
+  updated_at: unset(z.string()),
+}) satisfies z.ZodType<Subscription>;
+
+/** Fields that are answered and can't be sent: a PUT leaves them to the platform. */
+export const answerOnlyFields: readonly string[] = [
+  'id',
+  'organization_id',
+  'scope',
+  'created_user_id',
+  'request_timeout_ms',
+  'retry_policy',
+  'signing_enabled',
+  'secret',
+  'created_at',
+  'updated_at',
+];

@@ -1,0 +1,200 @@
+import { parseStrictly } from '../../option-problems.ts';
+import { type CallOptions, readCallOptions } from '../requests/call-options.ts';
+import type { Connection } from '../requests/connection.ts';
+import { type EnsuredSubscription, type WantedSubscription, ensureSubscription } from './ensure.ts';
+import { type SecretOptions, secretOptionsSchema } from '../secrets/keep-secret.ts';
+import { type PageOptions, everyItem, readPageOptions } from '../requests/pages.ts';
+import type { Subscription } from './subscription.ts';
+import {
+  type NewSubscription,
+  type SubscriptionPatch,
+  type WholeSubscription,
+  newSchema,
+  wantedSchema,
+  wholeSchema,
+} from './fields.ts';
+import { readPatch } from './patch.ts';
+import { SubscriptionRequests } from './requests.ts';
+import {
+  type RotatedSecret,
+  type SubscriptionResult,
+  SubscriptionWriter,
+  type UpdateOptions,
+  updateOptionsSchema,
+} from './writer.ts';
+import { Turns } from '../resources/turns.ts';
+
+/** Registered destinations of deliveries (platform document, Webhook subscriptions). */
+export class Subscriptions {
+  readonly #requests: SubscriptionRequests;
+  readonly #writer: SubscriptionWriter;
+  readonly #turns = new Turns();
+
+  /** @internal */
+  constructor(connection: Connection) {
+    this.#requests = new SubscriptionRequests(connection);
+    this.#writer = new SubscriptionWriter(this.#requests, connection);
+  }
+
+  /**
+   * Creates a subscription, signed unless `enable_signed_webhooks` is false. Not in the platform's document: documented
+   * elsewhere.
+   *
+   * @throws ConfigError for what breaks a rule of the document; PlatformError, for example 400 when the name is taken;
+   * SecretNotKeptError
+   * @example
+   * const { subscription, secret } = await platform.subscriptions.create(
+   *   { name: 'calls', url: 'https://calls.example.com/webhooks', events: ['CallHandler.*'] },
+   *   { secretFile: './secrets' },
+   * );
+   */
+  async create(subscription: NewSubscription, options: SecretOptions = {}): Promise<SubscriptionResult> {
+    const operation = 'subscriptions.create';
+    const whole = parseStrictly(newSchema, subscription, operation, 'subscription') as WholeSubscription;
+    const checked = parseStrictly(secretOptionsSchema, options, operation);
+    return this.#writer.create(operation, whole, checked);
+  }
+
+  /**
+   * One subscription, without its secret.
+   *
+   * @throws PlatformError 404 when there is none of this id
+   */
+  async get(id: string, options: CallOptions = {}): Promise<Subscription> {
+    const { signal } = readCallOptions(options, 'subscriptions.get');
+    return this.#requests.get('subscriptions.get', id, signal);
+  }
+
+  /**
+   * All subscriptions of the organization, page by page as they are taken. Not in the platform's document: documented
+   * elsewhere.
+   *
+   * @example for await (const { name, active } of platform.subscriptions.list()) console.log(name, active);
+   */
+  list(options: PageOptions = {}): AsyncGenerator<Subscription, void, undefined> {
+    const operation = 'subscriptions.list';
+    const { pageSize, signal } = readPageOptions(options, operation);
+    return everyItem(operation, (token) => this.#requests.page(operation, pageSize, token, signal));
+  }
+
+  /** How many subscriptions there are; undefined when the platform doesn't say. Not in the platform's document. */
+  async count(options: CallOptions = {}): Promise<number | undefined> {
+    const { signal } = readCallOptions(options, 'subscriptions.count');
+    return (await this.#requests.page('subscriptions.count', 1, undefined, signal)).totalCount;
+  }
+
+  /**
+   * Changes what is in the patch, and nothing else. The platform knows only full replacement (platform document, PUT), so
+   * the subscription is read, merged and written back whole. Updates of one subscription through one client go one after
+   * the other; between two clients the later write counts, whole.
+   *
+   * @throws RingbackError `update_unsafe` when writing back could clear something; ConfigError for a patch that clears
+   * (`undefined`, `null`): that is what `replace` is for; PlatformError; SecretNotKeptError
+   * @example await platform.subscriptions.update(id, { events: ['CallHandler.CallEnded'] });
+   */
+  async update(
+    id: string,
+    patch: SubscriptionPatch,
+    options: UpdateOptions = {},
+  ): Promise<SubscriptionResult> {
+    return this.#update('update', id, patch, options);
+  }
+
+  /**
+   * Replaces the whole configuration: what is left out is cleared or reset.
+   *
+   * @throws ConfigError for what breaks a rule of the document; PlatformError; SecretNotKeptError
+   */
+  async replace(
+    id: string,
+    whole: WholeSubscription,
+    options: SecretOptions = {},
+  ): Promise<SubscriptionResult> {
+    const operation = 'subscriptions.replace';
+    const checked = parseStrictly(wholeSchema, whole, operation, 'whole') as WholeSubscription;
+    const secretOptions = parseStrictly(secretOptionsSchema, options, operation);
+    return this.#turns.take(id, () => this.#writer.replace(operation, id, checked, secretOptions));
+  }
+
+  /** Deletes a subscription. Not in the platform's document: documented elsewhere. @throws PlatformError 404 when there is none */
+  async delete(id: string, options: CallOptions = {}): Promise<void> {
+    const { signal } = readCallOptions(options, 'subscriptions.delete');
+    await this.#turns.take(id, () => this.#requests.delete('subscriptions.delete', id, signal));
+  }
+
+  /**
+   * Issues a new signing secret. For 72 hours deliveries are signed with the one before it as well, so that a receiver which
+   * reads `secretFile` refuses none. Not in the platform's document: documented elsewhere.
+   *
+   * @throws PlatformError; SecretNotKeptError
+   * @example await platform.subscriptions.rotateSecret(id, { secretFile: process.env.RINGBACK_SECRETS_FILE });
+   */
+  async rotateSecret(id: string, options: SecretOptions = {}): Promise<RotatedSecret> {
+    const operation = 'subscriptions.rotateSecret';
+    const checked = parseStrictly(secretOptionsSchema, options, operation);
+    return this.#turns.take(id, () => this.#writer.rotate(operation, id, checked));
+  }
+
+  /**
+   * Turns signing on. An unsigned subscription gets a new secret, which is returned once; a signed one keeps its own, and
+   * `secret` is undefined (platform document, States and transitions).
+   */
+  async enableSigning(id: string, options: UpdateOptions = {}): Promise<SubscriptionResult> {
+    return this.#update('enableSigning', id, { enable_signed_webhooks: true }, options);
+  }
+
+  /** Turns signing off: deliveries can then be told by the subscription's headers only. */
+  async disableSigning(id: string, options: UpdateOptions = {}): Promise<SubscriptionResult> {
+    return this.#update('disableSigning', id, { enable_signed_webhooks: false }, options);
+  }
+
+  /** Pauses deliveries. What happens meanwhile is not delivered later. */
+  async pause(id: string, options: UpdateOptions = {}): Promise<SubscriptionResult> {
+    return this.#update('pause', id, { active: false }, options);
+  }
+
+  /** Lets deliveries be attempted again. */
+  async resume(id: string, options: UpdateOptions = {}): Promise<SubscriptionResult> {
+    return this.#update('resume', id, { active: true }, options);
+  }
+
+  /**
+   * Creates the subscription of this name, or changes what differs about it, or does nothing: calling it again, or twice at
+   * once, ends with the same one subscription. What is not given is left as it is.
+   *
+   * @throws as `create` and `update` do
+   * @example
+   * const { outcome } = await platform.subscriptions.ensure(
+   *   { name: 'calls', url: 'https://calls.example.com/webhooks', events: ['*'] },
+   *   { secretFile: './secrets' },
+   * );
+   */
+  async ensure(wanted: WantedSubscription, options: UpdateOptions = {}): Promise<EnsuredSubscription> {
+    const operation = 'subscriptions.ensure';
+    const checked = parseStrictly(wantedSchema, wanted, operation, 'subscription') as WantedSubscription;
+    const checkedOptions = parseStrictly(updateOptionsSchema, options, operation);
+    const { unknownFields: _onlyForUpdates, ...secretOptions } = checkedOptions;
+    const { signal, secretFile } = secretOptions;
+    return ensureSubscription(checked, secretFile, {
+      list: () => everyItem(operation, (token) => this.#requests.page(operation, 100, token, signal)),
+      read: (id) => this.#requests.get(operation, id, signal),
+      create: () =>
+        this.#writer.create(operation, newSchema.parse(checked) as WholeSubscription, secretOptions),
+      update: (id, patch) => this.#update('ensure', id, patch, options, checked),
+      tell: (id, warnings) => this.#writer.tell(operation, id, warnings),
+    });
+  }
+
+  #update(
+    called: keyof Subscriptions,
+    id: string,
+    patch: SubscriptionPatch,
+    options: UpdateOptions,
+    given: SubscriptionPatch = patch,
+  ): Promise<SubscriptionResult> {
+    const operation = `subscriptions.${called}`;
+    const checked = readPatch(patch, operation);
+    const checkedOptions = parseStrictly(updateOptionsSchema, options, operation);
+    return this.#turns.take(id, () => this.#writer.update(operation, id, checked, checkedOptions, given));
+  }
+}

@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { inShape } from '../requests/answer-error.ts';
+import type { Connection } from '../requests/connection.ts';
+import type { IssuedSecret } from '../secrets/issued-secret.ts';
+import { type SecretOptions, keepingSecret, secretOptionsSchema } from '../secrets/keep-secret.ts';
+import { type Subscription, subscriptionShape } from './subscription.ts';
+import { type SubscriptionWarning, warningsOf } from './checks.ts';
+import { differenceOf } from './difference.ts';
+import type { SubscriptionPatch, WholeSubscription } from './fields.ts';
+import { type UnknownFields, wholeWith } from './merge.ts';
+import type { SubscriptionRequests } from './requests.ts';
+
+/** What writing a subscription has come to. */
+export interface SubscriptionResult {
+  /** As the platform stored it. */
+  readonly subscription: Subscription;
+  /** Only when the platform has issued one, which it shows once. */
+  readonly secret: IssuedSecret | undefined;
+  /** What can't be meant, such as a url that the platform never delivers to. */
+  readonly warnings: readonly SubscriptionWarning[];
+}
+
+/** Options of `subscriptions.update` and what is built on it. */
+export interface UpdateOptions extends SecretOptions {
+  /** What becomes of fields of the platform's answer that this client doesn't know: without it, they stop the update. */
+  readonly unknownFields?: UnknownFields | undefined;
+}
+
+/** What a rotation has come to. */
+export interface RotatedSecret {
+  readonly secret: IssuedSecret;
+  /** Until when deliveries are signed with the secret before it as well, as the platform wrote it: 72 hours later. */
+  readonly previousSecretExpiresAt: string;
+}
+
+const rotatedShape = z.looseObject({ previous_secret_expires_at: z.string() });
+
+/** Checks them. */
+export const updateOptionsSchema = secretOptionsSchema.extend({
+  unknownFields: z
+    .record(
+      z.string(),
+      z.enum(['send-back', 'leave-out'], "'send-back' or 'leave-out'"),
+      'an object of field names',
+    )
+    .optional(),
+});
+
+/** What is to be written. */
+interface Writing {
+  readonly operation: string;
+  /** Undefined while the platform has not given one. */
+  readonly id: string | undefined;
+  /** What the user has named of it: warnings are about that. */
+  readonly given: SubscriptionPatch;
+  readonly whole: WholeSubscription;
+  /** Whether signing is being turned on. */
+  readonly awaitsSecret: boolean;
+}
+
+/** Writes subscriptions, keeps the secrets that come of it, and compares what was stored with what was sent. */
+export class SubscriptionWriter {
+  readonly #requests: SubscriptionRequests;
+  readonly #connection: Connection;
+
+  constructor(requests: SubscriptionRequests, connection: Connection) {
+    this.#requests = requests;
+    this.#connection = connection;
+  }
+
+  create(operation: string, whole: WholeSubscription, options: SecretOptions): Promise<SubscriptionResult> {
+    const awaitsSecret = whole.enable_signed_webhooks;
+    return this.#write({ operation, id: undefined, given: whole, whole, awaitsSecret }, options, () =>
+      this.#requests.create(operation, whole, options.signal),
+    );
+  }
+
+  replace(
+    operation: string,
+    id: string,
+    whole: WholeSubscription,
+    options: SecretOptions,
+  ): Promise<SubscriptionResult> {
+    return this.#put({ operation, id, given: whole, whole, awaitsSecret: false }, id, options);
+  }
+
+  async update(
+    operation: string,
+    id: string,
+    patch: SubscriptionPatch,
+    { unknownFields, ...options }: UpdateOptions,
+    given: SubscriptionPatch = patch,
+  ): Promise<SubscriptionResult> {
+    const current = await this.#requests.read(operation, id, options.signal);
+    const whole = wholeWith(current, patch, unknownFields);
+    const awaitsSecret = whole.enable_signed_webhooks && current['signing_enabled'] === false;
+    return this.#put({ operation, id, given, whole, awaitsSecret }, id, options);
+  }
+
+  async rotate(operation: string, id: string, options: SecretOptions): Promise<RotatedSecret> {
+    const { result, secret } = await keepingSecret(options, this.#now, {
+      subscriptionId: id,
+      ask: () => this.#requests.rotate(operation, id, options.signal),
+      read: (answer) => inShape(rotatedShape, answer, operation),
+    });
+    // An answer without a secret is named as every other wrong shape is.
+    if (secret === undefined) return inShape(z.never(), result, operation);
+    return { secret, previousSecretExpiresAt: result.previous_secret_expires_at };
+  }
+
+  readonly #now = (): number => this.#connection.clock.now();
+
+  #put(writing: Writing, id: string, options: SecretOptions): Promise<SubscriptionResult> {
+    return this.#write(writing, options, () =>
+      this.#requests.put(writing.operation, id, writing.whole, options.signal),
+    );
+  }
+
+  async #write(
+    writing: Writing,
+    options: SecretOptions,
+    ask: () => Promise<unknown>,
+  ): Promise<SubscriptionResult> {
+    const { operation, id, given, whole } = writing;
+    const { result: subscription, secret } = await keepingSecret(options, this.#now, {
+      subscriptionId: id,
+      ask,
+      read: (answer) => inShape(subscriptionShape, answer, operation) as Subscription,
+    });
+    const warnings = [
+      ...warningsOf(given, whole),
+      ...notStored(whole, subscription),
+      ...(writing.awaitsSecret && secret === undefined ? [secretMissing] : []),
+    ];
+    this.tell(operation, subscription.id, warnings);
+    return { subscription, secret, warnings };
+  }
+
+  /** Writes warnings to the log. */
+  tell(operation: string, subscriptionId: string, warnings: readonly SubscriptionWarning[]): void {
+    for (const { code, message } of warnings) {
+      this.#connection.logger.warn({ operation, subscriptionId, code }, message);
+    }
+  }
+}
+
+/** Somebody else wrote at the same moment, or the platform took a field and dropped it without a word. */
+function notStored(whole: WholeSubscription, subscription: Subscription): readonly SubscriptionWarning[] {
+  const fields = Object.keys(differenceOf(whole, subscription) ?? {});
+  if (fields.length === 0) return [];
+  const message =
+    `The platform should have stored the subscription as it was sent, but its answer differs in ${fields.join(', ')}. ` +
+    'Read it again, and look whether somebody else changes it as well.';
+  return [{ code: 'not_stored', message }];
+}
+
+const secretMissing: SubscriptionWarning = {
+  code: 'secret_missing',
+  message:
+    'The platform should have issued a signing secret with its answer, but there was none in it. Rotate the secret with ' +
+    'subscriptions.rotateSecret.',
+};
