@@ -40,7 +40,9 @@ async function withOpenJoins(clock: ManualClock, count: number): Promise<string>
          select sequence + n, trace_id || n, event_name, call_id || n, call_key + n, organization_id, agent_id,
            occurred_at, received_at, facts from events, copies where call_id = 'call'`,
       `${copies} insert into bodies select sequence + n, headers, body from bodies, copies`,
-      'update event_totals set last_sequence = (select max(sequence) from events), events = (select count(*) from events)',
+      'insert into call_events select sequence >> 16 as era, call_key, sequence from events order by era, call_key, sequence',
+      `update event_totals set last_sequence = (select max(sequence) from events),
+         indexed_sequence = (select max(sequence) from events), events = (select count(*) from events)`,
       `${copies} insert into runs (sequence, handler, call_id, state, attempts, due_at)
          select sequence + n, handler, call_id || n, state, attempts, due_at from runs, copies where call_id = 'call'`,
       `${copies} insert into joins (handler, call_id) select handler, call_id || n from joins, copies

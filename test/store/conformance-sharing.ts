@@ -46,6 +46,21 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect((await other.claimEvents(10)).map(({ traceId }) => traceId)).toEqual(['b']);
     });
 
+    test('an event is not claimed as it is written while another works on its call', async () => {
+      const under = makeStore();
+      const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
+      await claimedOf(one, eventOf('a', { callId: 'call-1' }));
+      const handed: string[] = [];
+      for (const [traceId, callId] of [
+        ['b', 'call-2'],
+        ['c', 'call-2'],
+        ['d', 'call-1'],
+      ] as const) {
+        await other.record(eventOf(traceId, { callId }), (claimed) => handed.push(claimed.traceId));
+      }
+      expect(handed).toEqual(['b', 'c']);
+    });
+
     test('one store notices what another has changed', async () => {
       const under = makeStore();
       const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { CallEventRow, CallFacts } from '../../calls/timeline.ts';
+import { sequencesOfCall } from './call-index.ts';
 import { callKey } from './keys.ts';
 
 interface EventFactsRow {
@@ -19,12 +20,12 @@ interface EventFactsRow {
 export function prepareCallEvents(database: Database.Database) {
   const eventsOfCall = database.prepare(`
     select event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
-    from events where call_key = ? and call_id = ? order by sequence`);
+    from events where sequence in (${sequencesOfCall('@key')}) and call_id = @callId order by sequence`);
 
   return {
     /** In order of arrival. */
     eventsOf: (callId: string): CallEventRow[] =>
-      (eventsOfCall.all(callKey(callId), callId) as EventFactsRow[]).map(toCallEvent),
+      (eventsOfCall.all({ key: callKey(callId), callId }) as EventFactsRow[]).map(toCallEvent),
   };
 }
 

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import { type CallEventRow, type CallRecord, callRecordOf } from '../../calls/timeline.ts';
 import type { CallFilter } from '../call-store.ts';
 import type { Sequence } from '../run-key.ts';
+import { indexedOfCall, isUnindexed, prepareEraCount } from './call-index.ts';
 
 /** A call, and where it stands in the list: at the sequence of its first event. */
 export interface ListedCall {
@@ -31,9 +32,13 @@ export interface ListLook {
   readonly next: ListPlace | undefined;
 }
 
-/** What one look goes through at the most: together some ten milliseconds, which is what intake can wait. */
+/**
+ * What one look goes through at the most: together some ten milliseconds, which is what intake can wait. The index has
+ * to be looked into once for each event and era; to tell a call takes another look into each era, and its events.
+ */
 const eventsAtOnce = 1_000;
-const toldAtOnce = 500;
+const erasAtOnce = 16_000;
+const toldAtOnce = 400;
 /** Where only the time of an arrival counts, going through them is faster. */
 const arrivalsAtOnce = 20_000;
 
@@ -49,20 +54,27 @@ export function listPlaceOf({ since, until, cursor }: CallFilter): ListPlace {
 /** Lists calls by their first event, latest first. They are found by walking the inbox backwards, in short looks. */
 export function prepareCallList(database: Database.Database, eventsOf: (callId: string) => CallEventRow[]) {
   const lastBefore = database.prepare('select max(sequence) from events where sequence < ?').pluck();
+  const ofCall = (condition: string) =>
+    `${indexedOfCall('1', 'e.call_key')}
+       cross join events o on o.sequence = i.sequence and o.call_id = e.call_id where ${condition}`;
   // An event that arrived before `since` is no call's first: its call would be too early. Asked first, because the
-  // indexes of a call cost more. The agent too is only to spare telling: the record decides.
+  // index of the calls costs more. The agent too is only to spare telling: the record decides. What is not in the
+  // index is read once for all events.
   const firstEvents = database.prepare(`
     select e.sequence, e.call_id as callId from events e
     where e.sequence between @from and @to and e.call_id is not null
       and (@since is null or e.received_at >= @since)
-      and not exists (
-        select 1 from events o where o.call_key = e.call_key and o.call_id = e.call_id and o.sequence < e.sequence)
-      and (@agentId is null or exists (
-        select 1 from events o where o.call_key = e.call_key and o.call_id = e.call_id and o.agent_id = @agentId))
+      and (e.sequence <= (select indexed_sequence from event_totals) or e.sequence in (
+        select min(sequence) from events where ${isUnindexed} and call_id is not null group by call_id))
+      and not exists (${ofCall('eras.era <= e.sequence >> 16 and i.sequence < e.sequence')})
+      and (@agentId is null
+        or e.call_id in (select call_id from events where ${isUnindexed} and agent_id = @agentId)
+        or exists (${ofCall('o.agent_id = @agentId')}))
     order by e.sequence desc`);
   const lastBelowUntil = database
     .prepare('select max(sequence) from events where sequence between ? and ? and received_at < ?')
     .pluck();
+  const eraCount = prepareEraCount(database);
   const arrivals = `
     select received_at as receivedAt, sequence from events
     where (received_at, sequence) >= (@receivedAt, @sequence) order by received_at, sequence`;
@@ -78,7 +90,8 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
   };
 
   const walk = (filter: CallFilter, place: ListPlace, to: Sequence, wanted: number): ListLook => {
-    const from = to - eventsAtOnce + 1;
+    const eras = eraCount();
+    const from = to - Math.min(eventsAtOnce, Math.ceil(erasAtOnce / eras)) + 1;
     const range = { from, to, since: filter.since ?? null, agentId: filter.agentId ?? null };
     const calls: ListedCall[] = [];
     let told = 0;
@@ -87,7 +100,7 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
       const events = eventsOf(callId);
       const call = callRecordOf(callId, events);
       if (matches(call, filter)) calls.push({ sequence, call });
-      told += events.length;
+      told += events.length + eras;
       const isEnough = calls.length === wanted || told >= toldAtOnce;
       if (isEnough) return { calls, next: { ...place, before: sequence } };
     }

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { ErasureStep, Kept, KeptIn, Look } from '../retention-store.ts';
 import type { Sequence } from '../run-key.ts';
+import { sequencesOfCall } from './call-index.ts';
 import { callKey } from './keys.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';
 
@@ -52,7 +53,7 @@ export function prepareErasure(
   };
   const eventsOfCall = database.prepare(`
     select sequence, call_id as callId from events
-    where call_key = ? and call_id = ? order by sequence limit ${atOnce}`);
+    where sequence in (${sequencesOfCall('@key')}) and call_id = @callId order by sequence limit ${atOnce}`);
   const eventBySequence = database.prepare(
     'select sequence, call_id as callId from events where sequence = ?',
   );
@@ -77,7 +78,7 @@ export function prepareErasure(
     },
 
     eraseCall(callId: string, traceIdsUntil: number): ErasureStep {
-      const events = eventsOfCall.all(callKey(callId), callId) as Removable[];
+      const events = eventsOfCall.all({ key: callKey(callId), callId }) as Removable[];
       const removed = remove(events, traceIdsUntil);
       if (events.length === 0) forgetCall(callId);
       return { ...removed, hasMore: events.length === atOnce };

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { EventFilter } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
+import { sequencesOfCall } from './call-index.ts';
 import { eventState } from './event-state.ts';
 import { callKey } from './keys.ts';
 
@@ -24,7 +25,7 @@ const window = 20_000;
 
 const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> = {
   eventName: 'event_name = @eventName',
-  callId: 'call_key = @callKey and call_id = @callId',
+  callId: `sequence in (${sequencesOfCall('@callKey')}) and call_id = @callId`,
   agentId: 'agent_id = @agentId',
   handler: 'exists (select 1 from runs where runs.sequence = e.sequence and runs.handler = @handler)',
   since: 'received_at >= @since',

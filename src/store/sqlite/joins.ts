@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { CallEventRow } from '../../calls/timeline.ts';
 import type { JoinArrival, JoinLookBack, JoinView } from '../call-store.ts';
 import type { Sequence, Settled } from '../run-key.ts';
+import { prepareEraCount } from './call-index.ts';
 import type { DueTime } from './due-time.ts';
 
 interface JoinRow {
@@ -23,8 +24,9 @@ interface JoinParts {
 
 /** How long a join that opens late waits at the least, unless its own time is shorter, in milliseconds. */
 const leastWait = 10_000;
-/** How many events one look back goes through: other writes wait for it. */
-const lookSize = 1_000;
+/** How many events one look back goes through, by how many eras of the index: other writes wait for it. */
+const lookSize = 500;
+const erasAtOnce = 5_000;
 
 /**
  * A join's wait is a run that is due when its time is over; the last event that it waits for makes it due at
@@ -34,6 +36,7 @@ export function prepareJoins(
   database: Database.Database,
   { eventsOf, holdsEvent, endClaim, dueTime }: JoinParts,
 ) {
+  const eraCount = prepareEraCount(database);
   const select = database.prepare(
     'select seen, settled, reruns from joins where handler = ? and call_id = ?',
   );
@@ -109,7 +112,7 @@ export function prepareJoins(
       const first = last === undefined ? (firstSince.get(since) as Sequence | null) : last + 1;
       if (first === null) return undefined;
       const after = first - 1;
-      const until = after + lookSize;
+      const until = after + Math.min(lookSize, Math.ceil(erasAtOnce / eraCount()));
       const range = { after, until, since, handler, events: JSON.stringify(events) };
       for (const { callId, sequence } of missed.all(range) as { callId: string; sequence: Sequence }[]) {
         openJoin({ handler, events, within }, callId, sequence);

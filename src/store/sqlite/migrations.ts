@@ -1,11 +1,12 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
+import { callEventsSchema } from './call-events-schema.ts';
 
 /**
  * The schema's history: the first entry makes schema 2, and each of the others the next one. Entries are only ever
  * added, never edited, because databases in the field have already been through them. Schema 1 was never released.
  */
-const migrations: readonly string[] = [
+export const migrations: readonly string[] = [
   `
   -- One row an event, written once and never changed; what becomes of it is in the tables below. Nothing large is in
   -- it, so that looking through many events doesn't go through their bodies. The key of the call is a number made of
@@ -236,6 +237,7 @@ const migrations: readonly string[] = [
     value text not null
   ) without rowid;
   `,
+  callEventsSchema,
 ];
 
 /** The schema that this version of Ringback writes. */

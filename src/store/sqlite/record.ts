@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { EventRecord } from '../event-record.ts';
 import type { Sequence } from '../run-key.ts';
+import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
 import { writeHeaders } from './headers-text.ts';
 import { callKey, identityKey } from './keys.ts';
 import type { Holder } from './processes.ts';
@@ -55,9 +56,9 @@ const duplicate: RecordedRow = { sequence: undefined, isClaimed: false };
  * key decides on duplicates. What a row shares with the others is asked and written once for all of them.
  */
 export function prepareRecord(database: Database.Database, holder: Holder) {
-  const reserve = database
-    .prepare('update event_totals set last_sequence = last_sequence + ? returning last_sequence')
-    .pluck();
+  const reserve = database.prepare(`
+    update event_totals set last_sequence = last_sequence + ?
+    returning last_sequence as last, indexed_sequence as indexed`);
   const count = database.prepare('update event_totals set events = events + ?');
   const insertEvent = database.prepare('insert into events values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const insertBody = database.prepare('insert into bodies values (?, ?, ?)');
@@ -70,6 +71,7 @@ export function prepareRecord(database: Database.Database, holder: Holder) {
   const insertWaiting = database.prepare('insert into waiting values (?)');
   const insertClaim = database.prepare('insert into claims values (?, ?)');
   const goesBefore = prepareGoesBefore(database, holder);
+  const indexCalls = prepareCallIndex(database);
 
   const isNew = (identities: readonly string[], sequence: Sequence): boolean => {
     const keys = identities.map(identityKey);
@@ -97,7 +99,8 @@ export function prepareRecord(database: Database.Database, holder: Holder) {
 
   return (rows: readonly EventRow[]): RecordedRow[] => {
     const claimable = goesBefore();
-    let sequence = (reserve.get(rows.length) as number) - rows.length;
+    const totals = reserve.get(rows.length) as SequenceTotals;
+    let sequence = totals.last - rows.length;
     let recorded = 0;
     const results = rows.map((row) => {
       sequence += 1;
@@ -110,6 +113,7 @@ export function prepareRecord(database: Database.Database, holder: Holder) {
       return { sequence, isClaimed };
     });
     if (recorded > 0) count.run(recorded);
+    indexCalls(totals);
     return results;
   };
 }
@@ -136,12 +140,15 @@ function prepareGoesBefore(database: Database.Database, holder: Holder) {
   const openOfCall = database.prepare(
     "select 1 from runs where call_id = ? and state in ('due', 'claimed', 'blocked') limit 1",
   );
-  const heldElsewhere = database.prepare(`
-    select 1 from events e join claims c using (sequence)
-    where e.call_key = ? and e.call_id = ? and c.process <> ? limit 1`);
+  const callsOfOthers = database
+    .prepare(
+      'select call_id from claims join events using (sequence) where process <> ? and call_id is not null',
+    )
+    .pluck();
 
   return () => {
     let asked: { isAnyOpen: boolean; isAnyOther: boolean } | undefined;
+    let heldElsewhere: ReadonlySet<unknown> | undefined;
     let isAnyBefore: boolean | undefined;
 
     return ({ isWanted, callId }: EventRow): boolean => {
@@ -160,7 +167,10 @@ function prepareGoesBefore(database: Database.Database, holder: Holder) {
       }
       if (callId === null) return true;
       if (asked.isAnyOpen && openOfCall.get(callId)) isAnyBefore = true;
-      if (asked.isAnyOther && heldElsewhere.get(callKey(callId), callId, holder.id)) isAnyBefore = true;
+      if (asked.isAnyOther) {
+        heldElsewhere ??= new Set(callsOfOthers.all(holder.id));
+        if (heldElsewhere.has(callId)) isAnyBefore = true;
+      }
       return !isAnyBefore;
     };
   };

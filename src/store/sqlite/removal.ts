@@ -1,12 +1,20 @@
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../run-key.ts';
+import { sequencesOfCall } from './call-index.ts';
 import { callKey, identityKey } from './keys.ts';
 
 /** An event that is to go. */
 export interface Removable {
   readonly sequence: Sequence;
   readonly callId: string | null;
+}
+
+interface FoundEvent {
+  readonly traceId: string;
+  /** Of its call. */
+  readonly key: number | null;
+  readonly body: Buffer;
 }
 
 /** Removes events and all that belongs to them, inside a transaction of the caller's. */
@@ -24,7 +32,10 @@ export type ForgetCall = (callId: string) => void;
  */
 export function prepareRemoval(database: Database.Database): { remove: Remove; forgetCall: ForgetCall } {
   const select = database.prepare(
-    'select e.trace_id as traceId, b.body from events e join bodies b using (sequence) where e.sequence = ?',
+    'select e.trace_id as traceId, e.call_key as key, b.body from events e join bodies b using (sequence) where e.sequence = ?',
+  );
+  const deleteIndexed = database.prepare(
+    'delete from call_events where era = @sequence >> 16 and call_key = @key and sequence = @sequence',
   );
   const deleteFrom = ['waiting', 'claims', 'takeovers', 'bodies', 'events'].map((table) =>
     database.prepare(`delete from ${table} where sequence = ?`),
@@ -34,21 +45,26 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
     'update identities set sequence = null, expires_at = @until where identity = @key and sequence = @sequence',
   );
   const count = database.prepare('update event_totals set events = events - ?');
-  const anyOfCall = database.prepare('select 1 from events where call_key = ? and call_id = ? limit 1');
+  const anyJoin = database.prepare('select 1 from joins where call_id = ? limit 1');
+  const anyOfCall = database.prepare(`
+    select 1 from events where sequence in (${sequencesOfCall('@key')}) and call_id = @callId limit 1`);
   const deleteJoins = database.prepare('delete from joins where call_id = ?');
 
   const forgetCall = (callId: string): void => {
-    if (anyOfCall.get(callKey(callId), callId) === undefined) deleteJoins.run(callId);
+    // Asked first, because most calls have none, and it is asked fast.
+    if (anyJoin.get(callId) === undefined) return;
+    if (anyOfCall.get({ key: callKey(callId), callId }) === undefined) deleteJoins.run(callId);
   };
 
   const remove: Remove = (events, until) => {
     let removed = 0;
     let runs = 0;
     for (const { sequence } of events) {
-      const found = select.get(sequence) as { traceId: string; body: Buffer } | undefined;
+      const found = select.get(sequence) as FoundEvent | undefined;
       if (!found) continue;
       for (const identity of possibleIdentities(found))
         entomb.run({ until, key: identityKey(identity), sequence });
+      if (found.key !== null) deleteIndexed.run({ key: found.key, sequence });
       runs += deleteRuns.run(sequence).changes;
       for (const statement of deleteFrom) statement.run(sequence);
       removed += 1;
@@ -63,6 +79,6 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
 }
 
 /** An index of the identities by event would cost every event more than finding them here costs the few that go. */
-function possibleIdentities({ traceId, body }: { traceId: string; body: Buffer }): string[] {
+function possibleIdentities({ traceId, body }: FoundEvent): string[] {
   return [`body:${traceId}`, `header:${traceId}`, `sha256:${hash('sha256', body, 'hex')}`];
 }

@@ -1,0 +1,58 @@
+import type Database from 'better-sqlite3';
+import type { Sequence } from '../run-key.ts';
+
+/** After how many sequences the events of calls are indexed: by then a few pages take them all. */
+const batchSize = 2_048;
+
+/** What `event_totals` says of the sequences. */
+export interface SequenceTotals {
+  readonly last: Sequence;
+  readonly indexed: Sequence;
+}
+
+/** Whether an event is not in the index yet. Such events are few, and read one after the other. */
+export const isUnindexed = 'sequence > (select indexed_sequence from event_totals)';
+
+/**
+ * Where a call's events are in the index: `from` for a statement, with their sequences as `i.sequence`, the latest era
+ * first. Two calls may share a key, so whoever reads the events compares the id as well.
+ */
+export function indexedOfCall(columns: string, key: string): string {
+  return `with recursive eras (era) as materialized (
+      select max(era) from call_events
+      union all
+      select (select max(era) from call_events where era < eras.era) from eras where era is not null)
+    select ${columns} from eras cross join call_events i on i.era = eras.era and i.call_key = ${key}`;
+}
+
+/** A select of the sequences of a call's events, indexed or not; the id is to be compared as well. */
+export function sequencesOfCall(key: string): string {
+  return `${indexedOfCall('i.sequence', key)}
+    union all select sequence from events where ${isUnindexed} and call_key = ${key}`;
+}
+
+/** How many eras a look for a call goes through: what is done for many calls in one step has to be less by as much. */
+export function prepareEraCount(database: Database.Database): () => number {
+  const count = database
+    .prepare('select (select max(era) from call_events) - (select min(era) from call_events) + 1')
+    .pluck();
+  return () => (count.get() as number | null) ?? 1;
+}
+
+/**
+ * Brings the events of calls into their index, inside the transaction that reserved the last sequence. Not each by
+ * itself: keys come in no order, and every event would cost a page of its own.
+ */
+export function prepareCallIndex(database: Database.Database) {
+  const insert = database.prepare(`
+    insert into call_events
+    select sequence >> 16 as era, call_key, sequence from events
+    where sequence > @indexed and sequence <= @last and call_key is not null order by era, call_key, sequence`);
+  const move = database.prepare('update event_totals set indexed_sequence = ?');
+
+  return (totals: SequenceTotals): void => {
+    if (totals.last - totals.indexed < batchSize) return;
+    insert.run(totals);
+    move.run(totals.last);
+  };
+}
