@@ -9,6 +9,9 @@ const mostBytes = 48 * 1024 * 1024;
 /** So many go without waiting: one turn of the event loop may bring hundreds, and the thread would stand idle. */
 const fullLoad = 24;
 
+/** An event and the end of the one before it: so many are written together where events come one by one. */
+const fewWrites = 2;
+
 /** A write that the commit thread has been given, or is about to be. */
 interface Write {
   readonly item: WriteItem;
@@ -44,6 +47,8 @@ export class WriteQueue {
   #bytes = 0;
   #isScheduled = false;
   #events = 0;
+  /** How many were written together last. */
+  #lastWritten = 0;
   #cancelWatch: (() => void) | undefined;
 
   constructor(ties: QueueTies) {
@@ -63,8 +68,9 @@ export class WriteQueue {
     this.#events += 1;
     this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
     this.#cancelWatch ??= this.#ties.clock.after(recordPatience, () => this.#watch());
-    // While the thread has nothing to do, an event waits for no company.
-    if (this.#sent.length === 0) this.#send();
+    // An event that comes alone goes at once. Where they come in numbers it waits for those of the same turn of the event
+    // loop: sent ahead of them it would have a commit of its own, and they would wait for that.
+    if (this.#sent.length === 0 && this.#lastWritten <= fewWrites) this.#send();
   }
 
   /** Adds a settlement, which is written however long that takes. */
@@ -74,6 +80,7 @@ export class WriteQueue {
 
   /** The commit thread tells what became of those that were sent first. */
   hearWritten({ results, failures }: WrittenMessage): void {
+    this.#lastWritten = results.length;
     const reasons = new Map(failures);
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);
