@@ -21,8 +21,8 @@ export const ended = 4;
  */
 const enoughPages = 8_000;
 /** What a commit writes for each of its writes, and besides, in pages. */
-const pagesOfWrite = 2.5;
-const pagesOfCommit = 6;
+const pagesOfWrite = 0.8;
+const pagesOfCommit = 8;
 const pageSize = 4_096;
 /** At so many, the commit thread writes the rest back even while others wait for it. */
 const mostPages = 16_000;
@@ -32,9 +32,9 @@ const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 const closePatience = 5_000;
 
 /**
- * Has the log written back. A thread of its own does so while commits go on; what these add meanwhile is little, and
- * the commit thread writes that back itself, between two commits, and syncs little. Then nothing is left, and the log begins anew: it
- * would grow for ever if whoever writes it back were always a step behind.
+ * Has the log written back. A thread of its own does so while commits go on, and syncs the database; what these add
+ * meanwhile is little, and the commit thread writes that back itself, between two commits. Then nothing is left, and
+ * the log begins anew: it would grow for ever if whoever writes it back were always a step behind.
  */
 export class Checkpoints {
   readonly #finishing: Database.Statement;
