@@ -8,9 +8,16 @@ export interface Instant {
 const endInMilliseconds = Date.UTC(2200, 0, 1);
 const endOfTime = BigInt(endInMilliseconds) * 1_000_000n;
 
-/** What `Date.parse` reads as we do. It would take 31 April for 1 May, so only days that exist are let through. */
+/**
+ * What `Date.parse` reads as we do, to the millisecond: the platform's own form, in nanoseconds, and the usual one. It
+ * would take 31 April for 1 May, so only days that exist are let through.
+ */
 const plainForm =
-  /^\d{4}-(?:(?:0[13-9]|1[0-2])-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?Z$/;
+  /^\d{4}-(?:(?:0[13-9]|1[0-2])-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3}(?:\d{6})?)?Z$/;
+
+/** Where its milliseconds end, and how long it is with nanoseconds. */
+const beyondMilliseconds = '2026-01-01T00:00:00.123'.length;
+const plainLength = '2026-01-01T00:00:00.123456789Z'.length;
 
 /** Decimal places of a second that are left below each unit: s, ms, µs, ns. */
 const placesBelowUnit = [9, 6, 3, 0] as const;
@@ -49,7 +56,10 @@ export function parseTimestamp(value: unknown): bigint | undefined {
 export function parseInstant(value: unknown): Instant | undefined {
   if (typeof value === 'number') return parseCount(value) ?? parseDecimal(String(value));
   if (typeof value !== 'string') return undefined;
-  if (plainForm.test(value)) return instantOf(Date.parse(value), 0);
+  if (plainForm.test(value)) {
+    const beyond = value.length === plainLength ? Number(value.slice(beyondMilliseconds, -1)) : 0;
+    return instantOf(Date.parse(value), beyond);
+  }
   const text = value.trim();
   return parseDecimal(text) ?? parseIso(text);
 }
