@@ -40,10 +40,13 @@ export function driftOf({ eventName, body }: CallEvent): readonly Drift[] {
   return comparison.found;
 }
 
+const nothingFound: readonly Drift[] = [];
+
 /** Goes through a body once. Where it is there, is put into words only when something is found. */
 class Comparison {
   readonly #eventName: KnownEventName;
-  readonly #found = new Map<string, Drift>();
+  /** Most events are as documented. */
+  #found: Map<string, Drift> | undefined;
   /** Names of fields, from the outermost; null for the items of an array. */
   readonly #place: (string | null)[] = [];
   #values = 0;
@@ -53,7 +56,7 @@ class Comparison {
   }
 
   get found(): readonly Drift[] {
-    return [...this.#found.values()];
+    return this.#found ? [...this.#found.values()] : nothingFound;
   }
 
   fields(fields: Readonly<Record<string, unknown>>, shape: KnownShape): void {
@@ -84,6 +87,7 @@ class Comparison {
   }
 
   #find(kind: DriftKind): void {
+    this.#found ??= new Map();
     if (this.#found.size >= mostFindings) return;
     const path = pathOf(this.#place);
     this.#found.set(`${kind} ${path}`, { eventName: this.#eventName, path, kind });
