@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Load, type Start, inFolder, serveCommand, serverFile } from '../processes.ts';
 import { measuredOn, progress, publish, table } from '../report.ts';
+import { floor } from './floor.ts';
 import { groups } from './groups.ts';
 import { type ThreadTimes, readProfile } from './read.ts';
 
@@ -14,9 +15,10 @@ const servers: readonly (readonly [string, Start])[] = [
   ['(f) ringback serve', serveCommand],
 ];
 
-/** Profiles both servers under the fullest load of 32 connections. */
+/** Measures the floor, and profiles the servers under the fullest load of 32 connections. */
 export async function profile(): Promise<void> {
-  const lines = ['# Where the time goes', '', measuredOn()];
+  const lines = ['# Where the time goes', '', measuredOn(), '', ...(await floor())];
+  lines.push('## Profiles', '');
   lines.push('Own times; those of native functions are their callers’. A profiled server is slower.', '');
   for (const [name, start] of servers) lines.push(...(await profileOf(name, start)));
   publish(lines, 'results-profile.md');
@@ -37,11 +39,11 @@ function profileOf(name: string, start: Start): Promise<string[]> {
       .toSorted()
       .map((file) => readProfile(join(profiles, file)));
     return [
-      `## ${name}, ${Math.round(rate)} deliveries/s`,
+      `### ${name}, ${Math.round(rate)} deliveries/s`,
       '',
       ...groupTable(threads, answered),
       ...threads.flatMap((thread, index) => [
-        `### Dearest functions, ${threadName(index)}`,
+        `#### Dearest functions, ${threadName(index)}`,
         '',
         ...functionTable(thread),
       ]),

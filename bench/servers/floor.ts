@@ -1,0 +1,51 @@
+/**
+ * The floor: the inbox alone behind node:http, or behind Express with `--express`. Each delivery is recorded, claimed,
+ * answered and marked done, durably, and that is all: nothing is verified, read, dispatched or logged, and its ids are
+ * made up. What a receiver on this inbox can't be faster than.
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import express from 'express';
+import { databaseFile, serve } from './common.ts';
+
+// Not public, and built, as it is for users.
+const built = (file: string) => new URL(`../../dist/${file}`, import.meta.url).href;
+const { SqliteStore } = (await import(
+  built('store/sqlite/sqlite-store.js')
+)) as typeof import('../../src/store/sqlite/sqlite-store.ts');
+const { systemClock } = (await import(built('kit/clock.js'))) as typeof import('../../src/kit/clock.ts');
+
+const store = new SqliteStore(databaseFile(), systemClock);
+await store.open();
+
+const answer = JSON.stringify({ status: 'accepted' });
+const headers = { 'content-type': 'application/json', 'user-agent': 'floor' };
+
+async function record(body: Uint8Array): Promise<void> {
+  const traceId = randomUUID();
+  const now = Date.now();
+  const ids = { traceId, identities: [`body:${traceId}`], callId: randomUUID(), organizationId: undefined };
+  const times = { occurredAt: now, receivedAt: now };
+  const told = { eventName: 'CallHandler.CallEnded', facts: { source: 'body' } as const };
+  await store.record({ ...ids, ...times, ...told, headers, body }, ({ sequence }) => {
+    void store.finish(sequence);
+  });
+}
+
+const server = createServer((request, response) => {
+  const chunks: Uint8Array[] = [];
+  request.on('data', (chunk: Uint8Array) => chunks.push(chunk));
+  request.on('end', () => {
+    void record(Buffer.concat(chunks)).then(() => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length });
+      return response.end(answer);
+    });
+  });
+});
+
+const app = express();
+app.post('/hook', express.raw({ type: () => true, inflate: false }), (request, response) => {
+  void record(request.body as Buffer).then(() => response.json({ status: 'accepted' }));
+});
+
+serve(process.argv.includes('--express') ? createServer(app) : server, { stop: () => store.close() });
