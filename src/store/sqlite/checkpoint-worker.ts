@@ -10,10 +10,8 @@ import {
   ending,
   idle,
   prepareCheckpoint,
-  syncTime,
   wanted,
 } from './checkpoints.ts';
-import { systemClock } from '../../kit/clock.ts';
 import { connect } from './connection.ts';
 import { DatabaseFile } from './database-file.ts';
 
@@ -34,9 +32,7 @@ for (;;) {
   try {
     for (let pass = 0; pass < passes; pass += 1) {
       checkpoint.get();
-      const began = systemClock.elapsed();
       databaseFile.sync();
-      if (pass === 0) Atomics.store(state, syncTime, systemClock.elapsed() - began);
     }
   } catch {}
   Atomics.compareExchange(state, 0, wanted, checkpointed);

@@ -5,12 +5,9 @@ import { threadFile } from './thread-file.ts';
 /** What the checkpoint thread needs to begin. */
 export interface CheckpointThreadData {
   readonly file: string;
-  /** One of the numbers below, and how long the database's sync took, in milliseconds: the two threads say no more. */
+  /** One of the numbers below: the two threads say no more to each other. */
   readonly state: Int32Array<SharedArrayBuffer>;
 }
-
-/** The place of the sync's time. */
-export const syncTime = 1;
 
 export const idle = 0;
 export const wanted = 1;
@@ -20,18 +17,15 @@ export const ended = 4;
 
 /**
  * So many pages in the log, by our estimate, are worth writing back: the more, the oftener one of them is written for
- * several commits, and the rarer are the syncs that commits have to wait for. The fewer, the sooner the disk is done
- * with them, and commits meanwhile wait for the same disk: so a slow one gets fewer.
+ * several commits, and the rarer are the syncs that commits have to wait for.
  */
-const enoughPages = { most: 8_000, least: 1_000 };
-/** How long the database's sync should take, in milliseconds: longer than the first is slow, below the second is fast. */
-const syncTimes = { slow: 100, fast: 40 };
+const enoughPages = 8_000;
 /** What a commit writes for each of its writes, and besides, in pages. */
 const pagesOfWrite = 0.8;
 const pagesOfCommit = 8;
 const pageSize = 4_096;
-/** At so many times as much, the commit thread writes the rest back even while others wait for it. */
-const mostSteps = 2;
+/** At so many, the commit thread writes the rest back even while others wait for it. */
+const mostPages = 16_000;
 /** It makes next to nothing. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 /** How long closing waits for a checkpoint, in milliseconds: it is a matter of the log's size, not of what is safe. */
@@ -44,11 +38,10 @@ const closePatience = 5_000;
  */
 export class Checkpoints {
   readonly #finishing: Database.Statement;
-  readonly #state = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
+  readonly #state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly #file: string;
   #worker: Worker | undefined;
   #pages = 0;
-  #enough = enoughPages.most;
 
   constructor(database: Database.Database, file: string) {
     this.#finishing = prepareCheckpoint(database);
@@ -59,9 +52,9 @@ export class Checkpoints {
   committed(writes: number, bytes: number): void {
     this.#pages += pagesOfCommit + writes * pagesOfWrite + bytes / pageSize;
     const state = Atomics.load(this.#state, 0);
-    if (state === idle && this.#pages >= this.#enough) this.#begin();
+    if (state === idle && this.#pages >= enoughPages) this.#begin();
     // Its two syncs hold up the answers of those that wait: on a slow disk, beyond their senders' patience.
-    else if (state === checkpointed && this.#pages >= mostSteps * this.#enough) this.#finish();
+    else if (state === checkpointed && this.#pages >= mostPages) this.#finish();
   }
 
   /** Nobody waits for a commit. */
@@ -92,9 +85,6 @@ export class Checkpoints {
   #finish(): void {
     this.#finishing.get();
     this.#pages = 0;
-    const took = Atomics.load(this.#state, syncTime);
-    if (took > syncTimes.slow) this.#enough = Math.max(enoughPages.least, this.#enough / 2);
-    else if (took < syncTimes.fast) this.#enough = Math.min(enoughPages.most, this.#enough * 2);
     Atomics.store(this.#state, 0, idle);
   }
 
