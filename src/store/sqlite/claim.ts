@@ -5,6 +5,7 @@ import type { DueTime } from './due-time.ts';
 import type { HeldWork } from '../run-key.ts';
 import type { Processes } from './processes.ts';
 import { type StoredEventRow, storedEvent } from './stored-event.ts';
+import { prepareTakenCalls } from './taken-calls.ts';
 
 interface EventRow extends StoredEventRow {
   readonly takeovers: number;
@@ -44,12 +45,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
     order by r.due_at, r.sequence`);
   const claimRun = database.prepare(`
     update runs set state = 'claimed', claimed_by = ? where sequence = ? and handler = ?`);
-  const callsOfOthers = database
-    .prepare(
-      `select call_id from claims join events using (sequence) where process <> @id and call_id is not null
-       union select call_id from runs where claimed_by is not null and claimed_by <> @id and call_id is not null`,
-    )
-    .pluck();
+  const takenCalls = prepareTakenCalls(database);
   const suspectEvents = database.prepare(`
     insert into takeovers
       select sequence, 1 from claims where process = @id
@@ -72,10 +68,6 @@ export function prepareClaims(database: Database.Database, processes: Processes,
     .prepare("select due_at from runs where handler = ? and state = 'due' order by due_at limit 1")
     .pluck();
 
-  /** Calls that another process works on: two processes must not run one call's events side by side. */
-  const takenCalls = (): ReadonlySet<unknown> =>
-    processes.hasOthers() ? new Set(callsOfOthers.all({ id: processes.id })) : new Set();
-
   const openRunsBefore = (callId: string, sequence: number): OpenRun[] =>
     (openRuns.all(callId, sequence) as { handler: string; attempts: number; dueAt: number | null }[]).map(
       (run) => ({ ...run, dueAt: run.dueAt === null ? 0 : dueTime.read(run.dueAt) }),
@@ -84,7 +76,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   return {
     events(limit: number): ClaimedEvent[] {
       processes.ensureEntered();
-      const rows = take(newEvents.iterate() as Iterable<EventRow>, limit, takenCalls());
+      const rows = take(newEvents.iterate() as Iterable<EventRow>, limit, takenCalls(processes.id));
       return rows.map((row) => {
         endWait.run(row.sequence);
         claimEvent.run(row.sequence, processes.id);
@@ -102,7 +94,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       const rows = take(
         dueRuns.iterate({ handler, now: dueTime.store(now), isStrict: Number(isStrict) }) as Iterable<RunRow>,
         limit,
-        takenCalls(),
+        takenCalls(processes.id),
       );
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
@@ -153,13 +145,13 @@ export function prepareClaims(database: Database.Database, processes: Processes,
 function take<Row extends EventRow>(
   rows: Iterable<Row>,
   limit: number,
-  takenCalls: ReadonlySet<unknown>,
+  taken: ReadonlySet<unknown>,
 ): readonly Row[] {
   const found: Row[] = [];
   let bytes = 0;
   for (const row of rows) {
     if (found.length >= limit || bytes >= claimBytes) break;
-    if (row.call_id !== null && takenCalls.has(row.call_id)) continue;
+    if (row.call_id !== null && taken.has(row.call_id)) continue;
     found.push(row);
     bytes += row.body.length;
   }

@@ -46,7 +46,6 @@ export class Processes implements Holder {
   readonly #database: Database.Database;
   readonly #clock: Clock;
   readonly #own: ProcessIdentity = ownIdentity();
-  readonly #hasOthers: Database.Statement;
   /** Who this process is, as it is written. */
   readonly identity = JSON.stringify(this.#own);
   readonly #seen = new Map<number, { beats: number; since: number }>();
@@ -55,7 +54,6 @@ export class Processes implements Holder {
   constructor(database: Database.Database, clock: Clock) {
     this.#database = database;
     this.#clock = clock;
-    this.#hasOthers = database.prepare('select 1 from processes where id <> ? limit 1');
     this.#holder = holderOf(database, 0, this.identity);
   }
 
@@ -85,11 +83,6 @@ export class Processes implements Holder {
   remove(id: number): void {
     this.#database.prepare('delete from processes where id = ?').run(id);
     this.#seen.delete(id);
-  }
-
-  /** Whether another process shares the file. */
-  hasOthers(): boolean {
-    return this.#hasOthers.get(this.id) !== undefined;
   }
 
   /** The ids of processes that are dead, as far as can be told now. */

@@ -5,6 +5,7 @@ import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
 import { writeHeaders } from './headers-text.ts';
 import { callKey, identityKey } from './keys.ts';
 import type { Holder } from './processes.ts';
+import { prepareTakenCalls } from './taken-calls.ts';
 
 /** An event as it is written. */
 export interface EventRow {
@@ -136,19 +137,13 @@ function prepareGoesBefore(database: Database.Database, holder: Holder) {
   const isAnyOpen = database.prepare(
     "select 1 from runs where state in ('due', 'claimed', 'blocked') limit 1",
   );
-  const isAnyOther = database.prepare('select 1 from processes where id <> ? limit 1');
   const openOfCall = database.prepare(
     "select 1 from runs where call_id = ? and state in ('due', 'claimed', 'blocked') limit 1",
   );
-  const callsOfOthers = database
-    .prepare(
-      'select call_id from claims join events using (sequence) where process <> ? and call_id is not null',
-    )
-    .pluck();
+  const takenCalls = prepareTakenCalls(database);
 
   return () => {
-    let asked: { isAnyOpen: boolean; isAnyOther: boolean } | undefined;
-    let heldElsewhere: ReadonlySet<unknown> | undefined;
+    let asked: { isAnyOpen: boolean; taken: ReadonlySet<unknown> } | undefined;
     let isAnyBefore: boolean | undefined;
 
     return ({ isWanted, callId }: EventRow): boolean => {
@@ -162,15 +157,12 @@ function prepareGoesBefore(database: Database.Database, holder: Holder) {
         holder.ensureEntered();
         asked = {
           isAnyOpen: isAnyOpen.get() !== undefined,
-          isAnyOther: isAnyOther.get(holder.id) !== undefined,
+          taken: takenCalls(holder.id),
         };
       }
       if (callId === null) return true;
       if (asked.isAnyOpen && openOfCall.get(callId)) isAnyBefore = true;
-      if (asked.isAnyOther) {
-        heldElsewhere ??= new Set(callsOfOthers.all(holder.id));
-        if (heldElsewhere.has(callId)) isAnyBefore = true;
-      }
+      if (asked.taken.has(callId)) isAnyBefore = true;
       return !isAnyBefore;
     };
   };
