@@ -48,14 +48,18 @@ export function connect(file: string): Database.Database {
 
 /** Whether another connection has the lock. */
 export function isLocked(error: unknown): boolean {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'));
+  return isOfKind(error, 'SQLITE_BUSY') || isOfKind(error, 'SQLITE_LOCKED');
 }
 
 /** Whether the disk has refused to read, write or sync. */
 export function isDiskError(error: unknown): boolean {
+  return isOfKind(error, 'SQLITE_IOERR');
+}
+
+/** The driver's codes are SQLite's extended ones: those of a kind begin alike. */
+function isOfKind(error: unknown, kind: string): boolean {
   const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' && code.startsWith('SQLITE_IOERR');
+  return typeof code === 'string' && code.startsWith(kind);
 }
 
 /** On an older Node the driver would end the process without a word. */
