@@ -1,5 +1,6 @@
+import { servers as compared } from '../compare/servers.ts';
 import { type Measured, measure } from '../measure.ts';
-import { type Start, serveCommand, serverFile } from '../processes.ts';
+import { type Start, serverFile } from '../processes.ts';
 import { median, progress, table } from '../report.ts';
 
 const rounds = 3;
@@ -8,12 +9,12 @@ const setting = { connections: 32, body: '0.4 KB', seconds: 8 } as const;
 const inboxBehindExpress: Start = (database, options = {}) =>
   serverFile('floor.ts')(database, { ...options, arguments: ['--express'] });
 
-const servers: readonly { readonly name: string; readonly start: Start; readonly stores: boolean }[] = [
-  { name: '(b) Express, stores nothing', start: serverFile('b-express.ts'), stores: false },
+const servers = [
+  compared.b,
   { name: 'the inbox alone behind Express', start: inboxBehindExpress, stores: true },
-  { name: '(e) Ringback in Express', start: serverFile('e-mounted.ts'), stores: true },
+  compared.e,
   { name: 'the inbox alone behind node:http', start: serverFile('floor.ts'), stores: true },
-  { name: '(f) ringback serve', start: serveCommand, stores: true },
+  compared.f,
 ];
 
 /**
@@ -21,22 +22,21 @@ const servers: readonly { readonly name: string; readonly start: Start; readonly
  * profiler.
  */
 export async function floor(): Promise<string[]> {
-  const measured = new Map<string, Measured[]>(servers.map(({ name }) => [name, []]));
+  const measured = servers.map(({ name }): { name: string; runs: Measured[] } => ({ name, runs: [] }));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const { name, start, stores } of servers) {
+    for (const [index, { name, start, stores }] of servers.entries()) {
       const run = await measure({ ...setting, start, stores });
-      measured.get(name)?.push(run);
+      measured[index]?.runs.push(run);
       progress(`The floor, round ${round}, ${name}: ${Math.round(run.rate)}/s`);
     }
   }
-  const rates = servers.map(({ name }) => median((measured.get(name) ?? []).map(({ rate }) => rate)));
-  const rows = servers.map(({ name }, index) => [
-    name,
-    String(Math.round(rates[index] ?? 0)),
-    ((rates[index] ?? 0) / (rates[0] ?? 1)).toFixed(2),
-    (measured.get(name) ?? []).map(({ problem }) => problem).find((problem) => problem !== undefined) ??
-      'yes',
-  ]);
+  const rates = measured.map(({ runs }) => median(runs.map(({ rate }) => rate)));
+  const [ofB = Number.NaN] = rates;
+  const rows = measured.map(({ name, runs }, index) => {
+    const rate = rates[index] ?? Number.NaN;
+    const problem = runs.find((run) => run.problem !== undefined)?.problem;
+    return [name, String(Math.round(rate)), (rate / ofB).toFixed(2), problem ?? 'yes'];
+  });
   return [
     '## The floor, 32 connections, 0.4 KB',
     '',

@@ -1,7 +1,8 @@
 /** Where the time of (e) and (f) goes, beside (b), which stores nothing: each thread's own times by what they are for, and its dearest functions. */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Load, type Start, inFolder, serveCommand, serverFile } from '../processes.ts';
+import { servers as compared } from '../compare/servers.ts';
+import { Load, type Start, inFolder } from '../processes.ts';
 import { measuredOn, progress, publish, table } from '../report.ts';
 import { floor } from './floor.ts';
 import { groups } from './groups.ts';
@@ -9,18 +10,14 @@ import { type ThreadTimes, readProfile } from './read.ts';
 
 const seconds = 8;
 const dearest = 15;
-const servers: readonly (readonly [string, Start])[] = [
-  ['(b) Express, stores nothing', serverFile('b-express.ts')],
-  ['(e) Ringback in Express', serverFile('e-mounted.ts')],
-  ['(f) ringback serve', serveCommand],
-];
+const servers = [compared.b, compared.e, compared.f];
 
 /** Measures the floor, and profiles the servers under the fullest load of 32 connections. */
 export async function profile(): Promise<void> {
   const lines = ['# Where the time goes', '', measuredOn(), '', ...(await floor())];
   lines.push('## Profiles', '');
   lines.push('Own times; those of native functions are their callers’. A profiled server is slower.', '');
-  for (const [name, start] of servers) lines.push(...(await profileOf(name, start)));
+  for (const { name, start } of servers) lines.push(...(await profileOf(name, start)));
   publish(lines, 'results-profile.md');
 }
 
