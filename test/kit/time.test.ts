@@ -58,6 +58,16 @@ describe('parseTimestamp', () => {
     );
   });
 
+  it('reads the nanoseconds of ISO 8601, as the platform writes it', () => {
+    fc.assert(
+      fc.property(unambiguous, (instant) => {
+        const seconds = new Date(Number(instant / 1_000_000_000n) * 1_000).toISOString().slice(0, 19);
+        const fraction = String(instant % 1_000_000_000n).padStart(9, '0');
+        expect(parseTimestamp(`${seconds}.${fraction}Z`)).toBe(instant);
+      }),
+    );
+  });
+
   it('reads nanoseconds exactly from a string, and to the microsecond from a number, which has lost digits', () => {
     fc.assert(
       fc.property(unambiguous, (instant) => {
