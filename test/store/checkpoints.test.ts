@@ -7,7 +7,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 test('the log is written back and used again while deliveries pour in', async () => {
   const database = temporaryDatabase();
   const { receiver } = await started({ database, logger: { level: 'silent' } });
-  const filler = 'x'.repeat(4_000);
+  const filler = 'x'.repeat(16_000);
   let largest = 0;
   for (let round = 0; round < 120; round += 1) {
     const bodies = Array.from({ length: 50 }, (_, index) =>
