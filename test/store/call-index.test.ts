@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { migrations } from '../../src/store/sqlite/migrations.ts';
+import { migrations } from '../../src/store/sqlite/migrations/migrate.ts';
 import { openDatabase } from '../../src/store/sqlite/connection.ts';
 import { callKey } from '../../src/store/sqlite/keys.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { RingbackError, messageOf, ringbackError } from '../../errors.ts';
 import { standStill } from '../../kit/clock.ts';
-import { migrate } from './migrations.ts';
+import { migrate } from './migrations/migrate.ts';
 
 /** The Node-API version that the database driver is built for. */
 const neededNodeApi = 10;

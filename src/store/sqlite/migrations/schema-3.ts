@@ -1,5 +1,5 @@
 /** Schema 3: the events of a call are found through a table that is filled in batches, and no longer an index. */
-export const callEventsSchema = `
+export const schema3 = `
   drop view calls;
   drop index events_call;
 

@@ -1,13 +1,5 @@
-import type Database from 'better-sqlite3';
-import { ringbackError } from '../../errors.ts';
-import { callEventsSchema } from './call-events-schema.ts';
-
-/**
- * The schema's history: the first entry makes schema 2, and each of the others the next one. Entries are only ever
- * added, never edited, because databases in the field have already been through them. Schema 1 was never released.
- */
-export const migrations: readonly string[] = [
-  `
+/** Schema 2, the first that a release may have: everything the inbox keeps. */
+export const schema2 = `
   -- One row an event, written once and never changed; what becomes of it is in the tables below. Nothing large is in
   -- it, so that looking through many events doesn't go through their bodies. The key of the call is a number made of
   -- its id: a random index costs more than everything else that an event writes, and numbers make it small. Two calls
@@ -236,30 +228,4 @@ export const migrations: readonly string[] = [
     name  text primary key,
     value text not null
   ) without rowid;
-  `,
-  callEventsSchema,
-];
-
-/** The schema that this version of Ringback writes. */
-export const schemaVersion = migrations.length + 1;
-
-/**
- * Brings the database to `schemaVersion`. A database that a newer version wrote is refused, never guessed:
- * an old program that writes to a new schema could lose what the new one promised to keep.
- */
-export function migrate(database: Database.Database, name: string): void {
-  database
-    .transaction(() => {
-      const found = database.pragma('user_version', { simple: true }) as number;
-      if (found > schemaVersion) {
-        throw ringbackError('database_newer', { database: name, found, expected: schemaVersion });
-      }
-      if (found === 1) {
-        const cause = 'it was written before the first release, in a schema that no release has';
-        throw ringbackError('database_unreadable', { database: name, cause });
-      }
-      for (const migration of migrations.slice(Math.max(0, found - 1))) database.exec(migration);
-      database.pragma(`user_version = ${schemaVersion}`);
-    })
-    .immediate();
-}
+`;

@@ -1,0 +1,34 @@
+import type Database from 'better-sqlite3';
+import { ringbackError } from '../../../errors.ts';
+import { schema2 } from './schema-2.ts';
+import { schema3 } from './schema-3.ts';
+
+/**
+ * The schema's history: the first entry makes schema 2, and each of the others the next one. Entries are only ever
+ * added, never edited, because databases in the field have already been through them. Schema 1 was never released.
+ */
+export const migrations: readonly string[] = [schema2, schema3];
+
+/** The schema that this version of Ringback writes. */
+export const schemaVersion = migrations.length + 1;
+
+/**
+ * Brings the database to `schemaVersion`. A database that a newer version wrote is refused, never guessed:
+ * an old program that writes to a new schema could lose what the new one promised to keep.
+ */
+export function migrate(database: Database.Database, name: string): void {
+  database
+    .transaction(() => {
+      const found = database.pragma('user_version', { simple: true }) as number;
+      if (found > schemaVersion) {
+        throw ringbackError('database_newer', { database: name, found, expected: schemaVersion });
+      }
+      if (found === 1) {
+        const cause = 'it was written before the first release, in a schema that no release has';
+        throw ringbackError('database_unreadable', { database: name, cause });
+      }
+      for (const migration of migrations.slice(Math.max(0, found - 1))) database.exec(migration);
+      database.pragma(`user_version = ${schemaVersion}`);
+    })
+    .immediate();
+}
