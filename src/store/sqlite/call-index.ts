@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../run-key.ts';
+import { withErasOf } from './eras.ts';
 
 /** After how many sequences the events of calls are indexed: by then a few pages take them all. */
 const batchSize = 2_048;
@@ -18,10 +19,7 @@ export const isUnindexed = 'sequence > (select indexed_sequence from event_total
  * first. Two calls may share a key, so whoever reads the events compares the id as well.
  */
 export function indexedOfCall(columns: string, key: string): string {
-  return `with recursive eras (era) as materialized (
-      select max(era) from call_events
-      union all
-      select (select max(era) from call_events where era < eras.era) from eras where era is not null)
+  return `${withErasOf('call_events')}
     select ${columns} from eras cross join call_events i on i.era = eras.era and i.call_key = ${key}`;
 }
 

@@ -19,13 +19,13 @@ export const ended = 4;
  * So many pages in the log, by our estimate, are worth writing back: the more, the oftener one of them is written for
  * several commits, and the rarer are the syncs that commits have to wait for.
  */
-const enoughPages = 8_000;
+const enoughPages = 16_000;
 /** What a commit writes for each of its writes, and besides, in pages. */
 const pagesOfWrite = 0.8;
 const pagesOfCommit = 8;
 const pageSize = 4_096;
 /** At so many, the commit thread writes the rest back even while others wait for it. */
-const mostPages = 16_000;
+const mostPages = 24_000;
 /** It makes next to nothing. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 /** How long closing waits for a checkpoint, in milliseconds: it is a matter of the log's size, not of what is safe. */

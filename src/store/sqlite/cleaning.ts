@@ -39,12 +39,10 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
     select id, length(body) as bytes from quarantine where received_at < ?
     order by received_at limit ${quarantinedAtOnce}`);
   const deleteQuarantined = database.prepare('delete from quarantine where id = ?');
-  const expired = database
-    .prepare(
-      `select identity from identities where expires_at <= ? order by expires_at limit ${traceIdsAtOnce}`,
-    )
-    .pluck();
-  const forget = database.prepare('delete from identities where identity = ?');
+  const expired = database.prepare(
+    `select era, identity from identities where expires_at <= ? order by expires_at limit ${traceIdsAtOnce}`,
+  );
+  const forget = database.prepare('delete from identities where era = @era and identity = @identity');
 
   const look = ({ doneBefore, deadBefore }: RetentionLimits, after: string | undefined): Page => {
     const [receivedAt = -1, sequence = 0] = after?.split(':').map(Number) ?? [];

@@ -18,6 +18,7 @@ import { standStill } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';
 import { Incoming, type Waiting, bytesOf } from './incoming.ts';
+import { FilteredIdentities } from './identities/filtered.ts';
 import { LogFile } from './log-file.ts';
 import { holderOf } from './processes.ts';
 import { ThreadTurn } from './turn.ts';
@@ -26,15 +27,16 @@ import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
 /** How long to let another process finish its transaction before trying again, in milliseconds. */
 const lockedPause = 5;
 /** Pages in the log at which a commit writes them back itself: far more than the checkpoint thread lets gather. */
-const checkpointPages = 24_000;
-/** A page of the large indexes that is in memory needs not be read; in kibibytes. */
-const cacheSize = 16_000;
+const checkpointPages = 36_000;
+/** The pages of the latest era are in memory, and need not be read; in kibibytes. */
+const cacheSize = 8_000;
 
 export class Committer {
   readonly #port: MessagePort;
   readonly #database: Database.Database;
   readonly #turn: ThreadTurn;
   readonly #write: WriteGroup;
+  readonly #earlier: FilteredIdentities;
   readonly #checkpoints: Checkpoints;
   readonly #givenUp: BigInt64Array<SharedArrayBuffer>;
   readonly #log: LogFile;
@@ -54,14 +56,15 @@ export class Committer {
     this.#checkpoints = new Checkpoints(this.#database, file);
     this.#log = new LogFile(this.#database, () => this.#checkpoints.writeBack());
     this.#turn = new ThreadTurn(turn, (message) => this.#tell(message));
-    this.#write = prepareWriteGroup(this.#database, holderOf(this.#database, process, identity), () =>
-      this.#log.doubt(),
-    );
+    this.#earlier = new FilteredIdentities(this.#database);
+    const holder = holderOf(this.#database, process, identity);
+    this.#write = prepareWriteGroup(this.#database, holder, this.#earlier, () => this.#log.doubt());
   }
 
   /** Writes what comes, until it is told to close. */
   listen(): void {
     this.#tell(readyMessage);
+    this.#loadFilters();
     this.#port.on('message', (message: ToCommitThread) => {
       this.#take(message);
       this.#takeAll();
@@ -75,6 +78,16 @@ export class Committer {
       this.#checkpoints.rested();
       if (this.#isClosing) this.#close();
     });
+  }
+
+  /** One at a time: with many events it takes a moment, and neither the app's start nor a delivery must wait for all. */
+  #loadFilters(): void {
+    if (this.#isClosing) return;
+    try {
+      if (this.#earlier.loadOne()) setImmediate(() => this.#loadFilters());
+    } catch {
+      // Without them it takes longer to look. They are made or loaded when events are written.
+    }
   }
 
   /** Without going back to the event loop: what came in meanwhile is in the next commit. */

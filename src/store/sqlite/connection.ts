@@ -8,7 +8,7 @@ const neededNodeApi = 10;
 /** How long opening, and what users do before the start, wait for another process, in milliseconds. */
 const openPatience = 5_000;
 /** More than the commit thread lets gather in the log. */
-const pagesBeforeMain = 40_000;
+const pagesBeforeMain = 48_000;
 /** How long to let another process turn the file to WAL before trying again, in milliseconds. */
 const walPause = 20;
 

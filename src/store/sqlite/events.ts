@@ -9,6 +9,7 @@ import type {
 } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
 import type { DueTime } from './due-time.ts';
+import { withErasOf } from './eras.ts';
 import { eventState } from './event-state.ts';
 import { readHeaders } from './headers-text.ts';
 import { identityKey } from './keys.ts';
@@ -56,8 +57,10 @@ export function prepareEvents(database: Database.Database, dueTime: DueTime) {
   // a header that read alike are two events; the one that is less far is told.
   const sequenceOf = database
     .prepare(
-      `select e.sequence from identities i join events e using (sequence)
-       where i.identity in (@ofBody, @ofHeader, @ofDigest) and e.trace_id = @traceId
+      `${withErasOf('identities')}
+       select e.sequence from eras
+       cross join identities i on i.era = eras.era and i.identity in (@ofBody, @ofHeader, @ofDigest)
+       join events e using (sequence) where e.trace_id = @traceId
        order by ${eventState} = 'done' limit 1`,
     )
     .pluck();

@@ -2,7 +2,9 @@ import type Database from 'better-sqlite3';
 import type { EventRecord } from '../event-record.ts';
 import type { Sequence } from '../run-key.ts';
 import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
+import { eraOf } from './eras.ts';
 import { writeHeaders } from './headers-text.ts';
+import { type EarlierIdentities, prepareLookThrough } from './identities/earlier.ts';
 import { callKey, identityKey } from './keys.ts';
 import type { Holder } from './processes.ts';
 import { prepareTakenCalls } from './taken-calls.ts';
@@ -56,7 +58,7 @@ const duplicate: RecordedRow = { sequence: undefined, isClaimed: false };
  * Writes events and everything they are recognized by, inside a transaction of the caller's; the identities' primary
  * key decides on duplicates. What a row shares with the others is asked and written once for all of them.
  */
-export function prepareRecord(database: Database.Database, holder: Holder) {
+export function prepareRecord(database: Database.Database, holder: Holder, earlier: EarlierIdentities) {
   const reserve = database.prepare(`
     update event_totals set last_sequence = last_sequence + ?
     returning last_sequence as last, indexed_sequence as indexed`);
@@ -64,20 +66,25 @@ export function prepareRecord(database: Database.Database, holder: Holder) {
   const insertEvent = database.prepare('insert into events values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const insertBody = database.prepare('insert into bodies values (?, ?, ?)');
   const insertIdentity = database.prepare(
-    'insert into identities (identity, sequence) values (?, ?) on conflict do nothing',
+    'insert into identities (era, identity, sequence) values (?, ?, ?) on conflict do nothing',
   );
   // Identities that came with the copy must not stay: under them a later, different event would be taken
   // for a duplicate, and the part of an identity that is not signed is the sender's to choose.
-  const deleteIdentity = database.prepare('delete from identities where identity = ? and sequence = ?');
+  const deleteIdentity = database.prepare(
+    'delete from identities where era = ? and identity = ? and sequence = ?',
+  );
   const insertWaiting = database.prepare('insert into waiting values (?)');
   const insertClaim = database.prepare('insert into claims values (?, ?)');
   const goesBefore = prepareGoesBefore(database, holder);
   const indexCalls = prepareCallIndex(database);
 
   const isNew = (identities: readonly string[], sequence: Sequence): boolean => {
+    const era = eraOf(sequence);
     const keys = identities.map(identityKey);
-    if (keys.every((key) => insertIdentity.run(key, sequence).changes === 1)) return true;
-    for (const key of keys) deleteIdentity.run(key, sequence);
+    const isNewKey = (key: Buffer): boolean =>
+      insertIdentity.run(era, key, sequence).changes === 1 && !earlier.has(key, era);
+    if (keys.every(isNewKey)) return true;
+    for (const key of keys) deleteIdentity.run(era, key, sequence);
     return false;
   };
 
@@ -101,7 +108,8 @@ export function prepareRecord(database: Database.Database, holder: Holder) {
   return (rows: readonly EventRow[]): RecordedRow[] => {
     const claimable = goesBefore();
     const totals = reserve.get(rows.length) as SequenceTotals;
-    let sequence = totals.last - rows.length;
+    const lastCommitted = totals.last - rows.length;
+    let sequence = lastCommitted;
     let recorded = 0;
     const results = rows.map((row) => {
       sequence += 1;
@@ -115,6 +123,7 @@ export function prepareRecord(database: Database.Database, holder: Holder) {
     });
     if (recorded > 0) count.run(recorded);
     indexCalls(totals);
+    earlier.written(rows.length, lastCommitted);
     return results;
   };
 }
@@ -124,7 +133,7 @@ export function prepareRecordOne(
   database: Database.Database,
   holder: Holder,
 ): (row: EventRow) => RecordedRow {
-  const record = prepareRecord(database, holder);
+  const record = prepareRecord(database, holder, prepareLookThrough(database));
   return (row) => record([row])[0] ?? duplicate;
 }
 

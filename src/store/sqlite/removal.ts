@@ -41,9 +41,9 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
     database.prepare(`delete from ${table} where sequence = ?`),
   );
   const deleteRuns = database.prepare('delete from runs where sequence = ?');
-  const entomb = database.prepare(
-    'update identities set sequence = null, expires_at = @until where identity = @key and sequence = @sequence',
-  );
+  const entomb = database.prepare(`
+    update identities set sequence = null, expires_at = @until
+    where era in (@sequence >> 16, -1) and identity = @key and sequence = @sequence`);
   const count = database.prepare('update event_totals set events = events - ?');
   const anyJoin = database.prepare('select 1 from joins where call_id = ? limit 1');
   const anyOfCall = database.prepare(`

@@ -3,6 +3,7 @@ import { messageOf } from '../../errors.ts';
 import { recordPatience } from './commit-group.ts';
 import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
 import { isDiskError, isLocked } from './connection.ts';
+import type { EarlierIdentities } from './identities/earlier.ts';
 import type { Holder } from './processes.ts';
 import { prepareRecord } from './record.ts';
 import { prepareSettling } from './settle.ts';
@@ -20,9 +21,10 @@ export type WriteGroup = (items: readonly WriteItem[]) => (number | string)[] | 
 export function prepareWriteGroup(
   database: Database.Database,
   holder: Holder,
+  earlier: EarlierIdentities,
   onDiskError: () => void,
 ): WriteGroup {
-  const record = prepareRecord(database, holder);
+  const record = prepareRecord(database, holder, earlier);
   const settling = prepareSettling(database, holder);
   // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
   const begin = database.prepare('begin immediate');

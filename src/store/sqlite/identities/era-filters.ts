@@ -1,0 +1,71 @@
+import { type FilterPlaces, filterBits } from './filter.ts';
+
+const lanesOfBoard = 32;
+/** What nearly all keys are answered with. */
+const none: readonly number[] = [];
+
+/** The filters of up to 32 eras side by side: the word at a place has its bit of each of them. */
+interface Board {
+  readonly words: Uint32Array;
+  readonly eras: (number | undefined)[];
+}
+
+/**
+ * The filters of many eras, asked at once. One after the other they would be as many reads all over the memory as there
+ * are eras; side by side those of 32 eras are four.
+ */
+export class EraFilters {
+  #boards: Board[] = [];
+
+  /** Whose filters these are. */
+  get eras(): number[] {
+    return this.#boards.flatMap(({ eras }) => eras.filter((era) => era !== undefined));
+  }
+
+  /** Adds the filter of an era. */
+  add(era: number, filter: Uint8Array): void {
+    const board = this.#boardWithRoom();
+    const lane = board.eras.indexOf(undefined);
+    const { words } = board;
+    for (let place = 0; place < filterBits; place += 1) {
+      const bit = ((filter[place >>> 3] ?? 0) >>> (place & 7)) & 1;
+      words[place] = (words[place] ?? 0) | (bit << lane);
+    }
+    board.eras[lane] = era;
+  }
+
+  /** Gives up the filter of an era. */
+  remove(era: number): void {
+    const board = this.#boards.find(({ eras }) => eras.includes(era));
+    if (!board) return;
+    const lane = board.eras.indexOf(era);
+    board.eras[lane] = undefined;
+    const others = ~(1 << lane);
+    for (let place = 0; place < filterBits; place += 1)
+      board.words[place] = (board.words[place] ?? 0) & others;
+    this.#boards = this.#boards.filter(({ eras }) => eras.some((each) => each !== undefined));
+  }
+
+  /** The eras that may have a key. */
+  mayHave([first, second, third, fourth]: FilterPlaces): readonly number[] {
+    let found: number[] | undefined;
+    for (const { words, eras } of this.#boards) {
+      const lanes = (words[first] ?? 0) & (words[second] ?? 0) & (words[third] ?? 0) & (words[fourth] ?? 0);
+      if (lanes !== 0) (found ??= []).push(...erasIn(lanes, eras));
+    }
+    return found ?? none;
+  }
+
+  #boardWithRoom(): Board {
+    const found = this.#boards.find(({ eras }) => eras.includes(undefined));
+    if (found) return found;
+    const eras = Array.from<number | undefined>({ length: lanesOfBoard });
+    const board = { words: new Uint32Array(filterBits), eras };
+    this.#boards.push(board);
+    return board;
+  }
+}
+
+function erasIn(lanes: number, eras: Board['eras']): number[] {
+  return eras.filter((era, lane): era is number => era !== undefined && (lanes & (1 << lane)) !== 0);
+}

@@ -1,0 +1,143 @@
+import type Database from 'better-sqlite3';
+import type { Sequence } from '../../run-key.ts';
+import { eraOf, withErasOf } from '../eras.ts';
+import type { EarlierIdentities } from './earlier.ts';
+import { EraFilters } from './era-filters.ts';
+import { addTo, filterBytes, newFilter, placesOf } from './filter.ts';
+
+/** How many identities go into the next filter for each event that is written: until it is done, their era is looked into. */
+const pace = 16;
+/** What was there before there were eras is too much for a filter. */
+const firstEra = 0;
+
+interface StoredFilter {
+  readonly era: number;
+  readonly bits: Uint8Array;
+}
+
+/** A filter that is being made. */
+interface Unfinished extends StoredFilter {
+  /** The last identity that is in it. */
+  last: Buffer;
+}
+
+/**
+ * Asks the filters of the earlier eras, which are in memory, and looks only where one says that the key may be. An era
+ * without a filter is looked into each time. A filter says yes to all that its era has: it is made of what was committed
+ * after the era's last sequence had been, and nobody adds to that any more.
+ */
+export class FilteredIdentities implements EarlierIdentities {
+  readonly #find: Database.Statement;
+  readonly #hasAny: Database.Statement;
+  readonly #next: Database.Statement;
+  readonly #insertFilter: Database.Statement;
+  readonly #deleteFilters: Database.Statement;
+  readonly #storedFilter: Database.Statement;
+  readonly #storedFilters: Database.Statement;
+  readonly #storedEras: Database.Statement;
+  readonly #filters = new EraFilters();
+  /** Eras that have no filter in memory. */
+  #unfiltered: number[] = [];
+  /** Those of them that had one in the database at the first look. */
+  #unloaded: number[] = [];
+  /** All eras before it have a filter or are unfiltered, but for those that have been forgotten. */
+  #known: number | undefined;
+  #tidied = 0;
+  #unfinished: Unfinished | undefined;
+
+  constructor(database: Database.Database) {
+    this.#find = database.prepare('select 1 from identities where era = ? and identity = ?');
+    this.#hasAny = database.prepare('select 1 from identities where era = ? limit 1');
+    this.#next = database
+      .prepare('select identity from identities where era = ? and identity > ? order by identity limit ?')
+      .pluck();
+    this.#insertFilter = database.prepare('insert or replace into identity_filters values (?, ?)');
+    this.#deleteFilters = database.prepare(`
+      delete from identity_filters
+      where not exists (select 1 from identities i where i.era = identity_filters.era)`);
+    // One of another length would say no to what its era has.
+    this.#storedFilter = database.prepare(`
+      select era, bits from identity_filters
+      where era = ? and typeof(bits) = 'blob' and length(bits) = ${filterBytes}`);
+    this.#storedFilters = database.prepare('select era from identity_filters order by era').pluck();
+    this.#storedEras = database
+      .prepare(`${withErasOf('identities')} select era from eras where era is not null`)
+      .pluck();
+  }
+
+  /** Brings a stored filter into memory, which takes some milliseconds; false when there is none left. */
+  loadOne(): boolean {
+    this.#learn();
+    const era = this.#unloaded.pop();
+    if (era !== undefined && this.#unfiltered.includes(era)) this.#takeStored(era);
+    return this.#unloaded.length > 0;
+  }
+
+  has(key: Buffer, era: number): boolean {
+    let known = this.#known ?? this.#learn();
+    for (; known < era; known += 1) this.#unfiltered.push(known);
+    this.#known = known;
+    for (const earlier of this.#unfiltered) if (earlier < era && this.#isIn(earlier, key)) return true;
+    for (const earlier of this.#filters.mayHave(placesOf(key))) if (this.#isIn(earlier, key)) return true;
+    return false;
+  }
+
+  written(events: number, lastCommitted: Sequence): void {
+    // What is not committed may be taken back, and its sequences given again.
+    const latest = eraOf(lastCommitted);
+    this.#learn();
+    if (this.#tidied < latest) this.#tidy(latest);
+    const era = this.#unfiltered.find((each) => each >= firstEra && each < latest);
+    if (era === undefined) return;
+    // Another process may have made it.
+    if (!this.#unfinished && this.#takeStored(era)) return;
+    this.#unfinished ??= { era, bits: newFilter(), last: Buffer.alloc(0) };
+    this.#goOn(this.#unfinished, events * pace);
+  }
+
+  #isIn(era: number, key: Buffer): boolean {
+    return this.#find.get(era, key) !== undefined;
+  }
+
+  #goOn(unfinished: Unfinished, count: number): void {
+    const identities = this.#next.all(unfinished.era, unfinished.last, count) as Buffer[];
+    for (const identity of identities) addTo(unfinished.bits, placesOf(identity));
+    unfinished.last = identities.at(-1) ?? unfinished.last;
+    if (identities.length < count) this.#finish(unfinished);
+  }
+
+  #finish({ era, bits }: StoredFilter): void {
+    this.#insertFilter.run(era, bits);
+    this.#take({ era, bits });
+    this.#unfinished = undefined;
+  }
+
+  #takeStored(era: number): boolean {
+    const stored = this.#storedFilter.get(era) as StoredFilter | undefined;
+    if (stored) this.#take(stored);
+    return stored !== undefined;
+  }
+
+  #take({ era, bits }: StoredFilter): void {
+    this.#filters.add(era, bits);
+    this.#unfiltered = this.#unfiltered.filter((each) => each !== era);
+  }
+
+  #learn(): number {
+    if (this.#known !== undefined) return this.#known;
+    this.#unfiltered = this.#storedEras.all() as number[];
+    this.#unloaded = this.#storedFilters.all() as number[];
+    this.#known = 1 + Math.max(-1, ...this.#unfiltered);
+    return this.#known;
+  }
+
+  /** Eras that have been forgotten as a whole need not be asked any more. */
+  #tidy(latest: number): void {
+    this.#deleteFilters.run();
+    const isEmpty = (era: number) => era < latest && this.#hasAny.get(era) === undefined;
+    for (const era of this.#filters.eras) if (isEmpty(era)) this.#filters.remove(era);
+    this.#unfiltered = this.#unfiltered.filter((era) => !isEmpty(era));
+    if (this.#unfinished && isEmpty(this.#unfinished.era)) this.#unfinished = undefined;
+    this.#tidied = latest;
+  }
+}
