@@ -40,6 +40,10 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     .prepare('select attempts from runs where sequence = ? and handler = ? and claimed_by = ?')
     .pluck();
   const endClaim = database.prepare('delete from claims where sequence = ? and process = ?');
+  const countClaims = database
+    .prepare('select count(*) from claims where sequence between ? and ? and process = ?')
+    .pluck();
+  const endStretch = database.prepare('delete from claims where sequence between ? and ? and process = ?');
   // What the join's run has seen needs no further run.
   const settleJoin = database.prepare('update joins set settled = seen where handler = ? and call_id = ?');
   const earlierOpen = database.prepare(`
@@ -54,6 +58,9 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 
   const holds = ({ sequence, handler, stored }: RunKey): boolean =>
     (stored ? holdsRun.get(sequence, handler, holder.id) : holdsEvent.get(sequence, holder.id)) !== undefined;
+
+  /** Ends the claim on an event, if it still holds. */
+  const endOne = (sequence: Sequence): boolean => endClaim.run(sequence, holder.id).changes === 1;
 
   /** Whether an earlier run of the same handler and call is still open: what a blocked run waits for. */
   const isBehindAnother = ({ sequence, handler, callId }: RunKey): boolean =>
@@ -95,7 +102,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     settle(settlement: SettlementRow): Settled {
       const { sequence, handler, callId, state, stored, last } = settlement;
       if (isOrdinary(settlement)) {
-        return endClaim.run(sequence, holder.id).changes === 1 ? 'settled' : 'lost';
+        return endOne(sequence) ? 'settled' : 'lost';
       }
       if (!holds(settlement)) return lost(settlement);
       const isRemembered = stored || !last || state.kind !== 'done';
@@ -113,8 +120,17 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       return 'settled';
     },
 
-    /** Ends the claim on an event, if it still holds. */
-    endClaim: (sequence: Sequence): boolean => endClaim.run(sequence, holder.id).changes === 1,
+    endClaim: endOne,
+
+    /** Ends the claims on events, and tells of each whether it still held. Events end much as they came: in stretches. */
+    endClaims: (sequences: readonly Sequence[]): boolean[] =>
+      stretchesOf(sequences).flatMap((stretch) => {
+        const [first = 0, last = first] = [stretch[0], stretch.at(-1)];
+        const isHeld = stretch.length > 1 && countClaims.get(first, last, holder.id) === stretch.length;
+        if (!isHeld) return stretch.map(endOne);
+        endStretch.run(first, last, holder.id);
+        return stretch.map(() => true);
+      }),
   };
 }
 
@@ -124,6 +140,17 @@ const blocked: RunState = { kind: 'blocked' };
 /** One handler, done at once: that the event is no longer claimed says all there is to remember. */
 export function isOrdinary({ state, stored, last, isJoin, isStrict }: Settlement): boolean {
   return state.kind === 'done' && last && !stored && !isJoin && !isStrict;
+}
+
+/** Sequences that follow each other, together. */
+function stretchesOf(sequences: readonly Sequence[]): Sequence[][] {
+  const stretches: Sequence[][] = [];
+  for (const sequence of sequences) {
+    const stretch = stretches.at(-1);
+    if (stretch?.at(-1) === sequence - 1) stretch.push(sequence);
+    else stretches.push([sequence]);
+  }
+  return stretches;
 }
 
 function columnsOf({ sequence, handler, callId, attempts, now, state, dueAt }: SettlementRow) {

@@ -15,8 +15,9 @@ import { prepareSettling } from './settle.ts';
 export type WriteGroup = (items: readonly WriteItem[]) => (number | string)[] | undefined;
 
 /**
- * Events first and together, because they share what they ask of the inbox. `onDiskError` is called when the disk has
- * refused something: the transaction is taken back, but what others had written before it may be missing too.
+ * Events first and together, because they share what they ask of the inbox, then what has ended. `onDiskError` is called
+ * when the disk has refused something: the transaction is taken back, but what others had written before it may be
+ * missing too.
  */
 export function prepareWriteGroup(
   database: Database.Database,
@@ -32,8 +33,9 @@ export function prepareWriteGroup(
 
   const write = (items: readonly WriteItem[]): number[] => {
     const recorded = record(items.filter(isEvent))[Symbol.iterator]();
+    const ended = settling.endClaims(items.filter((item) => typeof item === 'number'))[Symbol.iterator]();
     return items.map((item) => {
-      if (typeof item === 'number') return settling.endClaim(item) ? settled : lost;
+      if (typeof item === 'number') return ended.next().value ? settled : lost;
       if (isEvent(item)) return codeOf(recorded.next().value ?? { sequence: undefined, isClaimed: false });
       return settling.settle(item) === 'settled' ? settled : lost;
     });
