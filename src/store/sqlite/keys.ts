@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 
 /** So many that nobody finds two texts with one key: what counts as a duplicate is decided by it alone. */
-const identityBytes = 16;
+export const identityBytes = 16;
 
 /** The key under which an identity is stored. */
 export function identityKey(identity: string): Buffer {

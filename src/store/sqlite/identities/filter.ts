@@ -13,18 +13,18 @@ export const filterBytes = filterBits / 8;
 export type FilterPlaces = readonly [number, number, number, number];
 
 /** An empty filter. */
-export function newFilter(): Uint8Array {
+export function newFilter(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(filterBytes);
 }
 
-/** Where the bits of a key of sixteen bytes are, in every filter. */
-export function placesOf(key: Buffer): FilterPlaces {
+/** Where the bits of a key are, in every filter; `at` is where it begins. */
+export function placesOf(key: Buffer, at = 0): FilterPlaces {
   const mask = filterBits - 1;
   return [
-    key.readUInt32LE(0) & mask,
-    key.readUInt32LE(4) & mask,
-    key.readUInt32LE(8) & mask,
-    key.readUInt32LE(12) & mask,
+    key.readUInt32LE(at) & mask,
+    key.readUInt32LE(at + 4) & mask,
+    key.readUInt32LE(at + 8) & mask,
+    key.readUInt32LE(at + 12) & mask,
   ];
 }
 

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../../run-key.ts';
 import { eraOf, withErasOf } from '../eras.ts';
+import { identityBytes } from '../keys.ts';
 import type { EarlierIdentities } from './earlier.ts';
 import { EraFilters } from './era-filters.ts';
 import { addTo, filterBytes, newFilter, placesOf } from './filter.ts';
@@ -12,7 +13,13 @@ const firstEra = 0;
 
 interface StoredFilter {
   readonly era: number;
-  readonly bits: Uint8Array;
+  readonly bits: Uint8Array<ArrayBuffer>;
+}
+
+/** Keys of an era, one behind the other, and the last of them. */
+interface Slice {
+  readonly keys: string | null;
+  readonly last: Buffer | null;
 }
 
 /** A filter that is being made. */
@@ -44,13 +51,16 @@ export class FilteredIdentities implements EarlierIdentities {
   #known: number | undefined;
   #tidied = 0;
   #unfinished: Unfinished | undefined;
+  /** One for all that are made: thrown away, each would be memory until the next full garbage collection. */
+  readonly #bits = newFilter();
 
   constructor(database: Database.Database) {
     this.#find = database.prepare('select 1 from identities where era = ? and identity = ?');
     this.#hasAny = database.prepare('select 1 from identities where era = ? limit 1');
-    this.#next = database
-      .prepare('select identity from identities where era = ? and identity > ? order by identity limit ?')
-      .pluck();
+    // As one text: a buffer for each would be memory that only a full garbage collection gives back.
+    this.#next = database.prepare(`
+      select group_concat(hex(identity), '') as keys, max(identity) as last from (
+        select identity from identities where era = ? and identity > ? order by identity limit ?)`);
     this.#insertFilter = database.prepare('insert or replace into identity_filters values (?, ?)');
     this.#deleteFilters = database.prepare(`
       delete from identity_filters
@@ -91,7 +101,7 @@ export class FilteredIdentities implements EarlierIdentities {
     if (era === undefined) return;
     // Another process may have made it.
     if (!this.#unfinished && this.#takeStored(era)) return;
-    this.#unfinished ??= { era, bits: newFilter(), last: Buffer.alloc(0) };
+    this.#unfinished ??= this.#begin(era);
     this.#goOn(this.#unfinished, events * pace);
   }
 
@@ -99,11 +109,16 @@ export class FilteredIdentities implements EarlierIdentities {
     return this.#find.get(era, key) !== undefined;
   }
 
+  #begin(era: number): Unfinished {
+    return { era, bits: this.#bits.fill(0), last: Buffer.alloc(0) };
+  }
+
   #goOn(unfinished: Unfinished, count: number): void {
-    const identities = this.#next.all(unfinished.era, unfinished.last, count) as Buffer[];
-    for (const identity of identities) addTo(unfinished.bits, placesOf(identity));
-    unfinished.last = identities.at(-1) ?? unfinished.last;
-    if (identities.length < count) this.#finish(unfinished);
+    const found = this.#next.get(unfinished.era, unfinished.last, count) as Slice;
+    const keys = Buffer.from(found.keys ?? '', 'hex');
+    for (let at = 0; at < keys.length; at += identityBytes) addTo(unfinished.bits, placesOf(keys, at));
+    unfinished.last = found.last ?? unfinished.last;
+    if (keys.length < count * identityBytes) this.#finish(unfinished);
   }
 
   #finish({ era, bits }: StoredFilter): void {
@@ -114,8 +129,11 @@ export class FilteredIdentities implements EarlierIdentities {
 
   #takeStored(era: number): boolean {
     const stored = this.#storedFilter.get(era) as StoredFilter | undefined;
-    if (stored) this.#take(stored);
-    return stored !== undefined;
+    if (!stored) return false;
+    this.#take(stored);
+    // As above: the driver gave it memory of its own.
+    stored.bits.buffer.transfer(0);
+    return true;
   }
 
   #take({ era, bits }: StoredFilter): void {
