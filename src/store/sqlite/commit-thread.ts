@@ -14,7 +14,7 @@ import { type MainTurn, turnMessage } from './turn.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** What it makes is short-lived: a larger young heap is memory for nothing. */
-const resourceLimits = { maxYoungGenerationSizeMb: 6 };
+const resourceLimits = { maxYoungGenerationSizeMb: 3 };
 
 /** What the main thread has of the commit thread: it sends writes, and hears what became of them, in order. */
 export class CommitThread {

@@ -29,7 +29,7 @@ const lockedPause = 5;
 /** Pages in the log at which a commit writes them back itself: far more than the checkpoint thread lets gather. */
 const checkpointPages = 36_000;
 /** The pages of the latest era are in memory, and need not be read; in kibibytes. */
-const cacheSize = 8_000;
+const cacheSize = 6_000;
 
 export class Committer {
   readonly #port: MessagePort;
