@@ -4,7 +4,7 @@ import type { Sequence } from '../run-key.ts';
 import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
 import { eraOf } from './eras.ts';
 import { writeHeaders } from './headers-text.ts';
-import { type EarlierIdentities, prepareLookThrough } from './identities/earlier.ts';
+import { type EarlierIdentities, prepareLookThrough } from './identities/earlier-identities.ts';
 import { callKey, identityKey } from './keys.ts';
 import type { Holder } from './processes.ts';
 import { prepareTakenCalls } from './taken-calls.ts';
@@ -106,6 +106,8 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   };
 
   return (rows: readonly EventRow[]): RecordedRow[] => {
+    // Many groups only end what was claimed: they would write the totals for nothing.
+    if (rows.length === 0) return [];
     const claimable = goesBefore();
     const totals = reserve.get(rows.length) as SequenceTotals;
     const lastCommitted = totals.last - rows.length;
