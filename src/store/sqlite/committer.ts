@@ -18,7 +18,7 @@ import { standStill } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';
 import { Incoming, type Waiting, bytesOf } from './incoming.ts';
-import { FilteredIdentities } from './identities/filtered.ts';
+import { FilteredIdentities } from './identities/filtered-identities.ts';
 import { LogFile } from './log-file.ts';
 import { holderOf } from './processes.ts';
 import { ThreadTurn } from './turn.ts';

@@ -3,7 +3,7 @@ import { messageOf } from '../../errors.ts';
 import { recordPatience } from './commit-group.ts';
 import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
 import { isDiskError, isLocked } from './connection.ts';
-import type { EarlierIdentities } from './identities/earlier.ts';
+import type { EarlierIdentities } from './identities/earlier-identities.ts';
 import type { Holder } from './processes.ts';
 import { prepareRecord } from './record.ts';
 import { prepareSettling } from './settle.ts';

@@ -1,4 +1,4 @@
-import { type FilterPlaces, filterBits } from './filter.ts';
+import { type FilterPlaces, filterBits } from './bloom-filter.ts';
 
 const lanesOfBoard = 32;
 /** What nearly all keys are answered with. */

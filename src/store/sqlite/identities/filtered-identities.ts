@@ -2,9 +2,9 @@ import type Database from 'better-sqlite3';
 import type { Sequence } from '../../run-key.ts';
 import { eraOf, withErasOf } from '../eras.ts';
 import { identityBytes } from '../keys.ts';
-import type { EarlierIdentities } from './earlier.ts';
+import type { EarlierIdentities } from './earlier-identities.ts';
 import { EraFilters } from './era-filters.ts';
-import { addTo, filterBytes, newFilter, placesOf } from './filter.ts';
+import { addTo, filterBytes, newFilter, placesOf } from './bloom-filter.ts';
 
 /** How many identities go into the next filter for each event that is written: until it is done, their era is looked into. */
 const pace = 16;
