@@ -107,7 +107,7 @@ export class Dispatcher {
         // What is claimed after the stop goes back to the inbox with everything else that is held here.
         if (this.#isStopping) return;
         // Placed at once: a run of its call that fails now has to find it behind itself.
-        this.#placing.place(claimed, event, { isAnswered: hasEnded });
+        this.#placing.placeHandedOver(claimed, event, { isAnswered: hasEnded });
         if (hasEnded) this.#beginReady();
       },
       end: (): boolean => {
@@ -199,10 +199,17 @@ export class Dispatcher {
       this.#mayBeMore = true;
       return;
     }
-    const claimed = await this.#parts.store.claimEvents(limit);
-    for (const stored of claimed) this.#placing.placeStored(stored);
+    const claimed = await this.#claimEvents(limit);
     this.#mayBeMore = claimed.length > 0;
     this.#isWanted ||= this.#mayBeMore && this.#hasRoom();
+  }
+
+  async #claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
+    try {
+      return await this.#parts.store.claimEvents(limit, this.#placing.take);
+    } finally {
+      this.#placing.placeTaken();
+    }
   }
 
   #beginReady(): void {

@@ -3,7 +3,7 @@ import type { Handler, Run } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { StoredEvent } from '../store/event-store.ts';
 import type { Sequence } from '../store/run-key.ts';
-import type { ClaimedEvent, ClaimedRun, RunState } from '../store/store.ts';
+import type { ClaimedEvent, ClaimedRun, OpenRun, RunState } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { Claim, dueAfter, placementOf } from './claim.ts';
 import type { ClaimedWork, Execution } from './execution.ts';
@@ -30,20 +30,37 @@ export interface PlacingParts {
 export class Placing {
   readonly #parts: PlacingParts;
   readonly #goingBack = new Set<Promise<unknown>>();
+  /** Claimed from the inbox, and not placed yet. */
+  #taken: ClaimedEvent[] = [];
 
   constructor(parts: PlacingParts) {
     this.#parts = parts;
   }
 
-  /** Places an event that was claimed from the inbox. */
-  placeStored(stored: ClaimedEvent): void {
-    const reading = readStored(stored);
-    if (reading.ok) this.place(stored, reading.event, { isAnswered: true });
-    else this.#bury(stored, undefined, reading.reason);
+  /** Takes what was claimed from the inbox, while nobody else of this process can write: it is read and placed later. */
+  readonly take = (claimed: readonly ClaimedEvent[]): void => void this.#taken.push(...claimed);
+
+  /** Places what was claimed from the inbox. */
+  placeTaken(): void {
+    const taken = this.#taken;
+    this.#taken = [];
+    for (const stored of taken) {
+      const reading = readStored(stored);
+      if (reading.ok) this.#place(stored, reading.event, { isAnswered: true });
+      else this.#bury(stored, undefined, reading.reason);
+    }
+  }
+
+  /** Places an event that was claimed by the write that recorded it, behind all that was claimed before. */
+  placeHandedOver(claimed: ClaimedEvent, event: CallEvent, answer: { readonly isAnswered: boolean }): void {
+    this.placeTaken();
+    // That write could not know what is on its way back. An earlier event of the call may be among it.
+    const openRuns = this.isPuttingBack ? [...this.#parts.lanes.keys()].map(unbegun) : claimed.openRuns;
+    this.#place({ ...claimed, openRuns }, event, answer);
   }
 
   /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */
-  place(stored: ClaimedEvent, event: CallEvent, { isAnswered }: { readonly isAnswered: boolean }): void {
+  #place(stored: ClaimedEvent, event: CallEvent, { isAnswered }: { readonly isAnswered: boolean }): void {
     const { handlers, fallback, telemetry, held } = this.#parts;
     const takers = route(event, handlers, fallback);
     if (takers.length === 0)
@@ -125,6 +142,11 @@ export class Placing {
     if (!lanes) throw new Error(`No lanes for the handler ${handler.name}`);
     return lanes;
   }
+}
+
+/** A run of a handler that has not begun, and is due. */
+function unbegun(handler: string): OpenRun {
+  return { handler, attempts: 0, dueAt: 0 };
 }
 
 /** Bytes that were readable when they arrived are so still, unless somebody or a broken disk has changed them. */

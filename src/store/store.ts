@@ -107,8 +107,14 @@ export interface Store {
   /** Lets go of the layout that is pinned, and returns it. */
   unpinLayout(): Promise<string | undefined>;
 
-  /** Claims new events in order of arrival, as many as asked for at the most. */
-  claimEvents(limit: number): Promise<readonly ClaimedEvent[]>;
+  /**
+   * Claims new events in order of arrival, as many as asked for at the most. `handOver` gets them when they are claimed:
+   * before any event that is claimed later, as it is recorded, and before the promise resolves.
+   */
+  claimEvents(
+    limit: number,
+    handOver?: (claimed: readonly ClaimedEvent[]) => void,
+  ): Promise<readonly ClaimedEvent[]>;
   /** Claims the due runs of one handler, earliest first; if strict, none behind one of its call that waits. */
   claimRuns(
     handler: string,

@@ -1,5 +1,5 @@
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Clock, Store } from '../support/public.ts';
+import { type Work, storeAround } from '../support/store-around.ts';
 
 /** Verbs around which something can break: each of them is a commit point, or hands out work. */
 export const verbs = [
@@ -29,8 +29,8 @@ export function faultyStore(
 ): Store {
   const calls = new Map<string, number>();
   const breaking =
-    (verb: Verb, work: (...given: unknown[]) => Promise<unknown>) =>
-    async (...given: unknown[]): Promise<unknown> => {
+    (verb: Verb, work: Work): Work =>
+    async (...given) => {
       const call = (calls.get(verb) ?? 0) + 1;
       calls.set(verb, call);
       const kind = fault(verb, call);
@@ -39,12 +39,7 @@ export function faultyStore(
       if (kind === 'after') throw new Error(`${verb} broke after call ${call}`);
       return result;
     };
-  return new Proxy(new SqliteStore(file, clock), {
-    get(store, name) {
-      const value: unknown = Reflect.get(store, name, store);
-      if (typeof value !== 'function') return value;
-      const bound = value.bind(store) as (...given: unknown[]) => Promise<unknown>;
-      return verbs.includes(name as Verb) ? breaking(name as Verb, bound) : bound;
-    },
-  });
+  return storeAround(file, clock, (verb, work) =>
+    verbs.includes(verb as Verb) ? breaking(verb as Verb, work) : undefined,
+  );
 }

@@ -16,7 +16,7 @@ export interface WriteLimits<T = unknown> {
    */
   readonly endsWithProcess?: boolean;
   /** Called when it is on disk, before anything else goes on. */
-  readonly onCommitted?: (value: T) => void;
+  readonly onCommitted?: ((value: T) => void) | undefined;
 }
 
 /** Runs a function when nobody else of this process writes. */

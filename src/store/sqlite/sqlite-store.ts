@@ -112,8 +112,11 @@ export class SqliteStore implements Store {
     return this.#write(({ database }) => database.prepare(deleteLayout).pluck().get() as string | undefined);
   }
 
-  claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
-    return this.#write(({ claims }) => claims.events(limit), claim);
+  claimEvents(
+    limit: number,
+    handOver?: (claimed: readonly ClaimedEvent[]) => void,
+  ): Promise<readonly ClaimedEvent[]> {
+    return this.#write(({ claims }) => claims.events(limit), { ...claim, onCommitted: handOver });
   }
 
   claimRuns(

@@ -1,0 +1,98 @@
+/** An event that is claimed with the write that records it comes after those of its call that were claimed before. */
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
+import type { Settlement } from '../../src/store/store.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import type { Order, Receiver } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { type Work, storeAround } from '../support/store-around.ts';
+
+const orders: readonly Order[] = ['call', 'strict'];
+/** What waits of one handler in memory at the most. */
+const mostWaiting = 250;
+
+const traceIdOf = (record: unknown): string => (record as { traceId: string }).traceId;
+const eventOf = (traceId: string): string => bodyOf({ traceId, callId: 'call-1' });
+
+test.each(orders)('the news of an earlier claim is late, with order %s', async (order) => {
+  const news = new Gate();
+  const seen: string[] = [];
+  const around = (verb: string, work: Work): Work | undefined => {
+    // The first event waits in the inbox until it is claimed.
+    if (verb === 'record')
+      return (record, handOver) => work(record, traceIdOf(record) === 'first' ? undefined : handOver);
+    if (verb !== 'claimEvents') return undefined;
+    return async (...given) => {
+      const claimed = (await work(...given)) as readonly unknown[];
+      if (claimed.length > 0) await news.pass();
+      return claimed;
+    };
+  };
+  const database = storeAround(':memory:', systemClock, around);
+  const { receiver, logs } = await started({ database }, (r) =>
+    r.on('*', { order }, ({ traceId }) => void seen.push(traceId)),
+  );
+  await deliver(receiver, eventOf('first'));
+  await news.reached;
+  await deliver(receiver, eventOf('second'));
+  news.open();
+  await logs.until('run_done', 2);
+  expect(seen).toEqual(['first', 'second']);
+});
+
+test.each(orders)('an earlier one is on its way back to the inbox, with order %s', async (order) => {
+  const [full, written, handedOver, wayBack] = [new Gate(), new Gate(), new Gate(), new Gate()];
+  const seen: string[] = [];
+  const around = (verb: string, work: Work): Work | undefined => {
+    if (verb === 'record') {
+      return async (record, handOver) => {
+        if (traceIdOf(record) !== 'later') return work(record, handOver);
+        await written.pass();
+        const held: unknown[] = [];
+        const result = await work(record, (claimed: unknown) => held.push(claimed));
+        await handedOver.pass();
+        for (const claimed of held) (handOver as (claimed: unknown) => void)(claimed);
+        return result;
+      };
+    }
+    if (verb !== 'settle') return undefined;
+    return async (settlement) => {
+      if ((settlement as Settlement).state.kind !== 'done') await wayBack.pass();
+      return work(settlement);
+    };
+  };
+  const database = storeAround(':memory:', systemClock, around);
+  const { receiver, logs } = await started({ database }, (r) =>
+    r
+      .on('*', { name: 'slow', order, concurrency: 1 }, async ({ traceId }) => {
+        await full.pass();
+        seen.push(traceId);
+      })
+      .on('*', { name: 'quick', order: 'none' }, () => {}),
+  );
+  await deliverOthers(receiver, mostWaiting - 1);
+  // The last place is kept for this one; while it is written, another takes it, and an earlier one of its call finds none.
+  const later = deliver(receiver, eventOf('later'));
+  await written.reached;
+  await Promise.all([
+    deliver(receiver, bodyOf({ traceId: 'another' })),
+    deliver(receiver, eventOf('earlier')),
+  ]);
+  await wayBack.reached;
+  written.open();
+  await handedOver.reached;
+  full.open();
+  await logs.until('run_done', 2 * mostWaiting);
+  handedOver.open();
+  await later;
+  wayBack.open();
+  await logs.until('run_done', 2 * mostWaiting + 4);
+  expect(seen.slice(-2)).toEqual(['earlier', 'later']);
+});
+
+async function deliverOthers(receiver: Receiver, count: number): Promise<void> {
+  for (let place = 0; place < count; place += 1) {
+    await deliver(receiver, bodyOf({ traceId: `other-${place}`, callId: `other-${place}` }));
+  }
+}

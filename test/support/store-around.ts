@@ -1,0 +1,21 @@
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Clock, Store } from './public.ts';
+
+/** A verb of a store, of whatever arguments. */
+export type Work = (...given: unknown[]) => Promise<unknown>;
+
+/** A real store, whose verbs are called through what `around` gives for them; undefined leaves one as it is. */
+export function storeAround(
+  file: string,
+  clock: Clock,
+  around: (verb: string, work: Work) => Work | undefined,
+): Store {
+  return new Proxy(new SqliteStore(file, clock), {
+    get(store, name) {
+      const value: unknown = Reflect.get(store, name, store);
+      if (typeof value !== 'function') return value;
+      const bound = value.bind(store) as Work;
+      return around(String(name), bound) ?? bound;
+    },
+  });
+}
