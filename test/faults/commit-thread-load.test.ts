@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { turn } from '../support/clock.ts';
 import { concurrently } from '../support/concurrently.ts';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf, deliver, deliverSurely } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import type { CallEvent, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
@@ -55,10 +55,12 @@ function watching(strict: Seen, call: Seen, before: () => Promise<void> = async 
           await turn();
           strict.leave(event);
           if (attempt === 1 && event.traceId.endsWith('7/2')) throw new Error('first time');
-          if (event.traceId.endsWith('4')) {
-            await commit((db) => void db.prepare('insert into notes values (?)').run(event.traceId));
-          }
-          strict.add(event.traceId);
+          if (!event.traceId.endsWith('4')) return strict.add(event.traceId);
+          // With the commit the run is done: another process may begin the next one.
+          await commit((db) => {
+            db.prepare('insert into notes values (?)').run(event.traceId);
+            strict.add(event.traceId);
+          });
         },
       )
       .on('*', { name: 'call', order: 'call', retry, concurrency: 8 }, async (event, { attempt }) => {
@@ -76,9 +78,10 @@ async function deliverAll(receiverOf: (place: number) => Receiver): Promise<void
   await concurrently(callIds, 40, async (callId) => {
     for (const place of places) {
       const body = bodyOf({ traceId: `${callId}/${place}`, callId });
-      const copies = [deliver(receiverOf(place), body), deliver(receiverOf(place + 1), body)];
-      const statuses = (await Promise.all(copies)).map(({ json }) => String(json.status));
-      expect(statuses.toSorted((one, other) => one.localeCompare(other))).toEqual(['accepted', 'duplicate']);
+      const copies = [deliverSurely(receiverOf(place), body), deliverSurely(receiverOf(place + 1), body)];
+      const statuses = (await Promise.all(copies)).map(({ json }) => json.status);
+      expect(statuses).toContain('duplicate');
+      expect(['accepted', 'duplicate']).toEqual(expect.arrayContaining(statuses));
     }
   });
 }

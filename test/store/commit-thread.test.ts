@@ -1,7 +1,6 @@
 /** What the main thread may rely on of the commit thread, below the receiver. */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/kit/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Sequence } from '../../src/store/run-key.ts';
 import { ManualClock, turn } from '../support/clock.ts';
@@ -9,7 +8,8 @@ import { temporaryDatabase } from '../support/temporary.ts';
 import { eventOf } from './parts.ts';
 
 test('what was claimed as it was written is in hand before anything else is written', async () => {
-  const store = new SqliteStore(temporaryDatabase(), systemClock);
+  // However long the disk takes, nothing is given up.
+  const store = new SqliteStore(temporaryDatabase(), new ManualClock());
   await store.open();
   onTestFinished(() => store.close());
   const events = new Set<Sequence>();
