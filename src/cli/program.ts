@@ -1,21 +1,31 @@
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
-import { addDemo } from './demo.ts';
-import { addDoctor } from './doctor.ts';
 import { exitCodes, explain } from './failure.ts';
-import { addSandbox } from './sandbox.ts';
-import { addSend } from './send.ts';
-import { addServe } from './serve.ts';
-import { addSignature } from './signature.ts';
+
+/** Adds a command; `exitWith` says what to exit with when that is neither success nor failure. */
+type Add = (program: Command, exitWith: (code: number) => void) => void;
+
+/** Each is loaded when it is wanted: one that checks a signature needs neither receiver nor sandbox. */
+const commands: Readonly<Record<string, () => Promise<Add>>> = {
+  serve: async () => (await import('./serve.ts')).addServe,
+  send: async () => (await import('./send.ts')).addSend,
+  signature: async () => (await import('./signature.ts')).addSignature,
+  doctor: async () => (await import('./doctor.ts')).addDoctor,
+  sandbox: async () => (await import('./sandbox.ts')).addSandbox,
+  demo: async () => (await import('./demo.ts')).addDemo,
+};
 
 /** Runs the command with its arguments, program name not included. Resolves to the exit code; never rejects. */
 export async function run(args: readonly string[]): Promise<number> {
   // What a command exits with when it neither succeeds nor fails: a delivery that was refused.
   let exitCode: number = exitCodes.success;
-  const program = buildProgram((code) => {
-    exitCode = code;
-  });
   try {
+    const program = buildProgram();
+    for (const add of await wanted(args[0])) {
+      add(program, (code) => {
+        exitCode = code;
+      });
+    }
     await program.parseAsync([...args], { from: 'user' });
     return exitCode;
   } catch (error) {
@@ -25,8 +35,14 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-function buildProgram(exitWith: (code: number) => void): Command {
-  const program = new Command('ringback')
+/** The command of that name; all of them for whoever asks for help, or has misspelled one. */
+async function wanted(name: string | undefined): Promise<readonly Add[]> {
+  const named = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
+  return Promise.all((named ? [named] : Object.values(commands)).map((load) => load()));
+}
+
+function buildProgram(): Command {
+  return new Command('ringback')
     .description('Receives the call events of a voice-AI platform: verified, stored, answered, and handled.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
@@ -42,13 +58,6 @@ function buildProgram(exitWith: (code: number) => void): Command {
             .replaceAll('\n', ' ')}\n`,
         ),
     });
-  addServe(program);
-  addSend(program, exitWith);
-  addSignature(program, exitWith);
-  addDoctor(program, exitWith);
-  addSandbox(program);
-  addDemo(program);
-  return program;
 }
 
 /** The version in package.json, which is two folders up from the sources and from what is built of them. */
