@@ -5,7 +5,7 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Sequence } from '../../src/store/run-key.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-import { eventOf } from './parts.ts';
+import { claimedOf, done, eventOf, settlementOf } from './parts.ts';
 
 test('what was claimed as it was written is in hand before anything else is written', async () => {
   // However long the disk takes, nothing is given up.
@@ -87,4 +87,17 @@ test('what was given up is not stored later, and is no duplicate when it comes a
   const again = Array.from({ length: 100 }, (_, place) => record(`early-${place}`));
   expect(new Set(await Promise.all(again))).toEqual(new Set(['new']));
   expect(new Set(handedOver).size).toBe(200);
+});
+
+test('of claims that end together, one that another process has taken over is lost and stays with that', async () => {
+  const store = new SqliteStore(temporaryDatabase(), new ManualClock());
+  await store.open();
+  onTestFinished(() => store.close());
+  const claimed = await claimedOf(store, ...['a', 'b', 'c', 'd'].map((traceId) => eventOf(traceId)));
+  const taken = claimed[1]?.sequence ?? 0;
+  store.database.prepare('update claims set process = 99 where sequence = ?').run(taken);
+  const ends = await Promise.all(claimed.map((event) => store.settle(settlementOf(event, done))));
+  expect(ends).toEqual(['settled', 'lost', 'settled', 'settled']);
+  const left = store.database.prepare('select sequence, process from claims').all();
+  expect(left).toEqual([{ sequence: taken, process: 99 }]);
 });
