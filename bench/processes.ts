@@ -33,8 +33,11 @@ export interface StartOptions {
 /** Starts a server whose rows, if it stores any, go to the file. */
 export type Start = (database: string, options?: StartOptions) => Promise<Running>;
 
-/** As docs/deployment.md advises where memory counts: Node lets short-lived objects take 100 MB otherwise. */
-export const littleMemory: readonly string[] = ['--max-semi-space-size=4'];
+/** As docs/deployment.md advises where memory is scarce: Node lets short-lived objects take 100 MB otherwise. */
+export const littleMemory = {
+  nodeFlags: ['--max-semi-space-size=8'],
+  environment: { MALLOC_ARENA_MAX: '1' },
+} satisfies StartOptions;
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 

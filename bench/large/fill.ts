@@ -16,7 +16,7 @@ export interface Look {
 
 /** Fills an inbox with events that are handled and done. */
 export async function fill(database: string, events: number): Promise<readonly Look[]> {
-  const server = await serverFile('e-mounted.ts')(database, { nodeFlags: littleMemory });
+  const server = await serverFile('e-mounted.ts')(database, littleMemory);
   const load = new Load();
   const rows = new Rows(database);
   const found: Look[] = [];

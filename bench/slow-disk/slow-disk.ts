@@ -35,13 +35,14 @@ interface Story {
 /** Overloads a mounted server on a slow disk. */
 export async function measureSlowDisk(): Promise<void> {
   await inFolder(async (folder) => {
-    const environment = slowSync(folder);
-    if (!environment) {
+    const slow = slowSync(folder);
+    if (!slow) {
       publish(['The slow disk was not measured: it takes Linux and gcc, to delay what a server syncs.']);
       return;
     }
     const database = join(folder, 'inbox.db');
-    const server = await serverFile('e-mounted.ts')(database, { environment, nodeFlags: littleMemory });
+    const environment = { ...littleMemory.environment, ...slow };
+    const server = await serverFile('e-mounted.ts')(database, { ...littleMemory, environment });
     try {
       publish(linesOf(await overload(server, database)), 'results-slow-disk.md');
     } finally {
