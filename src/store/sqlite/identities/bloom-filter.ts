@@ -1,24 +1,16 @@
 /**
  * A Bloom filter: of a key that was added it says yes, of nearly all others no. Keys are digests, so that their own bytes
- * are as good as any hashes of them. All bits of a key are in one block, which is read as a whole.
+ * are as good as any hashes of them.
  */
 
-const bitsOfBlock = 512;
-/** Sixteen bits for each key that an era has as a rule: one in some hundreds of the others is said to be there. */
-export const blocksOfFilter = 2_048;
-
-/** How many bits a filter has. */
-export const filterBits = blocksOfFilter * bitsOfBlock;
+/** Sixteen for each key that an era has as a rule: one in four hundred of the others is said to be there. */
+export const filterBits = 2 ** 20;
 
 /** How large a filter is. */
 export const filterBytes = filterBits / 8;
 
 /** Where a key's bits are. */
-export interface FilterPlaces {
-  readonly block: number;
-  /** Within the block. */
-  readonly bits: readonly [number, number, number, number, number, number];
-}
+export type FilterPlaces = readonly [number, number, number, number];
 
 /** An empty filter. */
 export function newFilter(): Uint8Array<ArrayBuffer> {
@@ -27,25 +19,16 @@ export function newFilter(): Uint8Array<ArrayBuffer> {
 
 /** Where the bits of a key are, in every filter; `at` is where it begins. */
 export function placesOf(key: Buffer, at = 0): FilterPlaces {
-  const mask = bitsOfBlock - 1;
-  const [one, two] = [key.readUInt32LE(at + 4), key.readUInt32LE(at + 8)];
-  return {
-    block: key.readUInt32LE(at) & (blocksOfFilter - 1),
-    bits: [
-      one & mask,
-      (one >>> 9) & mask,
-      (one >>> 18) & mask,
-      two & mask,
-      (two >>> 9) & mask,
-      (two >>> 18) & mask,
-    ],
-  };
+  const mask = filterBits - 1;
+  return [
+    key.readUInt32LE(at) & mask,
+    key.readUInt32LE(at + 4) & mask,
+    key.readUInt32LE(at + 8) & mask,
+    key.readUInt32LE(at + 12) & mask,
+  ];
 }
 
 /** Adds a key. */
-export function addTo(filter: Uint8Array, { block, bits }: FilterPlaces): void {
-  for (const bit of bits) {
-    const place = block * bitsOfBlock + bit;
-    filter[place >>> 3] = (filter[place >>> 3] ?? 0) | (1 << (place & 7));
-  }
+export function addTo(filter: Uint8Array, places: FilterPlaces): void {
+  for (const place of places) filter[place >>> 3] = (filter[place >>> 3] ?? 0) | (1 << (place & 7));
 }

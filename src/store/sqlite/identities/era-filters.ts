@@ -1,47 +1,71 @@
-import type { FilterPlaces } from './bloom-filter.ts';
-import { Board, boardOf, erasIn } from './board.ts';
+import { type FilterPlaces, filterBits } from './bloom-filter.ts';
 
+const lanesOfBoard = 32;
 /** What nearly all keys are answered with. */
 const none: readonly number[] = [];
 
-/** The filters of eras, in memory. */
+/** The filters of up to 32 eras side by side: the word at a place has its bit of each of them. */
+interface Board {
+  readonly words: Uint32Array;
+  readonly eras: (number | undefined)[];
+}
+
+/**
+ * The filters of many eras, asked at once. One after the other they would be as many reads all over the memory as there
+ * are eras; side by side those of 32 eras are four.
+ */
 export class EraFilters {
-  readonly #boards = new Map<number, Board>();
-  readonly #eras = new Set<number>();
+  #boards: Board[] = [];
 
   /** Whose filters these are. */
-  get eras(): readonly number[] {
-    return [...this.#eras];
-  }
-
-  /** The boards that are here, by their number. */
-  get boards(): ReadonlyMap<number, Board> {
-    return this.#boards;
+  get eras(): number[] {
+    return this.#boards.flatMap(({ eras }) => eras.filter((era) => era !== undefined));
   }
 
   /** Adds the filter of an era. */
   add(era: number, filter: Uint8Array): void {
-    const number = boardOf(era);
-    const board = this.#boards.get(number) ?? new Board();
-    board.add(era, filter);
-    this.#boards.set(number, board);
-    this.#eras.add(era);
+    const board = this.#boardWithRoom();
+    const lane = board.eras.indexOf(undefined);
+    const { words } = board;
+    for (let place = 0; place < filterBits; place += 1) {
+      const bit = ((filter[place >>> 3] ?? 0) >>> (place & 7)) & 1;
+      words[place] = (words[place] ?? 0) | (bit << lane);
+    }
+    board.eras[lane] = era;
   }
 
-  /** Gives up the filters of some eras; a board goes with the last of its eras. */
-  remove(gone: (era: number) => boolean): void {
-    for (const era of this.#eras) if (gone(era)) this.#eras.delete(era);
-    const left = new Set([...this.#eras].map(boardOf));
-    for (const board of this.#boards.keys()) if (!left.has(board)) this.#boards.delete(board);
+  /** Gives up the filter of an era. */
+  remove(era: number): void {
+    const board = this.#boards.find(({ eras }) => eras.includes(era));
+    if (!board) return;
+    const lane = board.eras.indexOf(era);
+    board.eras[lane] = undefined;
+    const others = ~(1 << lane);
+    for (let place = 0; place < filterBits; place += 1)
+      board.words[place] = (board.words[place] ?? 0) & others;
+    this.#boards = this.#boards.filter(({ eras }) => eras.some((each) => each !== undefined));
   }
 
   /** The eras that may have a key. */
-  mayHave(places: FilterPlaces): readonly number[] {
+  mayHave([first, second, third, fourth]: FilterPlaces): readonly number[] {
     let found: number[] | undefined;
-    for (const [number, board] of this.#boards) {
-      const word = board.ask(places);
-      if (word !== 0) (found ??= []).push(...erasIn(number, word));
+    for (const { words, eras } of this.#boards) {
+      const lanes = (words[first] ?? 0) & (words[second] ?? 0) & (words[third] ?? 0) & (words[fourth] ?? 0);
+      if (lanes !== 0) (found ??= []).push(...erasIn(lanes, eras));
     }
     return found ?? none;
   }
+
+  #boardWithRoom(): Board {
+    const found = this.#boards.find(({ eras }) => eras.includes(undefined));
+    if (found) return found;
+    const eras = Array.from<number | undefined>({ length: lanesOfBoard });
+    const board = { words: new Uint32Array(filterBits), eras };
+    this.#boards.push(board);
+    return board;
+  }
+}
+
+function erasIn(lanes: number, eras: Board['eras']): number[] {
+  return eras.filter((era, lane): era is number => era !== undefined && (lanes & (1 << lane)) !== 0);
 }

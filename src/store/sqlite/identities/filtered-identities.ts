@@ -3,15 +3,11 @@ import type { Sequence } from '../../run-key.ts';
 import { eraOf, withErasOf } from '../eras.ts';
 import { identityBytes } from '../keys.ts';
 import type { EarlierIdentities } from './earlier-identities.ts';
-import { addTo, filterBytes, newFilter, placesOf } from './bloom-filter.ts';
-import { erasOfBoard } from './board.ts';
 import { EraFilters } from './era-filters.ts';
-import { SealedBoards } from './sealed-boards.ts';
+import { addTo, filterBytes, newFilter, placesOf } from './bloom-filter.ts';
 
 /** How many identities go into the next filter for each event that is written: until it is done, their era is looked into. */
 const pace = 16;
-/** How many blocks of a board are written for each event: until all are, it is in memory. */
-const blocksForEvent = 2;
 /** What was there before there were eras is too much for a filter. */
 const firstEra = 0;
 
@@ -33,8 +29,8 @@ interface Unfinished extends StoredFilter {
 }
 
 /**
- * Asks the filters of the earlier eras, and looks only where one says that the key may be. An era without a filter is
- * looked into each time. Those of the latest eras are in memory; the others are sealed, and in the database. A filter says yes to all that its era has: it is made of what was committed
+ * Asks the filters of the earlier eras, which are in memory, and looks only where one says that the key may be. An era
+ * without a filter is looked into each time. A filter says yes to all that its era has: it is made of what was committed
  * after the era's last sequence had been, and nobody adds to that any more.
  */
 export class FilteredIdentities implements EarlierIdentities {
@@ -42,13 +38,12 @@ export class FilteredIdentities implements EarlierIdentities {
   readonly #hasAny: Database.Statement;
   readonly #next: Database.Statement;
   readonly #insertFilter: Database.Statement;
-  readonly #deleteFilter: Database.Statement;
+  readonly #deleteFilters: Database.Statement;
   readonly #storedFilter: Database.Statement;
   readonly #storedFilters: Database.Statement;
   readonly #storedEras: Database.Statement;
   readonly #filters = new EraFilters();
-  readonly #sealed: SealedBoards;
-  /** Eras whose filter is neither in memory nor sealed. */
+  /** Eras that have no filter in memory. */
   #unfiltered: number[] = [];
   /** Those of them that had one in the database at the first look. */
   #unloaded: number[] = [];
@@ -60,7 +55,6 @@ export class FilteredIdentities implements EarlierIdentities {
   readonly #bits = newFilter();
 
   constructor(database: Database.Database) {
-    this.#sealed = new SealedBoards(database);
     this.#find = database.prepare('select 1 from identities where era = ? and identity = ?');
     this.#hasAny = database.prepare('select 1 from identities where era = ? limit 1');
     // As one text: a buffer for each would be memory that only a full garbage collection gives back.
@@ -68,7 +62,9 @@ export class FilteredIdentities implements EarlierIdentities {
       select group_concat(hex(identity), '') as keys, max(identity) as last from (
         select identity from identities where era = ? and identity > ? order by identity limit ?)`);
     this.#insertFilter = database.prepare('insert or replace into identity_filters values (?, ?)');
-    this.#deleteFilter = database.prepare('delete from identity_filters where era = ?');
+    this.#deleteFilters = database.prepare(`
+      delete from identity_filters
+      where not exists (select 1 from identities i where i.era = identity_filters.era)`);
     // One of another length would say no to what its era has.
     this.#storedFilter = database.prepare(`
       select era, bits from identity_filters
@@ -81,29 +77,28 @@ export class FilteredIdentities implements EarlierIdentities {
 
   /** Brings a stored filter into memory, which takes some milliseconds; false when there is none left. */
   loadOne(): boolean {
-    this.#learn(0);
+    this.#learn();
     const era = this.#unloaded.pop();
     if (era !== undefined && this.#unfiltered.includes(era)) this.#takeStored(era);
     return this.#unloaded.length > 0;
   }
 
   has(key: Buffer, era: number): boolean {
-    this.#learn(era);
+    let known = this.#known ?? this.#learn();
+    for (; known < era; known += 1) this.#unfiltered.push(known);
+    this.#known = known;
     for (const earlier of this.#unfiltered) if (earlier < era && this.#isIn(earlier, key)) return true;
-    const places = placesOf(key);
-    for (const earlier of this.#filters.mayHave(places)) if (this.#isIn(earlier, key)) return true;
-    for (const earlier of this.#sealed.mayHave(places)) if (this.#isIn(earlier, key)) return true;
+    for (const earlier of this.#filters.mayHave(placesOf(key))) if (this.#isIn(earlier, key)) return true;
     return false;
   }
 
   written(events: number, lastCommitted: Sequence): void {
     // What is not committed may be taken back, and its sequences given again.
     const latest = eraOf(lastCommitted);
-    // Others may have written whole eras since.
-    this.#learn(latest);
+    this.#learn();
     if (this.#tidied < latest) this.#tidy(latest);
     const era = this.#unfiltered.find((each) => each >= firstEra && each < latest);
-    if (era === undefined) return this.#seal(latest, events * blocksForEvent);
+    if (era === undefined) return;
     // Another process may have made it.
     if (!this.#unfinished && this.#takeStored(era)) return;
     this.#unfinished ??= this.#begin(era);
@@ -146,45 +141,19 @@ export class FilteredIdentities implements EarlierIdentities {
     this.#unfiltered = this.#unfiltered.filter((each) => each !== era);
   }
 
-  /** Writes the blocks of a board that changes no more, and gives it up once they are committed. */
-  #seal(latest: number, count: number): void {
-    const isOver = (number: number): boolean => (number + 1) * erasOfBoard <= latest;
-    for (const [number, board] of this.#filters.boards) {
-      if (!isOver(number)) continue;
-      if (this.#sealed.isWhole(number)) this.#learnSealed(latest);
-      else this.#sealed.write(number, board, count);
-      return;
-    }
-  }
-
-  #learnSealed(latest: number): void {
-    this.#sealed.learn(latest);
-    const isSealed = (era: number): boolean => this.#sealed.has(era);
-    this.#filters.remove(isSealed);
-    this.#unfiltered = this.#unfiltered.filter((era) => !isSealed(era));
-    if (this.#unfinished && isSealed(this.#unfinished.era)) this.#unfinished = undefined;
-  }
-
-  /** Learns what is there, and that every era before this one may have keys. */
-  #learn(era: number): void {
-    if (this.#known === undefined) {
-      this.#unfiltered = this.#storedEras.all() as number[];
-      this.#unloaded = this.#storedFilters.all() as number[];
-      this.#known = 1 + Math.max(-1, ...this.#unfiltered);
-      this.#learnSealed(this.#known);
-    }
-    for (; this.#known < era; this.#known += 1) this.#unfiltered.push(this.#known);
+  #learn(): number {
+    if (this.#known !== undefined) return this.#known;
+    this.#unfiltered = this.#storedEras.all() as number[];
+    this.#unloaded = this.#storedFilters.all() as number[];
+    this.#known = 1 + Math.max(-1, ...this.#unfiltered);
+    return this.#known;
   }
 
   /** Eras that have been forgotten as a whole need not be asked any more. */
   #tidy(latest: number): void {
+    this.#deleteFilters.run();
     const isEmpty = (era: number) => era < latest && this.#hasAny.get(era) === undefined;
-    this.#sealed.remove(isEmpty);
-    this.#learnSealed(latest);
-    this.#filters.remove(isEmpty);
-    for (const era of this.#storedFilters.all() as number[]) {
-      if (isEmpty(era) || this.#sealed.has(era)) this.#deleteFilter.run(era);
-    }
+    for (const era of this.#filters.eras) if (isEmpty(era)) this.#filters.remove(era);
     this.#unfiltered = this.#unfiltered.filter((era) => !isEmpty(era));
     if (this.#unfinished && isEmpty(this.#unfinished.era)) this.#unfinished = undefined;
     this.#tidied = latest;

@@ -25,9 +25,4 @@ export const schema4 = `
     era  integer primary key,
     bits blob not null
   );
-  -- Those of 32 eras side by side, when all of them have one: a row for each block, of a word for each bit.
-  create table identity_boards (
-    place integer primary key,
-    words blob not null
-  );
 `;
