@@ -205,8 +205,16 @@ export class Dispatcher {
   }
 
   async #claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
+    let isHandedOver = false;
+    const handOver = (claimed: readonly ClaimedEvent[]): void => {
+      isHandedOver = true;
+      this.#placing.take(claimed);
+    };
     try {
-      return await this.#parts.store.claimEvents(limit, this.#placing.take);
+      const claimed = await this.#parts.store.claimEvents(limit, handOver);
+      // A store of the user's own may do no more than return them.
+      if (!isHandedOver) this.#placing.take(claimed);
+      return claimed;
     } finally {
       this.#placing.placeTaken();
     }

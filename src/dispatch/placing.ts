@@ -38,7 +38,9 @@ export class Placing {
   }
 
   /** Takes what was claimed from the inbox, while nobody else of this process can write: it is read and placed later. */
-  readonly take = (claimed: readonly ClaimedEvent[]): void => void this.#taken.push(...claimed);
+  take(claimed: readonly ClaimedEvent[]): void {
+    this.#taken.push(...claimed);
+  }
 
   /** Places what was claimed from the inbox. */
   placeTaken(): void {
@@ -55,8 +57,8 @@ export class Placing {
   placeHandedOver(claimed: ClaimedEvent, event: CallEvent, answer: { readonly isAnswered: boolean }): void {
     this.placeTaken();
     // That write could not know what is on its way back. An earlier event of the call may be among it.
-    const openRuns = this.isPuttingBack ? [...this.#parts.lanes.keys()].map(unbegun) : claimed.openRuns;
-    this.#place({ ...claimed, openRuns }, event, answer);
+    const openRuns = (): OpenRun[] => [...this.#parts.lanes.keys()].map(unbegun);
+    this.#place(this.isPuttingBack ? { ...claimed, openRuns: openRuns() } : claimed, event, answer);
   }
 
   /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */

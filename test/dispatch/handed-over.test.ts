@@ -41,6 +41,22 @@ test.each(orders)('the news of an earlier claim is late, with order %s', async (
   expect(seen).toEqual(['first', 'second']);
 });
 
+test('a store that only returns what it has claimed has it placed all the same', async () => {
+  const around = (verb: string, work: Work): Work | undefined => {
+    if (verb === 'record') return (record) => work(record);
+    return verb === 'claimEvents' ? (limit) => work(limit) : undefined;
+  };
+  const database = storeAround(':memory:', systemClock, around);
+  const seen: string[] = [];
+  const { receiver, logs } = await started({ database }, (r) =>
+    r.on('*', ({ traceId }) => void seen.push(traceId)),
+  );
+  await deliver(receiver, eventOf('first'));
+  await deliver(receiver, eventOf('second'));
+  await logs.until('run_done', 2);
+  expect(seen).toEqual(['first', 'second']);
+});
+
 test.each(orders)('an earlier one is on its way back to the inbox, with order %s', async (order) => {
   const [full, written, handedOver, wayBack] = [new Gate(), new Gate(), new Gate(), new Gate()];
   const seen: string[] = [];

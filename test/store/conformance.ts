@@ -20,6 +20,20 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       expect(claimed).toMatchObject({ takeovers: 0, storedHandlers: [], openRuns: [] });
     });
 
+    test('hands over what was claimed before what is recorded and claimed later', async () => {
+      const store = await opened();
+      await store.record(eventOf('trace-1'));
+      const order: string[] = [];
+      const claiming = store.claimEvents(10, (claimed) =>
+        order.push(...claimed.map(({ traceId }) => traceId)),
+      );
+      const recording = store.record(eventOf('trace-2'), ({ traceId }) => order.push(traceId));
+      const claimed = await claiming;
+      expect(order.slice(0, claimed.length)).toEqual(claimed.map(({ traceId }) => traceId));
+      await recording;
+      expect(order[0]).toBe('trace-1');
+    });
+
     test('of many copies at once exactly one is new', async () => {
       const store = await opened();
       const results = await Promise.all(Array.from({ length: 50 }, () => store.record(eventOf('trace-1'))));
