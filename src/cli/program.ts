@@ -19,13 +19,12 @@ const commands: Readonly<Record<string, () => Promise<Add>>> = {
 export async function run(args: readonly string[]): Promise<number> {
   // What a command exits with when it neither succeeds nor fails: a delivery that was refused.
   let exitCode: number = exitCodes.success;
+  const exitWith = (code: number): void => {
+    exitCode = code;
+  };
   try {
     const program = buildProgram();
-    for (const add of await wanted(args[0])) {
-      add(program, (code) => {
-        exitCode = code;
-      });
-    }
+    for (const add of await wanted(args[0])) add(program, exitWith);
     await program.parseAsync([...args], { from: 'user' });
     return exitCode;
   } catch (error) {

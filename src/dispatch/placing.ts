@@ -44,6 +44,7 @@ export class Placing {
 
   /** Places what was claimed from the inbox. */
   placeTaken(): void {
+    if (this.#taken.length === 0) return;
     const taken = this.#taken;
     this.#taken = [];
     for (const stored of taken) {
@@ -57,8 +58,11 @@ export class Placing {
   placeHandedOver(claimed: ClaimedEvent, event: CallEvent, answer: { readonly isAnswered: boolean }): void {
     this.placeTaken();
     // That write could not know what is on its way back. An earlier event of the call may be among it.
-    const openRuns = (): OpenRun[] => [...this.#parts.lanes.keys()].map(unbegun);
-    this.#place(this.isPuttingBack ? { ...claimed, openRuns: openRuns() } : claimed, event, answer);
+    this.#place(this.isPuttingBack ? this.#behindOthers(claimed) : claimed, event, answer);
+  }
+
+  #behindOthers(claimed: ClaimedEvent): ClaimedEvent {
+    return { ...claimed, openRuns: [...this.#parts.lanes.keys()].map(unbegun) };
   }
 
   /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { turn } from '../support/clock.ts';
-import { address, bodyOf, deliver, deliverSurely, signedHeaders } from '../support/deliveries.ts';
+import { address, bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -82,7 +82,7 @@ test('what users write waits for the deliveries of another receiver of the same 
   writing.database.exec('create table notes (text text)');
   const over = new AbortController();
   const pouring = async (): Promise<void> => {
-    while (!over.signal.aborted) expect((await deliverSurely(receiving)).status).toBe(200);
+    while (!over.signal.aborted) expect((await deliver(receiving)).status).toBe(200);
   };
   const poured = Array.from({ length: 16 }, pouring);
   const failures: string[] = [];

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { turn } from '../support/clock.ts';
-import { bodyOf, deliverSurely } from '../support/deliveries.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import type { Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
@@ -60,7 +60,7 @@ for (const how of ['cleaning', 'erasing'] as const) {
     );
     // Some of them in the index of calls, and some not yet: it is filled when 2,048 sequences have been given.
     first.receiver.database.exec('update event_totals set last_sequence = 1800');
-    await Promise.all(bodies.map((body) => deliverSurely(first.receiver, body)));
+    await Promise.all(bodies.map((body) => deliver(first.receiver, body)));
     while ((await first.receiver.counts()).events.done < bodies.length) await turn();
     await first.receiver.stop();
 
@@ -88,7 +88,7 @@ for (const how of ['cleaning', 'erasing'] as const) {
     const { receiver } = await started({ database });
     expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
     expect(foundBroken(receiver)).toEqual({ integrity: [{ integrity_check: 'ok' }], keys: [] });
-    const answers = await Promise.all(bodies.map((body) => deliverSurely(receiver, body)));
+    const answers = await Promise.all(bodies.map((body) => deliver(receiver, body)));
     expect(new Set(answers.map((answer) => answer.json.status))).toEqual(new Set(['duplicate']));
   });
 }

@@ -5,7 +5,7 @@ import { readBytes } from '../../src/events/read-bytes.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { recordOf } from '../../src/store/event-record.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { bodyOf, deliver, deliverSurely } from '../support/deliveries.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -97,7 +97,7 @@ test('deliveries are answered while a big replay goes on', async () => {
   const replay = receiver.events.replay({ until: arrival + count }).finally(() => over.abort());
   let answered = 0;
   while (!over.signal.aborted) {
-    expect((await deliverSurely(receiver)).status).toBe(200);
+    expect((await deliver(receiver)).status).toBe(200);
     answered += 1;
   }
   // One for every other bounded step of 500 at the least: none of them waits for all.

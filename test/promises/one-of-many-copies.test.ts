@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import { type Answer, bodyOf, deliver, deliverSurely, post, signedHeaders } from '../support/deliveries.ts';
+import { type Answer, bodyOf, deliver, post, signedHeaders } from '../support/deliveries.ts';
 import { ReceiverProcess } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase, temporaryFolder } from '../support/temporary.ts';
@@ -20,13 +20,13 @@ test('of 200 copies at once exactly one is accepted and run; after a restart non
   const seen: string[] = [];
   const start = () => started({ database }, (r) => r.on('*', (event) => seen.push(event.traceId)));
   const { receiver, logs } = await start();
-  const answers = await Promise.all(Array.from({ length: 200 }, () => deliverSurely(receiver, body)));
+  const answers = await Promise.all(Array.from({ length: 200 }, () => deliver(receiver, body)));
   expect(tally(answers)).toEqual({ accepted: 1, duplicate: 199 });
   await logs.until('run_done');
   await receiver.stop();
 
   const next = await start();
-  const copies = await Promise.all(Array.from({ length: 200 }, () => deliverSurely(next.receiver, body)));
+  const copies = await Promise.all(Array.from({ length: 200 }, () => deliver(next.receiver, body)));
   expect(tally(copies)).toEqual({ duplicate: 200 });
   await expect.poll(async () => (await next.receiver.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
   await next.receiver.stop();

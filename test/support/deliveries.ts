@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { turn } from './clock.ts';
 import {
   type BodySource,
   type Delivery,
@@ -66,15 +65,6 @@ export async function deliver(
   headers: Readonly<Record<string, string>> = signedHeaders(body),
 ): Promise<Answer> {
   return answerOf(await receiver.fetch(new Request(address, { method: 'POST', headers, body })));
-}
-
-/** Delivers a body as the platform does it: again, as long as it is answered with 503. A disk may hesitate. */
-export async function deliverSurely(receiver: Receiver, body: string = bodyOf()): Promise<Answer> {
-  for (;;) {
-    const answer = await deliver(receiver, body);
-    if (answer.status !== 503) return answer;
-    await turn();
-  }
 }
 
 /** Delivers a body over HTTP, signed unless headers are given. */

@@ -15,7 +15,7 @@ export interface WriteLimits<T = unknown> {
    * committed, and is on disk with whatever is synced next. Default false.
    */
   readonly endsWithProcess?: boolean;
-  /** Called when it is on disk, before anything else goes on. */
+  /** Called when it counts, before anything else goes on. */
   readonly onCommitted?: ((value: T) => void) | undefined;
 }
 
