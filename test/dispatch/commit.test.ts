@@ -42,6 +42,28 @@ describe('ctx.commit', () => {
     expect(await ordersIn(database, receiver)).toEqual(['call-1']);
   });
 
+  test.each(['call', 'strict'] as const)(
+    'leaves the call to the handler until that has returned, with order %s',
+    async (order) => {
+      const [gate, seen] = [new Gate(), [] as string[]];
+      const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) =>
+        r.on('*', { order }, async (event, context) => {
+          await writeOrder(context, event.callId);
+          if (event.traceId === 'first') await gate.pass();
+          seen.push(event.traceId);
+        }),
+      );
+      await deliver(receiver, bodyOf({ traceId: 'first', callId: 'call-1' }));
+      await gate.reached;
+      await deliver(receiver, bodyOf({ traceId: 'second', callId: 'call-1' }));
+      await deliver(receiver, bodyOf({ traceId: 'of-another-call', callId: 'call-2' }));
+      await logs.until('run_done', 1);
+      gate.open();
+      await logs.until('run_done', 3);
+      expect(seen).toEqual(['of-another-call', 'first', 'second']);
+    },
+  );
+
   test('writes nothing when the effects throw, and the run is tried again', async () => {
     const database = temporaryDatabase();
     const { receiver, logs } = await started({ database, retry: { base: 0 } }, (r) =>

@@ -330,7 +330,7 @@ test(
         }
         await Promise.all(stores.map((store) => store.close()));
       }),
-      { numRuns: 8 },
+      { numRuns: 40 },
     );
   },
 );
