@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { CallEventRow, CallFacts } from '../../calls/timeline.ts';
 import { sequencesOfCall } from './call-index.ts';
 import { callKey } from './keys.ts';
+import { asText } from './parameters.ts';
 
 interface EventFactsRow {
   readonly event_name: string;
@@ -20,7 +21,7 @@ interface EventFactsRow {
 export function prepareCallEvents(database: Database.Database) {
   const eventsOfCall = database.prepare(`
     select event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
-    from events where sequence in (${sequencesOfCall('@key')}) and call_id = @callId order by sequence`);
+    from events where sequence in (${sequencesOfCall('@key')}) and call_id = ${asText('@callId')} order by sequence`);
 
   return {
     /** In order of arrival. */

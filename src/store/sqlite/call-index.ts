@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../run-key.ts';
 import { withErasOf } from './eras.ts';
+import { asInteger } from './parameters.ts';
 
 /** After how many sequences the events of calls are indexed: by then a few pages take them all. */
 const batchSize = 2_048;
@@ -23,10 +24,10 @@ export function indexedOfCall(columns: string, key: string): string {
     select ${columns} from eras cross join call_events i on i.era = eras.era and i.call_key = ${key}`;
 }
 
-/** A select of the sequences of a call's events, indexed or not; the id is to be compared as well. */
+/** A select of the sequences of a call's events, by the parameter that is its key, indexed or not; the id is to be compared as well. */
 export function sequencesOfCall(key: string): string {
-  return `${indexedOfCall('i.sequence', key)}
-    union all select sequence from events where ${isUnindexed} and call_key = ${key}`;
+  return `${indexedOfCall('i.sequence', asInteger(key))}
+    union all select sequence from events where ${isUnindexed} and call_key = ${asInteger(key)}`;
 }
 
 /** How many eras a look for a call goes through: what is done for many calls in one step has to be less by as much. */

@@ -3,6 +3,7 @@ import { type CallEventRow, type CallRecord, callRecordOf } from '../../calls/ti
 import type { CallFilter } from '../call-store.ts';
 import type { Sequence } from '../run-key.ts';
 import { indexedOfCall, isUnindexed, prepareEraCount } from './call-index.ts';
+import { asInteger, asText } from './parameters.ts';
 
 /** A call, and where it stands in the list: at the sequence of its first event. */
 export interface ListedCall {
@@ -60,16 +61,17 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
   // An event that arrived before `since` is no call's first: its call would be too early. Asked first, because the
   // index of the calls costs more. The agent too is only to spare telling: the record decides. What is not in the
   // index is read once for all events.
+  const [since, agentId] = [asInteger('@since'), asText('@agentId')];
   const firstEvents = database.prepare(`
     select e.sequence, e.call_id as callId from events e
-    where e.sequence between @from and @to and e.call_id is not null
-      and (@since is null or e.received_at >= @since)
+    where e.sequence between ${asInteger('@from')} and ${asInteger('@to')} and e.call_id is not null
+      and (${since} is null or e.received_at >= ${since})
       and (e.sequence <= (select indexed_sequence from event_totals) or e.sequence in (
         select min(sequence) from events where ${isUnindexed} and call_id is not null group by call_id))
       and not exists (${ofCall('eras.era <= e.sequence >> 16 and i.sequence < e.sequence')})
-      and (@agentId is null
-        or e.call_id in (select call_id from events where ${isUnindexed} and agent_id = @agentId)
-        or exists (${ofCall('o.agent_id = @agentId')}))
+      and (${agentId} is null
+        or e.call_id in (select call_id from events where ${isUnindexed} and agent_id = ${agentId})
+        or exists (${ofCall(`o.agent_id = ${agentId}`)}))
     order by e.sequence desc`);
   const lastBelowUntil = database
     .prepare('select max(sequence) from events where sequence between ? and ? and received_at < ?')

@@ -3,6 +3,8 @@ import type { RunReplay } from '../../handling.ts';
 import type { ClaimedEvent, ClaimedRun, OpenRun } from '../store.ts';
 import type { DueTime } from './due-time.ts';
 import type { HeldWork } from '../run-key.ts';
+import { byCall, isOpen } from './open-runs.ts';
+import { asInteger, asText } from './parameters.ts';
 import type { Processes } from './processes.ts';
 import { type StoredEventRow, storedEvent } from './stored-event.ts';
 import { prepareTakenCalls } from './taken-calls.ts';
@@ -32,15 +34,16 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   const claimEvent = database.prepare('insert into claims values (?, ?)');
   const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
   const openRuns = database.prepare(`
-    select handler, attempts, due_at as dueAt from runs
-    where call_id = ? and sequence < ? and state in ('due', 'claimed', 'blocked')`);
+    select handler, attempts, due_at as dueAt from runs ${byCall}
+    where call_id = ? and sequence < ? and ${isOpen}`);
   // What a replay has put back waits for those that wait, not they for it.
   const dueRuns = database.prepare(`
     select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
     from runs r join events e using (sequence) join bodies b using (sequence) left join replays p on p.id = r.replay
-    where r.handler = @handler and r.state = 'due' and r.due_at <= @now
-      and not (@isStrict and r.call_id is not null and exists (
-        select 1 from runs o where o.call_id = r.call_id and o.handler = r.handler and o.sequence < r.sequence
+    where r.handler = ${asText('@handler')} and r.state = 'due' and r.due_at <= ${asInteger('@now')}
+      and not (${asInteger('@isStrict')} and r.call_id is not null and exists (
+        select 1 from runs o ${byCall} where o.call_id = r.call_id and o.handler = r.handler
+          and o.sequence < r.sequence and o.${isOpen}
           and (o.state = 'due' or (o.state = 'blocked' and o.replay is null))))
     order by r.due_at, r.sequence`);
   const claimRun = database.prepare(`
@@ -65,7 +68,9 @@ export function prepareClaims(database: Database.Database, processes: Processes,
     'select 1 from claims where process = @id union all select 1 from runs where claimed_by = @id limit 1',
   );
   const nextDue = database
-    .prepare("select due_at from runs where handler = ? and state = 'due' order by due_at limit 1")
+    .prepare(
+      `select due_at from runs where handler = ${asText('?')} and state = 'due' order by due_at limit 1`,
+    )
     .pluck();
 
   const openRunsBefore = (callId: string, sequence: number): OpenRun[] =>

@@ -3,6 +3,7 @@ import type { ErasureStep, Kept, KeptIn, Look } from '../retention-store.ts';
 import type { Sequence } from '../run-key.ts';
 import { sequencesOfCall } from './call-index.ts';
 import { callKey } from './keys.ts';
+import { asText } from './parameters.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';
 
 /** What one step looks at or removes at the most: deliveries wait for it. */
@@ -53,7 +54,7 @@ export function prepareErasure(
   };
   const eventsOfCall = database.prepare(`
     select sequence, call_id as callId from events
-    where sequence in (${sequencesOfCall('@key')}) and call_id = @callId order by sequence limit ${atOnce}`);
+    where sequence in (${sequencesOfCall('@key')}) and call_id = ${asText('@callId')} order by sequence limit ${atOnce}`);
   const eventBySequence = database.prepare(
     'select sequence, call_id as callId from events where sequence = ?',
   );

@@ -4,6 +4,8 @@ import type { Sequence } from '../run-key.ts';
 import { sequencesOfCall } from './call-index.ts';
 import { eventState } from './event-state.ts';
 import { callKey } from './keys.ts';
+import { byCall, isOpen } from './open-runs.ts';
+import { asText } from './parameters.ts';
 
 /** A part of the inbox; both ends are inclusive. */
 export interface SearchRange {
@@ -25,7 +27,7 @@ const window = 20_000;
 
 const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> = {
   eventName: 'event_name = @eventName',
-  callId: `sequence in (${sequencesOfCall('@callKey')}) and call_id = @callId`,
+  callId: `sequence in (${sequencesOfCall('@callKey')}) and call_id = ${asText('@callId')}`,
   agentId: 'agent_id = @agentId',
   handler: 'exists (select 1 from runs where runs.sequence = e.sequence and runs.handler = @handler)',
   since: 'received_at >= @since',
@@ -36,7 +38,7 @@ const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> 
 /** The states that few events are in, each through an index that holds only those. */
 const fewInState: Readonly<Record<string, string>> = {
   new: 'select sequence from waiting union all select sequence from claims',
-  open: "select sequence from runs where state in ('due', 'claimed', 'blocked')",
+  open: `select sequence from runs ${byCall} where ${isOpen}`,
   dead: "select sequence from runs where state = 'dead' and (@handler is null or handler = @handler)",
 };
 

@@ -1,3 +1,5 @@
+import { isOpen } from './open-runs.ts';
+
 /** How far an event `e` has come is told by what keeps it: there is no column to be kept up to date. */
 
 /** SQL: 1 while the event is to be handled, whether a process has claimed it or none. */
@@ -5,8 +7,7 @@ export const isNewEvent = `(exists (select 1 from waiting w where w.sequence = e
   or exists (select 1 from claims c where c.sequence = e.sequence))`;
 
 /** SQL: 1 while stored runs keep the event. */
-export const hasOpenRuns = `exists (select 1 from runs r where r.sequence = e.sequence
-  and r.state in ('due', 'claimed', 'blocked'))`;
+export const hasOpenRuns = `exists (select 1 from runs r where r.sequence = e.sequence and r.${isOpen})`;
 
 /** SQL: the event's state. */
 export const eventState = `case when ${isNewEvent} then 'new' when ${hasOpenRuns} then 'open' else 'done' end`;

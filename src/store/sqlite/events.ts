@@ -13,6 +13,7 @@ import { withErasOf } from './eras.ts';
 import { eventState } from './event-state.ts';
 import { readHeaders } from './headers-text.ts';
 import { identityKey } from './keys.ts';
+import { asBytes, asInteger, asText } from './parameters.ts';
 import { type StoredEventRow, storedEvent } from './stored-event.ts';
 
 interface SummaryRow {
@@ -47,20 +48,23 @@ const summary = `e.sequence, e.trace_id, e.event_name, e.call_id, e.organization
 
 /** Reads events as they are kept. */
 export function prepareEvents(database: Database.Database, dueTime: DueTime) {
-  const selectSummary = database.prepare(`select ${summary} from events e where e.sequence = ?`);
+  const selectSummary = database.prepare(
+    `select ${summary} from events e where e.sequence = ${asInteger('?')}`,
+  );
   const selectWhole = database.prepare(
-    `select ${summary}, b.headers, b.body from events e join bodies b using (sequence) where e.sequence = ?`,
+    `select ${summary}, b.headers, b.body from events e join bodies b using (sequence) where e.sequence = ${asInteger('?')}`,
   );
   const selectRuns = database.prepare(`
-    select handler, state, attempts, due_at, reason, settled_at, replay from runs where sequence = ? order by handler`);
+    select handler, state, attempts, due_at, reason, settled_at, replay from runs where sequence = ${asInteger('?')}
+    order by handler`);
   // Through the identities, because trace ids have no index of their own. A trace id from the body and one from
   // a header that read alike are two events; the one that is less far is told.
   const sequenceOf = database
     .prepare(
       `${withErasOf('identities')}
        select e.sequence from eras
-       cross join identities i on i.era = eras.era and i.identity in (@ofBody, @ofHeader, @ofDigest)
-       join events e using (sequence) where e.trace_id = @traceId
+       cross join identities i on i.era = eras.era and i.identity in (${asBytes('@ofBody')}, ${asBytes('@ofHeader')}, ${asBytes('@ofDigest')})
+       join events e using (sequence) where e.trace_id = ${asText('@traceId')}
        order by ${eventState} = 'done' limit 1`,
     )
     .pluck();

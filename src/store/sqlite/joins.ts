@@ -4,6 +4,7 @@ import type { JoinArrival, JoinLookBack, JoinView } from '../call-store.ts';
 import type { Sequence, Settled } from '../run-key.ts';
 import { prepareEraCount } from './call-index.ts';
 import type { DueTime } from './due-time.ts';
+import { byCall, isOpen } from './open-runs.ts';
 
 interface JoinRow {
   /** Names that were there when an attempt last began; null before the first. */
@@ -45,7 +46,8 @@ export function prepareJoins(
     insert into runs (sequence, handler, call_id, state, attempts, due_at) values (?, ?, ?, 'due', 0, ?)
     on conflict do nothing`);
   const hasten = database.prepare(`
-    update runs set due_at = 0 where call_id = ? and handler = ? and state = 'due' and attempts = 0`);
+    update runs ${byCall} set due_at = 0 where call_id = ? and handler = ? and ${isOpen}
+      and state = 'due' and attempts = 0`);
   const remember = database.prepare('update joins set seen = ? where handler = ? and call_id = ?');
   const countRerun = database.prepare(
     'update joins set reruns = reruns + 1 where handler = ? and call_id = ?',

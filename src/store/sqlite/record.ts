@@ -6,6 +6,7 @@ import { eraOf } from './eras.ts';
 import { writeHeaders } from './headers-text.ts';
 import { type EarlierIdentities, prepareLookThrough } from './identities/earlier-identities.ts';
 import { callKey, identityKey } from './keys.ts';
+import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { prepareTakenCalls } from './taken-calls.ts';
 
@@ -145,12 +146,8 @@ export function prepareRecordOne(
  */
 function prepareGoesBefore(database: Database.Database, holder: Holder) {
   const isAnyWaiting = database.prepare('select 1 from waiting limit 1');
-  const isAnyOpen = database.prepare(
-    "select 1 from runs where state in ('due', 'claimed', 'blocked') limit 1",
-  );
-  const openOfCall = database.prepare(
-    "select 1 from runs where call_id = ? and state in ('due', 'claimed', 'blocked') limit 1",
-  );
+  const isAnyOpen = database.prepare(`select 1 from runs ${byCall} where ${isOpen} limit 1`);
+  const openOfCall = database.prepare(`select 1 from runs ${byCall} where call_id = ? and ${isOpen} limit 1`);
   const takenCalls = prepareTakenCalls(database);
 
   return () => {

@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3';
 import type { Sequence } from '../run-key.ts';
 import { sequencesOfCall } from './call-index.ts';
 import { callKey, identityKey } from './keys.ts';
+import { asInteger, asText } from './parameters.ts';
 
 /** An event that is to go. */
 export interface Removable {
@@ -31,9 +32,9 @@ export type ForgetCall = (callId: string) => void;
  * it: a copy that comes late is still a duplicate.
  */
 export function prepareRemoval(database: Database.Database): { remove: Remove; forgetCall: ForgetCall } {
-  const select = database.prepare(
-    'select e.trace_id as traceId, e.call_key as key, b.body from events e join bodies b using (sequence) where e.sequence = ?',
-  );
+  const select = database.prepare(`
+    select e.trace_id as traceId, e.call_key as key, b.body from events e join bodies b using (sequence)
+    where e.sequence = ${asInteger('?')}`);
   const deleteIndexed = database.prepare(
     'delete from call_events where era = @sequence >> 16 and call_key = @key and sequence = @sequence',
   );
@@ -47,7 +48,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const count = database.prepare('update event_totals set events = events - ?');
   const anyJoin = database.prepare('select 1 from joins where call_id = ? limit 1');
   const anyOfCall = database.prepare(`
-    select 1 from events where sequence in (${sequencesOfCall('@key')}) and call_id = @callId limit 1`);
+    select 1 from events where sequence in (${sequencesOfCall('@key')}) and call_id = ${asText('@callId')} limit 1`);
   const deleteJoins = database.prepare('delete from joins where call_id = ?');
 
   const forgetCall = (callId: string): void => {

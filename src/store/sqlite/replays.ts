@@ -1,6 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { DueTime } from './due-time.ts';
 import { isNewEvent } from './event-state.ts';
+import { byCall, isOpen } from './open-runs.ts';
+import { asInteger, asText } from './parameters.ts';
 import {
   type ReplayCandidate,
   type ReplayRequest,
@@ -21,8 +23,6 @@ interface Waiting {
   readonly dueAt: number;
 }
 
-const isOpen = "state in ('due', 'claimed', 'blocked')";
-
 /** Puts settled runs back. What writes runs inside a transaction of the caller's. */
 export function prepareReplays(database: Database.Database, dueTime: DueTime) {
   const insertReplay = database.prepare(
@@ -32,13 +32,18 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
   const finish = database.prepare('update replays set finished_at = ? where id = ?');
   const find = database.prepare(`
     select ${isNewEvent} as isNew, r.state as run
-    from events e left join runs r on r.sequence = e.sequence and r.handler = @handler where e.sequence = @sequence`);
-  const openOfCall = database.prepare(
-    `select 1 from runs where call_id = @callId and handler = @handler and ${isOpen}`,
-  );
-  const unbegun = `from runs where call_id = @callId and handler = @handler and state = 'due' and attempts = 0`;
-  const earlierDue = database.prepare(`select max(due_at) ${unbegun} and sequence < @sequence`).pluck();
-  const laterDue = database.prepare(`select min(due_at) ${unbegun} and sequence > @sequence`).pluck();
+    from events e left join runs r on r.sequence = e.sequence and r.handler = ${asText('@handler')}
+    where e.sequence = ${asInteger('@sequence')}`);
+  const ofHandler = `call_id = ${asText('@callId')} and handler = ${asText('@handler')}`;
+  const openOfCall = database.prepare(`select 1 from runs ${byCall} where ${ofHandler} and ${isOpen}`);
+  const unbegun = `from runs ${byCall} where ${ofHandler} and ${isOpen}
+    and state = 'due' and attempts = 0`;
+  const earlierDue = database
+    .prepare(`select max(due_at) ${unbegun} and sequence < ${asInteger('@sequence')}`)
+    .pluck();
+  const laterDue = database
+    .prepare(`select min(due_at) ${unbegun} and sequence > ${asInteger('@sequence')}`)
+    .pluck();
   // The reason stays until the run is settled: a person sees why it was run again.
   const put = database.prepare(`
     insert into runs (sequence, handler, call_id, state, attempts, due_at, replay)

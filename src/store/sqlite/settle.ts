@@ -2,6 +2,8 @@ import type Database from 'better-sqlite3';
 import type { RunKey, Sequence, Settled } from '../run-key.ts';
 import type { RunState, Settlement } from '../store.ts';
 import type { DueTime } from './due-time.ts';
+import { byCall, isOpen } from './open-runs.ts';
+import { asText } from './parameters.ts';
 import type { Holder } from './processes.ts';
 
 /** A settlement as it is written. */
@@ -47,14 +49,15 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   // What the join's run has seen needs no further run.
   const settleJoin = database.prepare('update joins set settled = seen where handler = ? and call_id = ?');
   const earlierOpen = database.prepare(`
-    select 1 from runs where call_id = ? and handler = ? and sequence < ? and state in ('due', 'claimed', 'blocked')`);
+    select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}`);
   const earlierActive = database.prepare(`
-    select 1 from runs where call_id = ? and handler = ? and sequence < ? and state in ('due', 'claimed')`);
+    select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}
+      and state <> 'blocked'`);
   // A run that a replay has put back may have a time before which it must not begin.
   const unblock = database.prepare(`
     update runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
-      select sequence, handler from runs where call_id = ? and handler = ? and state = 'blocked'
-      order by sequence limit 1)`);
+      select sequence, handler from runs ${byCall}
+        where call_id = ${asText('?')} and handler = ${asText('?')} and ${isOpen} and state = 'blocked' order by sequence limit 1)`);
 
   const holds = ({ sequence, handler, stored }: RunKey): boolean =>
     (stored ? holdsRun.get(sequence, handler, holder.id) : holdsEvent.get(sequence, holder.id)) !== undefined;

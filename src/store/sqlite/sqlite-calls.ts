@@ -8,8 +8,10 @@ import type { Parts } from './parts.ts';
 
 /** How a part of the store reads and writes. */
 export interface Access {
-  /** Reads at once; a reader never waits in WAL mode. */
+  /** Reads at once, and all of it as it is at one moment; a reader never waits in WAL mode. */
   read<T>(operation: (parts: Parts) => T): Promise<T>;
+  /** Does at once what can't be done within a transaction. */
+  outside<T>(operation: (parts: Parts) => T): Promise<T>;
   /** Writes in the next group commit. */
   write<T>(operation: (parts: Parts) => T, limits?: WriteLimits): Promise<T>;
 }

@@ -14,7 +14,7 @@ import type { Sequence } from '../run-key.ts';
 import type { Access } from './sqlite-calls.ts';
 
 /** How many events a replay takes in one transaction at the most. */
-const stretchEvents = 500;
+const stretchEvents = 100;
 
 /** Looking at events and replaying them, in SQLite. */
 export class SqliteEvents implements EventStore {

@@ -60,7 +60,7 @@ export class SqliteRetention implements RetentionStore {
   }
 
   scrub(options: { readonly compact: boolean }): Promise<Scrubbed> {
-    return this.#access.read(({ scrubbing }) => scrubbing.scrub(options));
+    return this.#access.outside(({ scrubbing }) => scrubbing.scrub(options));
   }
 
   /** Says in the same transaction that the files are to be scrubbed. */

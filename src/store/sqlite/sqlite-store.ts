@@ -50,7 +50,8 @@ export class SqliteStore implements Store {
     this.#clock = clock;
     this.#writes = new Writes(file, clock, () => this.#opened());
     const access: Access = {
-      read: (operation) => asPromise(() => operation(this.#opened())),
+      read: (operation) => asPromise(() => this.#read(operation)),
+      outside: (operation) => asPromise(() => operation(this.#opened())),
       write: (operation, limits) => this.#write(operation, limits),
     };
     this.calls = new SqliteCalls(access);
@@ -198,7 +199,13 @@ export class SqliteStore implements Store {
   }
 
   counts(): Promise<StoreCounts> {
-    return asPromise(() => this.#opened().overview.counts());
+    return asPromise(() => this.#read(({ overview }) => overview.counts()));
+  }
+
+  /** In one transaction: each alone would look at the file anew, and read again what it knew as soon as others wrote. */
+  #read<T>(operation: (parts: Parts) => T): T {
+    const parts = this.#opened();
+    return parts.database.transaction(() => operation(parts)).deferred();
   }
 
   #write<T>(operation: (parts: Parts) => T, limits?: WriteLimits<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../../run-key.ts';
 import { withErasOf } from '../eras.ts';
+import { asBytes, asInteger } from '../parameters.ts';
 
 /** Asks, inside the transaction that writes an identity, whether an event of an earlier era has it. */
 export interface EarlierIdentities {
@@ -14,8 +15,8 @@ export interface EarlierIdentities {
 export function prepareLookThrough(database: Database.Database): EarlierIdentities {
   const find = database.prepare(`
     ${withErasOf('identities')}
-    select 1 from eras cross join identities i on i.era = eras.era and i.identity = @key
-    where eras.era < @era limit 1`);
+    select 1 from eras cross join identities i on i.era = eras.era and i.identity = ${asBytes('@key')}
+    where eras.era < ${asInteger('@era')} limit 1`);
   return {
     has: (key, era) => find.get({ key, era }) !== undefined,
     written() {},

@@ -1,0 +1,14 @@
+/**
+ * How open runs are found: those that are still to be run, or are being run. An index holds only them, and SQLite uses it
+ * only where its condition stands word for word; `state = 'due'` alone doesn't lead to it.
+ */
+
+/** SQL: the run is open. */
+export const isOpen = "state in ('due', 'claimed', 'blocked')";
+
+/**
+ * SQL, after the table's name: by the index of open runs, by call, handler and sequence. SQLite, which doesn't know how
+ * many rows there are, might go through every due run of a handler, or every run there ever was, for those of one call.
+ * A statement that can't use the index can't be prepared.
+ */
+export const byCall = 'indexed by runs_open_by_call';

@@ -1,0 +1,42 @@
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { openedSqlite } from './opened-sqlite.ts';
+
+/** Small tables, those that a statement makes for itself, and indexes of what few runs are. */
+const short =
+  /^SCAN (?:\(|CONSTANT ROW|eras|waiting|w|claims|processes|\w+_totals|json_each|runs USING.* INDEX runs_(?:open_by_call|due|dead)$)/v;
+
+/** One look through these costs as much as there are runs, or due ones: for one event, or the runs of one call. */
+const long = /USING PRIMARY KEY \(sequence[<>]|INDEX runs_due \(handler=\?\)$/v;
+
+/** What the statements that a store prepares as it opens do, step by step. */
+async function plansOfAll(): Promise<Map<string, readonly string[]>> {
+  const prepare = vi.spyOn(Database.prototype, 'prepare');
+  onTestFinished(() => prepare.mockRestore());
+  const store = await openedSqlite();
+  const statements = new Set(prepare.mock.calls.map(([sql]) => sql));
+  return new Map([...statements].map((sql) => [sql, planOf(store.database, sql)]));
+}
+
+function planOf(database: Database.Database, sql: string): readonly string[] {
+  const names = [...sql.matchAll(/@(\w+)/gv)].map(([, name]) => [name, null]);
+  const places = [...sql.matchAll(/\?/gv)].map(() => null);
+  const values = names.length > 0 ? [Object.fromEntries(names)] : places;
+  return (database.prepare(`explain query plan ${sql}`).all(...values) as { detail: string }[]).map(
+    ({ detail }) => detail,
+  );
+}
+
+/** Such a list is short, or ends at its limit. */
+const listed = /from (?:quarantine|drift|replays)\b/v;
+
+test('no statement of the store goes through what grows with the inbox', async () => {
+  const plans = await plansOfAll();
+  const steps = [...plans].flatMap(([sql, plan]) => plan.map((step) => ({ sql, step })));
+  const slow = steps.filter(({ sql, step }) => {
+    if (listed.test(sql)) return false;
+    return (step.startsWith('SCAN') && !short.test(step)) || (sql.includes('call_id') && long.test(step));
+  });
+  expect(slow).toEqual([]);
+  expect(steps.length).toBeGreaterThan(100);
+});
