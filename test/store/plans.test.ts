@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openedSqlite } from './opened-sqlite.ts';
 
 /** Small tables, those that a statement makes for itself, and indexes of what few runs are. */
@@ -18,7 +19,7 @@ async function plansOfAll(): Promise<Map<string, readonly string[]>> {
   return new Map([...statements].map((sql) => [sql, planOf(store.database, sql)]));
 }
 
-function planOf(database: Database.Database, sql: string): readonly string[] {
+function planOf(database: SqliteStore['database'], sql: string): readonly string[] {
   const names = [...sql.matchAll(/@(\w+)/gv)].map(([, name]) => [name, null]);
   const places = [...sql.matchAll(/\?/gv)].map(() => null);
   const values = names.length > 0 ? [Object.fromEntries(names)] : places;
