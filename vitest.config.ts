@@ -10,8 +10,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Tests wait for processes and disks more than they compute.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // For the slowest of machines: tests tell no times.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // What a test leaves unhandled fails the run: a promise nobody awaited is a defect, not noise.
     dangerouslyIgnoreUnhandledErrors: false,
   },

@@ -1,10 +1,10 @@
 /**
  * Several receivers in a process of its own, each with a database of its own, all at work: what the test kills. Its
- * one argument is the list of databases, as JSON. It says `ready` when all of them are at work.
+ * one argument is the list of databases, as JSON. It says `answered` when the first call is: all are at work then.
  */
 import { createReceiver } from '../../src/index.ts';
 import { secret } from '../support/deliveries.ts';
-import { committing, tellCalls } from './committing.ts';
+import { committing, tellCall } from './committing.ts';
 
 const databases = JSON.parse(process.argv[2] ?? '[]') as string[];
 
@@ -14,5 +14,11 @@ const receivers = databases.map((database) => {
   return receiver;
 });
 await Promise.all(receivers.map((receiver) => receiver.start()));
-for (const receiver of receivers) void tellCalls(receiver);
-process.stdout.write(`${JSON.stringify({ ready: true })}\n`);
+await Promise.race(receivers.map(tellCall));
+process.stdout.write(`${JSON.stringify({ answered: true })}\n`);
+// Without end.
+await Promise.all(
+  receivers.map(async (receiver) => {
+    for (;;) await tellCall(receiver);
+  }),
+);

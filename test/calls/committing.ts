@@ -28,11 +28,9 @@ async function tellUntilHeard(receiver: Receiver, event: Parameters<typeof tell>
   throw new Error('Nobody heard of it');
 }
 
-/** Tells one call after the other, without end. */
-export async function tellCalls(receiver: Receiver): Promise<never> {
-  for (;;) {
-    const callId = randomUUID();
-    await tellUntilHeard(receiver, { name: 'analysed', callId, traceId: `${callId}-analysed` });
-    await tellUntilHeard(receiver, { name: 'ended', callId, traceId: `${callId}-ended` });
-  }
+/** Tells of a call, until both of its events are answered. */
+export async function tellCall(receiver: Receiver): Promise<void> {
+  const callId = randomUUID();
+  await tellUntilHeard(receiver, { name: 'analysed', callId, traceId: `${callId}-analysed` });
+  await tellUntilHeard(receiver, { name: 'ended', callId, traceId: `${callId}-ended` });
 }

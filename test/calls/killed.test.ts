@@ -12,7 +12,7 @@ import { committing } from './committing.ts';
 const processes = 2;
 const killsOfEach = 5;
 const databasesOfEach = 20;
-/** A process is killed at any instant within this time after it has begun to work, in milliseconds. */
+/** A process is killed at any instant within this time after the first of its calls is answered, in milliseconds. */
 const longestLife = 60;
 
 const script = fileURLToPath(new URL('./committing-process.ts', import.meta.url));
@@ -21,7 +21,7 @@ const script = fileURLToPath(new URL('./committing-process.ts', import.meta.url)
 async function killAgainAndAgain(databases: readonly string[]): Promise<void> {
   for (let kill = 0; kill < killsOfEach; kill += 1) {
     const process = new Script(script, JSON.stringify(databases));
-    await process.line('ready');
+    await process.line('answered');
     await setTimeout(Math.random() * longestLife);
     await process.kill();
   }

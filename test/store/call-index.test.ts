@@ -175,51 +175,47 @@ describe('the events of a call', () => {
   });
 });
 
-test(
-  'whatever comes and goes, every reader finds the same events of a call',
-  { timeout: 60_000 },
-  async () => {
-    const callId = fc.nat(3).map((id) => `call-${id}`);
-    const step = fc.oneof(
-      { weight: 6, arbitrary: fc.record({ kind: fc.constant('record' as const), callId }) },
-      { weight: 1, arbitrary: fc.record({ kind: fc.constant('record without call' as const) }) },
-      { weight: 1, arbitrary: fc.record({ kind: fc.constant('erase' as const), callId }) },
-      {
-        weight: 3,
-        arbitrary: fc.record({
-          kind: fc.constant('skip' as const),
-          count: fc.constantFrom(1, 2, 1_000, batch - 2, batch - 1, batch, era - 1, era, 3 * era),
-        }),
-      },
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-        const store = new SqliteStore(':memory:', new ManualClock(presentTime));
-        await store.open();
-        const calls = new Map<string, string[]>();
-        for (const [index, taken] of steps.entries()) {
-          if (taken.kind === 'skip') goTo(store, totalsOf(store).last + taken.count);
-          if (taken.kind === 'erase') {
-            await store.retention.eraseCall(taken.callId, 0);
-            calls.delete(taken.callId);
-          }
-          if (taken.kind === 'record without call') {
-            await store.record(eventOf(`trace-${index}`, { callId: undefined }));
-          }
-          if (taken.kind === 'record') {
-            await store.record(ofCall(taken.callId, `trace-${index}`));
-            calls.set(taken.callId, [...(calls.get(taken.callId) ?? []), `trace-${index}`]);
-          }
-        }
-        for (const id of ['call-0', 'call-1', 'call-2', 'call-3']) {
-          expect(await foundOf(store, id)).toEqual(foundWhen(calls.get(id) ?? []));
-        }
-        await store.close();
+test('whatever comes and goes, every reader finds the same events of a call', async () => {
+  const callId = fc.nat(3).map((id) => `call-${id}`);
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('record' as const), callId }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('record without call' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('erase' as const), callId }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant('skip' as const),
+        count: fc.constantFrom(1, 2, 1_000, batch - 2, batch - 1, batch, era - 1, era, 3 * era),
       }),
-      { numRuns: 100 },
-    );
-  },
-);
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+      const store = new SqliteStore(':memory:', new ManualClock(presentTime));
+      await store.open();
+      const calls = new Map<string, string[]>();
+      for (const [index, taken] of steps.entries()) {
+        if (taken.kind === 'skip') goTo(store, totalsOf(store).last + taken.count);
+        if (taken.kind === 'erase') {
+          await store.retention.eraseCall(taken.callId, 0);
+          calls.delete(taken.callId);
+        }
+        if (taken.kind === 'record without call') {
+          await store.record(eventOf(`trace-${index}`, { callId: undefined }));
+        }
+        if (taken.kind === 'record') {
+          await store.record(ofCall(taken.callId, `trace-${index}`));
+          calls.set(taken.callId, [...(calls.get(taken.callId) ?? []), `trace-${index}`]);
+        }
+      }
+      for (const id of ['call-0', 'call-1', 'call-2', 'call-3']) {
+        expect(await foundOf(store, id)).toEqual(foundWhen(calls.get(id) ?? []));
+      }
+      await store.close();
+    }),
+    { numRuns: 100 },
+  );
+});
 
 test('the view "calls" tells each call through the index', () => {
   const db = openDatabase(':memory:');

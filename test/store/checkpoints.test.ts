@@ -4,7 +4,7 @@ import { bodyOf, deliver } from '../support/deliveries.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-test('the log is written back and used again while deliveries pour in', { timeout: 60_000 }, async () => {
+test('the log is written back and used again while deliveries pour in', async () => {
   const database = temporaryDatabase();
   const { receiver } = await started({ database, logger: { level: 'silent' } });
   const filler = 'x'.repeat(40_000);

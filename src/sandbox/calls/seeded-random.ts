@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Random } from '../../kit/random.ts';
 
 type Word = string | number;
@@ -44,5 +44,5 @@ export function oneOf<Item>(random: Random, items: readonly [Item, ...Item[]]): 
 
 /** JSON keeps the words apart: `a`, `bc` is another beginning than `ab`, `c`. */
 function digestOf(words: readonly Word[]): Buffer {
-  return createHash('sha256').update(JSON.stringify(words)).digest();
+  return hash('sha256', JSON.stringify(words), 'buffer');
 }

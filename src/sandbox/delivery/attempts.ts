@@ -40,6 +40,8 @@ type Column = string | number | null;
 export class Attempts {
   readonly #writes: WriteQueue;
   readonly #insert: Statement<Column[]>;
+  /** By their conditions. */
+  readonly #selects = new Map<string, Statement<string[], AttemptRow>>();
   readonly #database: Database;
   readonly #listeners = new Set<AttemptListener>();
   #lastId: number;
@@ -65,11 +67,12 @@ export class Attempts {
     this.#writes.flush();
     const given = Object.entries({ call_id: callId, trace_id: traceId, subscription_id: subscriptionId });
     const filters = given.filter((filter): filter is [string, string] => filter[1] !== undefined);
-    const where = filters.length === 0 ? '' : `where ${filters.map(([name]) => `${name} = ?`).join(' and ')}`;
-    const rows = this.#database.connection
-      .prepare<string[], AttemptRow>(`select * from attempts ${where} order by id`)
-      .all(...filters.map(([, value]) => value));
-    return rows.map(attemptOf);
+    const where =
+      filters.length === 0
+        ? ''
+        : `where ${filters.map(([name]) => `${name} = cast(? as text)`).join(' and ')}`;
+    const select = this.#selects.get(where) ?? this.#prepareSelect(where);
+    return select.all(...filters.map(([, value]) => value)).map(attemptOf);
   }
 
   /**
@@ -90,6 +93,13 @@ export class Attempts {
     // Apart from the delivery, which a listener that throws must not disturb.
     for (const listener of this.#listeners) queueMicrotask(() => listener(attempt));
     return attempt;
+  }
+
+  #prepareSelect(where: string): Statement<string[], AttemptRow> {
+    const sql = `select * from attempts ${where} order by id`;
+    const select = this.#database.connection.prepare<string[], AttemptRow>(sql);
+    this.#selects.set(where, select);
+    return select;
   }
 }
 

@@ -88,8 +88,9 @@ export class Subscriptions {
     this.#count = connection
       .prepare<[string], number>('select count(*) from subscriptions where organization_id = ?')
       .pluck();
+    // Cast, because SQLite plans a statement that orders anew for each other value of a bare parameter.
     this.#active = connection.prepare(
-      'select * from subscriptions where organization_id = ? and active = 1 order by position',
+      'select * from subscriptions where organization_id = cast(? as text) and active = 1 order by position',
     );
     this.#remove = connection.prepare('delete from subscriptions where id = ?');
   }
