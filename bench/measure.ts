@@ -37,7 +37,7 @@ export interface Measured extends LoadReport {
 /** How long everything may take to be handled and marked done once the load has ended, in milliseconds. */
 const handledWithin = 2_000;
 /** What any server can be expected to answer in a second at the most, for the first order. */
-const mostAtFirst: Record<BodyName, number> = { '0.4 KB': 180_000, '8 KB': 60_000 };
+const mostInASecond: Record<BodyName, number> = { '0.4 KB': 60_000, '8 KB': 20_000 };
 /** How much faster than while it warmed up a server may become before the prepared deliveries run out. */
 const headroom = 2.5;
 /** A disk that was slow while it warmed up may be fast a second later. */
@@ -77,7 +77,7 @@ async function underLoad(
     const warmUp = await load.run({
       ...order,
       seconds: warmUpSeconds,
-      most: mostAtFirst[body],
+      most: Math.ceil(mostInASecond[body] * warmUpSeconds),
       pace: 0,
     });
     await settled(rows, before, warmUp.accepted);

@@ -22,14 +22,14 @@ interface Comparison {
 export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> {
   const machine = measuredOn();
   const rounds = isQuick ? 1 : 3;
-  const seconds = isQuick ? 2 : 8;
+  const seconds = isQuick ? 1.5 : 8;
   const tables: string[] = [];
   const run = async (comparison: Comparison): Promise<Results> => {
     const results = await runRounds(comparison, rounds);
     tables.push(`## ${comparison.title}`, '', ...resultTable(results));
     return results;
   };
-  const warmUpSeconds = isQuick ? 1.5 : 3;
+  const warmUpSeconds = isQuick ? 1 : 3;
   const small = { among: everyServer, body: '0.4 KB', seconds, warmUpSeconds } as const;
 
   const at32 = await run({ ...small, title: '32 connections, 0.4 KB', connections: 32 });
