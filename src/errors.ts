@@ -273,20 +273,3 @@ export const problemCodes = Object.keys(problems) as ProblemCode[];
 function sentence(code: ProblemCode, details: readonly unknown[]): string {
   return (problems[code] as (...details: readonly unknown[]) => string)(...details);
 }
-
-/** The message of anything that was thrown, without a stack. What is thrown may be anything: it never throws itself. */
-export function messageOf(thrown: unknown): string {
-  try {
-    return String(thrown instanceof Error ? thrown.message : thrown);
-  } catch {
-    return 'something that cannot be put into words';
-  }
-}
-
-/** `fetch` says only that it failed; why is in the cause. Of several addresses' errors, the code says most. */
-export function fetchCauseOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (cause === undefined) return messageOf(error);
-  const { code } = cause as { readonly code?: string };
-  return messageOf(cause) || (code ?? 'no connection');
-}

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { messageOf, ringbackError } from './errors.ts';
+import { ringbackError } from './errors.ts';
+import { messageOf } from './kit/thrown.ts';
 
 /**
  * Resolves once a server listens.

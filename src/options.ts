@@ -1,6 +1,7 @@
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { z } from 'zod';
-import { configError, messageOf } from './errors.ts';
+import { configError } from './errors.ts';
+import { messageOf } from './kit/thrown.ts';
 import { type Size, parseSize } from './kit/bytes.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Duration, parseDuration } from './kit/duration.ts';

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { RingbackError, configError, messageOf } from '../errors.ts';
+import { RingbackError, configError } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 import { isObject } from '../option-problems.ts';
 import type { Receiver } from '../receiver.ts';
 import { isRingbackError } from './failure.ts';

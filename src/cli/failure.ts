@@ -1,4 +1,5 @@
-import { type ProblemCode, RingbackError, messageOf } from '../errors.ts';
+import { type ProblemCode, RingbackError } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 
 /** What the command exits with. */
 export const exitCodes = {

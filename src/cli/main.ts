@@ -3,7 +3,8 @@
  * The command `ringback`. On a Node that is too old the database driver would end the process without a word:
  * that is looked at first, before anything is imported that loads the driver.
  */
-import { messageOf, ringbackError } from '../errors.ts';
+import { ringbackError } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 
 /** The Node-API version that the database driver is built for. */
 const neededNodeApi = 10;

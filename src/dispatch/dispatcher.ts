@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 import type { Handler } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { ClaimedEvent } from '../store/store.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 import { joinedCall } from '../calls/joined-call.ts';
 import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 import type { Handler } from '../handling.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import type { Sequence } from '../store/run-key.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 import { isThenable } from '../kit/thenable.ts';
-import { messageOf } from '../errors.ts';
+import { classOf, messageOf } from '../kit/thrown.ts';
 import { Discard, type Outcome, RetryLater, type Run, type RunContext } from '../handling.ts';
 
 /** What one attempt needs besides its run. */
@@ -150,7 +150,7 @@ export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
   try {
     if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard' };
     if (RetryLater.is(thrown)) return failed('RetryLater', reason, delayOf(thrown, backoff));
-    return failed(causeOf(thrown), reason, backoff());
+    return failed(classOf(thrown), reason, backoff());
   } catch {
     return failed('unknown', reason, backoff());
   }
@@ -161,12 +161,6 @@ const longestDelay = 366 * 24 * 3_600_000;
 
 function delayOf({ delay }: RetryLater, backoff: () => number): number {
   return delay >= 0 ? Math.min(delay, longestDelay) : backoff();
-}
-
-/** The error's name, where it is one word: anything else may hold what must not be logged. */
-function causeOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return typeof thrown;
-  return /^[A-Za-z]\w{0,63}$/.test(thrown.name) ? thrown.name : 'Error';
 }
 
 function failed(cause: string, reason: string, delay: number): Outcome {

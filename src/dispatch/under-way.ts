@@ -1,4 +1,4 @@
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 import { holdProcess } from '../kit/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
 

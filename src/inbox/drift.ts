@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 import { type Drift, type DriftKind, driftOf } from '../events/drift.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallEvent } from '../model.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Refusal, messageOf, refusal } from '../errors.ts';
+import { Refusal, refusal } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallEvent, Delivery, Reply } from '../model.ts';
 import type { ClaimedEvent } from '../store/store.ts';

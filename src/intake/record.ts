@@ -1,4 +1,5 @@
-import { Refusal, messageOf } from '../errors.ts';
+import { Refusal } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers } from '../model.ts';

@@ -1,5 +1,6 @@
 import BetterSqlite from 'better-sqlite3';
-import { RingbackError, messageOf, ringbackError } from '../errors.ts';
+import { RingbackError, ringbackError } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 
 /** An open connection of the database driver. */
 export type Connection = BetterSqlite.Database;

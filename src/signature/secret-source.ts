@@ -1,4 +1,5 @@
-import { RingbackError, configError, messageOf } from '../errors.ts';
+import { RingbackError, configError } from '../errors.ts';
+import { messageOf } from '../kit/thrown.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
 

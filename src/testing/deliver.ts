@@ -1,4 +1,5 @@
-import { fetchCauseOf, ringbackError } from '../errors.ts';
+import { ringbackError } from '../errors.ts';
+import { fetchCauseOf } from '../kit/thrown.ts';
 import type { Receiver } from '../receiver.ts';
 import type { SignedDelivery } from './delivery.ts';
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import { connect } from '../../store/sqlite/connection.ts';
 import { schemaVersion } from '../../store/sqlite/migrations/migrate.ts';
 import { type Finding, finding } from './finding.ts';

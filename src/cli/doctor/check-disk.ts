@@ -1,6 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import { type Finding, finding } from './finding.ts';
 
 const check = 'disk';

@@ -1,4 +1,4 @@
-import { fetchCauseOf } from '../../errors.ts';
+import { fetchCauseOf } from '../../kit/thrown.ts';
 import type { Clock } from '../../kit/clock.ts';
 
 /** How long an answer is waited for, in milliseconds. */

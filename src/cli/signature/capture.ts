@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { messageOf, ringbackError } from '../../errors.ts';
+import { ringbackError } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import type { Headers } from '../../model.ts';
 import { lowerCase } from '../../signature/headers.ts';
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
-import { messageOf, ringbackError } from '../../errors.ts';
+import { ringbackError } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import type { Layout } from '../../model.ts';
 import type { LayoutName } from '../../signature/layouts.ts';
 import { sign } from '../../signature/sign.ts';

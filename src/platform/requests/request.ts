@@ -1,3 +1,4 @@
+import { fetchCauseOf } from '../../kit/thrown.ts';
 import { addressOf } from './base-url.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
@@ -61,7 +62,7 @@ export async function sendOnce(
     if (error instanceof PlatformError) throw error;
     if (late.signal.aborted) throw tooLate(request, options.timeout);
     signal?.throwIfAborted();
-    throw unreachable(request, redact(causeOf(error)));
+    throw unreachable(request, redact(fetchCauseOf(error)));
   } finally {
     cancel();
     // What was not read to its end would keep its connection, and go on coming.
@@ -133,11 +134,4 @@ function unreachable({ operation }: PlatformRequest, cause: string): PlatformErr
     `${operation} should reach the platform, but: ${oneLine(cause)}. Check baseUrl and the connection.`,
     { operation, code: 'unreachable' },
   );
-}
-
-/** `fetch` says only that it failed; why is in the cause. Of several addresses' errors, the code says most. */
-function causeOf(error: unknown): string {
-  const cause: unknown = error instanceof Error ? (error.cause ?? error) : error;
-  if (!(cause instanceof Error)) return 'the request failed';
-  return cause.message || ((cause as NodeJS.ErrnoException).code ?? 'the connection failed');
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import { parseTimestamp } from '../../kit/time.ts';
 import { isObject } from '../../option-problems.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';

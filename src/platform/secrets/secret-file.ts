@@ -12,7 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { configError, messageOf, ringbackError } from '../../errors.ts';
+import { configError, ringbackError } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import { underLock } from './file-lock.ts';
 import { type NewSecret, parseSecretLines, textOfSecrets, withNewSecret } from './secret-lines.ts';
 

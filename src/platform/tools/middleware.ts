@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { closeAfterLingering } from '../../kit/lingering.ts';
+import { classOf } from '../../kit/thrown.ts';
 import { DeadlineExceeded, withDeadline } from './deadline.ts';
 import type { Tool } from './define-tool.ts';
 import {
@@ -102,13 +103,6 @@ function lastPart(url: string): string {
 function codeOf(error: unknown) {
   if (error instanceof ToolRefusal) return error.code;
   return error instanceof DeadlineExceeded ? 'deadline' : 'failed';
-}
-
-/** The class of an error, never its message: that may hold anything, such as what the caller has said. So may a name. */
-function classOf(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error;
-  const name: unknown = error.name;
-  return typeof name === 'string' && /^[A-Za-z]\w{0,63}$/.test(name) ? name : 'Error';
 }
 
 function write(request: IncomingMessage, response: ServerResponse, { status, body }: ToolAnswer): void {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { configError, messageOf, RingbackError } from '../../errors.ts';
+import { configError, RingbackError } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import { isObject } from '../../option-problems.ts';
 
 /** One parameter as the model sees it (platform document, CustomTool). */

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Failures } from '../failures.ts';
 import type { Keys } from '../keys.ts';

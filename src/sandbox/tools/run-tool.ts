@@ -1,4 +1,4 @@
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { type CallableTool, toolRequestOf } from './tool-request.ts';
 

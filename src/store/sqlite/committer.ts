@@ -13,7 +13,7 @@ import {
   failed,
   readyMessage,
 } from './commit-message.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import { standStill } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';

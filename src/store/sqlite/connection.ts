@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
-import { RingbackError, messageOf, ringbackError } from '../../errors.ts';
+import { RingbackError, ringbackError } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import { standStill } from '../../kit/clock.ts';
 import { migrate } from './migrations/migrate.ts';
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../kit/thrown.ts';
 import { recordPatience } from './commit-group.ts';
 import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
 import { isDiskError, isLocked } from './connection.ts';
