@@ -15,7 +15,7 @@ import { Adversary } from './delivery/adversary.ts';
 import { Attempts } from './delivery/attempts.ts';
 import { DeliveryEngine } from './delivery/engine.ts';
 import { Outbox } from './delivery/outbox.ts';
-import { WriteQueue } from './delivery/write-queue.ts';
+import { GatheredWrites } from './delivery/gathered-writes.ts';
 import { Failures } from './failures.ts';
 import { Keys, newKey } from './keys.ts';
 import { KnowledgeBases } from './knowledge-bases/knowledge-bases.ts';
@@ -52,7 +52,7 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   const knowledgeBases = new KnowledgeBases(database);
   const customTools = new CustomTools(database);
   const subscriptions = new Subscriptions(database);
-  const writes = new WriteQueue(database.connection, clock.real);
+  const writes = new GatheredWrites(database.connection, clock.real);
   const attempts = new Attempts(database, writes);
   const outbox = new Outbox(database, writes);
   const played = new PlayedCalls(database, writes);

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import type { Database } from '../database.ts';
-import type { WriteQueue } from '../delivery/write-queue.ts';
+import type { GatheredWrites } from '../delivery/gathered-writes.ts';
 import type { PlayedCall } from './call.ts';
 
 const tables = `
@@ -14,12 +14,12 @@ const tables = `
 
 /** The calls that were played, to be read back. */
 export class PlayedCalls {
-  readonly #writes: WriteQueue;
+  readonly #writes: GatheredWrites;
   readonly #insert: Statement<[number, string, string, string]>;
   readonly #find: Statement<[string], { readonly organization_id: string; readonly truth: string }>;
   #lastNumber: number;
 
-  constructor(database: Database, writes: WriteQueue) {
+  constructor(database: Database, writes: GatheredWrites) {
     database.create(tables);
     const { connection } = database;
     this.#writes = writes;

@@ -2,7 +2,7 @@ import type { Statement } from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
 import type { Database } from '../database.ts';
 import type { Attempt } from '../model.ts';
-import type { WriteQueue } from './write-queue.ts';
+import type { GatheredWrites } from './gathered-writes.ts';
 
 const tables = `
   create table if not exists attempts (
@@ -38,7 +38,7 @@ type Column = string | number | null;
 
 /** Every attempt that was made, with what came of it. Kept until the database is removed. */
 export class Attempts {
-  readonly #writes: WriteQueue;
+  readonly #writes: GatheredWrites;
   readonly #insert: Statement<Column[]>;
   /** By their conditions. */
   readonly #selects = new Map<string, Statement<string[], AttemptRow>>();
@@ -47,7 +47,7 @@ export class Attempts {
   #lastId: number;
 
   /** @internal */
-  constructor(database: Database, writes: WriteQueue) {
+  constructor(database: Database, writes: GatheredWrites) {
     database.create(tables);
     this.#database = database;
     this.#writes = writes;

@@ -12,7 +12,7 @@ import type { ComingEvent, GivenUpDelivery, Outbox, PendingDelivery } from './ou
 import { Sender } from './sender.ts';
 import { Slots } from './slots.ts';
 import { UnderWay } from './under-way.ts';
-import type { WriteQueue } from './write-queue.ts';
+import type { GatheredWrites } from './gathered-writes.ts';
 
 /** What the engine works with. */
 export interface DeliveryEngineParts {
@@ -21,7 +21,7 @@ export interface DeliveryEngineParts {
   readonly subscriptions: Pick<Subscriptions, 'find' | 'activeOf'>;
   readonly outbox: Outbox;
   readonly attempts: Attempts;
-  readonly writes: WriteQueue;
+  readonly writes: GatheredWrites;
   /** How deliveries are signed. */
   readonly layout: Layout;
   readonly adversary: Adversary | undefined;

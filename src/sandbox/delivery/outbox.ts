@@ -2,7 +2,7 @@ import type { Statement } from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
 import type { Connection, Database } from '../database.ts';
 import type { SandboxEvent } from '../model.ts';
-import type { WriteQueue } from './write-queue.ts';
+import type { GatheredWrites } from './gathered-writes.ts';
 
 const tables = `
   create table if not exists events (
@@ -59,14 +59,14 @@ export interface GivenUpDelivery {
 /** What is to be delivered and how far it has come, on disk: a sandbox that is started again goes on where it stopped. */
 export class Outbox {
   readonly #connection: Connection;
-  readonly #writes: WriteQueue;
+  readonly #writes: GatheredWrites;
   readonly #insertEvent: Statement<[EventRow]>;
   readonly #markHappened: Statement<[string]>;
   readonly #insertDelivery: Statement<[traceId: string, subscriptionId: string, dueAt: number]>;
   readonly #updateDelivery: Statement<[DeliveryRow]>;
 
   /** @internal */
-  constructor(database: Database, writes: WriteQueue) {
+  constructor(database: Database, writes: GatheredWrites) {
     database.create(tables);
     const { connection } = database;
     this.#connection = connection;

@@ -10,7 +10,7 @@ const mostWrites = 500;
  * Gathers small writes and makes them together: one transaction for many attempts costs little more than one attempt's
  * own. Who reads what is written here flushes first.
  */
-export class WriteQueue {
+export class GatheredWrites {
   readonly #clock: Clock;
   readonly #inTransaction: (writes: readonly (() => void)[]) => void;
   #writes: (() => void)[] = [];
