@@ -4,6 +4,7 @@ import type { Headers, Layout } from '../model.ts';
 import type { PreparedLayout } from '../signature/content.ts';
 import { describeLayout, resolveLayouts, type SignatureOption } from '../signature/layouts.ts';
 import type { SecretSource } from '../signature/secret-source.ts';
+import type { PreparedSecret } from '../signature/secrets.ts';
 import { type Verification, verifySignature } from '../signature/verify.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -55,7 +56,17 @@ export class Authenticator {
   authenticate(bytes: Uint8Array, headers: Headers): Proof | Promise<Proof> {
     const { secrets } = this.#parts;
     if (!secrets) return { secret: undefined, layout: undefined };
-    const verification = this.#verify(bytes, headers, secrets.current());
+    if (!secrets.isStale) return this.#authenticateBy(secrets.current(), bytes, headers, secrets);
+    return secrets.confirmed().then((known) => this.#authenticateBy(known, bytes, headers, secrets));
+  }
+
+  #authenticateBy(
+    known: readonly PreparedSecret[],
+    bytes: Uint8Array,
+    headers: Headers,
+    secrets: SecretSource,
+  ): Proof | Promise<Proof> {
+    const verification = this.#verify(bytes, headers, known);
     if (verification.ok) return verification;
     if (verification.reason !== 'signature_mismatch') throw notAuthentic(verification.reason);
     return this.#authenticateRenewed(bytes, headers, secrets);
@@ -115,7 +126,7 @@ export class Authenticator {
   #verify(
     bytes: Uint8Array,
     headers: Headers,
-    secrets: Parameters<typeof verifySignature>[2],
+    secrets: readonly PreparedSecret[],
     now = this.#parts.clock.now(),
   ): Verification {
     const timing = { now, tolerance: this.#parts.tolerance };

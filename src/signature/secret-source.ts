@@ -8,6 +8,11 @@ export type SecretsFunction = () => Secrets | Promise<Secrets>;
 
 /** Secrets are asked for again after this long, so that a withdrawn one stops counting. Milliseconds. */
 const freshFor = 30_000;
+/**
+ * No delivery is judged by secrets that nobody has confirmed for longer. Where deliveries are rare the one that makes us
+ * ask would otherwise still be judged by what it asks about: a secret that was withdrawn hours ago. Milliseconds.
+ */
+const trustedFor = 60_000;
 /** After a mismatch they are asked for at once, but a stranger must not make us ask for each delivery. */
 const shortestPause = 1_000;
 /** How long one question may take, in milliseconds. */
@@ -22,6 +27,8 @@ export class SecretSource {
   readonly #onFailure: (message: string) => void;
   #secrets: readonly PreparedSecret[] = [];
   #askedAt = -Infinity;
+  /** When the last question was answered, or failed. */
+  #settledAt = -Infinity;
   #asking: Promise<void> | undefined;
 
   constructor(
@@ -44,6 +51,17 @@ export class SecretSource {
     if (this.#ask) await this.#load(this.#ask);
   }
 
+  /** Whether they have to be confirmed before anything is judged by them. */
+  get isStale(): boolean {
+    return this.#ask !== undefined && this.#clock.elapsed() - this.#settledAt >= trustedFor;
+  }
+
+  /** The secrets after a question: the last known ones where there is no answer in time. */
+  async confirmed(): Promise<readonly PreparedSecret[]> {
+    await this.#refresh();
+    return this.#secrets;
+  }
+
   /** The secrets that count now. No delivery waits for them to be asked for again. */
   current(): readonly PreparedSecret[] {
     if (this.#age() >= freshFor) void this.#refresh();
@@ -53,8 +71,7 @@ export class SecretSource {
   /** Secrets that were asked for after a mismatch, or undefined when they were asked for a moment ago. */
   async renewed(): Promise<readonly PreparedSecret[] | undefined> {
     if (!this.#ask || (this.#asking === undefined && this.#age() < shortestPause)) return undefined;
-    await this.#refresh();
-    return this.#secrets;
+    return this.confirmed();
   }
 
   #age(): number {
@@ -75,7 +92,11 @@ export class SecretSource {
 
   async #load(ask: SecretsFunction): Promise<void> {
     this.#askedAt = this.#clock.elapsed();
-    this.#secrets = prepareSecrets(await this.#answerOf(ask));
+    try {
+      this.#secrets = prepareSecrets(await this.#answerOf(ask));
+    } finally {
+      this.#settledAt = this.#clock.elapsed();
+    }
   }
 
   /** One that never answers must not keep it from being asked again; an answer that comes too late is dropped. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../support/clock.ts';
+import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/deliveries.ts';
 import type { Secrets } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
@@ -47,6 +47,47 @@ describe('a function that gives the secrets', () => {
     // This one doesn't wait for the answer to the question that it makes us ask.
     expect((await deliver(receiver, ...signedWith(otherSecret, clock.now()))).status).toBe(200);
     expect((await deliver(receiver, ...signedWith(secret, clock.now()))).status).toBe(401);
+  });
+
+  test('is asked before a delivery is judged by what nobody has confirmed for a minute', async () => {
+    const clock = new ManualClock();
+    let current: Secrets = [secret, otherSecret];
+    const answers: ((answer: Secrets) => void)[] = [];
+    const { receiver } = await started({
+      clock,
+      secrets: () => (answers.length === 0 ? current : new Promise((resolve) => answers.push(resolve))),
+    });
+    current = otherSecret;
+    answers.push(() => {});
+    clock.advance(60_000);
+    // Both wait for one answer: the second must not be judged by what the first has asked about.
+    const withdrawn = [
+      deliver(receiver, ...signedWith(secret, clock.now())),
+      deliver(receiver, ...signedWith(secret, clock.now())),
+    ];
+    const kept = deliver(receiver, ...signedWith(otherSecret, clock.now()));
+    await turn();
+    expect(answers).toHaveLength(2);
+    answers[1]?.(current);
+    expect((await Promise.all(withdrawn)).map(({ status }) => status)).toEqual([401, 401]);
+    expect((await kept).status).toBe(200);
+  });
+
+  test('that does not answer after a minute: the last known secrets count, within the second of the sender', async () => {
+    const clock = new ManualClock();
+    let asked = 0;
+    const { receiver } = await started({
+      clock,
+      secrets: () => {
+        asked += 1;
+        return asked === 1 ? secret : new Promise<never>(() => {});
+      },
+    });
+    clock.advance(60_000);
+    const answer = deliver(receiver, ...signedWith(secret, clock.now()));
+    await clock.timer(500);
+    clock.advance(500);
+    expect((await answer).status).toBe(200);
   });
 
   test('may fail later: the last known secrets go on counting, and the log says so', async () => {
