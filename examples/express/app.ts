@@ -40,7 +40,9 @@ app.get('/counts', async (_request, response) => {
 });
 
 await receiver.start();
-const server = app.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', () => {
+const server = app.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', (error) => {
+  // Express 5 gives it what went wrong as well: a port that is in use.
+  if (error) throw error;
   process.stdout.write(`${JSON.stringify({ event: 'listening', address: server.address() })}\n`);
 });
 
