@@ -106,10 +106,11 @@ const problems = {
     'A receiver needs something to tell the platform by, but neither secrets nor headers is set. ' +
     "Pass secrets with the subscription's signing secret (it starts with whsec_), or headers with the " +
     "subscription's own headers if it is unsigned.",
-  secrets_missing: () =>
-    "This command needs the subscription's signing secret, but neither RINGBACK_SECRETS nor " +
-    'RINGBACK_SECRETS_FILE is set. Set RINGBACK_SECRETS to the secret that the platform returned when signing ' +
-    'was enabled (it starts with whsec_), or RINGBACK_SECRETS_FILE to a file that holds it.',
+  secrets_missing: (d?: { fileOption: string }) =>
+    `This command needs the subscription's signing secret, but neither ${d ? `${d.fileOption} nor ` : ''}` +
+    'RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set. Set RINGBACK_SECRETS to the secret that the platform ' +
+    'returned when signing was enabled (it starts with whsec_), or ' +
+    `${d ? `${d.fileOption} or ` : ''}RINGBACK_SECRETS_FILE to a file that holds it.`,
   secret_malformed: (d: { position: number; found: string }) =>
     `Secret ${d.position} should be a signing secret that starts with whsec_ and has something after it, ` +
     `but it ${d.found}. Copy the whole secret that the platform returned when signing was enabled.`,
@@ -126,8 +127,11 @@ const problems = {
     `${registrations[d.method]}, but found ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,
   fallback_duplicate: () =>
     'A fallback is already registered, and there can be only one. Put both pieces of work into one function.',
-  receiver_started: () =>
-    'start() has been called before, and a receiver starts once. Remove the second call, or await the first.',
+  receiver_started: (d?: { app: string }) =>
+    d === undefined
+      ? 'start() has been called before, and a receiver starts once. Remove the second call, or await the first.'
+      : `The app file ${d.app} should only register handlers, but it calls start(), and \`ringback serve\` starts ` +
+        'the receiver. Leave start() out of the app file.',
   receiver_stopped: () =>
     'The receiver has been stopped and cannot be started again. Create a new one with createReceiver().',
   receiver_not_started: (d: { method: string }) =>

@@ -1,5 +1,6 @@
 /** The options of one handler and of one join: what `on` and `onCall` are given besides names and a function. */
 import { z } from 'zod';
+import type { KnownEventName } from './events/names.ts';
 import type { Order } from './handling.ts';
 import type { Duration } from './kit/duration.ts';
 import { parseStrictly } from './option-problems.ts';
@@ -26,8 +27,8 @@ export interface HandlerOptions {
 export interface JoinOptions extends Omit<HandlerOptions, 'name' | 'order'> {
   /** Under which its runs are remembered; stable across releases. */
   name: string;
-  /** The names of the events that it waits for; no patterns. */
-  events: readonly string[];
+  /** The names of the events that it waits for; no patterns. Any string is a name; editors offer the known ones. */
+  events: readonly (KnownEventName | (string & Record<never, never>))[];
   /** How long it waits after the first of them. */
   within: Duration;
   /** What an event does that comes after the join was called without it. @default 'run-again', once */

@@ -24,15 +24,27 @@ const needsTranslation = new Set([
 /**
  * Loads the app file, whose path counts from the working directory, and lets it register its handlers.
  *
- * @throws ConfigError `app_unloadable` or `app_no_default`, or what its registrations are refused for
+ * @throws ConfigError `app_unloadable`, `app_no_default`, `receiver_started` when it starts the receiver itself, or what
+ *   its registrations are refused for
  */
 export async function applyApp(receiver: Receiver, file: string): Promise<void> {
   const app = defaultOf(await loadModule(file), file);
+  const allowStart = refuseStart(receiver, file);
   try {
     await app(receiver);
   } catch (error) {
     throw isRingbackError(error) ? withPlace(error) : unloadable(file, error);
+  } finally {
+    allowStart();
   }
+}
+
+/** Refuses the app's own start() where it is called. Else ours would be refused, and that is in no file of the user's. */
+function refuseStart(receiver: Receiver, file: string): () => void {
+  receiver.start = () => {
+    throw configError('receiver_started', { app: file });
+  };
+  return () => void Reflect.deleteProperty(receiver, 'start');
 }
 
 async function loadModule(file: string): Promise<unknown> {

@@ -23,14 +23,21 @@ const misuses: ReadonlySet<ProblemCode> = new Set([
 /** A command that was not written as it should be. */
 class Misuse extends Error {}
 
-/** Reads from the command line or the environment: what is wrong with these is a misuse of the command. */
-export function asUsage<T>(read: () => T): T {
+/**
+ * Reads from the command line or the environment: what is wrong with these is a misuse of the command. `flags` says by
+ * which flag an option is set that has another name inside.
+ */
+export function asUsage<T>(read: () => T, flags: Readonly<Record<string, string>> = {}): T {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof RingbackError) || !misuses.has(error.code)) throw error;
-    throw new Misuse(error.message, { cause: error });
+    throw new Misuse(withFlag(error.message, flags), { cause: error });
   }
+}
+
+function withFlag(message: string, flags: Readonly<Record<string, string>>): string {
+  return message.replace(/(?<=^The option )\w+/, (option) => flags[option] ?? option);
 }
 
 /** Writes what went wrong as one line on stderr, and returns the exit code. */

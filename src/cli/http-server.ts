@@ -21,6 +21,15 @@ const keepAlive = 75_000;
 /** How long the last connections may take to close, in milliseconds. */
 const closePatience = 3_000;
 
+/** What the server answers besides deliveries: whether it lives, and whether it is ready. */
+export const healthPaths = { alive: '/healthz', ready: '/readyz' } as const;
+
+/** Whether the server answers at this path itself. Case and a slash at the end make no difference to Express. */
+export function isHealthPath(path: string): boolean {
+  const plain = path.toLowerCase().replace(/\/$/, '');
+  return Object.values<string>(healthPaths).includes(plain);
+}
+
 /** A receiver's own HTTP server: deliveries, and whether it lives and is ready. */
 export class HttpServer {
   readonly #server: Server;
@@ -82,8 +91,8 @@ export class HttpServer {
 /** Express, for all that is not plainly a delivery; what may be one all the same, it gives to the receiver. */
 function restOf(receiver: Receiver, path: string): RequestListener {
   const app = express().disable('x-powered-by').disable('etag');
-  app.get('/healthz', (_request, response) => void response.json({ status: 'alive' }));
-  app.get('/readyz', (_request, response) => {
+  app.get(healthPaths.alive, (_request, response) => void response.json({ status: 'alive' }));
+  app.get(healthPaths.ready, (_request, response) => {
     const { isReady } = receiver;
     response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not_ready' });
   });

@@ -1,5 +1,6 @@
-import { configError } from '../errors.ts';
+import { ConfigError, configError } from '../errors.ts';
 import { readSecretFile } from '../platform/secrets/secret-file.ts';
+import { prepareSecrets } from '../signature/secrets.ts';
 import type { Environment } from './environment.ts';
 
 /**
@@ -7,7 +8,7 @@ import type { Environment } from './environment.ts';
  * asks a function again after half a minute and whenever a signature doesn't verify, so a changed file counts
  * without a restart.
  *
- * @throws ConfigError when none are set, both ways are used, or the file can't be read
+ * @throws ConfigError when none are set, both ways are used, or the file can't be read or holds what is no secret
  */
 export function secretsOf({ RINGBACK_SECRETS: list, RINGBACK_SECRETS_FILE: file }: Environment) {
   if (list !== undefined && file !== undefined) {
@@ -20,9 +21,21 @@ export function secretsOf({ RINGBACK_SECRETS: list, RINGBACK_SECRETS_FILE: file 
   }
   if (list !== undefined) return parseSecrets(list);
   if (file === undefined) throw configError('secrets_missing');
-  // Read once now: that the file can't be read is said in a sentence of its own before anything is opened.
-  readSecretFile(file);
-  return () => readSecretFile(file);
+  // Read once now: what is wrong with the file is said in a sentence of its own before anything is opened.
+  secretsIn(file);
+  return () => secretsIn(file);
+}
+
+/** The secrets of a file. Checked here, where the file's name is known: what uses them later can't say it. */
+function secretsIn(file: string): readonly string[] {
+  const secrets = readSecretFile(file);
+  try {
+    prepareSecrets(secrets);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError(error.code, `${error.message} (in the secrets file ${file})`, { cause: error });
+  }
+  return secrets;
 }
 
 /** Whether the environment sets secrets at all. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
+import { configError } from '../errors.ts';
 import { type Receiver, createReceiver } from '../receiver.ts';
 import { Telemetry } from '../telemetry.ts';
 import { applyApp } from './app-file.ts';
@@ -13,7 +14,7 @@ import {
   readTrustProxy,
 } from './environment.ts';
 import { asUsage } from './failure.ts';
-import { type Address, HttpServer } from './http-server.ts';
+import { type Address, HttpServer, healthPaths, isHealthPath } from './http-server.ts';
 import { openLog } from './log.ts';
 import { secretsOf } from './secrets.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -68,17 +69,29 @@ export function addServe(program: Command): void {
         'One of the first two is needed. An option goes before its variable.',
       ].join('\n'),
     )
-    .action(async (flags: ServeFlags) => serve(flags, asUsage(readEnvironment)));
+    // Refused by us: commander can't say that an app file lacks its flag.
+    .allowExcessArguments()
+    .action(async (flags: ServeFlags, command: Command) => {
+      refuseArguments(command);
+      await serve(flags, asUsage(readEnvironment));
+    });
+}
+
+function refuseArguments(command: Command): void {
+  const { args } = command;
+  if (args.length === 0) return;
+  const [file = ''] = args;
+  const isApp =
+    args.length === 1 && /\.[cm]?[jt]s$/.test(file) && command.opts<ServeFlags>().app === undefined;
+  const hint = isApp ? ` Did you mean --app ${file}?` : '';
+  const count = `${args.length}: ${args.join(', ')}`;
+  command.error(`error: too many arguments for 'serve'. Expected 0 arguments but got ${count}.${hint}`);
 }
 
 /** Receives until a signal comes; then ends what was begun. */
 export async function serve(flags: ServeFlags, environment: Environment): Promise<void> {
   const stopping = stopSignal();
-  const address: Address = {
-    host: flags.host ?? environment.RINGBACK_HOST ?? '127.0.0.1',
-    port: flags.port ?? environment.RINGBACK_PORT ?? 8080,
-    path: flags.path ?? environment.RINGBACK_PATH ?? '/webhooks',
-  };
+  const address = asUsage(() => addressOf(flags, environment));
   const logger = openLog(environment.RINGBACK_LOG_LEVEL ?? 'info');
   const receiver = asUsage(() => buildReceiver(flags, environment, logger));
   const app = flags.app ?? environment.RINGBACK_APP;
@@ -116,6 +129,26 @@ export async function close(receiver: Receiver, server: HttpServer): Promise<voi
   server.drain();
   await receiver.stop();
   await server.close();
+}
+
+function addressOf(flags: ServeFlags, environment: Environment): Address {
+  return {
+    host: flags.host ?? environment.RINGBACK_HOST ?? '127.0.0.1',
+    port: flags.port ?? environment.RINGBACK_PORT ?? 8080,
+    path: pathOf(flags, environment),
+  };
+}
+
+/** At the path of a health check, deliveries would come through and everything else would be answered as a check. */
+function pathOf(flags: ServeFlags, environment: Environment): string {
+  const path = flags.path ?? environment.RINGBACK_PATH ?? '/webhooks';
+  if (!isHealthPath(path)) return path;
+  throw configError('option_invalid', {
+    option: flags.path === undefined ? 'RINGBACK_PATH' : '--path',
+    expected: `a path other than those of the health checks, ${Object.values(healthPaths).join(' and ')}`,
+    found: JSON.stringify(path),
+    fix: 'Choose another, such as /webhooks.',
+  });
 }
 
 function buildReceiver(flags: ServeFlags, environment: Environment, logger: Logger): Receiver {

@@ -31,6 +31,11 @@ describe('the command', () => {
 
   it.each([
     [['serve', '--prot', '1'], "unknown option '--prot' (Did you mean --port?)"],
+    [['serve', 'app.ts'], 'Expected 0 arguments but got 1: app.ts. Did you mean --app app.ts?\n'],
+    [['serve', 'dist/app.mjs'], 'Did you mean --app dist/app.mjs?\n'],
+    [['serve', 'now'], "too many arguments for 'serve'. Expected 0 arguments but got 1: now.\n"],
+    [['serve', 'a.ts', 'b.ts'], 'Expected 0 arguments but got 2: a.ts, b.ts.\n'],
+    [['serve', '--app', 'a.ts', 'b.ts'], 'Expected 0 arguments but got 1: b.ts.\n'],
     [['serve', '--port', '65536'], "argument '65536' is invalid. It should be a port"],
     [['serve', '--path', 'webhooks'], 'It should be a path'],
     [['serve', '--trust-proxy', 'nobody'], 'It should be a number of hops'],

@@ -46,6 +46,11 @@ describe('serve ends with a sentence and 2 when', () => {
     ],
     ['the path is none', { ...env, RINGBACK_PATH: '/:id' }, /^The option RINGBACK_PATH should be a path/],
     [
+      'the path is that of a health check',
+      { ...env, RINGBACK_PATH: '/healthz' },
+      /^The option RINGBACK_PATH should be a path other than .*\/healthz and \/readyz, but is "\/healthz"\./,
+    ],
+    [
       'the proxies are none',
       { ...env, RINGBACK_TRUST_PROXY: 'a, b' },
       /^The option RINGBACK_TRUST_PROXY should be a number of hops/,
@@ -67,6 +72,20 @@ describe('serve ends with a sentence and 2 when', () => {
     ],
   ])('%s', async (_what, variables, sentence) => {
     expect(await sentenceOf([], variables, { expected: 2 })).toMatch(sentence);
+  });
+
+  it('the secrets file holds what is no secret', async () => {
+    const cwd = folder({ secrets: `${secret}\nhunter22\n` });
+    const sentence = await sentenceOf([], { RINGBACK_SECRETS_FILE: 'secrets' }, { cwd, expected: 2 });
+    expect(sentence).toMatch(/^Secret 2 .* does not start with whsec_\. .* \(in the secrets file secrets\)$/);
+    expect(sentence).not.toContain('hunter22');
+  });
+
+  // As Express takes them, in whatever case and with a slash at the end.
+  it.each(['/healthz', '/readyz', '/Healthz/'])('it is to take deliveries at %s', async (path) => {
+    const sentence = await sentenceOf(['--path', path], env, { expected: 2 });
+    expect(sentence).toMatch(/^The option --path should be a path other than those of the health checks/);
+    expect(sentence).toContain(`but is "${path}".`);
   });
 });
 
@@ -143,6 +162,16 @@ describe('serve ends with a sentence and 1 when', () => {
       'registers one name twice',
       "export default (r) => r.on('a', () => {}).on('a', () => {});",
       /^A handler named "a" is already registered.* \(app\.ts:1:\d+\)$/,
+    ],
+    [
+      'starts the receiver itself',
+      'export default async (r) => { r.on("a", () => {}); await r.start(); };',
+      /^The app file app\.ts .* `ringback serve` starts the receiver\. Leave start\(\) out of the app file\. \(app\.ts:1:\d+\)$/,
+    ],
+    [
+      'starts the receiver itself, and does not wait for it',
+      'export default (r) => void r.start();',
+      /^The app file app\.ts .* Leave start\(\) out of the app file\. \(app\.ts:1:\d+\)$/,
     ],
   ])('the app file %s', async (_what, text, sentence) => {
     const cwd = folder();

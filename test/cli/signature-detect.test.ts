@@ -128,11 +128,15 @@ describe('signature detect', () => {
     const { code, stderr } = await detect({ 'one.http': capture() }, 'a-private-text');
     expect(code).toBe(2);
     expect(stderr).toMatch(/^ringback: Secret 1 should be .* does not start with whsec_/);
+    expect(stderr).toMatch(/ \(in the secrets file secrets\)\n$/);
   });
 
   it.each([
     [['detect'], "required option '--request <file...>' not specified"],
-    [['detect', '--request', 'one.http'], 'neither RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set'],
+    [
+      ['detect', '--request', 'one.http'],
+      'neither --secret-file nor RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set',
+    ],
     [['verify', 'one.http', '--at', 'noon'], 'It should be a time in ISO 8601'],
     [['sign', 'one.http', '--layout', 'foo'], 'It should be one of t-v1-hex-whole, '],
     [['recognize'], "unknown command 'recognize'"],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { otherSecret, secret } from './command.ts';
+import { folder, otherSecret, ringback, secret } from './command.ts';
 import { body, capture, run } from './signature-support.ts';
 
 describe('signature sign and verify', () => {
@@ -36,6 +36,29 @@ describe('signature sign and verify', () => {
     });
     expect((await run(['verify', 'one.http', '--at', '2026-01-01T00:04:59Z'], files)).code).toBe(0);
     expect((await run(['verify', 'one.http', '--tolerance', '36500d'], files)).code).toBe(0);
+  });
+
+  it.each([
+    ['sign', 'body'],
+    ['verify', 'one.http'],
+    ['detect', '--request', 'one.http'],
+  ])('%s without a secret says every way to give one', async (...args) => {
+    const cwd = folder({ body, 'one.http': capture() });
+    const { code, stderr } = await ringback(['signature', ...args], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/neither --secret-file nor RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set\./);
+    expect(stderr).toMatch(/or --secret-file or RINGBACK_SECRETS_FILE to a file that holds it\.\n$/);
+  });
+
+  it.each([
+    [['sign', 'body', '--layout', 'standard-webhooks-suffix-base64'], '--trace-id', 'missing'],
+    [['sign', 'body', '--timestamp', 'noon'], '--timestamp', 'not a time'],
+    [['sign', 'body', '--layout', '{}'], '--layout', 'not a layout'],
+    [['verify', 'one.http', '--layout', '{}'], '--layout', 'not a layout'],
+  ])('name what is wrong in %j by its flag', async (args, flag, found) => {
+    const { code, stderr } = await run(args, { body, 'one.http': capture() });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(new RegExp(`^ringback: The option ${flag} should be .*, but is ${found}`));
   });
 
   it('name the file that is not there', async () => {

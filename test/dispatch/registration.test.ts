@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
 import { bodyOf, deliver } from '../support/deliveries.ts';
-import { ConfigError, type Receiver } from '../support/public.ts';
+import { ConfigError, type JoinOptions, type KnownEventName, type Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -195,4 +195,10 @@ test('stored runs of a handler that is gone are told, kept, and taken up when it
   const back = await started({ database }, (r) => r.on('*', { name: 'crm' }, () => {}));
   expect(await back.logs.until('run_done')).toMatchObject([{ traceId: 'trace-1', handler: 'crm' }]);
   expect(back.logs.of('handler_missing')).toEqual([]);
+});
+
+test('the events of a join are offered by name, without patterns, and any other is taken', () => {
+  type AnyName = string & Record<never, never>;
+  expectTypeOf<JoinOptions['events']>().toEqualTypeOf<readonly (KnownEventName | AnyName)[]>();
+  expectTypeOf<string[]>().toExtend<JoinOptions['events']>();
 });

@@ -107,6 +107,27 @@ describe("the document's error bodies become one PlatformError", () => {
   });
 });
 
+describe('an error advises', () => {
+  it('to look at the website, where that is what could not be reached', async () => {
+    const json = { error: 'website_unreachable', message: 'The website does not answer' };
+    const { url } = await standIn({ status: 404, json });
+    const sitemaps = clientOf(url).platform.websites.sitemaps('https://www.example.com');
+    expect(await platformError(sitemaps)).toMatchObject({
+      code: 'website_unreachable',
+      message:
+        'websites.sitemaps was answered with 404 (website_unreachable): The website does not answer. ' +
+        "Check the website's address, and that the platform can reach it.",
+    });
+  });
+
+  it('nothing that a code from outside could name', async () => {
+    const { url } = await standIn({ status: 400, json: { error: 'constructor', message: 'No' } });
+    expect((await platformError(clientOf(url).platform.knowledgeBases.get('kb_1'))).message).toBe(
+      'knowledgeBases.get was answered with 400 (constructor): No.',
+    );
+  });
+});
+
 describe('anything else becomes a PlatformError as well', () => {
   test.each<[string, Scripted, string]>([
     [

@@ -1,6 +1,14 @@
 import { inspect } from 'node:util';
 import { describe, expect, expectTypeOf, it, test } from 'vitest';
-import { type Platform, type PlatformOptions, createPlatform } from '../../src/platform/index.ts';
+import type { EventPattern } from '../../src/events/names.ts';
+import {
+  type NewSubscription,
+  type Platform,
+  type PlatformOptions,
+  type SubscriptionPatch,
+  type WantedSubscription,
+  createPlatform,
+} from '../../src/platform/index.ts';
 import { apiKey, clientOf, standIn } from './support.ts';
 
 const baseUrl = 'https://api.example.com';
@@ -80,6 +88,13 @@ test('the types of requests are strict, and those of answers keep what is not kn
     expectTypeOf(added).toEqualTypeOf<unknown>();
   };
   expectTypeOf(typed).returns.resolves.toBeVoid();
+});
+
+test('the events of a subscription are offered by name, and any other is taken', () => {
+  expectTypeOf<WantedSubscription['events']>().toEqualTypeOf<readonly EventPattern[] | undefined>();
+  expectTypeOf<NewSubscription['events']>().toEqualTypeOf<readonly EventPattern[] | undefined>();
+  expectTypeOf<SubscriptionPatch['events']>().toEqualTypeOf<readonly EventPattern[] | undefined>();
+  expectTypeOf<string[]>().toExtend<NonNullable<WantedSubscription['events']>>();
 });
 
 describe('a client', () => {

@@ -1,11 +1,20 @@
 import { Option } from 'commander';
+import { configError } from '../../errors.ts';
 import type { Layout } from '../../model.ts';
 import { type LayoutName, knownLayouts } from '../../signature/layouts.ts';
 import { argument } from '../argument.ts';
-import { readEnvironment } from '../environment.ts';
-import { secretsOf } from '../secrets.ts';
+import { type Environment, readEnvironment } from '../environment.ts';
+import { hasSecrets, secretsOf } from '../secrets.ts';
 
 const layoutNames = [...knownLayouts.keys()];
+
+/** What `sign` and `verify` call what is set on the command line. */
+export const flagsOfOptions = {
+  layout: '--layout',
+  signature: '--layout',
+  timestamp: '--timestamp',
+  traceId: '--trace-id',
+} as const;
 
 /** `--secret-file`, as every command has it that needs the secret. */
 export function secretFileOption(): Option {
@@ -27,8 +36,14 @@ export function layoutOption(description: string): Option {
  * @throws ConfigError when there are none, or the file can't be read
  */
 export function secretsFrom(file: string | undefined): readonly string[] {
-  const secrets = secretsOf(file === undefined ? readEnvironment() : { RINGBACK_SECRETS_FILE: file });
+  const secrets = secretsOf(file === undefined ? environmentWithSecrets() : { RINGBACK_SECRETS_FILE: file });
   return typeof secrets === 'function' ? secrets() : secrets;
+}
+
+function environmentWithSecrets(): Environment {
+  const environment = readEnvironment();
+  if (!hasSecrets(environment)) throw configError('secrets_missing', { fileOption: '--secret-file' });
+  return environment;
 }
 
 /** The name of a known layout, or one described in full, which is checked where it is used. */

@@ -6,7 +6,7 @@ import type { Layout } from '../../model.ts';
 import type { LayoutName } from '../../signature/layouts.ts';
 import { sign } from '../../signature/sign.ts';
 import { asUsage } from '../failure.ts';
-import { layoutOption, secretFileOption, secretsFrom } from './options.ts';
+import { flagsOfOptions, layoutOption, secretFileOption, secretsFrom } from './options.ts';
 
 interface SignFlags {
   readonly secretFile?: string;
@@ -28,7 +28,10 @@ export function addSign(signature: Command): void {
     .addHelpText('after', '\nEvery secret gives one signature, as after a rotation.')
     .action((file: string, { secretFile, ...options }: SignFlags) => {
       const body = bytesOf(file);
-      const headers = asUsage(() => sign(body, { secrets: secretsFrom(secretFile), ...options }));
+      const headers = asUsage(
+        () => sign(body, { secrets: secretsFrom(secretFile), ...options }),
+        flagsOfOptions,
+      );
       for (const [name, value] of Object.entries(headers)) process.stdout.write(`${name}: ${value}\n`);
     });
 }

@@ -8,7 +8,7 @@ import { type Verification, verify } from '../../signature/verify.ts';
 import { argument } from '../argument.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { readCapture } from './capture.ts';
-import { layoutOption, secretFileOption, secretsFrom } from './options.ts';
+import { flagsOfOptions, layoutOption, secretFileOption, secretsFrom } from './options.ts';
 
 interface VerifyFlags {
   readonly secretFile?: string;
@@ -38,13 +38,15 @@ export function addVerify(signature: Command, exitWith: (code: number) => void):
     .addHelpText('after', '\nExits with 0 when it is authentic, else with 1.')
     .action((file: string, { secretFile, layout, tolerance, at }: VerifyFlags) => {
       const { headers, body } = readCapture(file);
-      const verification = asUsage(() =>
-        verify(body, headers as Record<string, string | readonly string[] | undefined>, {
-          secrets: secretsFrom(secretFile),
-          ...(layout !== undefined && { signature: layout }),
-          ...(tolerance !== undefined && { tolerance }),
-          ...(at !== undefined && { now: at }),
-        }),
+      const verification = asUsage(
+        () =>
+          verify(body, headers as Record<string, string | readonly string[] | undefined>, {
+            secrets: secretsFrom(secretFile),
+            ...(layout !== undefined && { signature: layout }),
+            ...(tolerance !== undefined && { tolerance }),
+            ...(at !== undefined && { now: at }),
+          }),
+        flagsOfOptions,
       );
       process.stdout.write(`${describe(verification)}\n`);
       if (!verification.ok) exitWith(exitCodes.failure);

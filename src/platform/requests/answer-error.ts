@@ -25,6 +25,11 @@ const advice: Readonly<Record<number, string>> = {
   503: 'Try again later: nothing is wrong with the request.',
 };
 
+/** What to do about a code, where its status would say something else. */
+const adviceOfCode: ReadonlyMap<string, string> = new Map([
+  ['website_unreachable', "Check the website's address, and that the platform can reach it."],
+]);
+
 /** The error of an answer that is not a success (platform document, Errors). `now` is the clock's, for `Retry-After`. */
 export function refusalOf(
   request: PlatformRequest,
@@ -41,7 +46,10 @@ export function refusalOf(
   const code = oneLine(said.code);
   const requestId = said.requestId ?? headers.get('x-request-id') ?? undefined;
   return new PlatformError(
-    [`${operation} was answered with ${status} (${code})${message}.`, advice[status]]
+    [
+      `${operation} was answered with ${status} (${code})${message}.`,
+      adviceOfCode.get(code) ?? advice[status],
+    ]
       .filter(Boolean)
       .join(' '),
     {

@@ -1,5 +1,6 @@
 /** What is sent about a subscription, checked before it is sent. */
 import { z } from 'zod';
+import type { EventPattern } from '../../events/names.ts';
 
 /**
  * A subscription as `subscriptions.replace` sends it: everything that the platform is to know (platform document,
@@ -17,7 +18,7 @@ export interface WholeSubscription {
   /** Whether deliveries are signed. Turning it on issues a secret, which is returned once. */
   readonly enable_signed_webhooks: boolean;
   /** Event names such as `CallHandler.CallEnded`; upper and lower case differ. None, or `['*']`, means all. */
-  readonly events: readonly string[];
+  readonly events: readonly EventPattern[];
   /** Sent with each delivery, for example credentials for the receiver. Not in any error or log. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Restricts the subscription to these agents. The field's name is not in the platform's document. */
