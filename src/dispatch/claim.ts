@@ -21,7 +21,7 @@ export function placementOf({ name, order }: Handler, room: number, openRuns: re
 export function dueAfter({ name, order }: Handler, openRuns: readonly OpenRun[]): number {
   if (order !== 'call') return 0;
   const earlier = openRuns.filter((run) => run.handler === name && run.attempts === 0);
-  return Math.max(0, ...earlier.map((run) => run.dueAt));
+  return earlier.reduce((latest, run) => Math.max(latest, run.dueAt), 0);
 }
 
 /**

@@ -186,7 +186,8 @@ export class Dispatcher {
     const room = this.#roomIn(lanes);
     if (room === 0 || this.#held.bytes > mostHeldBytes || !(await this.#dueTimer.isDue(handler.name))) return;
     const isStrict = handler.order === 'strict';
-    const claimed = await store.claimRuns(handler.name, room, clock.now(), { isStrict });
+    const order = { isStrict, without: lanes.crowdedCalls };
+    const claimed = await store.claimRuns(handler.name, room, clock.now(), order);
     this.#dueTimer.claimed(handler.name, claimed.length);
     for (const stored of claimed) this.#placing.takeUp(lanes, stored);
   }

@@ -2,6 +2,11 @@ import type { Handler } from '../handling.ts';
 
 /** How many runs of one handler wait in memory at the most; what is beyond waits in the inbox. */
 const mostWaiting = 250;
+/**
+ * How many wait behind a run of their call, besides: those of one busy call must not take the room of all others. Each
+ * that doesn't find room costs writes. Strict ones go back to the inbox, all of them, when one fails.
+ */
+const mostFollowing = { strict: 250, call: 2_000, none: 0 };
 
 /** A run behind another of its call, and among whose answers that of its event is. */
 interface Follower<Work> {
@@ -32,19 +37,37 @@ export class Lanes<Work> {
   /** Runs whose handler works, and runs that were given out and have not been finished. */
   #active = 0;
   #begun = 0;
+  /** Runs that are ready or active. */
   #size = 0;
+  readonly #mostFollowing: number;
+  /** Runs behind another of their call. */
+  #following = 0;
 
   readonly #callOf: (work: Work) => string | undefined;
 
   /** `callOf` names the call whose runs follow each other; without one a run goes by itself. */
   constructor(handler: Handler, callOf: (work: Work) => string | undefined) {
     this.handler = handler;
+    this.#mostFollowing = mostFollowing[handler.order];
     this.#callOf = callOf;
   }
 
-  /** How many more runs may be added. */
+  /** How many more runs may be added of calls that have none here. */
   get room(): number {
     return Math.max(0, mostWaiting - this.#size);
+  }
+
+  /** The same, for runs of this one's call. */
+  roomFor(work: Work): number {
+    const call = this.#callOf(work);
+    const isFollowing = call !== undefined && this.#lanes.has(call);
+    return isFollowing ? Math.max(0, this.#mostFollowing - this.#following) : this.room;
+  }
+
+  /** Calls of which no more is to be claimed until those that wait here have been run. */
+  get crowdedCalls(): readonly string[] {
+    if (this.#following <= this.#mostFollowing / 2) return [];
+    return [...this.#lanes].flatMap(([call, followers]) => (followers?.length ? [call] : []));
   }
 
   /** Whether enough has been finished to make it worth claiming more. */
@@ -53,17 +76,17 @@ export class Lanes<Work> {
   }
 
   add(work: Work, { isAnswered }: { readonly isAnswered: boolean }): void {
-    this.#size += 1;
     const answers = isAnswered ? longAnswered : this.#answers;
     const call = this.#callOf(work);
-    if (call === undefined) return this.#makeReady({ work, answers });
+    if (call === undefined) return this.#enter({ work, answers });
     if (!this.#lanes.has(call)) {
       this.#lanes.set(call, undefined);
-      return this.#makeReady({ work, answers });
+      return this.#enter({ work, answers });
     }
     const followers = this.#lanes.get(call) ?? [];
     followers.push({ work, answers });
     this.#lanes.set(call, followers);
+    this.#following += 1;
   }
 
   /** Every event that was added has been answered. */
@@ -96,15 +119,16 @@ export class Lanes<Work> {
     const call = this.#callOf(work);
     if (call === undefined) return;
     const following = this.#lanes.get(call)?.shift();
-    if (following) this.#makeReady(following);
-    else this.#lanes.delete(call);
+    if (!following) return void this.#lanes.delete(call);
+    this.#following -= 1;
+    this.#enter(following);
   }
 
   /** Takes out the runs that wait behind a run of their call, in order. */
   takeFollowers(work: Work): readonly Work[] {
     const call = this.#callOf(work);
     const followers = call === undefined ? [] : (this.#lanes.get(call)?.splice(0) ?? []);
-    this.#size -= followers.length;
+    this.#following -= followers.length;
     return followers.map((follower) => follower.work);
   }
 
@@ -114,6 +138,12 @@ export class Lanes<Work> {
     this.#readyOnceAnswered = [];
     this.#lanes.clear();
     this.#size = this.#begun;
+    this.#following = 0;
+  }
+
+  #enter(follower: Follower<Work>): void {
+    this.#size += 1;
+    this.#makeReady(follower);
   }
 
   #makeReady({ work, answers }: Follower<Work>): void {

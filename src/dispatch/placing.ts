@@ -44,10 +44,8 @@ export class Placing {
 
   /** Places what was claimed from the inbox. */
   placeTaken(): void {
-    if (this.#taken.length === 0) return;
-    const taken = this.#taken;
-    this.#taken = [];
-    for (const stored of taken) {
+    // One by one: should one of them throw, the others are still to be placed.
+    for (let stored = this.#taken.shift(); stored; stored = this.#taken.shift()) {
       const reading = readStored(stored);
       if (reading.ok) this.#place(stored, reading.event, { isAnswered: true });
       else this.#bury(stored, undefined, reading.reason);
@@ -126,7 +124,7 @@ export class Placing {
     const { follow, execution, wake } = this.#parts;
     if (handler.join) return follow(execution.arrive(run, claim, handler.join).then(wake));
     const lanes = this.#lanesOf(handler);
-    const placement = placementOf(handler, lanes.room, openRuns);
+    const placement = placementOf(handler, lanes.roomFor({ run, claim }), openRuns);
     if (placement === 'memory') lanes.add({ run, claim }, { isAnswered });
     else if (placement === 'blocked') this.putBack({ run, claim }, { kind: 'blocked' });
     else this.putBack({ run, claim }, { kind: 'due', at: dueAfter(handler, openRuns), reason: '' });

@@ -16,6 +16,14 @@ import type { QuarantineStore } from './quarantine-store.ts';
 import type { RetentionStore } from './retention-store.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from './run-key.ts';
 
+/** Which of the due runs may be claimed. */
+export interface ClaimOrder {
+  /** None that is behind one of its call that waits. */
+  readonly isStrict: boolean;
+  /** None of these calls: enough of their runs are in hand. */
+  readonly without: readonly string[];
+}
+
 /** A stored run of the same call that is not settled, from an earlier event. */
 export interface OpenRun {
   readonly handler: string;
@@ -30,7 +38,10 @@ export interface ClaimedEvent extends StoredEvent {
   readonly takeovers: number;
   /** Handlers that already have a stored run for this event, in whatever state. */
   readonly storedHandlers: readonly string[];
-  /** Unsettled stored runs of earlier events of the same call. */
+  /**
+   * Unsettled stored runs of earlier events of the same call. One for each handler is enough: the one that is due last of
+   * those that no attempt has begun, or any where all have begun.
+   */
   readonly openRuns: readonly OpenRun[];
 }
 
@@ -115,13 +126,8 @@ export interface Store {
     limit: number,
     handOver?: (claimed: readonly ClaimedEvent[]) => void,
   ): Promise<readonly ClaimedEvent[]>;
-  /** Claims the due runs of one handler, earliest first; if strict, none behind one of its call that waits. */
-  claimRuns(
-    handler: string,
-    limit: number,
-    now: number,
-    order?: { readonly isStrict: boolean },
-  ): Promise<readonly ClaimedRun[]>;
+  /** Claims the due runs of one handler, earliest first. */
+  claimRuns(handler: string, limit: number, now: number, order?: ClaimOrder): Promise<readonly ClaimedRun[]>;
   /**
    * Gives back the claims of this process that it hasn't in hand: a claim may have been written although it
    * failed. `held` is asked as it is written: meanwhile more may have come into hand. Resolves to how many that were.

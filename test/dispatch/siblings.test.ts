@@ -43,6 +43,32 @@ describe('handlers of one event', () => {
     await logs.until('run_done', 20);
   });
 
+  test.each([
+    { order: 'call', many: 2_300 },
+    { order: 'strict', many: 600 },
+  ] as const)(
+    'do not wait for a call of which more waits than fits into memory: $order',
+    async ({ order, many }) => {
+      const gate = new Gate();
+      const seen: string[] = [];
+      const { receiver, logs } = await started({}, (r) =>
+        r.on('*', { name: 'slow', order }, async ({ callId, traceId }) => {
+          if (callId === 'busy') await gate.pass();
+          seen.push(traceId);
+        }),
+      );
+      const busy = Array.from({ length: many }, (_, index) => `busy-${index}`);
+      for (const traceId of busy) await deliver(receiver, bodyOf({ traceId, callId: 'busy' }));
+      await deliver(receiver, bodyOf({ traceId: 'another', callId: 'another' }));
+      await logs.until('run_done', 1);
+      expect(seen).toEqual(['another']);
+      gate.open();
+      await logs.until('run_done', 300);
+      // In their order, from memory and from the inbox.
+      expect(seen.slice(1)).toEqual(busy.slice(0, seen.length - 1));
+    },
+  );
+
   test('do not see what a sibling does to the event', async () => {
     const seen: unknown[] = [];
     const spoiled = new Gate();

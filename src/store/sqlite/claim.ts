@@ -1,9 +1,10 @@
 import type Database from 'better-sqlite3';
 import type { RunReplay } from '../../handling.ts';
-import type { ClaimedEvent, ClaimedRun, OpenRun } from '../store.ts';
+import type { ClaimedEvent, ClaimedRun, ClaimOrder } from '../store.ts';
 import type { DueTime } from './due-time.ts';
 import type { HeldWork } from '../run-key.ts';
 import { byCall, isOpen } from './open-runs.ts';
+import { prepareOpenRunsBefore } from './open-runs-before.ts';
 import { asInteger, asText } from './parameters.ts';
 import type { Processes } from './processes.ts';
 import { type StoredEventRow, storedEvent } from './stored-event.ts';
@@ -28,19 +29,20 @@ const claimBytes = 8 * 1024 * 1024;
 export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
   const fields = `e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body,
     coalesce((select count from takeovers t where t.sequence = e.sequence), 0) as takeovers`;
+  // In this order, so that the bodies are read of none but what is taken.
   const newEvents = database.prepare(`
-    select ${fields} from waiting w join events e using (sequence) join bodies b using (sequence) order by w.sequence`);
+    select ${fields} from waiting w cross join events e using (sequence) cross join bodies b using (sequence)
+    where ${isLeft('e')} order by w.sequence`);
   const endWait = database.prepare('delete from waiting where sequence = ?');
   const claimEvent = database.prepare('insert into claims values (?, ?)');
   const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
-  const openRuns = database.prepare(`
-    select handler, attempts, due_at as dueAt from runs ${byCall}
-    where call_id = ? and sequence < ? and ${isOpen}`);
   // What a replay has put back waits for those that wait, not they for it.
   const dueRuns = database.prepare(`
     select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
-    from runs r join events e using (sequence) join bodies b using (sequence) left join replays p on p.id = r.replay
+    from runs r cross join events e using (sequence) cross join bodies b using (sequence)
+      left join replays p on p.id = r.replay
     where r.handler = ${asText('@handler')} and r.state = 'due' and r.due_at <= ${asInteger('@now')}
+      and ${isLeft('r')}
       and not (${asInteger('@isStrict')} and r.call_id is not null and exists (
         select 1 from runs o ${byCall} where o.call_id = r.call_id and o.handler = r.handler
           and o.sequence < r.sequence and o.${isOpen}
@@ -73,15 +75,13 @@ export function prepareClaims(database: Database.Database, processes: Processes,
     )
     .pluck();
 
-  const openRunsBefore = (callId: string, sequence: number): OpenRun[] =>
-    (openRuns.all(callId, sequence) as { handler: string; attempts: number; dueAt: number | null }[]).map(
-      (run) => ({ ...run, dueAt: run.dueAt === null ? 0 : dueTime.read(run.dueAt) }),
-    );
+  const openRunsBefore = prepareOpenRunsBefore(database, dueTime);
 
   return {
     events(limit: number): ClaimedEvent[] {
       processes.ensureEntered();
-      const rows = take(newEvents.iterate() as Iterable<EventRow>, limit, takenCalls(processes.id));
+      const passedOver = JSON.stringify([...takenCalls(processes.id)]);
+      const rows = take(newEvents.iterate({ passedOver }) as Iterable<EventRow>, limit);
       return rows.map((row) => {
         endWait.run(row.sequence);
         claimEvent.run(row.sequence, processes.id);
@@ -94,13 +94,11 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       });
     },
 
-    runs(handler: string, limit: number, now: number, isStrict: boolean): ClaimedRun[] {
+    runs(handler: string, limit: number, now: number, { isStrict, without }: ClaimOrder): ClaimedRun[] {
       processes.ensureEntered();
-      const rows = take(
-        dueRuns.iterate({ handler, now: dueTime.store(now), isStrict: Number(isStrict) }) as Iterable<RunRow>,
-        limit,
-        takenCalls(processes.id),
-      );
+      const passedOver = JSON.stringify([...takenCalls(processes.id), ...without]);
+      const due = { handler, now: dueTime.store(now), isStrict: Number(isStrict), passedOver };
+      const rows = take(dueRuns.iterate(due) as Iterable<RunRow>, limit);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
         return {
@@ -146,17 +144,17 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   };
 }
 
-/** Takes rows up to a count and a number of bytes, leaving out the calls that are taken. */
-function take<Row extends EventRow>(
-  rows: Iterable<Row>,
-  limit: number,
-  taken: ReadonlySet<unknown>,
-): readonly Row[] {
+/** SQL: the event, or run, is of no call that is passed over. */
+function isLeft(alias: 'e' | 'r'): string {
+  return `(${alias}.call_id is null or ${alias}.call_id not in (select value from json_each(@passedOver)))`;
+}
+
+/** Takes rows up to a count and a number of bytes. */
+function take<Row extends EventRow>(rows: Iterable<Row>, limit: number): readonly Row[] {
   const found: Row[] = [];
   let bytes = 0;
   for (const row of rows) {
     if (found.length >= limit || bytes >= claimBytes) break;
-    if (row.call_id !== null && taken.has(row.call_id)) continue;
     found.push(row);
     bytes += row.body.length;
   }

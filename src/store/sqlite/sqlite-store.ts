@@ -7,7 +7,7 @@ import type { EventStore } from '../event-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
 import type { RetentionStore } from '../retention-store.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
-import type { ClaimedEvent, ClaimedRun, Settlement, Store, StoreCounts } from '../store.ts';
+import type { ClaimOrder, ClaimedEvent, ClaimedRun, Settlement, Store, StoreCounts } from '../store.ts';
 import { type WriteLimits, recordPatience } from './commit-group.ts';
 import { type Parts, openParts } from './parts.ts';
 import { settlementRow } from './settle.ts';
@@ -124,9 +124,9 @@ export class SqliteStore implements Store {
     handler: string,
     limit: number,
     now: number,
-    { isStrict } = { isStrict: false },
+    order: ClaimOrder = { isStrict: false, without: [] },
   ): Promise<readonly ClaimedRun[]> {
-    return this.#write(({ claims }) => claims.runs(handler, limit, now, isStrict), claim);
+    return this.#write(({ claims }) => claims.runs(handler, limit, now, order), claim);
   }
 
   releaseUnheld(held: () => HeldWork): Promise<number> {
