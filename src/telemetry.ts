@@ -39,6 +39,10 @@ const logEvents = {
   trace_id_differs: ['warn', 'the trace ids of body and header differ; the one in the signed body counts'],
   layout_pinned: ['info', 'the layout of signatures was found and is pinned'],
   event_unhandled: ['info', 'no handler takes this event; it is stored and marked done'],
+  event_incomplete: [
+    'warn',
+    'the payload misses what the name promises, so that no typed handler gets the event, and there is no fallback; it is stored and marked done',
+  ],
   event_unreadable: ['error', 'a stored event can no longer be read; it is kept as a dead letter'],
   run_done: ['info', 'run done'],
   run_retry: ['warn', 'run failed and will be tried again: its reason is in receiver.events.get(traceId)'],

@@ -67,8 +67,7 @@ export class Placing {
   #place(stored: ClaimedEvent, event: CallEvent, { isAnswered }: { readonly isAnswered: boolean }): void {
     const { handlers, fallback, telemetry, held } = this.#parts;
     const takers = route(event, handlers, fallback);
-    if (takers.length === 0)
-      telemetry.tell('event_unhandled', { traceId: event.traceId, eventName: event.eventName });
+    if (takers.length === 0) tellUnhandled(telemetry, event);
     const unsettled = takers.filter((handler) => !stored.storedHandlers.includes(handler.name));
     if (unsettled.length === 0) return this.#finish(stored.sequence);
 
@@ -146,6 +145,12 @@ export class Placing {
     if (!lanes) throw new Error(`No lanes for the handler ${handler.name}`);
     return lanes;
   }
+}
+
+/** Where handlers may well be registered for it, the reason is what it misses: without that nobody would find it. */
+function tellUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: CallEvent): void {
+  if (issues.length === 0) telemetry.tell('event_unhandled', { traceId, eventName });
+  else telemetry.tell('event_incomplete', { traceId, eventName, issues: issues.map(({ path }) => path) });
 }
 
 /** A run of a handler that has not begun, and is due. */

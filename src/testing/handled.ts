@@ -7,7 +7,9 @@ import type { StoredRun, WholeInboxEvent } from '../inbox/events.ts';
 import type { Receiver } from '../receiver.ts';
 
 /** What makes it worth looking again. They come from every receiver in the process, so they are no more than a hint. */
-const hints = ['run_done', 'run_dead', 'event_unhandled'].map((name) => `ringback.${name}`);
+const hints = ['run_done', 'run_dead', 'event_unhandled', 'event_incomplete'].map(
+  (name) => `ringback.${name}`,
+);
 
 /** Another process may have settled the last run, and that gives no hint here. Milliseconds. */
 const lookAgain = 50;

@@ -156,6 +156,17 @@ describe('an event goes', () => {
     expect(seen).toEqual([[true, ['payload.call_id']]]);
   });
 
+  test('nowhere when it misses what its name promises and there is no fallback: what it misses is said', async () => {
+    const { receiver, logs } = await started({}, (r) => r.on('CallHandler.CallEnded', () => {}));
+    await deliver(
+      receiver,
+      JSON.stringify({ traceId: 'trace-1', eventName: 'CallHandler.CallEnded', payload: {} }),
+    );
+    const issues = ['payload.call_id'];
+    expect(await logs.until('event_incomplete')).toMatchObject([{ traceId: 'trace-1', issues }]);
+    expect(logs.of('event_unhandled')).toEqual([]);
+  });
+
   test('nowhere when nothing is for it: it is kept, done, and said', async () => {
     const { receiver, logs } = await started({}, (r) => r.on('Another.Event', () => {}));
     await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
