@@ -134,6 +134,9 @@ const problems = {
         'the receiver. Leave start() out of the app file.',
   receiver_stopped: () =>
     'The receiver has been stopped and cannot be started again. Create a new one with createReceiver().',
+  adapter_not_called: (d: { method: string }) =>
+    `receiver.${d.method}() should be called once, where it is mounted, but a request came to it. ` +
+    `Write receiver.${d.method}(), with the parentheses.`,
   receiver_not_started: (d: { method: string }) =>
     `${d.method} should be called while the receiver runs, but it is not started or has been stopped. ` +
     'Call it after await receiver.start() and before receiver.stop().',

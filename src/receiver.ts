@@ -186,7 +186,8 @@ export class Receiver {
    *
    * @example app.use('/webhooks/calls', receiver.middleware());
    */
-  middleware(): Middleware {
+  middleware(...request: readonly never[]): Middleware {
+    refuseRequest(request, 'middleware');
     return middleware(this.take);
   }
 
@@ -195,7 +196,8 @@ export class Receiver {
    *
    * @example createServer(receiver.nodeHandler()).listen(8080);
    */
-  nodeHandler(): (request: IncomingMessage, response: ServerResponse) => void {
+  nodeHandler(...request: readonly never[]): (request: IncomingMessage, response: ServerResponse) => void {
+    refuseRequest(request, 'nodeHandler');
     return nodeHandler(this.take);
   }
 
@@ -287,6 +289,11 @@ export class Receiver {
     if (!https.required) telemetry.tell('https_not_required');
     if (secrets === undefined) telemetry.tell('signature_not_checked');
   }
+}
+
+/** `app.use(receiver.middleware)`, without parentheses, would call it with each request, and nothing would answer that. */
+function refuseRequest(request: readonly never[], method: string): void {
+  if (request.length > 0) throw configError('adapter_not_called', { method });
 }
 
 /**

@@ -25,6 +25,23 @@ async function urlOf(app: ReturnType<typeof express5>, path = '/webhooks/calls')
 }
 
 describe.each(versions)('%s', (_, express) => {
+  test('mounted without its parentheses is told so', async () => {
+    const { receiver } = await started(loopback);
+    const app = express();
+    // The types refuse it; in JavaScript nobody does.
+    app.use(Reflect.get(receiver, 'middleware') as never);
+    const failures: unknown[] = [];
+    const answering: express5.ErrorRequestHandler = (error, _request, response, _next) => {
+      failures.push(error);
+      response.status(500).end('{}');
+    };
+    app.use(answering);
+    expect((await post(await urlOf(app))).status).toBe(500);
+    expect(failures).toMatchObject([
+      { code: 'adapter_not_called', message: expect.stringContaining('receiver.middleware()') },
+    ]);
+  });
+
   test('mounted under a path, before any body parser', async () => {
     const { receiver, logs } = await started(loopback, (r) => r.on('*', () => {}));
     const app = express();
