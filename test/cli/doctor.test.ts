@@ -1,10 +1,11 @@
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { fileSystemFinding } from '../../src/cli/doctor/check-disk.ts';
 import { checkNode } from '../../src/cli/doctor/check-node.ts';
 import type { Environment } from '../../src/cli/environment.ts';
+import { openDatabase } from '../../src/store/sqlite/connection.ts';
 import { folder, ringback, secret, serve } from './command.ts';
 import { commanded, examined } from './doctor-support.ts';
 
@@ -66,6 +67,31 @@ describe('doctor, on this machine', () => {
     const database = join(folder(), 'inbox.db');
     prepare(database);
     expect((await examined({ database }))['database']).toMatch(expected);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('tells of a database that can only be read', async () => {
+    const database = join(folder(), 'inbox.db');
+    openDatabase(database).close();
+    chmodSync(database, 0o444);
+    expect((await examined({ database }))['database']).toMatch(
+      /^wrong: .* can't be opened for writ.*readonly/,
+    );
+  });
+
+  it('leaves a database that can be written byte by byte as it is', async () => {
+    const database = join(folder(), 'inbox.db');
+    openDatabase(database).close();
+    const before = readFileSync(database);
+    expect((await examined({ database }))['database']).toBe(`ok: ${database} can be written`);
+    expect(readFileSync(database).equals(before)).toBe(true);
+  });
+
+  it('tells of a database that another process has locked', async () => {
+    const database = join(folder(), 'inbox.db');
+    const other = new Database(database);
+    other.exec('begin exclusive');
+    expect((await examined({ database }))['database']).toMatch(/^wrong: .*another process has locked it/);
+    other.close();
   });
 
   it('tells of secrets that are missing, malformed, unreadable or open to all', async () => {

@@ -142,6 +142,27 @@ describe('the events of a call', () => {
     expect(indexOf(store)).toEqual([]);
   });
 
+  test('are erased in steps, each of which finds what is left', async () => {
+    const store = await openedSqlite();
+    for (const first of [1, era - 150, 2 * era]) {
+      goTo(store, first);
+      const number = Array.from({ length: 150 }, (_, index) => index);
+      await recordAll(
+        store,
+        number.flatMap((at) => [ofCall(one, `one-${first}-${at}`), ofCall(other, `other-${first}-${at}`)]),
+      );
+    }
+    const steps = [];
+    for (let hasMore = true; hasMore;) {
+      const step = await store.retention.eraseCall(one, 0);
+      steps.push(step.events);
+      ({ hasMore } = step);
+    }
+    expect(steps).toEqual([200, 200, 50]);
+    expect((await foundOf(store, one)).timeline).toEqual([]);
+    expect((await foundOf(store, other)).timeline).toHaveLength(450);
+  });
+
   test('go when they were kept long enough, with their places in the index', async () => {
     const store = await openedSqlite();
     await recordSpread(store);

@@ -5,7 +5,7 @@ import { openedSqlite } from './opened-sqlite.ts';
 
 /** Small tables, those that a statement makes for itself, and indexes of what few runs are. */
 const short =
-  /^SCAN (?:\(|CONSTANT ROW|eras|waiting|w|claims|processes|\w+_totals|json_each|runs USING.* INDEX runs_(?:open_by_call|due|dead)$)/v;
+  /^SCAN (?:\(|CONSTANT ROW|eras|handlers|waiting|w|claims|processes|\w+_totals|json_each|runs USING.* INDEX runs_(?:open_by_call|due|dead)$)/v;
 
 /** One look through these costs as much as there are runs, or due ones: for one event, or the runs of one call. */
 const long = /USING PRIMARY KEY \(sequence[<>]|INDEX runs_due \(handler=\?\)$/v;
@@ -40,4 +40,25 @@ test('no statement of the store goes through what grows with the inbox', async (
   });
   expect(slow).toEqual([]);
   expect(steps.length).toBeGreaterThan(100);
+});
+
+test('no statement that ends early goes through a whole call before', async () => {
+  const plans = await plansOfAll();
+  const bounded = [...plans].filter(([sql]) => /\blimit \d+\s*$/v.test(sql));
+  const gathering = bounded.filter(
+    ([sql, plan]) =>
+      sql.includes('@callId') &&
+      plan.some((step) => /^(?:LIST SUBQUERY|MATERIALIZE of_call|USE TEMP)/v.test(step)),
+  );
+  expect(gathering).toEqual([]);
+  expect(bounded.length).toBeGreaterThan(5);
+});
+
+test('of the open runs of a call only one is asked for', async () => {
+  const ofCall = /from runs indexed by runs_\w+_by_call\s+where call_id = cast\(@callId as text\)/v;
+  const asking = [...(await plansOfAll()).keys()].filter((sql) => ofCall.test(sql));
+  // A look for the least of the handlers goes to the next in the index.
+  const first = /^\s*select 1 |min\(handler\)|limit 1\s*$/v;
+  expect(asking.filter((sql) => !first.test(sql))).toEqual([]);
+  expect(asking.length).toBeGreaterThan(3);
 });

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
@@ -107,6 +107,21 @@ describe('opening', () => {
     setTimeout(() => first.close(), 300);
     expect(await script.line('claimed')).toEqual({ claimed: 0 });
     await script.kill();
+  });
+
+  test('a file that another process has locked for itself is refused in a sentence, in the end', async () => {
+    const database = temporaryDatabase();
+    // As a sandbox does: nobody else can even read it.
+    const other = new Database(database);
+    onTestFinished(() => void other.close());
+    other.pragma('locking_mode = EXCLUSIVE');
+    other.pragma('journal_mode = WAL');
+    other.exec('create table its_own (at_all)');
+    const { receiver } = made({ database });
+    await expect(receiver.start()).rejects.toMatchObject({
+      code: 'database_unreadable',
+      message: expect.stringContaining('another process has locked it, such as a sandbox or a tool.'),
+    });
   });
 
   test('makes every commit reach the disk', async () => {

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../../kit/thrown.ts';
-import { connect } from '../../store/sqlite/connection.ts';
+import { connect, openingCause } from '../../store/sqlite/connection.ts';
 import { schemaVersion } from '../../store/sqlite/migrations/migrate.ts';
 import { type Finding, finding } from './finding.ts';
 
@@ -25,7 +25,7 @@ export function checkDatabase(file: string): Finding {
     return finding(
       check,
       'wrong',
-      `${file} can't be opened for writing: ${messageOf(error)}. Check the path and its permissions.`,
+      `${file} can't be opened for writing: ${openingCause(error)}. Check the path and its permissions.`,
     );
   }
 }
@@ -43,13 +43,18 @@ function checkFolder(folder: string, file: string): Finding {
   }
 }
 
-/** Takes the lock that a write takes, and gives it back: permissions alone don't tell whether the disk is mounted so. */
+/**
+ * Writes what is there already, and takes it back: permissions alone don't tell whether the disk is mounted so. The lock
+ * that a write takes doesn't tell either: of a file that can only be read SQLite gives one for reading.
+ */
 function schemaOf(file: string): number {
   const database = connect(file);
   try {
     database.exec('begin immediate');
+    const found = database.pragma('user_version', { simple: true }) as number;
+    database.pragma(`user_version = ${found}`);
     database.exec('rollback');
-    return database.pragma('user_version', { simple: true }) as number;
+    return found;
   } finally {
     database.close();
   }

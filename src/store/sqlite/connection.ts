@@ -26,8 +26,13 @@ export function openDatabase(file: string): Database.Database {
   } catch (error) {
     database?.close();
     if (error instanceof RingbackError) throw error;
-    throw ringbackError('database_unreadable', { database: file, cause: messageOf(error) });
+    throw ringbackError('database_unreadable', { database: file, cause: openingCause(error) });
   }
+}
+
+/** Why a file can't be opened or written. The driver says of a lock only that there is one. */
+export function openingCause(error: unknown): string {
+  return isLocked(error) ? 'another process has locked it, such as a sandbox or a tool' : messageOf(error);
 }
 
 /** A connection with the settings that every one of them has. */
@@ -72,17 +77,22 @@ function refuseOldNode(): void {
 
 /**
  * SQLite waits for locks by itself, but not for the one that turns a new file to WAL: of processes that start at
- * once on one file, some would be refused.
+ * once on one file, some would be refused. Whoever has locked a file for itself it does wait for, so it is told not
+ * to: two patiences, one within the other, would multiply.
  */
 function turnToWal(database: Database.Database): void {
-  for (let waited = 0; ; waited += walPause) {
-    try {
-      database.pragma('journal_mode = WAL');
-      return;
-    } catch (error) {
-      const isBusy = (error as { code?: unknown }).code === 'SQLITE_BUSY';
-      if (!isBusy || waited >= openPatience) throw error;
-      standStill(walPause);
-    }
+  database.pragma('busy_timeout = 0');
+  for (let waited = 0; !tryToTurn(database, waited); waited += walPause) standStill(walPause);
+  database.pragma(`busy_timeout = ${openPatience}`);
+}
+
+/** Tries once. What a lock refuses counts only when there is no patience left. */
+function tryToTurn(database: Database.Database, waited: number): boolean {
+  try {
+    database.pragma('journal_mode = WAL');
+    return true;
+  } catch (error) {
+    if (!isLocked(error) || waited >= openPatience) throw error;
+    return false;
   }
 }

@@ -2,9 +2,11 @@ import type Database from 'better-sqlite3';
 import type { CallEventRow } from '../../calls/timeline.ts';
 import type { JoinArrival, JoinLookBack, JoinView } from '../call-store.ts';
 import type { Sequence, Settled } from '../run-key.ts';
-import { prepareEraCount } from './call-index.ts';
+import { prepareEraCount, sequencesOfCall } from './call-index.ts';
 import type { DueTime } from './due-time.ts';
+import { callKey } from './keys.ts';
 import { byCall, isOpen } from './open-runs.ts';
+import { asText } from './parameters.ts';
 
 interface JoinRow {
   /** Names that were there when an attempt last began; null before the first. */
@@ -63,6 +65,25 @@ export function prepareJoins(
   const firstSince = database.prepare('select min(sequence) from events where received_at >= ?').pluck();
   const newest = database.prepare('select max(sequence) from events').pluck();
 
+  // Asked with each of the call's events, so it is not told from all of them: there may be a hundred thousand.
+  const ofCall = `from (${sequencesOfCall('@key')}) of_call cross join events e on e.sequence = of_call.sequence
+    where e.call_id = ${asText('@callId')}`;
+  const anyOfName = database.prepare(`select 1 ${ofCall} and e.event_name = ${asText('@name')} limit 1`);
+  const firstArrival = database
+    .prepare(
+      `select min(e.received_at) ${ofCall} and e.event_name in (select value from json_each(${asText('@events')}))`,
+    )
+    .pluck();
+
+  const isComplete = (callId: string, events: readonly string[]): boolean => {
+    const key = callKey(callId);
+    return events.every((name) => anyOfName.get({ key, callId, name }) !== undefined);
+  };
+
+  const firstArrivalOf = (callId: string, events: readonly string[]): number =>
+    (firstArrival.get({ key: callKey(callId), callId, events: JSON.stringify(events) }) as number | null) ??
+    Infinity;
+
   const openJoin = (
     join: Pick<JoinLookBack, 'handler' | 'events' | 'within'>,
     callId: string,
@@ -70,14 +91,13 @@ export function prepareJoins(
   ): void => {
     const { handler, events, within } = join;
     open.run(handler, callId);
-    const present = eventsOf(callId).filter((row) => events.includes(row.eventName));
-    const isComplete = namesOf(present).length === events.length;
-    const first = present.reduce((least, row) => Math.min(least, row.receivedAt), Infinity);
+    if (isComplete(callId, events)) return void insertRun.run(sequence, handler, callId, 0);
     const now = dueTime.now();
     // Never later than `within` from now: the clock may have been set back since the first one came. And never at
     // once: what comes out of quarantine came long ago, one after the other, and the rest is just behind it.
-    const dueAt = Math.max(Math.min(first, now) + within, now + Math.min(within, leastWait));
-    insertRun.run(sequence, handler, callId, isComplete ? 0 : dueTime.store(dueAt));
+    const first = Math.min(firstArrivalOf(callId, events), now);
+    const dueAt = Math.max(first + within, now + Math.min(within, leastWait));
+    insertRun.run(sequence, handler, callId, dueTime.store(dueAt));
   };
 
   return {
@@ -87,8 +107,7 @@ export function prepareJoins(
       const join = select.get(handler, callId) as JoinRow | undefined;
       if (!join) openJoin({ handler, events, within }, callId, sequence);
       else if (join.seen === null) {
-        const present = eventsOf(callId).filter((row) => events.includes(row.eventName));
-        if (namesOf(present).length === events.length) hasten.run(callId, handler);
+        if (isComplete(callId, events)) hasten.run(callId, handler);
       } else if (runsAgain && join.reruns === 0 && !listOf(join.seen).includes(eventName)) {
         countRerun.run(handler, callId);
         insertRun.run(sequence, handler, callId, 0);
@@ -99,12 +118,11 @@ export function prepareJoins(
 
     see(handler: string, callId: string, events: readonly string[]): JoinView {
       const rows = eventsOf(callId);
-      const present = namesOf(rows.filter((row) => events.includes(row.eventName)));
+      const names = namesOf(rows.filter((row) => events.includes(row.eventName)));
       const join = select.get(handler, callId) as JoinRow | undefined;
-      remember.run(JSON.stringify(present), handler, callId);
+      remember.run(JSON.stringify(names), handler, callId);
       const settled = join?.settled;
-      const hasSeenAll =
-        typeof settled === 'string' && present.every((name) => listOf(settled).includes(name));
+      const hasSeenAll = typeof settled === 'string' && names.every((name) => listOf(settled).includes(name));
       // Erased meanwhile: there is nothing left to see.
       const isSettled = hasSeenAll || rows.length === 0;
       return { events: rows, isSettled };

@@ -48,7 +48,8 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const count = database.prepare('update event_totals set events = events - ?');
   const anyJoin = database.prepare('select 1 from joins where call_id = ? limit 1');
   const anyOfCall = database.prepare(`
-    select 1 from events where sequence in (${sequencesOfCall('@key')}) and call_id = ${asText('@callId')} limit 1`);
+    select 1 from (${sequencesOfCall('@key')}) of_call cross join events e on e.sequence = of_call.sequence
+    where e.call_id = ${asText('@callId')} limit 1`);
   const deleteJoins = database.prepare('delete from joins where call_id = ?');
 
   const forgetCall = (callId: string): void => {

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { DueTime } from './due-time.ts';
 import { isNewEvent } from './event-state.ts';
-import { byCall, isOpen } from './open-runs.ts';
+import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asInteger, asText } from './parameters.ts';
 import {
   type ReplayCandidate,
@@ -10,6 +10,7 @@ import {
   type ReplayWrite,
   joinKey,
 } from '../event-store.ts';
+import type { Sequence } from '../run-key.ts';
 
 interface FoundRow {
   readonly isNew: 0 | 1;
@@ -22,6 +23,14 @@ interface Waiting {
   readonly state: 'due' | 'blocked';
   readonly dueAt: number;
 }
+
+interface UnbegunRow {
+  readonly sequence: Sequence;
+  readonly dueAt: number;
+}
+
+/** Finds the next run of the candidate's call and handler that has not begun. */
+type FindUnbegun = (candidate: ReplayCandidate) => UnbegunRow | undefined;
 
 /** Puts settled runs back. What writes runs inside a transaction of the caller's. */
 export function prepareReplays(database: Database.Database, dueTime: DueTime) {
@@ -36,14 +45,16 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     where e.sequence = ${asInteger('@sequence')}`);
   const ofHandler = `call_id = ${asText('@callId')} and handler = ${asText('@handler')}`;
   const openOfCall = database.prepare(`select 1 from runs ${byCall} where ${ofHandler} and ${isOpen}`);
-  const unbegun = `from runs ${byCall} where ${ofHandler} and ${isOpen}
-    and state = 'due' and attempts = 0`;
-  const earlierDue = database
-    .prepare(`select max(due_at) ${unbegun} and sequence < ${asInteger('@sequence')}`)
-    .pluck();
-  const laterDue = database
-    .prepare(`select min(due_at) ${unbegun} and sequence > ${asInteger('@sequence')}`)
-    .pluck();
+  // They wait in the order in which they came, so that the nearest on either side tells of all. To look for the latest
+  // or the earliest of a hundred thousand, for each of as many, would stop the app's event loop.
+  const unbegun = `select sequence, due_at as dueAt from runs ${byCall}
+    where ${ofHandler} and ${isOpen} and ${isUnbegun}`;
+  const unbegunBefore = database.prepare(
+    `${unbegun} and sequence < ${asInteger('@sequence')} order by sequence desc limit 1`,
+  );
+  const unbegunAfter = database.prepare(
+    `${unbegun} and sequence > ${asInteger('@sequence')} order by sequence limit 1`,
+  );
   // The reason stays until the run is settled: a person sees why it was run again.
   const put = database.prepare(`
     insert into runs (sequence, handler, call_id, state, attempts, due_at, replay)
@@ -83,14 +94,29 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
   };
 
   /** Where the order of the call puts it: among the runs of the call that have not begun, by order of arrival. */
-  const waitingOf = (candidate: ReplayCandidate, dueAt: number): Waiting => {
+  const waitingOf = (candidate: ReplayCandidate, dueAt: number, after: FindUnbegun): Waiting => {
     const { order, callId, isJoin } = candidate;
     if (callId === undefined || isJoin || order === 'none') return { state: 'due', dueAt };
     const key = keyOf(candidate);
     if (order === 'strict') return { state: openOfCall.get(key) === undefined ? 'due' : 'blocked', dueAt };
-    const notBefore = (earlierDue.get(key) as number | null) ?? dueAt;
-    const notAfter = (laterDue.get(key) as number | null) ?? Infinity;
-    return { state: 'due', dueAt: Math.min(Math.max(dueAt, notBefore), notAfter) };
+    const before = unbegunBefore.get(key) as UnbegunRow | undefined;
+    const wanted = Math.max(dueAt, before?.dueAt ?? dueAt);
+    // Nothing is due before what is due at once.
+    if (wanted === 0) return { state: 'due', dueAt: 0 };
+    return { state: 'due', dueAt: Math.min(wanted, after(candidate)?.dueAt ?? Infinity) };
+  };
+
+  /** Remembers what it found, for a step in order of arrival: what is far away is looked for once, and not by each. */
+  const rememberingAfter = (): FindUnbegun => {
+    const found = new Map<string, UnbegunRow | undefined>();
+    return (candidate) => {
+      const name = joinKey(candidate);
+      const known = found.get(name);
+      if (found.has(name) && (known === undefined || known.sequence > candidate.sequence)) return known;
+      const next = unbegunAfter.get(keyOf(candidate)) as UnbegunRow | undefined;
+      found.set(name, next);
+      return next;
+    };
   };
 
   return {
@@ -107,9 +133,10 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
 
     putBack(step: ReplayWrite): ReplayCandidate[] {
       const done: ReplayCandidate[] = [];
+      const after = rememberingAfter();
       decide(step, (candidate) => {
         const dueAt = step.dueAt === 0 ? 0 : Math.round(step.dueAt + done.length * step.gap);
-        const waiting = waitingOf(candidate, dueTime.store(dueAt));
+        const waiting = waitingOf(candidate, dueTime.store(dueAt), after);
         put.run({ ...keyOf(candidate), ...waiting, replay: step.replay });
         if (candidate.isJoin) resetJoin.run(candidate.handler, candidate.callId);
         done.push(candidate);

@@ -11,14 +11,29 @@ import type {
   ReplayWrite,
 } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
+import type { Parts } from './parts.ts';
 import type { Access } from './sqlite-calls.ts';
 
 /** How many events a replay takes in one transaction at the most. */
 const stretchEvents = 100;
+/** How many a replay looks for at once: a look may go through all dead letters, or all events of a call. */
+const lookEvents = 20_000;
+
+/** What was found for a replay and not handed out yet. */
+interface Ahead {
+  /** Where the replay stands, and where it ends. */
+  readonly after: Sequence;
+  readonly upTo: Sequence;
+  readonly sequences: readonly Sequence[];
+  /** How far all of them go. */
+  readonly reached: Sequence;
+}
 
 /** Looking at events and replaying them, in SQLite. */
 export class SqliteEvents implements EventStore {
   readonly #access: Access;
+  /** By the filter of each replay, and gone with it. */
+  readonly #ahead = new WeakMap<EventFilter, Ahead>();
 
   constructor(access: Access) {
     this.#access = access;
@@ -53,10 +68,19 @@ export class SqliteEvents implements EventStore {
   async stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch> {
     await turn();
     return this.#access.read(({ events, findEvents }) => {
-      const range = { from: after + 1, to: upTo, limit: stretchEvents, latestFirst: false };
-      const { sequences, reached } = findEvents(filter, range);
-      return events.stretch(sequences, reached);
+      const ahead = this.#aheadOf(filter, after, upTo) ?? lookAhead(findEvents, filter, after, upTo);
+      const next = ahead.sequences.slice(0, stretchEvents);
+      const isLast = next.length === ahead.sequences.length;
+      const stretch = events.stretch(next, isLast ? ahead.reached : (next.at(-1) ?? ahead.reached));
+      this.#ahead.set(filter, restOf(ahead, stretch.reached));
+      return stretch;
     });
+  }
+
+  /** What is left of the last look, where this goes on from there. */
+  #aheadOf(filter: EventFilter, after: Sequence, upTo: Sequence): Ahead | undefined {
+    const ahead = this.#ahead.get(filter);
+    return ahead?.after === after && ahead.upTo === upTo && ahead.sequences.length > 0 ? ahead : undefined;
   }
 
   wouldPutBack(step: ReplayStep): Promise<readonly ReplayCandidate[]> {
@@ -74,4 +98,20 @@ export class SqliteEvents implements EventStore {
   endReplay(replay: number, now: number): Promise<void> {
     return this.#access.write(({ replays }) => replays.end(replay, now));
   }
+}
+
+/** What becomes of the events before they are handed out is no matter: `putBack` decides for each run anew. */
+function lookAhead(
+  findEvents: Parts['findEvents'],
+  filter: EventFilter,
+  after: Sequence,
+  upTo: Sequence,
+): Ahead {
+  const range = { from: after + 1, to: upTo, limit: lookEvents, latestFirst: false };
+  return { after, upTo, ...findEvents(filter, range) };
+}
+
+function restOf({ sequences, ...ahead }: Ahead, after: Sequence): Ahead {
+  const next = sequences.findIndex((sequence) => sequence > after);
+  return { ...ahead, after, sequences: next < 0 ? [] : sequences.slice(next) };
 }
