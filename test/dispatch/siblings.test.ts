@@ -44,11 +44,11 @@ describe('handlers of one event', () => {
   });
 
   test.each([
-    { order: 'call', many: 2_300 },
-    { order: 'strict', many: 600 },
+    { order: 'call', many: 2_300, inMemory: 2_001 },
+    { order: 'strict', many: 600, inMemory: 251 },
   ] as const)(
     'do not wait for a call of which more waits than fits into memory: $order',
-    async ({ order, many }) => {
+    async ({ order, many, inMemory }) => {
       const gate = new Gate();
       const seen: string[] = [];
       const { receiver, logs } = await started({}, (r) =>
@@ -62,12 +62,35 @@ describe('handlers of one event', () => {
       await deliver(receiver, bodyOf({ traceId: 'another', callId: 'another' }));
       await logs.until('run_done', 1);
       expect(seen).toEqual(['another']);
+      // The rest is left in the inbox: nobody takes it into memory, however much room there is for other calls.
+      const left = async () => {
+        const { due, running, blocked } = (await receiver.counts()).runs;
+        return { waiting: due + blocked, running };
+      };
+      await expect.poll(left).toEqual({ waiting: many - inMemory, running: 0 });
       gate.open();
       await logs.until('run_done', 300);
       // In their order, from memory and from the inbox.
       expect(seen.slice(1)).toEqual(busy.slice(0, seen.length - 1));
     },
   );
+
+  test('find the room in memory again that earlier events of a call have left', async () => {
+    let gate = new Gate();
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', { name: 'slow', order: 'strict' }, () => gate.pass()),
+    );
+    for (const round of [1, 2, 3]) {
+      gate = new Gate();
+      for (let index = 0; index < 150; index += 1) {
+        await deliver(receiver, bodyOf({ traceId: `trace-${round}-${index}`, callId: 'busy' }));
+      }
+      await gate.reached;
+      expect((await receiver.counts()).runs).toMatchObject({ due: 0, running: 0, blocked: 0 });
+      gate.open();
+      await logs.until('run_done', 150 * round);
+    }
+  });
 
   test('do not see what a sibling does to the event', async () => {
     const seen: unknown[] = [];
