@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../run-key.ts';
 import { withErasOf } from './eras.ts';
-import { asInteger } from './parameters.ts';
+import { asInteger, asText } from './parameters.ts';
 
 /** After how many sequences the events of calls are indexed: by then a few pages take them all. */
 const batchSize = 2_048;
@@ -24,11 +24,18 @@ export function indexedOfCall(columns: string, key: string): string {
     select ${columns} from eras cross join call_events i on i.era = eras.era and i.call_key = ${key}`;
 }
 
-/** A select of the sequences of a call's events, by the parameter that is its key, indexed or not; the id is to be compared as well. */
+/** A select of the sequences of a call's events, indexed or not, by the parameter that is its key; the id is to be compared too. */
 export function sequencesOfCall(key: string): string {
   return `${indexedOfCall('i.sequence', asInteger(key))}
     union all select sequence from events where ${isUnindexed} and call_key = ${asInteger(key)}`;
 }
+
+/**
+ * `from` and `where` for a statement about the events `e` of a call, by the parameters `@key` and `@callId`: they are taken
+ * one by one as the index has them, in no order, so that one that ends early doesn't gather all of them first.
+ */
+export const fromEventsOfCall = `from (${sequencesOfCall('@key')}) of_call
+  cross join events e on e.sequence = of_call.sequence where e.call_id = ${asText('@callId')}`;
 
 /** How many eras a look for a call goes through: what is done for many calls in one step has to be less by as much. */
 export function prepareEraCount(database: Database.Database): () => number {

@@ -1,9 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { ErasureStep, Kept, KeptIn, Look } from '../retention-store.ts';
 import type { Sequence } from '../run-key.ts';
-import { sequencesOfCall } from './call-index.ts';
+import { fromEventsOfCall } from './call-index.ts';
 import { callKey } from './keys.ts';
-import { asText } from './parameters.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';
 
 /** What one step looks at or removes at the most: deliveries wait for it. */
@@ -52,11 +51,9 @@ export function prepareErasure(
     quarantine: first('quarantine', 'id'),
     replays: first('replays', 'id'),
   };
-  // In no order: the first that the index has are enough, and the next step finds others.
+  // The first that the index has are enough, and the next step finds others.
   const eventsOfCall = database.prepare(`
-    select e.sequence, e.call_id as callId
-    from (${sequencesOfCall('@key')}) of_call cross join events e on e.sequence = of_call.sequence
-    where e.call_id = ${asText('@callId')} limit ${atOnce}`);
+    select e.sequence, e.call_id as callId ${fromEventsOfCall} limit ${atOnce}`);
   const eventBySequence = database.prepare(
     'select sequence, call_id as callId from events where sequence = ?',
   );

@@ -2,10 +2,10 @@ import type Database from 'better-sqlite3';
 import type { CallEventRow } from '../../calls/timeline.ts';
 import type { JoinArrival, JoinLookBack, JoinView } from '../call-store.ts';
 import type { Sequence, Settled } from '../run-key.ts';
-import { prepareEraCount, sequencesOfCall } from './call-index.ts';
+import { fromEventsOfCall, prepareEraCount } from './call-index.ts';
 import type { DueTime } from './due-time.ts';
 import { callKey } from './keys.ts';
-import { byCall, isOpen } from './open-runs.ts';
+import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from './parameters.ts';
 
 interface JoinRow {
@@ -48,8 +48,7 @@ export function prepareJoins(
     insert into runs (sequence, handler, call_id, state, attempts, due_at) values (?, ?, ?, 'due', 0, ?)
     on conflict do nothing`);
   const hasten = database.prepare(`
-    update runs ${byCall} set due_at = 0 where call_id = ? and handler = ? and ${isOpen}
-      and state = 'due' and attempts = 0`);
+    update runs ${byCall} set due_at = 0 where call_id = ? and handler = ? and ${isOpen} and ${isUnbegun}`);
   const remember = database.prepare('update joins set seen = ? where handler = ? and call_id = ?');
   const countRerun = database.prepare(
     'update joins set reruns = reruns + 1 where handler = ? and call_id = ?',
@@ -66,12 +65,13 @@ export function prepareJoins(
   const newest = database.prepare('select max(sequence) from events').pluck();
 
   // Asked with each of the call's events, so it is not told from all of them: there may be a hundred thousand.
-  const ofCall = `from (${sequencesOfCall('@key')}) of_call cross join events e on e.sequence = of_call.sequence
-    where e.call_id = ${asText('@callId')}`;
-  const anyOfName = database.prepare(`select 1 ${ofCall} and e.event_name = ${asText('@name')} limit 1`);
+  const anyOfName = database.prepare(
+    `select 1 ${fromEventsOfCall} and e.event_name = ${asText('@name')} limit 1`,
+  );
   const firstArrival = database
     .prepare(
-      `select min(e.received_at) ${ofCall} and e.event_name in (select value from json_each(${asText('@events')}))`,
+      `select min(e.received_at) ${fromEventsOfCall}
+         and e.event_name in (select value from json_each(${asText('@events')}))`,
     )
     .pluck();
 

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../run-key.ts';
-import { sequencesOfCall } from './call-index.ts';
+import { fromEventsOfCall } from './call-index.ts';
 import { callKey, identityKey } from './keys.ts';
-import { asInteger, asText } from './parameters.ts';
+import { asInteger } from './parameters.ts';
 
 /** An event that is to go. */
 export interface Removable {
@@ -47,9 +47,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
     where era in (@sequence >> 16, -1) and identity = @key and sequence = @sequence`);
   const count = database.prepare('update event_totals set events = events - ?');
   const anyJoin = database.prepare('select 1 from joins where call_id = ? limit 1');
-  const anyOfCall = database.prepare(`
-    select 1 from (${sequencesOfCall('@key')}) of_call cross join events e on e.sequence = of_call.sequence
-    where e.call_id = ${asText('@callId')} limit 1`);
+  const anyOfCall = database.prepare(`select 1 ${fromEventsOfCall} limit 1`);
   const deleteJoins = database.prepare('delete from joins where call_id = ?');
 
   const forgetCall = (callId: string): void => {
