@@ -1,4 +1,4 @@
-import { ConfigError, configError } from '../errors.ts';
+import { configError } from '../errors.ts';
 import { readSecretFile } from '../platform/secrets/secret-file.ts';
 import { prepareSecrets } from '../signature/secrets.ts';
 import type { Environment } from './environment.ts';
@@ -29,12 +29,7 @@ export function secretsOf({ RINGBACK_SECRETS: list, RINGBACK_SECRETS_FILE: file 
 /** The secrets of a file. Checked here, where the file's name is known: what uses them later can't say it. */
 function secretsIn(file: string): readonly string[] {
   const secrets = readSecretFile(file);
-  try {
-    prepareSecrets(secrets);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    throw new ConfigError(error.code, `${error.message} (in the secrets file ${file})`, { cause: error });
-  }
+  prepareSecrets(secrets, file);
   return secrets;
 }
 

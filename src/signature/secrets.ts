@@ -13,16 +13,25 @@ export interface PreparedSecret {
   readonly keys: Readonly<Record<Layout['key'], HmacKey | undefined>>;
 }
 
+/** Which secret a sentence is about. */
+interface SecretPlace {
+  /** From 1. */
+  readonly position: number;
+  /** Where the secrets were read from, if from a file. */
+  readonly file: string | undefined;
+}
+
 /** One signing secret, or several: any of them may have signed. */
 export type Secrets = string | readonly string[];
 
 /**
- * Checks secrets and derives their keys, once, so that no delivery pays for it. Repeated secrets count once.
+ * Checks secrets and derives their keys, once, so that no delivery pays for it. Repeated secrets count once. `file` is where
+ * they were read from, for the sentence about a malformed one.
  *
  * @throws ConfigError `secret_malformed`, which names the secret by its position (from 1), never by its text;
  * `option_invalid` when the list is empty.
  */
-export function prepareSecrets(secrets: Secrets): readonly PreparedSecret[] {
+export function prepareSecrets(secrets: Secrets, file?: string): readonly PreparedSecret[] {
   const list: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets];
   if (list.length === 0) {
     throw configError('option_invalid', {
@@ -31,7 +40,7 @@ export function prepareSecrets(secrets: Secrets): readonly PreparedSecret[] {
       found: 'an empty list',
     });
   }
-  const checked = list.map((secret, index) => checkSecret(secret, index + 1));
+  const checked = list.map((secret, index) => checkSecret(secret, { position: index + 1, file }));
   return [...new Set(checked)].map(prepareSecret);
 }
 
@@ -40,13 +49,13 @@ export function fingerprint(secret: string): string {
   return createHash('sha256').update(secret).digest('hex').slice(0, 8);
 }
 
-function checkSecret(secret: unknown, position: number): string {
+function checkSecret(secret: unknown, place: SecretPlace): string {
   if (typeof secret !== 'string') {
     const found = `is ${secret === null ? 'null' : `of type ${typeof secret}`}`;
-    throw configError('secret_malformed', { position, found });
+    throw configError('secret_malformed', { ...place, found });
   }
   const found = whatIsWrongWith(secret);
-  if (found !== undefined) throw configError('secret_malformed', { position, found });
+  if (found !== undefined) throw configError('secret_malformed', { ...place, found });
   return secret;
 }
 
