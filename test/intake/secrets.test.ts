@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/deliveries.ts';
 import type { Secrets } from '../support/public.ts';
@@ -8,6 +8,9 @@ const signedWith = (secrets: string | string[], timestamp: number) => {
   const body = bodyOf();
   return [body, signedHeaders(body, { secrets, timestamp })] as const;
 };
+
+type SecretsFunction = () => Secrets | Promise<Secrets>;
+const neverAnswering = () => new Promise<never>(() => {});
 
 describe('a function that gives the secrets', () => {
   test('is asked again when a signature does not verify: a rotation needs no restart', async () => {
@@ -23,19 +26,13 @@ describe('a function that gives the secrets', () => {
 
   test('is not asked for each forgery', async () => {
     const clock = new ManualClock();
-    let asked = 0;
-    const { receiver } = await started({
-      clock,
-      secrets: () => {
-        asked += 1;
-        return secret;
-      },
-    });
+    const secrets = vi.fn(() => secret);
+    const { receiver } = await started({ clock, secrets });
     clock.advance(2_000);
     for (let index = 0; index < 50; index += 1) {
       expect((await deliver(receiver, ...signedWith(otherSecret, clock.now()))).status).toBe(401);
     }
-    expect(asked).toBe(2);
+    expect(secrets).toHaveBeenCalledTimes(2);
   });
 
   test('is asked from time to time, so that a withdrawn secret stops counting', async () => {
@@ -51,14 +48,9 @@ describe('a function that gives the secrets', () => {
 
   test('is asked before a delivery is judged by what nobody has confirmed for a minute', async () => {
     const clock = new ManualClock();
-    let current: Secrets = [secret, otherSecret];
-    const answers: ((answer: Secrets) => void)[] = [];
-    const { receiver } = await started({
-      clock,
-      secrets: () => (answers.length === 0 ? current : new Promise((resolve) => answers.push(resolve))),
-    });
-    current = otherSecret;
-    answers.push(() => {});
+    const answer = Promise.withResolvers<Secrets>();
+    const secrets = vi.fn<SecretsFunction>(() => answer.promise).mockReturnValueOnce([secret, otherSecret]);
+    const { receiver } = await started({ clock, secrets });
     clock.advance(60_000);
     // Both wait for one answer: the second must not be judged by what the first has asked about.
     const withdrawn = [
@@ -67,22 +59,16 @@ describe('a function that gives the secrets', () => {
     ];
     const kept = deliver(receiver, ...signedWith(otherSecret, clock.now()));
     await turn();
-    expect(answers).toHaveLength(2);
-    answers[1]?.(current);
+    expect(secrets).toHaveBeenCalledTimes(2);
+    answer.resolve(otherSecret);
     expect((await Promise.all(withdrawn)).map(({ status }) => status)).toEqual([401, 401]);
     expect((await kept).status).toBe(200);
   });
 
   test('that does not answer after a minute: the last known secrets count, within the second of the sender', async () => {
     const clock = new ManualClock();
-    let asked = 0;
-    const { receiver } = await started({
-      clock,
-      secrets: () => {
-        asked += 1;
-        return asked === 1 ? secret : new Promise<never>(() => {});
-      },
-    });
+    const secrets = vi.fn<SecretsFunction>(neverAnswering).mockReturnValueOnce(secret);
+    const { receiver } = await started({ clock, secrets });
     clock.advance(60_000);
     const answer = deliver(receiver, ...signedWith(secret, clock.now()));
     await clock.timer(500);
@@ -108,21 +94,18 @@ describe('a function that gives the secrets', () => {
 
   test('that does not answer is given up and asked again, and the log says so', async () => {
     const clock = new ManualClock();
-    let asked = 0;
-    const { receiver, logs } = await started({
-      clock,
-      secrets: () => {
-        asked += 1;
-        return asked === 2 ? new Promise<never>(() => {}) : asked === 1 ? secret : otherSecret;
-      },
-    });
+    const secrets = vi
+      .fn<SecretsFunction>(() => otherSecret)
+      .mockReturnValueOnce(secret)
+      .mockReturnValueOnce(neverAnswering());
+    const { receiver, logs } = await started({ clock, secrets });
     clock.advance(31_000);
     expect((await deliver(receiver, ...signedWith(secret, clock.now()))).status).toBe(200);
     clock.advance(5_000);
     expect(await logs.until('secrets_failed')).toMatchObject([{ cause: expect.stringContaining('5 s') }]);
     clock.advance(31_000);
     expect((await deliver(receiver, ...signedWith(otherSecret, clock.now()))).status).toBe(200);
-    expect(asked).toBe(3);
+    expect(secrets).toHaveBeenCalledTimes(3);
   });
 
   test('may fail with a message that quotes the secret: the log names the error only', async () => {
