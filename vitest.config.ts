@@ -10,7 +10,7 @@ const alone = ['test/sandbox/sitemaps-names.test.ts'];
 
 export default defineConfig({
   test: {
-    // Files share the modules that they load: loading them for each took a fifth of the time.
+    // Files share the modules that they load: loading them for each took a fifth of the CPU.
     projects: [
       {
         extends: true,
