@@ -47,6 +47,20 @@ test.each([8.64e15, 1e300])(
   },
 );
 
+test.each([
+  ['a list', ['secret']],
+  ['a symbol', Symbol('secret')],
+  ['a sentence', 'the secret'],
+])('an error whose name is %s is told by its class', async (_, name) => {
+  const { receiver, logs } = await started({}, (r) =>
+    r.on('*', () => {
+      throw Object.assign(new Error('failed'), { name });
+    }),
+  );
+  await deliver(receiver);
+  expect(await logs.until('run_retry')).toMatchObject([{ cause: 'Error' }]);
+});
+
 test('a backlog of large bodies is taken into memory bit by bit, and all of it is handled', async () => {
   const gate = new Gate();
   const database = temporaryDatabase();

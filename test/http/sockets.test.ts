@@ -24,6 +24,13 @@ describe('over node:http', () => {
     expect([other.status, other.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
+  test('handed over without its parentheses says so', async () => {
+    const { receiver } = await started(loopback);
+    // The types refuse it; in JavaScript nobody does.
+    const uncalled = Reflect.get(receiver, 'nodeHandler') as (request: unknown) => unknown;
+    expect(() => uncalled({})).toThrow('Write receiver.nodeHandler(), with the parentheses.');
+  });
+
   test('a body in many pieces, cut anywhere, is the same body', async () => {
     const { receiver } = await started(loopback);
     const port = await listening(receiver.nodeHandler());

@@ -96,10 +96,14 @@ describe('opening', () => {
     }
   });
 
-  test('waits for another process that is at the same new file', async () => {
+  // Not WAL yet, and locked, is what a second process finds while the first one makes the file; or the first one writes.
+  test.each([
+    ['at the same new file', 'delete'],
+    ['writing to the file', 'wal'],
+  ])('waits for another process that is %s', async (_, journal) => {
     const database = temporaryDatabase();
-    // Not WAL yet, and locked: what a second process finds while the first one makes the file.
     const first = new Database(database);
+    first.pragma(`journal_mode = ${journal}`);
     first.exec('create table something (at_all)');
     first.exec('begin immediate');
     const script = new Script(claimingProcess, database);
