@@ -9,11 +9,11 @@ const endInMilliseconds = Date.UTC(2200, 0, 1);
 const endOfTime = BigInt(endInMilliseconds) * 1_000_000n;
 
 /**
- * What `Date.parse` reads as we do, to the millisecond: the platform's own form, in nanoseconds, and the usual one. It
- * would take 31 April for 1 May, so only days that exist are let through.
+ * The platform's own form, in nanoseconds, and the usual one, in milliseconds or whole seconds: its digits always stand in
+ * the same places. `Date.UTC` would take 31 April for 1 May, and the year 75 for 1975, so neither is let through.
  */
 const plainForm =
-  /^\d{4}-(?:(?:0[13-9]|1[0-2])-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3}(?:\d{6})?)?Z$/;
+  /^(?:19|2\d)\d\d-(?:(?:0[13-9]|1[0-2])-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3}(?:\d{6})?)?Z$/;
 
 /** Where its milliseconds end, and how long it is with nanoseconds. */
 const beyondMilliseconds = '2026-01-01T00:00:00.123'.length;
@@ -58,11 +58,24 @@ export function parseInstant(value: unknown): Instant | undefined {
   if (typeof value !== 'string') return undefined;
   if (plainForm.test(value)) {
     const beyond = value.length === plainLength ? Number(value.slice(beyondMilliseconds, -1)) : 0;
-    return instantOf(Date.parse(value), beyond);
+    return instantOf(millisecondsOfPlain(value), beyond);
   }
   const text = value.trim();
   return parseDecimal(text) ?? parseIso(text);
 }
+
+/** By its digits: each delivery has several times, and `Date.parse` takes twice as long. */
+function millisecondsOfPlain(text: string): number {
+  const pair = (place: number) => digitAt(text, place) * 10 + digitAt(text, place + 1);
+  const day = Date.UTC(pair(0) * 100 + pair(2), pair(5) - 1, pair(8), pair(11), pair(14), pair(17));
+  return text.length < beyondMilliseconds ? day : day + pair(20) * 10 + digitAt(text, 22);
+}
+
+function digitAt(text: string, place: number): number {
+  return text.charCodeAt(place) - zero;
+}
+
+const zero = '0'.charCodeAt(0);
 
 /** Nanoseconds since 1970. */
 export function nanosecondsOf({ milliseconds, nanoseconds }: Instant): bigint {
