@@ -31,7 +31,8 @@ export function dueAfter({ name, order }: Handler, openRuns: readonly OpenRun[])
 export class Claim {
   readonly #onEnd: () => void;
   #remaining: number;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** The settlement that was written last, or is being written. */
+  #turn: Promise<unknown> | undefined;
 
   constructor(runs: number, onEnd: () => void) {
     this.#remaining = runs;
@@ -40,13 +41,16 @@ export class Claim {
 
   /** Writes a settlement when its turn comes; `last` says that the claim ends with it. */
   settle(write: (last: boolean) => Promise<Settled>): Promise<Settled> {
-    const settled = this.#turn.then(async () => {
-      const result = await write(this.#remaining === 1);
-      this.#remaining -= 1;
-      if (this.#remaining === 0) this.#onEnd();
-      return result;
-    });
-    this.#turn = settled.catch(() => {});
+    const settled = this.#turn ? this.#turn.then(() => this.#write(write)) : this.#write(write);
+    // Most events have one run: nobody comes after it.
+    if (this.#remaining > 1) this.#turn = settled.catch(() => {});
     return settled;
+  }
+
+  async #write(write: (last: boolean) => Promise<Settled>): Promise<Settled> {
+    const result = await write(this.#remaining === 1);
+    this.#remaining -= 1;
+    if (this.#remaining === 0) this.#onEnd();
+    return result;
   }
 }

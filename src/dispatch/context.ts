@@ -18,10 +18,10 @@ export interface ContextParts {
 export interface Work {
   readonly context: Omit<RunContext, 'signal'>;
   /**
-   * Ends the attempt: resolves, when a commit that was begun has ended, to what became of it. A commit that failed
+   * Ends the attempt, and tells of its commit: resolves, when one that was begun has ended, to what became of it. One that failed
    * is the attempt's failure, even where nobody waited for it: else its effects would be lost without a word.
    */
-  readonly ended: () => Promise<'committed' | 'nothing' | { readonly failed: unknown }>;
+  readonly ended: () => 'nothing' | Promise<'committed' | { readonly failed: unknown }>;
 }
 
 class WorkContext implements Omit<RunContext, 'signal'> {
@@ -73,7 +73,7 @@ export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextP
     return committing;
   };
 
-  const ended = async () => {
+  const ended = () => {
     isOver = true;
     if (!committing) return 'nothing' as const;
     return committing.then(

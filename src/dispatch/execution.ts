@@ -55,7 +55,7 @@ export class Execution {
     onConcluded: () => void,
   ): Promise<RunState | undefined> {
     const { clock, telemetry } = this.#parts;
-    const run = await this.#begin(claimed);
+    const run = claimed.isCounted ? await this.#begin(claimed) : claimed;
     if (!run) return this.#lost(claimed);
     const startedAt = clock.elapsed();
     const { conclusion, isSettled } = await this.#conclude(run, claim);
@@ -66,7 +66,7 @@ export class Execution {
   }
 
   /** Writes how a run is left, however long that takes: what has ended must not be begun again. */
-  async settle(
+  settle(
     run: Run,
     claim: Claim | undefined,
     { state, attempts }: Omit<Conclusion, 'cause'>,
@@ -121,7 +121,6 @@ export class Execution {
 
   /** Counts the attempt beforehand where a process has died over this event, or an attempt has failed. */
   async #begin(run: Run): Promise<Run | undefined> {
-    if (!run.isCounted) return run;
     const key = {
       sequence: run.sequence,
       callId: run.callId,
@@ -138,7 +137,7 @@ export class Execution {
   ): Promise<{ conclusion: Conclusion; isSettled: boolean }> {
     const { stop, clock, telemetry } = this.#parts;
     if (run.attempts >= run.handler.retry.attempts) return { conclusion: exhausted(run), isSettled: false };
-    const subject = await this.#subjectOf(run);
+    const subject = run.handler.join ? await this.#callOf(run, run.handler.join) : run.event;
     if (!subject) return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: false };
     const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
@@ -155,11 +154,13 @@ export class Execution {
     return { conclusion: conclude(run, real, clock.now()), isSettled: false };
   }
 
-  /** The event, or for a join its call; undefined when an earlier run of the join has seen all there is. */
-  async #subjectOf({ handler, event, callId }: Run): Promise<CallEvent | JoinedCall | undefined> {
-    const { join, name } = handler;
-    if (!join || callId === undefined) return event;
-    const view = await this.#persist(() => this.#parts.store.calls.see(name, callId, join.events));
+  /** What a join is called with; undefined when an earlier run of it has seen all there is. */
+  async #callOf(
+    { handler, event, callId }: Run,
+    join: JoinTerms,
+  ): Promise<CallEvent | JoinedCall | undefined> {
+    if (callId === undefined) return event;
+    const view = await this.#persist(() => this.#parts.store.calls.see(handler.name, callId, join.events));
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
 

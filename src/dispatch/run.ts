@@ -20,18 +20,32 @@ export interface Attempt {
  * Calls the user's function once and says how that ended; never throws. At its deadline an attempt is over
  * even if the function ignores its signal and goes on: `ctx.commit` refuses what comes after.
  */
-export async function runAttempt(attempt: Attempt): Promise<Outcome> {
-  const { run, subject, context, stop, backoff } = attempt;
+export function runAttempt(attempt: Attempt): Outcome | Promise<Outcome> {
+  const { run, subject, context } = attempt;
   const end = new EarlyEnd();
   try {
     const returned = run.handler.handle(subject, new SignalledContext(context, end));
-    if (isThenable(returned)) await settled(Promise.resolve(returned), attempt, end);
-    return { kind: 'done' };
+    return isThenable(returned) ? outcomeOfWork(Promise.resolve(returned), attempt, end) : done;
   } catch (thrown) {
-    if (stop.aborted) return interrupted;
-    if (end.isReached) return failed('deadline', `not finished within ${run.handler.timeout} ms`, backoff());
-    return outcomeOf(thrown, backoff);
+    return outcomeOfFailure(thrown, attempt, end);
   }
+}
+
+const done: Outcome = { kind: 'done' };
+
+async function outcomeOfWork(work: Promise<unknown>, attempt: Attempt, end: EarlyEnd): Promise<Outcome> {
+  try {
+    await settled(work, attempt, end);
+    return done;
+  } catch (thrown) {
+    return outcomeOfFailure(thrown, attempt, end);
+  }
+}
+
+function outcomeOfFailure(thrown: unknown, { run, stop, backoff }: Attempt, end: EarlyEnd): Outcome {
+  if (stop.aborted) return interrupted;
+  if (end.isReached) return failed('deadline', `not finished within ${run.handler.timeout} ms`, backoff());
+  return outcomeOf(thrown, backoff);
 }
 
 /** The end of an attempt that its function didn't come to itself. Its signal is made when somebody asks for it. */

@@ -15,13 +15,16 @@ export class UnderWay {
   /** Follows work whose end nobody else waits for. */
   follow(work: Promise<unknown>): void {
     this.#count += 1;
-    void work
-      .catch((error: unknown) => this.#telemetry.tell('dispatch_failed', { cause: messageOf(error) }))
-      .finally(() => {
-        this.#count -= 1;
-        if (this.#count === 0) for (const resolve of this.#idle.splice(0)) resolve();
-      });
+    work.then(this.#ended, (error: unknown) => {
+      this.#ended();
+      this.#telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+    });
   }
+
+  readonly #ended = (): void => {
+    this.#count -= 1;
+    if (this.#count === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  };
 
   /** Resolves when all of it has ended. */
   async drained(): Promise<void> {

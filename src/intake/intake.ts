@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { Refusal, refusal } from '../errors.ts';
 import { messageOf } from '../kit/thrown.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { CallEvent, Delivery, Reply } from '../model.ts';
+import type { CallEvent, Delivery, Headers, Reply } from '../model.ts';
 import type { ClaimedEvent } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit } from './admit.ts';
 import { type BodyLimits, type Hold, assemble, createBudget } from './assemble.ts';
-import type { Authenticator } from './authenticate.ts';
+import type { Authenticator, Proof } from './authenticate.ts';
 import { decode } from './decode.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
@@ -114,17 +114,29 @@ export class Intake {
   }
 
   /** What is not authentic is kept for a person, and goes no further. */
-  async #authenticate(bytes: Uint8Array, { headers }: Delivery, receivedAt: number) {
+  #authenticate(bytes: Uint8Array, { headers }: Delivery, receivedAt: number): Proof | Promise<Proof> {
+    const refuse = (problem: unknown) => this.#refuseStranger(problem, bytes, headers, receivedAt);
     try {
-      return await this.#parts.authenticator.authenticate(bytes, headers);
+      const proof = this.#parts.authenticator.authenticate(bytes, headers);
+      return proof instanceof Promise ? proof.catch(refuse) : proof;
     } catch (problem) {
-      if (problem instanceof Refusal && problem.code === 'not_authentic') {
-        this.#rotation.refused(problem.reason, headers);
-        const digest = createHash('sha256').update(bytes).digest('hex');
-        await this.#parts.recorder.keepStranger(bytes, headers, problem.reason, receivedAt, digest);
-      }
-      throw problem;
+      return refuse(problem);
     }
+  }
+
+  /** @throws the problem that was found */
+  async #refuseStranger(
+    problem: unknown,
+    bytes: Uint8Array,
+    headers: Headers,
+    receivedAt: number,
+  ): Promise<never> {
+    if (problem instanceof Refusal && problem.code === 'not_authentic') {
+      this.#rotation.refused(problem.reason, headers);
+      const digest = createHash('sha256').update(bytes).digest('hex');
+      await this.#parts.recorder.keepStranger(bytes, headers, problem.reason, receivedAt, digest);
+    }
+    throw problem;
   }
 
   #refuse(problem: unknown): Reply {

@@ -6,7 +6,7 @@ import { type GroupTies, type WriteLimits, recordPatience } from './commit-group
 import { recordedOf, settled } from './commit-message.ts';
 import { CommitThread } from './commit-thread.ts';
 import type { Parts } from './parts.ts';
-import { type RecordedRow, eventRow } from './record.ts';
+import { type EventRow, type RecordedRow, eventRow } from './record.ts';
 import { type SettlementRow, isOrdinary, settlementRow } from './settle.ts';
 import { MainTurn } from './turn.ts';
 
@@ -59,7 +59,7 @@ export class Writes implements GroupTies {
     return parts.group.write(() => operation(parts), limits);
   }
 
-  async record(
+  record(
     record: EventRecord,
     handOver: ((claimed: ClaimedEvent) => void) | undefined,
   ): Promise<'new' | 'duplicate'> {
@@ -70,17 +70,10 @@ export class Writes implements GroupTies {
       if (isClaimed && sequence !== undefined) handOver?.(claimedAtOnce(record, sequence));
     };
     const thread = this.#committer(this.#opened());
-    const { sequence } = thread
-      ? await byThread(thread, row, bytes, onRecorded)
-      : await this.here((parts) => parts.recordOne(row), {
-          patience: recordPatience,
-          bytes,
-          onCommitted: onRecorded,
-        });
-    return sequence === undefined ? 'duplicate' : 'new';
+    return thread ? byThread(thread, row, bytes, onRecorded) : this.#recordHere(row, bytes, onRecorded);
   }
 
-  async settle(settlement: Settlement): Promise<Settled> {
+  settle(settlement: Settlement): Promise<Settled> {
     const parts = this.#opened();
     const thread = this.#committer(parts);
     if (thread && isOrdinary(settlement)) return settledByThread(thread, settlement.sequence);
@@ -93,6 +86,15 @@ export class Writes implements GroupTies {
     await (thread
       ? settledByThread(thread, sequence)
       : this.here(({ settling }) => settling.endClaim(sequence)));
+  }
+
+  async #recordHere(
+    row: EventRow,
+    bytes: number,
+    onCommitted: (recorded: RecordedRow) => void,
+  ): Promise<'new' | 'duplicate'> {
+    const limits = { patience: recordPatience, bytes, onCommitted };
+    return statusOf(await this.here((parts) => parts.recordOne(row), limits));
   }
 
   #committer({ database, processes }: Parts): CommitThread | undefined {
@@ -115,18 +117,22 @@ function claimedAtOnce(record: EventRecord, sequence: Sequence): ClaimedEvent {
 
 function byThread(
   thread: CommitThread,
-  row: ReturnType<typeof eventRow>,
+  row: EventRow,
   bytes: number,
   onRecorded: (recorded: RecordedRow) => void,
-): Promise<RecordedRow> {
+): Promise<'new' | 'duplicate'> {
   return new Promise((resolve, reject) => {
     const onWritten = (code: number): void => {
       const recorded = recordedOf(code);
       onRecorded(recorded);
-      resolve(recorded);
+      resolve(statusOf(recorded));
     };
     thread.record(row, bytes, onWritten, reject);
   });
+}
+
+function statusOf({ sequence }: RecordedRow): 'new' | 'duplicate' {
+  return sequence === undefined ? 'duplicate' : 'new';
 }
 
 function settledByThread(thread: CommitThread, item: SettlementRow | Sequence): Promise<Settled> {
