@@ -10,7 +10,7 @@ const text = fc.oneof(fc.string({ maxLength: 5 }), fc.constantFrom('', ' ', 'suc
 const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(Infinity));
 /** Mostly what is documented: of values made up without any regard to the schema hardly one would be plain. */
 const mostly = (usual: fc.Arbitrary<unknown>) =>
-  fc.oneof({ weight: 8, arbitrary: usual }, { weight: 1, arbitrary: odd });
+  fc.oneof({ weight: 30, arbitrary: usual }, { weight: 1, arbitrary: odd });
 const record = (fields: Record<string, fc.Arbitrary<unknown>>) =>
   fc
     .tuple(
