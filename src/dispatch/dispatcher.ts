@@ -18,6 +18,9 @@ const storePause = 1_000;
 /** The bodies in hand at the most: a backlog of large ones must not take the process's memory. */
 const mostHeldBytes = 32 * 1024 * 1024;
 
+/** What is claimed in one step at the most: it is read there and then, while deliveries wait. */
+const mostClaimed = 250;
+
 /** What the dispatcher works with. */
 export interface DispatcherParts extends Omit<ExecutionParts, 'stop'> {
   readonly handlers: readonly Handler[];
@@ -264,9 +267,9 @@ export class Dispatcher {
     }
   }
 
-  /** Places that are not kept for events that may be handed over. */
+  /** How many may be claimed: places are kept for events that may be handed over. */
   #roomIn(lanes: Lanes<ClaimedWork>): number {
-    return Math.max(0, lanes.room - this.#expected);
+    return Math.min(mostClaimed, Math.max(0, lanes.room - this.#expected));
   }
 
   /** Claims are made in large steps: one event a claim would cost a commit for each. */

@@ -1,7 +1,11 @@
 import type { Handler } from '../handling.ts';
 
-/** How many runs of one handler wait in memory at the most; what is beyond waits in the inbox. */
-const mostWaiting = 250;
+/**
+ * How many runs of one handler wait in memory at the most; what is beyond waits in the inbox. Each delivery that is being
+ * recorded may need a place, so it is more than the connections of a burst: claiming and reading again costs as much as
+ * all else about an event.
+ */
+const mostWaiting = 1_000;
 /**
  * How many wait behind a run of their call, besides: those of one busy call must not take the room of all others. Each
  * that doesn't find room costs writes. Strict ones go back to the inbox, all of them, when one fails.
@@ -34,10 +38,12 @@ export class Lanes<Work> {
   #answers = 0;
   /** A call has a lane while one of its runs is ready or active; the list holds those behind it, if there are any. */
   readonly #lanes = new Map<string, Follower<Work>[] | undefined>();
-  /** Runs whose handler works, and runs that were given out and have not been finished. */
+  /** Runs whose handler works. */
   #active = 0;
-  #begun = 0;
-  /** Runs that are ready or active. */
+  /**
+   * Runs that are ready or active. One that has ended takes no room while its end is written: under load hundreds are, and
+   * what came meanwhile would have to go through the inbox.
+   */
   #size = 0;
   readonly #mostFollowing: number;
   /** Runs behind another of their call. */
@@ -103,19 +109,17 @@ export class Lanes<Work> {
     if (index < 0) return undefined;
     const [work] = index === 0 ? [this.#ready.shift()] : this.#ready.splice(index, 1);
     this.#active += 1;
-    this.#begun += 1;
     return work;
   }
 
   /** Frees the place of a run that `next` gave out: its handler has ended, and only its end is yet to be written. */
   leave(): void {
     this.#active -= 1;
+    this.#size -= 1;
   }
 
   /** Ends a run that has left its place, and lets the next of its call go. */
   finish(work: Work): void {
-    this.#begun -= 1;
-    this.#size -= 1;
     const call = this.#callOf(work);
     if (call === undefined) return;
     const following = this.#lanes.get(call)?.shift();
@@ -137,7 +141,7 @@ export class Lanes<Work> {
     this.#ready.length = 0;
     this.#readyOnceAnswered = [];
     this.#lanes.clear();
-    this.#size = this.#begun;
+    this.#size = this.#active;
     this.#following = 0;
   }
 

@@ -10,7 +10,7 @@ import { type Work, storeAround } from '../support/store-around.ts';
 
 const orders: readonly Order[] = ['call', 'strict'];
 /** What waits of one handler in memory at the most. */
-const mostWaiting = 250;
+const mostWaiting = 1_000;
 
 const traceIdOf = (record: unknown): string => (record as { traceId: string }).traceId;
 const eventOf = (traceId: string): string => bodyOf({ traceId, callId: 'call-1' });
@@ -105,6 +105,29 @@ test.each(orders)('an earlier one is on its way back to the inbox, with order %s
   wayBack.open();
   await logs.until('run_done', 2 * mostWaiting + 4);
   expect(seen.slice(-2)).toEqual(['earlier', 'later']);
+});
+
+test('a run that has ended takes no room while its end is written', async () => {
+  const [end, all] = [new Gate(), new Gate()];
+  const around = (verb: string, work: Work): Work | undefined =>
+    verb !== 'settle'
+      ? undefined
+      : async (settlement) => {
+          await end.pass();
+          return work(settlement);
+        };
+  const database = storeAround(':memory:', systemClock, around);
+  let runs = 0;
+  const { receiver, logs } = await started({ database }, (r) =>
+    r.on('*', () => {
+      runs += 1;
+      if (runs === mostWaiting + 1) void all.pass();
+    }),
+  );
+  await deliverOthers(receiver, mostWaiting + 1);
+  await all.reached;
+  end.open();
+  await logs.until('run_done', mostWaiting + 1);
 });
 
 async function deliverOthers(receiver: Receiver, count: number): Promise<void> {
