@@ -47,7 +47,7 @@ export class Placing {
     // One by one: should one of them throw, the others are still to be placed.
     for (let stored = this.#taken.shift(); stored; stored = this.#taken.shift()) {
       const reading = readStored(stored);
-      if (reading.ok) this.#place(stored, reading.event, { isAnswered: true });
+      if (reading.ok) this.#place(this.#inOrder(stored), reading.event, { isAnswered: true });
       else this.#bury(stored, undefined, reading.reason);
     }
   }
@@ -55,11 +55,12 @@ export class Placing {
   /** Places an event that was claimed by the write that recorded it, behind all that was claimed before. */
   placeHandedOver(claimed: ClaimedEvent, event: CallEvent, answer: { readonly isAnswered: boolean }): void {
     this.placeTaken();
-    // That write could not know what is on its way back. An earlier event of the call may be among it.
-    this.#place(this.isPuttingBack ? this.#behindOthers(claimed) : claimed, event, answer);
+    this.#place(this.#inOrder(claimed), event, answer);
   }
 
-  #behindOthers(claimed: ClaimedEvent): ClaimedEvent {
+  /** The write that claimed it could not know what is on its way back: an earlier event of the call may be among it. */
+  #inOrder(claimed: ClaimedEvent): ClaimedEvent {
+    if (!this.isPuttingBack) return claimed;
     return { ...claimed, openRuns: [...this.#parts.lanes.keys()].map(unbegun) };
   }
 
