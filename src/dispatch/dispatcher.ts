@@ -100,7 +100,7 @@ export class Dispatcher {
   expect(event: CallEvent) {
     const room = Math.min(...[...this.#lanes.values()].map((lanes) => lanes.room));
     const isFull = this.#expected >= room || this.#held.bytes > mostHeldBytes / 2;
-    if (this.#lanes.size === 0 || this.#isStopping || isFull || this.#placing.isPuttingBack) return undefined;
+    if (this.#lanes.size === 0 || this.#isStopping || isFull) return undefined;
     this.#expected += 1;
     let isHandedOver = false;
     let hasEnded = false;

@@ -10,6 +10,7 @@ import type { ClaimedWork, Execution } from './execution.ts';
 import type { Held } from './held.ts';
 import type { Lanes } from './lanes.ts';
 import { route } from './route.ts';
+import { WayBack } from './way-back.ts';
 
 /** What placing works with. */
 export interface PlacingParts {
@@ -26,10 +27,20 @@ export interface PlacingParts {
   readonly wake: () => void;
 }
 
+/** What decides where a run goes. */
+interface Circumstances {
+  /** How many more runs its handler's lanes take. */
+  readonly room: number;
+  /** Stored runs of its call, of earlier events. */
+  readonly openRuns: readonly OpenRun[];
+  /** Whether the answer to its event has been written. */
+  readonly isAnswered: boolean;
+}
+
 /** Puts what this process has claimed where it is to be run from: a handler's lanes, or back into the inbox. */
 export class Placing {
   readonly #parts: PlacingParts;
-  readonly #goingBack = new Set<Promise<unknown>>();
+  readonly #wayBack = new WayBack();
   /** Claimed from the inbox, and not placed yet. */
   #taken: ClaimedEvent[] = [];
 
@@ -47,7 +58,7 @@ export class Placing {
     // One by one: should one of them throw, the others are still to be placed.
     for (let stored = this.#taken.shift(); stored; stored = this.#taken.shift()) {
       const reading = readStored(stored);
-      if (reading.ok) this.#place(this.#inOrder(stored), reading.event, { isAnswered: true });
+      if (reading.ok) this.#place(stored, reading.event, { isAnswered: true });
       else this.#bury(stored, undefined, reading.reason);
     }
   }
@@ -55,13 +66,7 @@ export class Placing {
   /** Places an event that was claimed by the write that recorded it, behind all that was claimed before. */
   placeHandedOver(claimed: ClaimedEvent, event: CallEvent, answer: { readonly isAnswered: boolean }): void {
     this.placeTaken();
-    this.#place(this.#inOrder(claimed), event, answer);
-  }
-
-  /** The write that claimed it could not know what is on its way back: an earlier event of the call may be among it. */
-  #inOrder(claimed: ClaimedEvent): ClaimedEvent {
-    if (!this.isPuttingBack) return claimed;
-    return { ...claimed, openRuns: [...this.#parts.lanes.keys()].map(unbegun) };
+    this.#place(claimed, event, answer);
   }
 
   /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */
@@ -90,7 +95,7 @@ export class Placing {
     const marks = { stored: true, isCounted: true, attempts, replay };
     const run: Run = { ...runOf(lanes.handler, reading.event, stored), ...marks };
     this.#parts.held.addRun(run, stored.body.byteLength);
-    lanes.add({ run, claim: undefined }, { isAnswered: true });
+    this.#put({ run, claim: undefined }, lanes, { room: Infinity, openRuns: [], isAnswered: true });
   }
 
   /** Puts a claimed run back into the inbox. */
@@ -99,20 +104,13 @@ export class Placing {
     const written = execution
       .settle(run, claim, { state, attempts: run.attempts })
       .finally(() => held.endRun(run));
-    this.#goingBack.add(written);
-    const isBack = () => void this.#goingBack.delete(written);
-    written.then(isBack, isBack);
+    this.#wayBack.add(run, state, written);
     follow(written.then(wake));
-  }
-
-  /** Whether runs are on their way back: nothing may be claimed that would come after them. */
-  get isPuttingBack(): boolean {
-    return this.#goingBack.size > 0;
   }
 
   /** Resolves when all that goes back is there: only then does the inbox tell what goes before what. */
   async putAllBack(): Promise<void> {
-    await Promise.allSettled(this.#goingBack);
+    await this.#wayBack.ended();
   }
 
   #placeRun(
@@ -124,10 +122,20 @@ export class Placing {
     const { follow, execution, wake } = this.#parts;
     if (handler.join) return follow(execution.arrive(run, claim, handler.join).then(wake));
     const lanes = this.#lanesOf(handler);
-    const placement = placementOf(handler, lanes.roomFor({ run, claim }), openRuns);
-    if (placement === 'memory') lanes.add({ run, claim }, { isAnswered });
-    else if (placement === 'blocked') this.putBack({ run, claim }, { kind: 'blocked' });
-    else this.putBack({ run, claim }, { kind: 'due', at: dueAfter(handler, openRuns), reason: '' });
+    this.#put({ run, claim }, lanes, { room: lanes.roomFor({ run, claim }), openRuns, isAnswered });
+  }
+
+  /**
+   * Puts a run into its handler's lanes, or back into the inbox behind those that it comes after: the stored ones, and
+   * those on their way back, which no claim can have seen.
+   */
+  #put(work: ClaimedWork, lanes: Lanes<ClaimedWork>, { room, openRuns, isAnswered }: Circumstances): void {
+    const { handler } = lanes;
+    const before = this.#wayBack.runsBefore(work.run, openRuns);
+    const placement = placementOf(handler, room, before);
+    if (placement === 'memory') lanes.add(work, { isAnswered });
+    else if (placement === 'blocked') this.putBack(work, { kind: 'blocked' });
+    else this.putBack(work, { kind: 'due', at: dueAfter(handler, before), reason: '' });
   }
 
   #finish(sequence: Sequence): void {
@@ -152,11 +160,6 @@ export class Placing {
 function tellUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: CallEvent): void {
   if (issues.length === 0) telemetry.tell('event_unhandled', { traceId, eventName });
   else telemetry.tell('event_incomplete', { traceId, eventName, issues: issues.map(({ path }) => path) });
-}
-
-/** A run of a handler that has not begun, and is due. */
-function unbegun(handler: string): OpenRun {
-  return { handler, attempts: 0, dueAt: 0 };
 }
 
 /** Bytes that were readable when they arrived are so still, unless somebody or a broken disk has changed them. */

@@ -1,7 +1,6 @@
 /** An event that is claimed with the write that records it comes after those of its call that were claimed before. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
-import type { Settlement } from '../../src/store/store.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import type { Order, Receiver } from '../support/public.ts';
@@ -55,56 +54,6 @@ test('a store that only returns what it has claimed has it placed all the same',
   await deliver(receiver, eventOf('second'));
   await logs.until('run_done', 2);
   expect(seen).toEqual(['first', 'second']);
-});
-
-test.each(orders)('an earlier one is on its way back to the inbox, with order %s', async (order) => {
-  const [full, written, handedOver, wayBack] = [new Gate(), new Gate(), new Gate(), new Gate()];
-  const seen: string[] = [];
-  const around = (verb: string, work: Work): Work | undefined => {
-    if (verb === 'record') {
-      return async (record, handOver) => {
-        if (traceIdOf(record) !== 'later') return work(record, handOver);
-        await written.pass();
-        const held: unknown[] = [];
-        const result = await work(record, (claimed: unknown) => held.push(claimed));
-        await handedOver.pass();
-        for (const claimed of held) (handOver as (claimed: unknown) => void)(claimed);
-        return result;
-      };
-    }
-    if (verb !== 'settle') return undefined;
-    return async (settlement) => {
-      if ((settlement as Settlement).state.kind !== 'done') await wayBack.pass();
-      return work(settlement);
-    };
-  };
-  const database = storeAround(':memory:', systemClock, around);
-  const { receiver, logs } = await started({ database }, (r) =>
-    r
-      .on('*', { name: 'slow', order, concurrency: 1 }, async ({ traceId }) => {
-        await full.pass();
-        seen.push(traceId);
-      })
-      .on('*', { name: 'quick', order: 'none' }, () => {}),
-  );
-  await deliverOthers(receiver, mostWaiting - 1);
-  // The last place is kept for this one; while it is written, another takes it, and an earlier one of its call finds none.
-  const later = deliver(receiver, eventOf('later'));
-  await written.reached;
-  await Promise.all([
-    deliver(receiver, bodyOf({ traceId: 'another' })),
-    deliver(receiver, eventOf('earlier')),
-  ]);
-  await wayBack.reached;
-  written.open();
-  await handedOver.reached;
-  full.open();
-  await logs.until('run_done', 2 * mostWaiting);
-  handedOver.open();
-  await later;
-  wayBack.open();
-  await logs.until('run_done', 2 * mostWaiting + 4);
-  expect(seen.slice(-2)).toEqual(['earlier', 'later']);
 });
 
 test('a run that has ended takes no room while its end is written', async () => {

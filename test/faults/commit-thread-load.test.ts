@@ -4,7 +4,7 @@ import { turn } from '../support/clock.ts';
 import { concurrently } from '../support/concurrently.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import type { CallEvent, Receiver } from '../support/public.ts';
+import type { CallEvent, Receiver, StoreCounts } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -176,12 +176,14 @@ test('stopped in the middle of load, what was acknowledged is handled at the nex
     if (acknowledged.length === 300) stopping ??= first.receiver.stop();
   });
   await stopping;
-  // The end of each run that had begun was written: nothing is to be done again.
+  const { receiver } = await started({ database }, register);
+  const isLeft = ({ events }: StoreCounts): boolean => events.new + events.open > 0;
+  while (isLeft(await receiver.counts())) await turn();
+  // The end of each run that had begun was written: nothing was done again.
   expect(new Set(handled).size).toBe(handled.length);
-  const second = await started({ database }, register);
-  while (handled.length < acknowledged.length) await turn();
-  expect(handled.toSorted()).toEqual(acknowledged.toSorted());
-  await second.receiver.stop();
+  // An event whose sender no longer waited was written and is handled too, though nobody was told.
+  expect(handled).toEqual(expect.arrayContaining(acknowledged));
+  await receiver.stop();
   const third = await started({ database });
-  expect((await third.receiver.counts()).events).toEqual({ new: 0, open: 0, done: acknowledged.length });
+  expect((await third.receiver.counts()).events).toEqual({ new: 0, open: 0, done: handled.length });
 });

@@ -1,0 +1,49 @@
+import type { Run } from '../handling.ts';
+import type { Sequence } from '../store/run-key.ts';
+import type { OpenRun, RunState } from '../store/store.ts';
+
+interface ReturningRun extends OpenRun {
+  readonly sequence: Sequence;
+}
+
+/**
+ * The runs that are on their way back to the inbox. A claim that is made meanwhile can't see them there, so what it
+ * brings is asked about here: else an event would be handled before an earlier one of its call.
+ */
+export class WayBack {
+  readonly #written = new Set<Promise<unknown>>();
+  readonly #byCall = new Map<string, Set<ReturningRun>>();
+
+  /** Adds a run that is being put back; `written` ends when it is there. */
+  add(run: Run, state: RunState, written: Promise<unknown>): void {
+    const forget = this.#remember(run, state);
+    this.#written.add(written);
+    const isBack = (): void => {
+      this.#written.delete(written);
+      forget();
+    };
+    written.then(isBack, isBack);
+  }
+
+  /** What a run comes after: the stored runs that its claim has found, and those of its call that are under way. */
+  runsBefore({ callId, sequence }: Run, stored: readonly OpenRun[]): readonly OpenRun[] {
+    const runs = callId === undefined ? undefined : this.#byCall.get(callId);
+    return runs === undefined ? stored : [...stored, ...[...runs].filter((run) => run.sequence < sequence)];
+  }
+
+  /** Resolves when all that goes back is there: only then does the inbox tell what goes before what. */
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#written);
+  }
+
+  #remember({ callId, handler, sequence, attempts }: Run, state: RunState): () => void {
+    if (callId === undefined) return () => {};
+    const run = { handler: handler.name, sequence, attempts, dueAt: state.kind === 'due' ? state.at : 0 };
+    const runs = this.#byCall.get(callId) ?? new Set();
+    this.#byCall.set(callId, runs.add(run));
+    return () => {
+      runs.delete(run);
+      if (runs.size === 0) this.#byCall.delete(callId);
+    };
+  }
+}
