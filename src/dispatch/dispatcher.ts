@@ -3,6 +3,7 @@ import { messageOf } from '../kit/thrown.ts';
 import type { Handler } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { ClaimedEvent } from '../store/store.ts';
+import { storePause } from '../store/store-pause.ts';
 import { DueTimer } from './due-timer.ts';
 import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
 import { Held } from './held.ts';
@@ -11,9 +12,6 @@ import { lookBack } from './look-back.ts';
 import { Placing } from './placing.ts';
 import { Pulse, pulseInterval } from './pulse.ts';
 import { UnderWay } from './under-way.ts';
-
-/** How long to wait before the inbox is tried again after it failed, in milliseconds. */
-const storePause = 1_000;
 
 /** The bodies in hand at the most: a backlog of large ones must not take the process's memory. */
 const mostHeldBytes = 32 * 1024 * 1024;

@@ -9,14 +9,12 @@ import type { JoinTerms, JoinedCall, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { Sequence, Settled } from '../store/run-key.ts';
 import type { RunState, Settlement, Store } from '../store/store.ts';
+import { storePause } from '../store/store-pause.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Claim } from './claim.ts';
 import { type Work, workOn } from './context.ts';
 import { outcomeOf, runAttempt } from './run.ts';
 import { type Conclusion, conclude, report } from './settle.ts';
-
-/** How long to wait before a settlement that could not be written is tried again, in milliseconds. */
-const storePause = 1_000;
 
 /** In place of a handler's name, for an event that could not be routed to any. */
 const unreadableEvent = '(unreadable event)';

@@ -3,10 +3,8 @@ import type { Handler } from '../handling.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import type { Sequence } from '../store/run-key.ts';
 import type { Store } from '../store/store.ts';
+import { storePause } from '../store/store-pause.ts';
 import type { Telemetry } from '../telemetry.ts';
-
-/** How long to wait before the inbox is tried again after it failed, in milliseconds. */
-const storePause = 1_000;
 
 /** What looking back needs. */
 export interface LookBackParts {

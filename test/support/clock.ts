@@ -1,43 +1,40 @@
+import { manualClock } from '../../src/testing/index.ts';
 import type { Clock } from './public.ts';
 
-interface Timer {
-  readonly at: number;
-  readonly action: () => void;
-}
-
-/** Time that a test moves by hand. The wall clock and the measuring clock go together, until the wall clock is set. */
+/** The clock of `ringback/testing`, with what the project's own tests need besides. */
 export class ManualClock implements Clock {
-  #now: number;
+  readonly #clock;
+  /** What is waited for: when it is due, by the measuring clock. */
+  readonly #due = new Set<{ readonly at: number }>();
   #set = 0;
-  #timers: Timer[] = [];
 
   /** Starts at the machine's time, so that what is signed now is in time. */
   constructor(start = Date.now()) {
-    this.#now = start;
+    this.#clock = manualClock(start);
   }
 
-  now = (): number => this.#now + this.#set;
+  now = (): number => this.#clock.now() + this.#set;
 
-  elapsed = (): number => this.#now;
+  elapsed = (): number => this.#clock.elapsed();
 
   after = (ms: number, action: () => void): (() => void) => {
-    const timer = { at: this.#now + ms, action };
+    const timer = { at: this.elapsed() + ms };
+    this.#due.add(timer);
+    const cancel = this.#clock.after(ms, () => {
+      this.#due.delete(timer);
+      action();
+    });
     // What is due at once shall not wait for a test to move time.
-    if (ms <= 0) setImmediate(() => this.#fire(timer));
-    this.#timers.push(timer);
+    if (ms <= 0) setImmediate(() => this.advance(0));
     return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer);
+      this.#due.delete(timer);
+      cancel();
     };
   };
 
   /** Moves time on, and calls what is due by then, in order. */
   advance(ms: number): void {
-    const end = this.#now + ms;
-    for (let next = this.#next(end); next; next = this.#next(end)) {
-      this.#now = Math.max(this.#now, next.at);
-      this.#fire(next);
-    }
-    this.#now = end;
+    this.#clock.advance(ms);
   }
 
   /** Sets the wall clock forwards or back, as an operator or a time server does. */
@@ -47,7 +44,7 @@ export class ManualClock implements Clock {
 
   /** Resolves when something waits for exactly this long from now. */
   async timer(ms: number): Promise<void> {
-    while (!this.#timers.some((timer) => timer.at === this.#now + ms)) await turn();
+    while (![...this.#due].some(({ at }) => at === this.elapsed() + ms)) await turn();
   }
 
   /** Moves time on, a second a turn of the event loop, until something has ended. */
@@ -59,16 +56,6 @@ export class ManualClock implements Clock {
       this.advance(1_000);
       await turn();
     }
-  }
-
-  #next(end: number): Timer | undefined {
-    return this.#timers.filter((timer) => timer.at <= end).toSorted((one, other) => one.at - other.at)[0];
-  }
-
-  #fire(timer: Timer): void {
-    if (!this.#timers.includes(timer)) return;
-    this.#timers = this.#timers.filter((other) => other !== timer);
-    timer.action();
   }
 }
 
