@@ -42,6 +42,12 @@ describe('the controls over HTTP', () => {
     expect(json).toMatchObject({ detail: [{ loc: expect.any(Array), msg: expect.any(String) }] });
   });
 
+  it.each(['?callid=call_1', '?callId=call_1&callId=call_2'])('answer 422 to attempts%s', async (query) => {
+    const sandbox = await startedSandbox({ seed: twoTenants });
+    const { status } = await ask(sandbox, `GET /sandbox/attempts${query}`, { key: 'key_of_ada' });
+    expect(status).toBe(422);
+  });
+
   it("call a tool of the key's organization, and not another's", async () => {
     const sandbox = await startedSandbox({ seed: twoTenants });
     const { url, received } = await destination();

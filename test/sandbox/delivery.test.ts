@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { AttemptQuery } from '../../src/sandbox/index.ts';
 import { knownLayouts } from '../../src/signature/layouts.ts';
 import { ManualClock } from '../support/clock.ts';
 import { verify } from '../support/public.ts';
@@ -64,6 +65,11 @@ test('a delivery has the method, the headers and the signature of the document, 
       disturbance: undefined,
     },
   ]);
+});
+
+test('attempts are not listed by a condition that there is not', async () => {
+  const sandbox = await startedSandbox();
+  expect(() => sandbox.attempts.list({ callid: 'call_1' } as AttemptQuery)).toThrow(/Did you mean callId\?$/);
 });
 
 for (const layout of knownLayouts.keys()) {

@@ -23,7 +23,7 @@ export interface ControlParts {
 
 const object = z.record(z.string(), z.unknown(), 'Should be an object');
 const oneText = z.string('Should be given once').optional();
-const attemptQuery = z.object({ callId: oneText, traceId: oneText, subscriptionId: oneText });
+const attemptQuery = z.strictObject({ callId: oneText, traceId: oneText, subscriptionId: oneText });
 const failureSchema = z.object(
   { operation: z.string('Should be text'), count: z.number('Should be a number') },
   'Should be an object',
@@ -58,8 +58,7 @@ async function playCall({ body, caller }: ApiRequest, { calls }: ControlParts): 
 }
 
 function listAttempts({ query, caller }: ApiRequest, { attempts, subscriptions }: ControlParts): ApiAnswer {
-  const given = validated(attemptQuery, query, 'query');
-  const wanted = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const wanted = validated(attemptQuery, query, 'query');
   return { status: 200, body: { attempts: attempts.list(wanted).filter(ownedBy(caller, subscriptions)) } };
 }
 

@@ -1,5 +1,7 @@
 import type { Statement } from 'better-sqlite3';
+import { z } from 'zod';
 import { ringbackError } from '../../errors.ts';
+import { parseStrictly } from '../../option-problems.ts';
 import type { Database } from '../database.ts';
 import type { Attempt } from '../model.ts';
 import type { GatheredWrites } from './gathered-writes.ts';
@@ -26,10 +28,16 @@ const tables = `
 
 /** Which attempts. What isn't given doesn't narrow. */
 export interface AttemptQuery {
-  readonly callId?: string;
-  readonly traceId?: string;
-  readonly subscriptionId?: string;
+  readonly callId?: string | undefined;
+  readonly traceId?: string | undefined;
+  readonly subscriptionId?: string | undefined;
 }
+
+const querySchema = z.strictObject({
+  callId: z.string('the id of a call').optional(),
+  traceId: z.string('the trace id of an event').optional(),
+  subscriptionId: z.string('the id of a subscription').optional(),
+});
 
 /** Called with every attempt when it has ended. */
 export type AttemptListener = (attempt: Attempt) => void;
@@ -58,10 +66,11 @@ export class Attempts {
   /**
    * The attempts, in the order in which they ended.
    *
-   * @throws RingbackError `sandbox_not_running` after `stop`
+   * @throws RingbackError `sandbox_not_running` after `stop`; ConfigError `option_invalid` or `option_unknown`
    * @example sandbox.attempts.list({ callId: 'call_42' }).map(({ number, status }) => [number, status]);
    */
-  list({ callId, traceId, subscriptionId }: AttemptQuery = {}): readonly Attempt[] {
+  list(query: AttemptQuery = {}): readonly Attempt[] {
+    const { callId, traceId, subscriptionId } = parseStrictly(querySchema, query, 'attempts.list');
     if (!this.#database.connection.open)
       throw ringbackError('sandbox_not_running', { method: 'attempts.list()' });
     this.#writes.flush();
