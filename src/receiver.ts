@@ -51,6 +51,7 @@ export class Receiver {
   #dispatcher: Dispatcher | undefined;
   #state: State = 'created';
   #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
   #isInboxOpen = false;
   #isDatabaseLent = false;
 
@@ -136,8 +137,8 @@ export class Receiver {
    * @throws RingbackError when the database can't be used, ConfigError when the secrets can't be had
    */
   async start(): Promise<void> {
-    if (this.#state !== 'created')
-      throw configError(this.#state === 'started' ? 'receiver_started' : 'receiver_stopped');
+    if (this.#state === 'starting' || this.#state === 'started') throw configError('receiver_started');
+    if (this.#state !== 'created') throw configError('receiver_stopped');
     this.#state = 'starting';
     this.#parts.registry.close();
     this.#starting = this.#open();
@@ -147,7 +148,7 @@ export class Receiver {
   /**
    * Refuses new deliveries with 503, answers those under way, gives active runs until `drain` to end
    * (default '10s'), then interrupts them; what is not done is taken up at the next start. Closes the inbox. Called
-   * while `start` is under way, it waits for it first.
+   * while `start` is under way, it waits for it first; called again, it waits for the first call.
    */
   async stop({ drain = stopPatience }: { drain?: Duration } = {}): Promise<void> {
     const patience = parseDuration(drain);
@@ -161,16 +162,8 @@ export class Receiver {
     if (this.#state === 'created' && this.#isDatabaseLent) await this.#close();
     // A start that fails has told its own caller, and has closed what it opened.
     if (this.#state === 'starting') await this.#starting?.catch(() => {});
-    if (this.#state !== 'started') return;
-    this.#state = 'stopping';
-    const { telemetry, intake, drift, retention } = this.#parts;
-    telemetry.tell('receiver_stopping');
-    await intake.drained();
-    await this.#dispatcher?.stop(patience);
-    await drift.stop();
-    await retention.stop();
-    await this.#close();
-    telemetry.tell('receiver_stopped');
+    if (this.#state === 'started') this.#stopping = this.#drain(patience);
+    await this.#stopping;
   }
 
   /** Whether deliveries are taken: between `start` and `stop`. */
@@ -268,6 +261,18 @@ export class Receiver {
     this.#state = 'started';
     retention.start();
     this.#tellStart();
+  }
+
+  async #drain(patience: number): Promise<void> {
+    this.#state = 'stopping';
+    const { telemetry, intake, drift, retention } = this.#parts;
+    telemetry.tell('receiver_stopping');
+    await intake.drained();
+    await this.#dispatcher?.stop(patience);
+    await drift.stop();
+    await retention.stop();
+    await this.#close();
+    telemetry.tell('receiver_stopped');
   }
 
   async #close(): Promise<void> {

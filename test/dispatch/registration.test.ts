@@ -78,7 +78,10 @@ describe('a wrong registration', () => {
   });
 
   test('is a second start, and a start after stop', async () => {
-    const { receiver } = await started();
+    const { receiver } = made();
+    const starting = receiver.start();
+    await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_started' });
+    await starting;
     await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_started' });
     await receiver.stop();
     await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_stopped' });

@@ -68,6 +68,25 @@ describe('stop', () => {
     expect((await deliver(receiver)).status).toBe(200);
   });
 
+  test('called again, waits for the first call', async () => {
+    const gate = new Gate();
+    let ended = 0;
+    const { receiver } = await started({}, (r) =>
+      r.on('*', async () => {
+        await gate.pass();
+        ended += 1;
+      }),
+    );
+    await deliver(receiver);
+    await gate.reached;
+    const first = receiver.stop();
+    const endedAtSecond = receiver.stop().then(() => ended);
+    await turn();
+    gate.open();
+    expect(await endedAtSecond).toBe(1);
+    await first;
+  });
+
   test('before start, or twice, does nothing', async () => {
     const { receiver } = await started();
     await Promise.all([receiver.stop(), receiver.stop()]);
