@@ -29,10 +29,11 @@ export const fixes = {
     'The receiver has never been started, so it takes no delivery: call await receiver.start() once its handlers ' +
     'are registered.',
   proxy_not_trusted: (d: { peer: string }) =>
-    `The peer ${d.peer} says https, but is not a trusted proxy: set trustProxy (for example 'loopback').`,
+    `The peer ${d.peer} says https, but is not a trusted proxy: set trustProxy, for example to 'loopback' (--trust-proxy loopback).`,
   not_https: (d: { peer: string }) =>
     `The peer ${d.peer} sent a delivery over plain HTTP: serve HTTPS, or put a TLS proxy in front that sets ` +
-    'X-Forwarded-Proto and name it in trustProxy. For development on loopback set https: { required: false }.',
+    'X-Forwarded-Proto and name it in trustProxy (--trust-proxy). For development on loopback set ' +
+    'https: { required: false } (--insecure-http).',
   https_contradicted: (d: { peer: string }) =>
     `The trusted proxy ${d.peer} sent headers that contradict each other on http or https: make it overwrite ` +
     "X-Forwarded-Proto and Forwarded instead of passing the client's on.",
@@ -44,12 +45,21 @@ export const fixes = {
   header_missing: (d: { header: string }) =>
     `The subscription's header ${d.header} is missing or different: compare the option headers with the ` +
     'headers of the subscription.',
-  signature_missing: () =>
+  signature_missing: (pinned?: string) =>
     'There is no signature header: is signing enabled for the subscription? An unsigned subscription needs ' +
-    'the option headers instead of secrets.',
-  signature_mismatch: () =>
+    `the option headers instead of secrets.${orPinned(pinned)}`,
+  signature_malformed: (pinned?: string) =>
+    "The signature header can't be read in the layout that counts: find out with ringback signature detect how " +
+    `deliveries are signed, and set signature.${orPinned(pinned)}`,
+  timestamp_missing: (pinned?: string) =>
+    'The layout that counts signs a time, and the delivery has none: find out with ringback signature detect how ' +
+    `deliveries are signed, and set signature.${orPinned(pinned)}`,
+  signature_mismatch: (pinned?: string) =>
     'The signature was made with another secret or layout, or the body was changed on its way: compare the ' +
-    'secret, and check that no proxy or body parser rewrites the body.',
+    `secret, and check that no proxy or body parser rewrites the body.${orPinned(pinned)}`,
+  timestamp_unreadable: (pinned?: string) =>
+    "The signed time can't be read as a time: find out with ringback signature detect how deliveries are signed, " +
+    `and set signature.${orPinned(pinned)}`,
   timestamp_out_of_tolerance: () =>
     'The signature is right but its time is too far from ours: check the clock of this machine, or widen tolerance.',
   body_already_parsed: () =>
@@ -57,6 +67,15 @@ export const fixes = {
     'receiver before express.json(), or keep the bytes with express.json({ verify: (req, _res, buffer) => { ' +
     'req.rawBody = buffer; } }).',
 } as const;
+
+/** A delivery that somebody sent as a test may have pinned a layout that the platform doesn't sign in. */
+function orPinned(layout: string | undefined): string {
+  if (layout === undefined) return '';
+  return (
+    ` Or the platform doesn't sign in the layout ${layout}, which an earlier delivery has pinned: let it go with ` +
+    'ringback signature unpin, or set signature.'
+  );
+}
 
 /** A reason that comes with a fix. */
 export type FixReason = keyof typeof fixes;
@@ -206,9 +225,9 @@ const problems = {
     `bytes of the body, but: ${d.cause}. Save the request as it came over the wire.`,
   body_unreadable: (d: { file: string; cause: string }) =>
     `The file ${d.file} should hold the body to sign, but: ${d.cause}. Check the path and its permissions.`,
-  condition_not_met: (d: { waited: string; state: string }) =>
-    `The event should have been handled within ${d.waited}, but ${d.state}. ` +
-    'Look at what the handler waits for, or allow more time.',
+  condition_not_met: (d: { waited: number; state: string }) =>
+    `The event should have been handled within ${d.waited} ms, but ${d.state}. ` +
+    "Look at what the handler waits for, or allow more time, as with { within: '10s' }.",
   update_unsafe: (d: { cause: string; fix: string }) =>
     'An update should send every field of the subscription back, because what is left out is cleared, but ' +
     `${d.cause}. Nothing was changed. ${d.fix}`,

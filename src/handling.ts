@@ -20,8 +20,15 @@ export type Outcome =
       readonly counts: boolean;
       readonly reason: string;
       readonly cause: string;
+      /** Where in the user's own files it was thrown. */
+      readonly place?: string | undefined;
     }
-  | { readonly kind: 'dead'; readonly reason: string; readonly cause: string };
+  | {
+      readonly kind: 'dead';
+      readonly reason: string;
+      readonly cause: string;
+      readonly place?: string | undefined;
+    };
 
 /** A settled or waiting run's way of trying again. Times in milliseconds. */
 export interface RetryPolicy extends Backoff {

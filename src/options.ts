@@ -4,6 +4,7 @@ import { configError } from './errors.ts';
 import { messageOf } from './kit/thrown.ts';
 import { type Size, parseSize } from './kit/bytes.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
+import { hostName } from './kit/addresses.ts';
 import { type Duration, parseDuration } from './kit/duration.ts';
 import type { Random } from './kit/random.ts';
 import { type TrustProxySetting, compileTrustProxy } from './kit/trust-proxy.ts';
@@ -128,7 +129,7 @@ const optionsSchema = z.strictObject({
         compileTrustProxy,
       ).optional(),
       hosts: z
-        .array(z.string('a host name').min(1, 'a host name').toLowerCase(), 'a list of host names')
+        .array(checked('a host name, without scheme, port, path or *', readHostName), 'a list of host names')
         .optional(),
     })
     .prefault({}),
@@ -177,6 +178,12 @@ export function resolveOptions(options: ReceiverOptions) {
     layouts: resolveLayouts(signature),
     isLayoutGiven: signature !== 'auto',
   });
+}
+
+/** In the form in which the Host header is read: anything else would match none. */
+function readHostName(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.includes('*')) return undefined;
+  return hostName(value) === value.toLowerCase() ? hostName(value) : undefined;
 }
 
 function readDatabase(value: unknown): string | Store | undefined {

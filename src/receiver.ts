@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { z } from 'zod';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import { blameCaller, configError, ringbackError } from './errors.ts';
 import type { EventOf } from './events/event-types.ts';
@@ -13,9 +14,10 @@ import type { DriftLedger } from './inbox/drift.ts';
 import type { Erased, ErasureTarget } from './inbox/erasure.ts';
 import type { InboxEvents } from './inbox/events.ts';
 import type { Quarantine } from './inbox/quarantine.ts';
-import { type Duration, parseDuration } from './kit/duration.ts';
+import type { Duration } from './kit/duration.ts';
 import type { CallEvent, Delivery, Reply } from './model.ts';
-import { type ReceiverOptions, type ResolvedOptions, resolveOptions } from './options.ts';
+import { parseStrictly } from './option-problems.ts';
+import { type ReceiverOptions, type ResolvedOptions, duration, resolveOptions } from './options.ts';
 import type { StoreCounts } from './store/store.ts';
 import { type Parts, buildDispatcher, wire } from './wiring.ts';
 
@@ -31,8 +33,13 @@ export interface FallbackContext extends RunContext {
   readonly isKnown: boolean;
 }
 
-/** How long `stop` waits for active runs, unless told otherwise, in milliseconds. */
-const stopPatience = 10_000;
+/** How `stop` ends what is under way. */
+export interface StopOptions {
+  /** How long active runs may take to end before they are interrupted. @default '10s' */
+  readonly drain?: Duration;
+}
+
+const stopSchema = z.strictObject({ drain: duration.default(10_000) });
 
 type State = 'created' | 'starting' | 'started' | 'stopping' | 'stopped';
 
@@ -150,19 +157,12 @@ export class Receiver {
    * (default '10s'), then interrupts them; what is not done is taken up at the next start. Closes the inbox. Called
    * while `start` is under way, it waits for it first; called again, it waits for the first call.
    */
-  async stop({ drain = stopPatience }: { drain?: Duration } = {}): Promise<void> {
-    const patience = parseDuration(drain);
-    if (patience === undefined) {
-      throw configError('option_invalid', {
-        option: 'drain',
-        expected: "a duration such as '10s'",
-        found: typeof drain === 'string' ? JSON.stringify(drain) : String(drain),
-      });
-    }
+  async stop(options: StopOptions = {}): Promise<void> {
+    const { drain } = parseStrictly(stopSchema, options, 'stop');
     if (this.#state === 'created' && this.#isDatabaseLent) await this.#close();
     // A start that fails has told its own caller, and has closed what it opened.
     if (this.#state === 'starting') await this.#starting?.catch(() => {});
-    if (this.#state === 'started') this.#stopping = this.#drain(patience);
+    if (this.#state === 'started') this.#stopping = this.#drain(drain);
     await this.#stopping;
   }
 

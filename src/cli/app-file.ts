@@ -7,7 +7,7 @@ import { isObject } from '../option-problems.ts';
 import type { Receiver } from '../receiver.ts';
 import { isRingbackError } from './failure.ts';
 import { ownCopy, provideOwnCopy } from './own-copy.ts';
-import { placeOf } from './place.ts';
+import { placeOf } from '../kit/place.ts';
 
 type App = (receiver: Receiver) => unknown;
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 import { isThenable } from '../kit/thenable.ts';
+import { placeThrownAt } from '../kit/place.ts';
 import { classOf, messageOf } from '../kit/thrown.ts';
 import { Discard, type Outcome, RetryLater, type Run, type RunContext } from '../handling.ts';
 
@@ -162,9 +163,10 @@ const interrupted: Outcome = {
 export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
   const reason = messageOf(thrown);
   try {
-    if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard' };
-    if (RetryLater.is(thrown)) return failed('RetryLater', reason, delayOf(thrown, backoff));
-    return failed(classOf(thrown), reason, backoff());
+    const place = placeThrownAt(thrown);
+    if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard', place };
+    if (RetryLater.is(thrown)) return failed('RetryLater', reason, delayOf(thrown, backoff), place);
+    return failed(classOf(thrown), reason, backoff(), place);
   } catch {
     return failed('unknown', reason, backoff());
   }
@@ -177,6 +179,6 @@ function delayOf({ delay }: RetryLater, backoff: () => number): number {
   return delay >= 0 ? Math.min(delay, longestDelay) : backoff();
 }
 
-function failed(cause: string, reason: string, delay: number): Outcome {
-  return { kind: 'retry', delay, counts: true, reason, cause };
+function failed(cause: string, reason: string, delay: number, place?: string): Outcome {
+  return { kind: 'retry', delay, counts: true, reason, cause, place };
 }

@@ -12,25 +12,28 @@ export interface Conclusion {
   readonly attempts: number;
   /** Why it isn't done, as one word that is safe to log. */
   readonly cause: string | undefined;
+  /** Where in the user's own files it was thrown. */
+  readonly place?: string | undefined;
 }
 
 /** Turns the outcome of an attempt into what is stored: a retry without attempts left is a dead letter. */
 export function conclude(run: Run, outcome: Outcome, now: number): Conclusion {
   const attempts = run.attempts + 1;
   if (outcome.kind === 'done') return { state: { kind: 'done' }, attempts, cause: undefined };
-  const { cause } = outcome;
+  const { cause, place } = outcome;
   const reason = outcome.reason.slice(0, longestReason);
-  if (outcome.kind === 'dead') return { state: { kind: 'dead', reason }, attempts, cause };
+  if (outcome.kind === 'dead') return { state: { kind: 'dead', reason }, attempts, cause, place };
   if (!outcome.counts) return { state: { kind: 'due', at: 0, reason }, attempts: run.attempts, cause };
-  if (attempts >= run.handler.retry.attempts) return { state: { kind: 'dead', reason }, attempts, cause };
-  return { state: { kind: 'due', at: now + outcome.delay, reason }, attempts, cause };
+  if (attempts >= run.handler.retry.attempts)
+    return { state: { kind: 'dead', reason }, attempts, cause, place };
+  return { state: { kind: 'due', at: now + outcome.delay, reason }, attempts, cause, place };
 }
 
 /** The one log line of a settled attempt. Reasons are the user's own words and stay in the inbox. */
 export function report(
   telemetry: Telemetry,
   run: Run,
-  { state, attempts, cause }: Conclusion,
+  { state, attempts, cause, place }: Conclusion,
   duration: number,
 ): void {
   const fields = () => ({
@@ -42,6 +45,7 @@ export function report(
     replay: run.replay?.id,
     duration: Math.round(duration),
     cause,
+    place,
   });
   if (state.kind === 'done') telemetry.tell('run_done', fields);
   if (state.kind === 'dead') telemetry.tell('run_dead', fields);

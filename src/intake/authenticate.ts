@@ -1,8 +1,9 @@
-import { Refusal, type FixReason, fixes, refusal } from '../errors.ts';
+import { Refusal, refusal } from '../errors.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers, Layout } from '../model.ts';
 import type { PreparedLayout } from '../signature/content.ts';
 import { describeLayout, resolveLayouts, type SignatureOption } from '../signature/layouts.ts';
+import type { SignatureReason } from '../signature/match.ts';
 import type { SecretSource } from '../signature/secret-source.ts';
 import type { PreparedSecret } from '../signature/secrets.ts';
 import { type Verification, verifySignature } from '../signature/verify.ts';
@@ -33,12 +34,12 @@ export interface Proof {
 export class Authenticator {
   readonly #parts: AuthenticateParts;
   #layouts: readonly PreparedLayout[];
-  #isPinned: boolean;
+  /** The layout that an earlier delivery has pinned. */
+  #pinned: string | undefined;
 
   constructor(parts: AuthenticateParts) {
     this.#parts = parts;
     this.#layouts = parts.layouts;
-    this.#isPinned = parts.isLayoutGiven;
   }
 
   /** Asks for the secrets and takes up the layout that an earlier delivery has pinned. */
@@ -68,25 +69,25 @@ export class Authenticator {
   ): Proof | Promise<Proof> {
     const verification = this.#verify(bytes, headers, known);
     if (verification.ok) return verification;
-    if (verification.reason !== 'signature_mismatch') throw notAuthentic(verification.reason);
+    if (verification.reason !== 'signature_mismatch') throw this.#notAuthentic(verification.reason);
     return this.#authenticateRenewed(bytes, headers, secrets);
   }
 
   async #authenticateRenewed(bytes: Uint8Array, headers: Headers, secrets: SecretSource): Promise<Proof> {
     const renewed = await secrets.renewed();
     const verification = renewed && this.#verify(bytes, headers, renewed);
-    if (!verification?.ok) throw notAuthentic(verification?.reason ?? 'signature_mismatch');
+    if (!verification?.ok) throw this.#notAuthentic(verification?.reason ?? 'signature_mismatch');
     return verification;
   }
 
   /** Whether the layout is known, so that there is nothing to pin. */
   get isPinned(): boolean {
-    return this.#isPinned;
+    return this.#parts.isLayoutGiven || this.hasPinned;
   }
 
   /** Whether a delivery has once verified: it pinned its layout. */
   get hasPinned(): boolean {
-    return this.#isPinned && !this.#parts.isLayoutGiven;
+    return this.#pinned !== undefined;
   }
 
   /**
@@ -100,7 +101,7 @@ export class Authenticator {
     if (!secrets) throw new Refusal('not_authentic', 'secrets_not_set');
     const current = (await secrets.renewed()) ?? secrets.current();
     const verification = this.#verify(bytes, headers, current, receivedAt);
-    if (!verification.ok) throw notAuthentic(verification.reason);
+    if (!verification.ok) throw this.#notAuthentic(verification.reason);
     return verification;
   }
 
@@ -111,16 +112,16 @@ export class Authenticator {
    * @throws Refusal `not_authentic` when another process has pinned another layout meanwhile
    */
   async pin({ layout }: Proof): Promise<void> {
-    if (this.#isPinned || !layout) return;
+    if (this.isPinned || !layout) return;
     const found = describeLayout(layout);
     const pinned = await this.#parts.store.pinLayout(found).catch(() => {
       throw new Refusal('unavailable', 'layout_not_pinned');
     });
-    if (!this.#isPinned) {
+    if (!this.hasPinned) {
       this.#use(pinned);
       this.#parts.telemetry.tell('layout_pinned', { option: `signature: ${quote(pinned)}` });
     }
-    if (pinned !== found) throw notAuthentic('signature_mismatch');
+    if (pinned !== found) throw this.#notAuthentic('signature_mismatch');
   }
 
   #verify(
@@ -133,17 +134,15 @@ export class Authenticator {
     return verifySignature(bytes, headers, secrets, this.#layouts, timing);
   }
 
+  #notAuthentic(reason: SignatureReason): Refusal {
+    return refusal('not_authentic', reason, this.#pinned);
+  }
+
   #use(description: string): void {
     const option = description.startsWith('{') ? JSON.parse(description) : description;
     this.#layouts = resolveLayouts(option as SignatureOption);
-    this.#isPinned = true;
+    this.#pinned = description;
   }
-}
-
-function notAuthentic(reason: string): Refusal {
-  return reason in fixes
-    ? refusal('not_authentic', reason as FixReason & ('signature_missing' | 'signature_mismatch'))
-    : new Refusal('not_authentic', reason);
 }
 
 function quote(description: string): string {

@@ -16,16 +16,21 @@ export function closest(
   return best;
 }
 
+/** How many letters differ; two that have changed places count as one. */
 function editDistance(left: string, right: string): number {
-  let previous = Array.from({ length: right.length + 1 }, (_, column) => column);
+  let beforeLast: readonly number[] = [];
+  let last: readonly number[] = Array.from({ length: right.length + 1 }, (_, column) => column);
   for (let row = 1; row <= left.length; row += 1) {
     const current = [row];
     for (let column = 1; column <= right.length; column += 1) {
-      const substitution = (previous[column - 1] ?? 0) + (left[row - 1] === right[column - 1] ? 0 : 1);
-      const step = Math.min(previous[column] ?? 0, current[column - 1] ?? 0) + 1;
-      current.push(Math.min(substitution, step));
+      const isSame = left[row - 1] === right[column - 1];
+      const substitution = (last[column - 1] ?? 0) + (isSame ? 0 : 1);
+      const step = Math.min(last[column] ?? 0, current[column - 1] ?? 0) + 1;
+      const isSwap = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      const swap = isSwap ? (beforeLast[column - 2] ?? Infinity) + 1 : Infinity;
+      current.push(Math.min(substitution, step, swap));
     }
-    previous = current;
+    [beforeLast, last] = [last, current];
   }
-  return previous[right.length] ?? 0;
+  return last[right.length] ?? 0;
 }

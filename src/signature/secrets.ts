@@ -65,6 +65,9 @@ function whatIsWrongWith(secret: string): string | undefined {
   if (secret.trim() === prefix) return `has nothing after ${prefix}`;
   // The line break of a file or a shell would become part of the key, and no delivery would ever verify.
   if (secret !== secret.trimEnd()) return 'ends with a blank or a line break';
+  // As one key they would verify nothing: several, as a rotation has them, are given as a list.
+  if (secret.includes(prefix, prefix.length))
+    return 'holds another one, and several should be given as a list';
   return undefined;
 }
 

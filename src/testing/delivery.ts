@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { decodeBody, isRecord } from '../events/decoding.ts';
 import { firstId } from '../events/ids.ts';
 import { systemClock } from '../kit/clock.ts';
+import { parseStrictly } from '../option-problems.ts';
 import type { Layout } from '../model.ts';
 import type { LayoutName } from '../signature/layouts.ts';
 import type { Secrets } from '../signature/secrets.ts';
@@ -37,6 +39,16 @@ export interface DeliveryOptions {
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
+/** Only the names: each value is checked by what takes it. */
+const optionsSchema = z.strictObject({
+  secret: z.unknown(),
+  layout: z.unknown(),
+  traceId: z.unknown(),
+  callId: z.unknown(),
+  timestamp: z.unknown(),
+  headers: z.unknown(),
+});
+
 /**
  * Makes a signed delivery, as the platform would send it now.
  *
@@ -46,6 +58,7 @@ export interface DeliveryOptions {
  * await request(app).post('/webhooks').set(delivery.headers).send(delivery.body.toString());
  */
 export function buildDelivery(source: DeliverySource, options: DeliveryOptions = {}): SignedDelivery {
+  parseStrictly(optionsSchema.partial(), options, 'buildDelivery');
   const { secret = testSecret, layout, timestamp = systemClock.now() } = options;
   const { headers, body } = withIds(unsigned(source), options);
   const traceId = headers['x-webhook-traceid'];

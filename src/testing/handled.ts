@@ -1,8 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { clearTimeout, setTimeout } from 'node:timers';
-import { configError, ringbackError } from '../errors.ts';
+import { z } from 'zod';
+import { ringbackError } from '../errors.ts';
 import { systemClock } from '../kit/clock.ts';
-import { type Duration, parseDuration } from '../kit/duration.ts';
+import type { Duration } from '../kit/duration.ts';
+import { parseStrictly } from '../option-problems.ts';
+import { duration } from '../options.ts';
 import type { StoredRun, WholeInboxEvent } from '../inbox/events.ts';
 import type { Receiver } from '../receiver.ts';
 
@@ -13,6 +16,14 @@ const hints = ['run_done', 'run_dead', 'event_unhandled', 'event_incomplete'].ma
 
 /** Another process may have settled the last run, and that gives no hint here. Milliseconds. */
 const lookAgain = 50;
+
+/** How `handled` waits. */
+export interface HandledOptions {
+  /** For how long. Less than the five seconds that a test has as a rule, which would end without saying why. @default '3s' */
+  readonly within?: Duration;
+}
+
+const optionsSchema = z.strictObject({ within: duration.default(3_000) });
 
 /**
  * Waits until an event has been handled: every one of its runs is done or a dead letter. Time is the machine's,
@@ -27,16 +38,17 @@ const lookAgain = 50;
 export async function handled(
   receiver: Pick<Receiver, 'events'>,
   traceId: string,
-  { within = '5s' }: { readonly within?: Duration } = {},
+  options: HandledOptions = {},
 ): Promise<void> {
-  const deadline = systemClock.elapsed() + millisecondsOf(within);
+  const { within } = parseStrictly(optionsSchema, options, 'handled');
+  const deadline = systemClock.elapsed() + within;
   for (;;) {
     const event = await receiver.events.get(traceId);
     if (event?.state === 'done') return;
     const remaining = deadline - systemClock.elapsed();
     if (remaining <= 0) {
       throw ringbackError('condition_not_met', {
-        waited: typeof within === 'number' ? `${within} ms` : within,
+        waited: within,
         state: event ? inWords(event) : `no event with the trace id ${JSON.stringify(traceId)} has arrived`,
       });
     }
@@ -56,13 +68,6 @@ function inWords({ state, runs }: WholeInboxEvent): string {
 /** With the reason, which is the message of the handler's own error: this is for who writes the test. */
 function describe({ handler, attempts, reason }: StoredRun): string {
   return `"${handler}", attempts so far: ${attempts}${reason === undefined ? '' : `, reason: ${reason}`}`;
-}
-
-function millisecondsOf(within: Duration): number {
-  const milliseconds = parseDuration(within);
-  if (milliseconds !== undefined) return milliseconds;
-  const expected = "milliseconds or a duration such as '2s'";
-  throw configError('option_invalid', { option: 'within', expected, found: JSON.stringify(within) });
 }
 
 function hintWithin(milliseconds: number): Promise<void> {

@@ -8,6 +8,6 @@ export {
   testSecret,
 } from './delivery.ts';
 export { type Fixture, fixture, fixtureNames } from './fixtures.ts';
-export { handled } from './handled.ts';
+export { type HandledOptions, handled } from './handled.ts';
 export { type ManualClock, manualClock } from './manual-clock.ts';
 export { testReceiver } from './test-receiver.ts';

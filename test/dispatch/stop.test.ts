@@ -64,7 +64,10 @@ describe('stop', () => {
 
   test('refuses a drain that is no duration, and goes on', async () => {
     const { receiver } = await started();
-    await expect(receiver.stop({ drain: 'soon' as never })).rejects.toThrow(/drain should be a duration/);
+    await expect(receiver.stop({ drain: 'soon' as never })).rejects.toThrow(
+      /option drain in stop should be .* a duration/,
+    );
+    await expect(receiver.stop({ drian: '1s' } as never)).rejects.toThrow(/Did you mean drain\?$/);
     expect((await deliver(receiver)).status).toBe(200);
   });
 

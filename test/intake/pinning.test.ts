@@ -25,6 +25,19 @@ describe("signature 'auto'", () => {
     expect(next.logs.of('layout_pinned')).toEqual([]);
   });
 
+  test.each<LayoutName>(['v1-hex-whole', 'sha256-hex-whole', 'standard-webhooks-whole', 't-v1-hex-suffix'])(
+    'whoever signs in the layout %s is told in the log which one is pinned',
+    async (layout) => {
+      const { receiver, logs } = await started();
+      expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(200);
+      expect(await statusOf(receiver, layout)).toBe(401);
+      const [told] = logs.of('refusal_fix');
+      expect(told?.['fix']).toMatch(
+        /the layout t-v1-hex-whole, which .* pinned: .* ringback signature unpin/,
+      );
+    },
+  );
+
   test('is not pinned by a forgery, whatever it looks like', async () => {
     const { receiver, logs } = await started();
     const body = bodyOf();

@@ -21,6 +21,7 @@ describe('prepareSecrets', () => {
     ['whsec_', 'has nothing after whsec_'],
     ['whsec_\n', 'has nothing after whsec_'],
     ['whsec_bWFkZS11cA\n', 'ends with a blank or a line break'],
+    ['whsec_bWFkZS11cA,whsec_dHdv', 'holds another one, and several should be given as a list'],
     [undefined, 'is of type undefined'],
     [null, 'is null'],
     [42, 'is of type number'],

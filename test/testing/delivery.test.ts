@@ -31,6 +31,12 @@ describe('a delivery built from', () => {
     expect(body.equals(fixture(name).body)).toBe(true);
   });
 
+  it('refuses an option that there is not', () => {
+    expect(() => buildDelivery('call-ended', { secrets: testSecret } as object)).toThrow(
+      /Did you mean secret\?$/,
+    );
+  });
+
   it('an object is sent as JSON, with the headers that its fields name', () => {
     const delivery = buildDelivery({ traceId: 'trace-1', eventName: 'A.B', payload: {} });
     expect(bodyOf(delivery)).toEqual({ traceId: 'trace-1', eventName: 'A.B', payload: {} });

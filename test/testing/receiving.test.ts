@@ -97,7 +97,7 @@ describe('handled', () => {
     await expect(handled(receiver, 'trace-call-ended', { within: '200ms' })).rejects.toMatchObject({
       code: 'condition_not_met',
       message: expect.stringContaining(
-        'within 200ms, but a run of it waits to be tried again: ' +
+        'within 200 ms, but a run of it waits to be tried again: ' +
           '"tell-crm", attempts so far: 1, reason: the CRM is down',
       ),
     });
@@ -114,6 +114,9 @@ describe('handled', () => {
     const receiver = await started(testReceiver());
     await expect(handled(receiver, 'trace', { within: 'soon' as '1s' })).rejects.toMatchObject({
       code: 'option_invalid',
+    });
+    await expect(handled(receiver, 'trace', { timeout: '1s' } as object)).rejects.toMatchObject({
+      code: 'option_unknown',
     });
   });
 

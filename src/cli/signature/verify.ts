@@ -54,19 +54,8 @@ export function addVerify(signature: Command, exitWith: (code: number) => void):
 }
 
 function describe(verification: Verification): string {
-  if (!verification.ok) return `not authentic: ${verification.reason}. ${fixOf(verification.reason)}`;
+  if (!verification.ok) return `not authentic: ${verification.reason}. ${fixes[verification.reason]()}`;
   const { layout, secret, timestampSigned } = verification;
   const time = timestampSigned ? 'its time is signed' : 'no time is signed';
   return `authentic: layout ${describeLayout(layout)}, secret ${secret}, ${time}`;
-}
-
-function fixOf(reason: string): string {
-  switch (reason) {
-    case 'signature_missing':
-    case 'signature_mismatch':
-    case 'timestamp_out_of_tolerance':
-      return fixes[reason]();
-    default:
-      return "Its signature can't be read in this layout: `ringback signature detect` finds out which one it is.";
-  }
 }

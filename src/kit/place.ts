@@ -9,9 +9,27 @@ const ownFolder = fileURLToPath(new URL('../', import.meta.url));
  * A file below the working directory is named as it is seen from there.
  */
 export function placeOf(error: unknown): string | undefined {
-  const stack = error instanceof Error ? (error.stack ?? '') : '';
-  for (const line of stack.split('\n')) {
-    const [, file, place] = /((?:file:\/\/)?\/[^()]*?)((?::\d+){1,2})\)?$/.exec(line) ?? [];
+  return error instanceof Error ? firstPlaceIn((error.stack ?? '').split('\n')) : undefined;
+}
+
+/**
+ * The same of what a handler has thrown, for the log: without the message, which may hold anything, also what looks
+ * like a place. Never throws, whatever it is given.
+ */
+export function placeThrownAt(error: unknown): string | undefined {
+  try {
+    if (!(error instanceof Error)) return undefined;
+    const { stack = '', message } = error;
+    const frames = stack.slice(stack.indexOf(message) + message.length).split('\n');
+    return firstPlaceIn(frames.filter((line) => /^\s+at /.test(line)));
+  } catch {
+    return undefined;
+  }
+}
+
+function firstPlaceIn(lines: readonly string[]): string | undefined {
+  for (const line of lines) {
+    const [, file, place] = /(?:^|[ (])((?:file:\/\/)?\/[^()]*?)((?::\d+){1,2})\)?$/.exec(line) ?? [];
     if (file === undefined || place === undefined) continue;
     const path = file.startsWith('file:') ? fileURLToPath(file) : file;
     if (isUsers(path)) return fromHere(path) + place;
