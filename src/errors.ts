@@ -131,15 +131,15 @@ const problems = {
     'returned when signing was enabled (it starts with whsec_), or ' +
     `${d ? `${d.fileOption} or ` : ''}RINGBACK_SECRETS_FILE to a file that holds it.`,
   secret_malformed: (d: { position: number; found: string; file?: string | undefined }) =>
-    `Secret ${d.position} should be a signing secret that starts with whsec_ and has something after it, ` +
-    `but it ${d.found}. Copy the whole secret that the platform returned when signing was enabled.` +
-    (d.file === undefined ? '' : ` (in the secrets file ${d.file})`),
+    `Secret ${d.position}${d.file === undefined ? '' : ` in the secrets file ${d.file}`} should be a signing secret ` +
+    `that starts with whsec_ and has something after it, but it ${d.found}. Copy the whole secret that the platform ` +
+    'returned when signing was enabled.',
   secrets_unavailable: (d: { cause: string }) =>
-    `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause}. ` +
+    `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause.replace(/\.$/, '')}. ` +
     'Make it return the last known secrets when its source is down.',
   handler_duplicate: (d: { name: string }) =>
     `A handler named "${d.name}" is already registered, and a name must belong to one handler because runs ` +
-    'are remembered by it. Give this handler another name: on(names, { name: "…" }, handler).',
+    'are remembered by it. Give one of the two another name: on(names, { name: "…" }, handler).',
   handler_too_late: (d: { name: string }) =>
     `The handler "${d.name}" was registered after start(), when stored events may already have been ` +
     'dispatched without it. Register every handler before start().',
@@ -201,7 +201,7 @@ const problems = {
     'Write: export default (receiver) => { receiver.on(…) }.',
   secrets_file_unreadable: (d: { file: string; cause: string }) =>
     `The secrets file ${d.file} should hold one signing secret a line (or separated by commas), but: ` +
-    `${d.cause}. Check the path (RINGBACK_SECRETS_FILE) and the permissions of the file.`,
+    `${d.cause}. Check the path, which may be set by RINGBACK_SECRETS_FILE, and the permissions of the file.`,
   fixture_unknown: (d: { fixture: string; known: string }) =>
     `${d.fixture} should be a fixture's name or a JSON file, but it is neither. The fixtures are: ${d.known}.`,
   delivery_unsent: (d: { url: string; cause: string }) =>

@@ -45,7 +45,7 @@ export class Registry {
     ) {
       throw configError('handler_invalid', {
         method: 'on',
-        found: 'names that are not a text or a list of texts',
+        found: 'names that are not a text, or a list of texts with something in it',
       });
     }
     for (const pattern of patterns) requirePattern(pattern);

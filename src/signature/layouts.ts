@@ -106,13 +106,16 @@ export function resolveLayouts(signature: SignatureOption): readonly PreparedLay
 
 /** The one layout that an option stands for; `option` names it in the error. */
 export function resolveLayout(value: LayoutName | Layout, option: string): Layout {
-  const expected = 'the name of a known layout or a layout object';
+  const expected = "'auto', the name of a known layout, or a layout object";
   if (typeof value === 'string') {
     const known = layoutNamed(value);
     if (known !== undefined) return known;
     // What was given isn't repeated: it may be the secret, put in the wrong place.
     const meant = closest(value, [...knownLayouts.keys()]);
-    const fix = meant === undefined ? 'One of the names is t-v1-hex-whole.' : `Did you mean ${meant}?`;
+    const fix =
+      meant === undefined
+        ? 'One of the names is t-v1-hex-whole; docs/signature.md has all.'
+        : `Did you mean ${meant}?`;
     throw configError('option_invalid', { option, expected, found: 'an unknown name', fix });
   }
   const read = layoutSchema.safeParse(value);
