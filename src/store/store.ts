@@ -126,7 +126,10 @@ export interface Store {
     limit: number,
     handOver?: (claimed: readonly ClaimedEvent[]) => void,
   ): Promise<readonly ClaimedEvent[]>;
-  /** Claims the due runs of one handler, earliest first. */
+  /**
+   * Claims the due runs of one handler, earliest first; none that no attempt has begun while an earlier event of its call
+   * is new and nobody's.
+   */
   claimRuns(handler: string, limit: number, now: number, order?: ClaimOrder): Promise<readonly ClaimedRun[]>;
   /**
    * Gives back the claims of this process that it hasn't in hand: a claim may have been written although it

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { RunReplay } from '../../handling.ts';
 import type { ClaimedEvent, ClaimedRun, ClaimOrder } from '../store.ts';
+import { prepareBehindWaiting } from './behind-waiting.ts';
 import type { DueTime } from './due-time.ts';
 import type { HeldWork } from '../run-key.ts';
 import { byCall, isOpen } from './open-runs.ts';
@@ -24,6 +25,8 @@ interface RunRow extends EventRow {
 
 /** Claims stop here even when more rows were asked for: bodies of 5 MB must not pile up in memory. */
 const claimBytes = 8 * 1024 * 1024;
+/** So many rows are passed over in one step at the most: they were read for nothing, while deliveries wait. */
+const mostPassedOver = 500;
 
 /** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
@@ -76,6 +79,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
     .pluck();
 
   const openRunsBefore = prepareOpenRunsBefore(database, dueTime);
+  const behindWaiting = prepareBehindWaiting(database);
 
   return {
     events(limit: number): ClaimedEvent[] {
@@ -98,7 +102,11 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       processes.ensureEntered();
       const passedOver = JSON.stringify([...takenCalls(processes.id), ...without]);
       const due = { handler, now: dueTime.store(now), isStrict: Number(isStrict), passedOver };
-      const rows = take(dueRuns.iterate(due) as Iterable<RunRow>, limit);
+      const behind = behindWaiting();
+      // One that has begun, or is run again, has had its turn.
+      const mayGo = (row: RunRow): boolean =>
+        row.attempts > 0 || row.replay !== null || !behind.has({ ...row, callId: row.call_id });
+      const rows = take(dueRuns.iterate(due) as Iterable<RunRow>, limit, mayGo);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
         return {
@@ -149,13 +157,19 @@ function isLeft(alias: 'e' | 'r'): string {
   return `(${alias}.call_id is null or ${alias}.call_id not in (select value from json_each(@passedOver)))`;
 }
 
-/** Takes rows up to a count and a number of bytes. */
-function take<Row extends EventRow>(rows: Iterable<Row>, limit: number): readonly Row[] {
+/** Takes rows that may go, up to a count and a number of bytes. */
+function take<Row extends EventRow>(
+  rows: Iterable<Row>,
+  limit: number,
+  mayGo: (row: Row) => boolean = () => true,
+): readonly Row[] {
   const found: Row[] = [];
+  let passedOver = 0;
   let bytes = 0;
   for (const row of rows) {
-    if (found.length >= limit || bytes >= claimBytes) break;
-    found.push(row);
+    if (found.length >= limit || bytes >= claimBytes || passedOver >= mostPassedOver) break;
+    if (mayGo(row)) found.push(row);
+    else passedOver += 1;
     bytes += row.body.length;
   }
   return found;
