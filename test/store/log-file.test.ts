@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { LogFile } from '../../src/store/sqlite/log-file.ts';
+import { ManualClock } from '../support/clock.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 /** A database with something in its log, and its log's file, that counts how often it is written back. */
@@ -10,12 +11,14 @@ function logFile({ canWriteBack = true } = {}) {
   onTestFinished(() => void database.close());
   database.pragma('journal_mode = WAL');
   database.exec('create table notes (text)');
-  const state = { writtenBack: 0, canWriteBack };
-  const log = new LogFile(database, () => {
+  const clock = new ManualClock();
+  const state = { writtenBack: 0, tries: 0, canWriteBack };
+  const log = new LogFile(database, clock, () => {
+    state.tries += 1;
     if (!state.canWriteBack) throw new Error('the log could not be written back');
     state.writtenBack += 1;
   });
-  return { log, state };
+  return { log, state, clock };
 }
 
 test('a log whose syncs succeed is not written back for it', () => {
@@ -28,16 +31,34 @@ test('a log whose syncs succeed is not written back for it', () => {
 });
 
 test('after a sync that failed nothing counts until the log has been written back', () => {
-  const { log, state } = logFile({ canWriteBack: false });
+  const { log, state, clock } = logFile({ canWriteBack: false });
   // A file that is closed can't be synced: the kernel refuses, as it does for a broken disk.
   log.close();
   expect(() => log.sync()).toThrow('EBADF');
   expect(() => log.makeSure()).toThrow('the log could not be written back');
   expect(() => log.sync()).toThrow('the log could not be written back');
   state.canWriteBack = true;
+  // Each try may take long: they are a second apart.
+  clock.advance(999);
+  expect(() => log.makeSure()).toThrow('the log could not be written back');
+  expect(state.tries).toBe(1);
+  clock.advance(1);
   log.makeSure();
   log.makeSure();
   expect(state.writtenBack).toBe(1);
+});
+
+test('after the disk was full nothing is added until the log has been written back, and what is there counts', () => {
+  const { log, state, clock } = logFile({ canWriteBack: false });
+  log.full();
+  expect(() => log.makeSure()).toThrow('the log could not be written back');
+  log.sync();
+  state.canWriteBack = true;
+  clock.advance(1_000);
+  log.makeSure();
+  log.makeSure();
+  expect(state).toMatchObject({ tries: 2, writtenBack: 1 });
+  log.close();
 });
 
 test('a disk error of another connection makes it doubtful as well', () => {

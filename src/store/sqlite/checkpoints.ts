@@ -26,6 +26,12 @@ const pagesOfCommit = 8;
 const pageSize = 4_096;
 /** At so many, the commit thread writes the rest back even while others wait for it. */
 const mostPages = 24_000;
+/** What a checkpoint tells: the pages in the log, and how many of them are in the database. */
+interface Progress {
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
 /** It makes next to nothing. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 /** How long closing waits for a checkpoint, in milliseconds: it is a matter of the log's size, not of what is safe. */
@@ -38,6 +44,7 @@ const closePatience = 5_000;
  */
 export class Checkpoints {
   readonly #finishing: Database.Statement;
+  readonly #truncating: Database.Statement;
   readonly #state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly #file: string;
   #worker: Worker | undefined;
@@ -45,6 +52,7 @@ export class Checkpoints {
 
   constructor(database: Database.Database, file: string) {
     this.#finishing = prepareCheckpoint(database);
+    this.#truncating = database.prepare('pragma wal_checkpoint(TRUNCATE)');
     this.#file = file;
   }
 
@@ -62,10 +70,11 @@ export class Checkpoints {
     if (Atomics.load(this.#state, 0) === checkpointed) this.#finish();
   }
 
-  /** Writes all of the log back, and syncs it. @throws unless that is done */
+  /** Writes all of the log back, syncs it, and gives the log's room back to the disk. @throws unless it is written back */
   writeBack(): void {
-    const pages = this.#finishing.get() as { log: number; checkpointed: number };
+    const pages = this.#truncating.get() as Progress;
     if (pages.checkpointed < pages.log) throw new Error('the log could not be written back');
+    this.#pages = 0;
   }
 
   /** Resolves, by standing still, when the thread has let go of the database. */
@@ -83,9 +92,18 @@ export class Checkpoints {
   }
 
   #finish(): void {
-    this.#finishing.get();
-    this.#pages = 0;
+    this.#pages = Math.min(this.#left(), enoughPages / 2);
     Atomics.store(this.#state, 0, idle);
+  }
+
+  /** How many pages of the log are left: where somebody reads it, or the disk is full, it is tried again sooner. */
+  #left(): number {
+    try {
+      const { log, checkpointed: done } = this.#finishing.get() as Progress;
+      return log - done;
+    } catch {
+      return Infinity;
+    }
   }
 
   #start(): Worker {

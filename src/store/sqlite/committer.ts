@@ -14,7 +14,7 @@ import {
   readyMessage,
 } from './commit-message.ts';
 import { messageOf } from '../../kit/thrown.ts';
-import { standStill } from '../../kit/clock.ts';
+import { standStill, systemClock } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';
 import { Incoming, type Waiting, bytesOf } from './incoming.ts';
@@ -54,11 +54,11 @@ export class Committer {
     this.#database.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     this.#database.pragma(`cache_size = -${cacheSize}`);
     this.#checkpoints = new Checkpoints(this.#database, file);
-    this.#log = new LogFile(this.#database, () => this.#checkpoints.writeBack());
+    this.#log = new LogFile(this.#database, systemClock, () => this.#checkpoints.writeBack());
     this.#turn = new ThreadTurn(turn, (message) => this.#tell(message));
     this.#earlier = new FilteredIdentities(this.#database);
     const holder = holderOf(this.#database, process, identity);
-    this.#write = prepareWriteGroup(this.#database, holder, this.#earlier, () => this.#log.doubt());
+    this.#write = prepareWriteGroup(this.#database, holder, this.#earlier, this.#log);
   }
 
   /** Writes what comes, until it is told to close. */

@@ -62,6 +62,11 @@ export function isDiskError(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_IOERR');
 }
 
+/** Whether the disk has no room. */
+export function isDiskFull(error: unknown): boolean {
+  return isOfKind(error, 'SQLITE_FULL');
+}
+
 /** The driver's codes are SQLite's extended ones: those of a kind begin alike. */
 function isOfKind(error: unknown, kind: string): boolean {
   const code = (error as { code?: unknown } | undefined)?.code;

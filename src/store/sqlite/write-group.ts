@@ -2,8 +2,9 @@ import type Database from 'better-sqlite3';
 import { messageOf } from '../../kit/thrown.ts';
 import { recordPatience } from './commit-group.ts';
 import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
-import { isDiskError, isLocked } from './connection.ts';
+import { isDiskError, isDiskFull, isLocked } from './connection.ts';
 import type { EarlierIdentities } from './identities/earlier-identities.ts';
+import type { LogFile } from './log-file.ts';
 import type { Holder } from './processes.ts';
 import { prepareRecord } from './record.ts';
 import { prepareSettling } from './settle.ts';
@@ -15,15 +16,15 @@ import { prepareSettling } from './settle.ts';
 export type WriteGroup = (items: readonly WriteItem[]) => (number | string)[] | undefined;
 
 /**
- * Events first and together, because they share what they ask of the inbox, then what has ended. `onDiskError` is called
- * when the disk has refused something: the transaction is taken back, but what others had written before it may be
- * missing too.
+ * Events first and together, because they share what they ask of the inbox, then what has ended. When the disk refuses
+ * something the transaction is taken back; the log is told, because what others have written before it may be missing too,
+ * or because the disk is full.
  */
 export function prepareWriteGroup(
   database: Database.Database,
   holder: Holder,
   earlier: EarlierIdentities,
-  onDiskError: () => void,
+  log: Pick<LogFile, 'doubt' | 'full'>,
 ): WriteGroup {
   const record = prepareRecord(database, holder, earlier);
   const settling = prepareSettling(database, holder);
@@ -48,7 +49,8 @@ export function prepareWriteGroup(
       commit.run();
       return results;
     } catch (error) {
-      if (isDiskError(error)) onDiskError();
+      if (isDiskError(error)) log.doubt();
+      if (isDiskFull(error)) log.full();
       throw error;
     } finally {
       // A statement that failed may have ended the transaction by itself; a commit that failed has not.
