@@ -133,9 +133,10 @@ export class Committer {
       this.#syncLog();
       standStill(lockedPause);
     }
+    // What was given up is not in the log: a slow disk would have checkpoints, and their syncs, for nothing.
     this.#checkpoints.committed(
-      group.length,
-      group.reduce((sum, { item }) => sum + bytesOf(item), 0),
+      open.length,
+      open.reduce((sum, { item }) => sum + bytesOf(item), 0),
     );
   }
 
