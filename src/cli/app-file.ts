@@ -3,11 +3,11 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RingbackError, configError } from '../errors.ts';
 import { messageOf } from '../kit/thrown.ts';
+import { placeOf } from '../kit/place.ts';
 import { isObject } from '../option-problems.ts';
 import type { Receiver } from '../receiver.ts';
 import { isRingbackError } from './failure.ts';
 import { ownCopy, provideOwnCopy } from './own-copy.ts';
-import { placeOf } from '../kit/place.ts';
 
 type App = (receiver: Receiver) => unknown;
 

@@ -122,7 +122,8 @@ export class Placing {
     const { follow, execution, wake } = this.#parts;
     if (handler.join) return follow(execution.arrive(run, claim, handler.join).then(wake));
     const lanes = this.#lanesOf(handler);
-    this.#put({ run, claim }, lanes, { room: lanes.roomFor({ run, claim }), openRuns, isAnswered });
+    const work = { run, claim };
+    this.#put(work, lanes, { room: lanes.roomFor(work), openRuns, isAnswered });
   }
 
   /**

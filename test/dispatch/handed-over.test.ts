@@ -1,18 +1,11 @@
 /** An event that is claimed with the write that records it comes after those of its call that were claimed before. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import type { Order, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { type Work, storeAround } from '../support/store-around.ts';
-
-const orders: readonly Order[] = ['call', 'strict'];
-/** What waits of one handler in memory at the most. */
-const mostWaiting = 1_000;
-
-const traceIdOf = (record: unknown): string => (record as { traceId: string }).traceId;
-const eventOf = (traceId: string): string => bodyOf({ traceId, callId: 'call-1' });
+import { deliverOthers, eventOf, mostWaiting, orders, traceIdOf } from './one-call.ts';
 
 test.each(orders)('the news of an earlier claim is late, with order %s', async (order) => {
   const news = new Gate();
@@ -78,9 +71,3 @@ test('a run that has ended takes no room while its end is written', async () => 
   end.open();
   await logs.until('run_done', mostWaiting + 1);
 });
-
-async function deliverOthers(receiver: Receiver, count: number): Promise<void> {
-  for (let place = 0; place < count; place += 1) {
-    await deliver(receiver, bodyOf({ traceId: `other-${place}`, callId: `other-${place}` }));
-  }
-}

@@ -1,10 +1,11 @@
 /** What a process had in memory goes before what found no room there, also in the next process. */
 import { expect, test } from 'vitest';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import type { Order } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+import { eventOf } from './one-call.ts';
 
 /** More than wait in memory behind a run of their call. */
 const counts: readonly [Order, number][] = [
@@ -23,8 +24,7 @@ test.each(counts)('order %s: %i events of a call, most of which were in memory',
       seen.push(Number(traceId));
     }),
   );
-  for (const place of places)
-    await deliver(one.receiver, bodyOf({ traceId: String(place), callId: 'call-1' }));
+  for (const place of places) await deliver(one.receiver, eventOf(String(place)));
   const stopping = one.receiver.stop();
   gate.open();
   await stopping;

@@ -4,16 +4,9 @@ import { systemClock } from '../../src/kit/clock.ts';
 import type { ClaimedEvent, Settlement } from '../../src/store/store.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import type { Order, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { type Work, storeAround } from '../support/store-around.ts';
-
-const orders: readonly Order[] = ['call', 'strict'];
-/** What waits of one handler in memory at the most. */
-const mostWaiting = 1_000;
-
-const traceIdOf = (record: unknown): string => (record as { traceId: string }).traceId;
-const eventOf = (traceId: string): string => bodyOf({ traceId, callId: 'call-1' });
+import { deliverOthers, eventOf, mostWaiting, orders, traceIdOf } from './one-call.ts';
 
 test.each(orders)('a handed over event stays behind, with order %s', async (order) => {
   const [full, written, handedOver, wayBack] = [new Gate(), new Gate(), new Gate(), new Gate()];
@@ -189,9 +182,3 @@ test.each(orders)('one that was back before it stays behind, with order %s', asy
   await logs.until('run_done', 3);
   expect(seen.filter((traceId) => traceId !== 'third')).toEqual(['earlier', 'later']);
 });
-
-async function deliverOthers(receiver: Receiver, count: number): Promise<void> {
-  for (let place = 0; place < count; place += 1) {
-    await deliver(receiver, bodyOf({ traceId: `other-${place}`, callId: `other-${place}` }));
-  }
-}

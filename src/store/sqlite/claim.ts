@@ -104,8 +104,8 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       const due = { handler, now: dueTime.store(now), isStrict: Number(isStrict), passedOver };
       const behind = behindWaiting();
       // One that has begun, or is run again, has had its turn.
-      const mayGo = (row: RunRow): boolean =>
-        row.attempts > 0 || row.replay !== null || !behind.has({ ...row, callId: row.call_id });
+      const mayGo = ({ attempts, replay, sequence, call_id: callId }: RunRow): boolean =>
+        attempts > 0 || replay !== null || !behind.has({ sequence, callId });
       const rows = take(dueRuns.iterate(due) as Iterable<RunRow>, limit, mayGo);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
