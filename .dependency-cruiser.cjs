@@ -49,7 +49,8 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/(intake|dispatch)/([^/]+)\\.ts$',
-        pathNot: '^src/(intake/intake|dispatch/dispatcher|dispatch/placing|dispatch/execution)\\.ts$',
+        pathNot:
+          '^src/(intake/intake|dispatch/dispatcher|dispatch/placing|dispatch/execution|dispatch/settlements)\\.ts$',
       },
       to: { path: '^src/$1/', pathNot: '^src/$1/$2\\.ts$' },
     },

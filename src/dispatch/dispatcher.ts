@@ -11,6 +11,7 @@ import { Lanes } from './lanes.ts';
 import { lookBack } from './look-back.ts';
 import { Placing } from './placing.ts';
 import { Pulse, pulseInterval } from './pulse.ts';
+import { Settlements } from './settlements.ts';
 import { UnderWay } from './under-way.ts';
 
 /** The bodies in hand at the most: a backlog of large ones must not take the process's memory. */
@@ -52,14 +53,15 @@ export class Dispatcher {
     this.#parts = parts;
     // Every active run listens for the stop.
     setMaxListeners(0, this.#stop.signal);
-    this.#execution = new Execution({ ...parts, stop: this.#stop.signal });
+    const settlements = new Settlements({ ...parts, stop: this.#stop.signal });
+    this.#execution = new Execution({ ...parts, stop: this.#stop.signal }, settlements);
     const all = parts.fallback ? [...parts.handlers, parts.fallback] : parts.handlers;
     this.#lanes = new Map(all.map((handler) => [handler.name, new Lanes(handler, callOf)]));
     const { store, telemetry, clock } = parts;
     this.#underWay = new UnderWay(telemetry);
     const follow = (work: Promise<unknown>) => this.#underWay.follow(work);
     const ties = { follow, wake: () => this.wake() };
-    const places = { execution: this.#execution, lanes: this.#lanes, held: this.#held };
+    const places = { settlements, lanes: this.#lanes, held: this.#held };
     this.#placing = new Placing({ ...parts, ...places, ...ties });
     this.#pulse = new Pulse({ store, telemetry, clock, follow, onWork: () => this.wake() });
     this.#dueTimer = new DueTimer(store, clock, pulseInterval);

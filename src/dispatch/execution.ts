@@ -1,23 +1,16 @@
 import type { Logger } from 'pino';
-import { messageOf } from '../kit/thrown.ts';
 import { joinedCall } from '../calls/joined-call.ts';
 import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';
-import { type Clock, pause } from '../kit/clock.ts';
 import type { Random } from '../kit/random.ts';
 import type { JoinTerms, JoinedCall, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
-import type { Sequence, Settled } from '../store/run-key.ts';
-import type { RunState, Settlement, Store } from '../store/store.ts';
-import { storePause } from '../store/store-pause.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { RunState } from '../store/store.ts';
 import type { Claim } from './claim.ts';
 import { type Work, workOn } from './context.ts';
 import { outcomeOf, runAttempt } from './run.ts';
 import { type Conclusion, conclude, report } from './settle.ts';
-
-/** In place of a handler's name, for an event that could not be routed to any. */
-const unreadableEvent = '(unreadable event)';
+import type { Settlements, SettlementsParts } from './settlements.ts';
 
 /** A run with the claim it came with; a run that was stored has none. */
 export interface ClaimedWork {
@@ -26,27 +19,25 @@ export interface ClaimedWork {
 }
 
 /** What executing a run needs. */
-export interface ExecutionParts {
-  readonly store: Store;
-  readonly telemetry: Telemetry;
+export interface ExecutionParts extends SettlementsParts {
   readonly logger: Logger;
-  readonly clock: Clock;
   readonly random: Random;
-  /** Aborted when the receiver stops and will wait no longer. */
-  readonly stop: AbortSignal;
 }
 
 /** Takes one run through an attempt: run → settle, and a line in the log. */
 export class Execution {
   readonly #parts: ExecutionParts;
+  readonly #settlements: Settlements;
 
-  constructor(parts: ExecutionParts) {
+  constructor(parts: ExecutionParts, settlements: Settlements) {
     this.#parts = parts;
+    this.#settlements = settlements;
   }
 
   /**
-   * Calls `onConcluded` when the handler has ended. Resolves to what the run is left as, or undefined when another process took it over. Rejects only when the
-   * inbox could not be written before the receiver stopped; then the claim goes back and the run is done again.
+   * Calls `onConcluded` when the handler has ended. Resolves to what the run is left as, or undefined when another
+   * process took it over. Rejects only when the inbox could not be written before the receiver stopped; then the claim
+   * goes back and the run is done again.
    */
   async attempt(
     { run: claimed, claim }: ClaimedWork,
@@ -58,63 +49,10 @@ export class Execution {
     const startedAt = clock.elapsed();
     const { conclusion, isSettled } = await this.#conclude(run, claim);
     onConcluded();
-    if (!isSettled && (await this.settle(run, claim, conclusion)) === 'lost') return this.#lost(run);
+    if (!isSettled && (await this.#settlements.settle(run, claim, conclusion)) === 'lost')
+      return this.#lost(run);
     report(telemetry, run, conclusion, clock.elapsed() - startedAt);
     return conclusion.state;
-  }
-
-  /** Writes how a run is left, however long that takes: what has ended must not be begun again. */
-  settle(
-    run: Run,
-    claim: Claim | undefined,
-    { state, attempts }: Omit<Conclusion, 'cause'>,
-  ): Promise<Settled> {
-    // As of now, however long the writing takes: a wall clock that is set meanwhile must not move what is due.
-    const settlement = this.#settlement(run, state, attempts, false);
-    return this.#inTurn(claim, (last) =>
-      this.#persist(() => this.#parts.store.settle({ ...settlement, last })),
-    );
-  }
-
-  /** Tells a join that one of its events is here; the join's run is kept by the inbox. */
-  async arrive(run: Run, claim: Claim, join: JoinTerms): Promise<Settled> {
-    const { callId, eventName } = run;
-    if (callId === undefined)
-      throw new Error(`The join ${run.handler.name} was given an event without a call`);
-    const key = { sequence: run.sequence, callId, handler: run.handler.name, stored: false };
-    return claim.settle((last) =>
-      this.#persist(() => this.#parts.store.calls.arrive({ run: key, eventName, ...join, last })),
-    );
-  }
-
-  /** Marks an event done that no handler is to see. */
-  finish(sequence: Sequence): Promise<void> {
-    return this.#persist(() => this.#parts.store.finish(sequence));
-  }
-
-  /** Makes a dead letter of a run, or of a whole event, whose stored bytes can't be read any more. */
-  async bury(
-    {
-      sequence,
-      callId,
-      handler,
-    }: { sequence: Sequence; callId: string | undefined; handler: string | undefined },
-    reason: string,
-  ): Promise<void> {
-    const settlement: Settlement = {
-      sequence,
-      callId,
-      handler: handler ?? unreadableEvent,
-      stored: handler !== undefined,
-      last: handler === undefined,
-      attempts: 0,
-      state: { kind: 'dead', reason: `the stored event can't be read any more: ${reason}` },
-      isJoin: false,
-      // Those behind it must not wait for ever.
-      isStrict: handler !== undefined,
-      now: this.#parts.clock.now(),
-    };
-    await this.#persist(() => this.#parts.store.settle(settlement));
   }
 
   /** Counts the attempt beforehand where a process has died over this event, or an attempt has failed. */
@@ -125,7 +63,7 @@ export class Execution {
       handler: run.handler.name,
       stored: run.stored,
     };
-    const attempts = await this.#persist(() => this.#parts.store.begin(key));
+    const attempts = await this.#settlements.persist(() => this.#parts.store.begin(key));
     return attempts === undefined ? undefined : { ...run, stored: true, attempts: attempts - 1 };
   }
 
@@ -158,7 +96,9 @@ export class Execution {
     join: JoinTerms,
   ): Promise<CallEvent | JoinedCall | undefined> {
     if (callId === undefined) return event;
-    const view = await this.#persist(() => this.#parts.store.calls.see(handler.name, callId, join.events));
+    const view = await this.#settlements.persist(() =>
+      this.#parts.store.calls.see(handler.name, callId, join.events),
+    );
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
 
@@ -170,52 +110,9 @@ export class Execution {
       // A call that was erased meanwhile has none either.
       return callId === undefined || events.length === 0 ? undefined : callRecordOf(callId, events);
     };
-    const settleWith = (effects: (database: UserDatabase) => void) => this.#settleWith(run, claim, effects);
+    const settleWith = (effects: (database: UserDatabase) => void) =>
+      this.#settlements.settleWith(run, claim, effects);
     return workOn({ run, attempt: run.attempts + 1, logger, callSoFar, settleWith });
-  }
-
-  #settleWith(
-    run: Run,
-    claim: Claim | undefined,
-    effects: (database: UserDatabase) => void,
-  ): Promise<Settled> {
-    return this.#inTurn(claim, (last) => {
-      const settlement = this.#settlement(run, { kind: 'done' }, run.attempts + 1, last);
-      return this.#parts.store.settleWith(settlement, effects);
-    });
-  }
-
-  #settlement(run: Run, state: RunState, attempts: number, last: boolean): Settlement {
-    return {
-      sequence: run.sequence,
-      callId: run.callId,
-      handler: run.handler.name,
-      stored: run.stored,
-      last,
-      attempts,
-      state,
-      isJoin: run.handler.join !== undefined,
-      isStrict: run.handler.order === 'strict',
-      now: this.#parts.clock.now(),
-    };
-  }
-
-  #inTurn(claim: Claim | undefined, write: (last: boolean) => Promise<Settled>): Promise<Settled> {
-    return claim ? claim.settle(write) : write(false);
-  }
-
-  /** Tries until the inbox takes it, or the receiver stops: then the claim goes back, and the run is done again. */
-  async #persist<T>(write: () => Promise<T>): Promise<T> {
-    const { stop, telemetry, clock } = this.#parts;
-    for (;;) {
-      try {
-        return await write();
-      } catch (error) {
-        if (stop.aborted) throw error;
-        telemetry.tell('dispatch_failed', { cause: messageOf(error) });
-        await pause(clock, storePause);
-      }
-    }
   }
 
   #lost(run: Run): undefined {

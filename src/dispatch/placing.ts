@@ -6,10 +6,11 @@ import type { Sequence } from '../store/run-key.ts';
 import type { ClaimedEvent, ClaimedRun, OpenRun, RunState } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { Claim, dueAfter, placementOf } from './claim.ts';
-import type { ClaimedWork, Execution } from './execution.ts';
+import type { ClaimedWork } from './execution.ts';
 import type { Held } from './held.ts';
 import type { Lanes } from './lanes.ts';
 import { route } from './route.ts';
+import type { Settlements } from './settlements.ts';
 import { WayBack } from './way-back.ts';
 
 /** What placing works with. */
@@ -17,7 +18,7 @@ export interface PlacingParts {
   readonly handlers: readonly Handler[];
   readonly fallback: Handler | undefined;
   readonly telemetry: Telemetry;
-  readonly execution: Execution;
+  readonly settlements: Settlements;
   /** By the handler's name. */
   readonly lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
   readonly held: Held;
@@ -100,8 +101,8 @@ export class Placing {
 
   /** Puts a claimed run back into the inbox. */
   putBack({ run, claim }: ClaimedWork, state: RunState): void {
-    const { follow, execution, held, wake } = this.#parts;
-    const written = execution
+    const { follow, settlements, held, wake } = this.#parts;
+    const written = settlements
       .settle(run, claim, { state, attempts: run.attempts })
       .finally(() => held.endRun(run));
     this.#wayBack.add(run, state, written);
@@ -119,8 +120,8 @@ export class Placing {
     isAnswered: boolean,
   ): void {
     const { handler } = run;
-    const { follow, execution, wake } = this.#parts;
-    if (handler.join) return follow(execution.arrive(run, claim, handler.join).then(wake));
+    const { follow, settlements, wake } = this.#parts;
+    if (handler.join) return follow(settlements.arrive(run, claim, handler.join).then(wake));
     const lanes = this.#lanesOf(handler);
     const work = { run, claim };
     this.#put(work, lanes, { room: lanes.roomFor(work), openRuns, isAnswered });
@@ -140,14 +141,14 @@ export class Placing {
   }
 
   #finish(sequence: Sequence): void {
-    this.#parts.follow(this.#parts.execution.finish(sequence));
+    this.#parts.follow(this.#parts.settlements.finish(sequence));
   }
 
   /** Keeps as a dead letter what can't be read any more, and lets everything claimed with it go on. */
   #bury({ sequence, traceId, callId }: StoredEvent, handler: string | undefined, reason: string): void {
-    const { telemetry, follow, execution } = this.#parts;
+    const { telemetry, follow, settlements } = this.#parts;
     telemetry.tell('event_unreadable', { traceId, handler, reason });
-    follow(execution.bury({ sequence, callId, handler }, reason));
+    follow(settlements.bury({ sequence, callId, handler }, reason));
   }
 
   #lanesOf(handler: Handler): Lanes<ClaimedWork> {

@@ -147,7 +147,8 @@ export interface Store {
   settle(settlement: Settlement): Promise<Settled>;
   /**
    * Writes `effects` and the settlement in one transaction: both or neither. `effects` gets the database's
-   * own connection for as long as it runs, and must be synchronous where the database is.
+   * own connection for as long as it runs, and must be synchronous where the database is. Rejects with `Unconfirmed` when both are
+   * written, and only not surely on disk.
    */
   settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled>;
   /** Marks an event done for which there is nothing to run. */

@@ -5,7 +5,9 @@ import { CommitGroup } from '../../src/store/sqlite/commit-group.ts';
 import { CommitThread } from '../../src/store/sqlite/commit-thread.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { MainTurn } from '../../src/store/sqlite/turn.ts';
+import { Unconfirmed } from '../../src/store/unconfirmed.ts';
 import { systemClock } from '../../src/kit/clock.ts';
+import { messageOf } from '../../src/kit/thrown.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -75,6 +77,24 @@ test('a write whose sync failed has failed, and nothing is left to wait for', as
   syncs[0]?.reject(new Error('the disk refused'));
   await drained;
   expect(states).toEqual({ first: 'failed' });
+});
+
+test('what the disk did not confirm is there, and it can be asked again', async () => {
+  const { database, group, syncs } = groupWithSyncs();
+  const written = group.write(() => database.prepare("insert into notes values ('first')").run());
+  const refused = written.catch((error: unknown) => error);
+  await turn();
+  syncs[0]?.reject(new Error('the disk refused'));
+  const unconfirmed = (await refused) as Unconfirmed;
+  expect(unconfirmed).toBeInstanceOf(Unconfirmed);
+  expect(unconfirmed.message).toBe('the disk refused');
+  expect(database.prepare('select text from notes').pluck().all()).toEqual(['first']);
+  const again = unconfirmed.confirm().catch(messageOf);
+  syncs[1]?.reject(new Error('the disk refused once more'));
+  expect(await again).toBe('the disk refused once more');
+  const confirmed = unconfirmed.confirm();
+  syncs[2]?.resolve();
+  await confirmed;
 });
 
 test('outside of the group every commit sees to its own sync', async () => {

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { type Clock, holdProcess } from '../../kit/clock.ts';
 import { Locked, inTransaction } from './in-transaction.ts';
+import { type Committed, type Synced, Unsynced } from './unsynced.ts';
 
 /** What a caller can say of a write. */
 export interface WriteLimits<T = unknown> {
@@ -25,8 +26,7 @@ export type InTurn = (work: () => void) => void;
 /** How a group is tied to the other writers of its process. */
 export interface GroupTies {
   readonly inTurn: InTurn;
-  /** Resolves when what this connection has committed is on disk. Undefined when its commits have to see to that. */
-  readonly synced: () => (() => Promise<void>) | undefined;
+  readonly synced: Synced;
 }
 
 /** One write that shares its commit with those which came in at the same time. */
@@ -61,9 +61,8 @@ export class CommitGroup {
   readonly #database: Database.Database;
   readonly #clock: Clock;
   readonly #inTurn: InTurn;
-  readonly #synced: GroupTies['synced'];
-  /** Groups that are committed, and not yet on disk. */
-  #syncing = 0;
+  readonly #synced: Synced;
+  readonly #unsynced: Unsynced;
   #waiting: Write[] = [];
   #scheduled = false;
   #idle: (() => void)[] = [];
@@ -74,6 +73,7 @@ export class CommitGroup {
     this.#clock = clock;
     this.#inTurn = inTurn;
     this.#synced = synced;
+    this.#unsynced = new Unsynced(synced, () => this.#rest());
   }
 
   /** Runs `operation` inside the next transaction and resolves when that is on disk. */
@@ -98,7 +98,7 @@ export class CommitGroup {
   }
 
   get #isIdle(): boolean {
-    return this.#waiting.length === 0 && this.#syncing === 0;
+    return this.#waiting.length === 0 && this.#unsynced.isEmpty;
   }
 
   #schedule(): void {
@@ -136,28 +136,14 @@ export class CommitGroup {
     const synced = this.#synced();
     const run = () => group.map((write) => write.operation());
     const values = inTransaction(this.#database, run, { syncs: synced === undefined });
-    const lasting: (() => void)[] = [];
+    const lasting: Committed[] = [];
     for (const [index, write] of group.entries()) {
+      const value = values[index];
       const isOver = synced === undefined || write.endsWithProcess;
-      if (isOver) write.resolve(values[index]);
-      else lasting.push(() => write.resolve(values[index]));
+      if (isOver) write.resolve(value);
+      else lasting.push({ write, value });
     }
-    if (synced && lasting.length > 0) this.#afterSync(synced(), group, lasting);
-  }
-
-  /** The commit thread syncs: on a slow disk the app's event loop would stand still for each commit. */
-  #afterSync(synced: Promise<void>, group: readonly Write[], lasting: readonly (() => void)[]): void {
-    this.#syncing += 1;
-    const onDisk = (): void => {
-      for (const resolve of lasting) resolve();
-    };
-    const onFailed = (error: unknown): void => {
-      for (const write of group) write.reject(error);
-    };
-    void synced.then(onDisk, onFailed).finally(() => {
-      this.#syncing -= 1;
-      this.#rest();
-    });
+    if (synced && lasting.length > 0) this.#unsynced.add(lasting, synced());
   }
 
   /** The group failed as a whole, so nothing of it is stored: find out which write it was. */

@@ -1,0 +1,147 @@
+import { messageOf } from '../kit/thrown.ts';
+import { type Clock, pause } from '../kit/clock.ts';
+import type { JoinTerms, Run, UserDatabase } from '../handling.ts';
+import type { Sequence, Settled } from '../store/run-key.ts';
+import type { RunState, Settlement, Store } from '../store/store.ts';
+import { storePause } from '../store/store-pause.ts';
+import { Unconfirmed } from '../store/unconfirmed.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { Claim } from './claim.ts';
+import type { Conclusion } from './settle.ts';
+
+/** In place of a handler's name, for an event that could not be routed to any. */
+const unreadableEvent = '(unreadable event)';
+
+/** What writing settlements needs. */
+export interface SettlementsParts {
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  /** Aborted when the receiver stops and will wait no longer. */
+  readonly stop: AbortSignal;
+}
+
+/** Writes what becomes of runs, however long that takes: what has ended must not be begun again. */
+export class Settlements {
+  readonly #parts: SettlementsParts;
+
+  constructor(parts: SettlementsParts) {
+    this.#parts = parts;
+  }
+
+  /** Writes how a run is left. */
+  settle(
+    run: Run,
+    claim: Claim | undefined,
+    { state, attempts }: Omit<Conclusion, 'cause'>,
+  ): Promise<Settled> {
+    // As of now, however long the writing takes: a wall clock that is set meanwhile must not move what is due.
+    const now = this.#parts.clock.now();
+    return inTurn(claim, (last) =>
+      this.persist(() => this.#parts.store.settle(settlementOf(run, { state, attempts, last, now }))),
+    );
+  }
+
+  /** Writes the effects of a run together with its end. */
+  settleWith(
+    run: Run,
+    claim: Claim | undefined,
+    effects: (database: UserDatabase) => void,
+  ): Promise<Settled> {
+    const { store, clock } = this.#parts;
+    const attempts = run.attempts + 1;
+    return inTurn(claim, (last) => {
+      const settlement = settlementOf(run, { state: { kind: 'done' }, attempts, last, now: clock.now() });
+      return this.#confirmed(store.settleWith(settlement, effects));
+    });
+  }
+
+  /** Tells a join that one of its events is here; the join's run is kept by the inbox. */
+  async arrive(run: Run, claim: Claim, join: JoinTerms): Promise<Settled> {
+    const { callId, eventName } = run;
+    if (callId === undefined)
+      throw new Error(`The join ${run.handler.name} was given an event without a call`);
+    const key = { sequence: run.sequence, callId, handler: run.handler.name, stored: false };
+    return claim.settle((last) =>
+      this.persist(() => this.#parts.store.calls.arrive({ run: key, eventName, ...join, last })),
+    );
+  }
+
+  /** Marks an event done that no handler is to see. */
+  finish(sequence: Sequence): Promise<void> {
+    return this.persist(() => this.#parts.store.finish(sequence));
+  }
+
+  /** Makes a dead letter of a run, or of a whole event, whose stored bytes can't be read any more. */
+  async bury(
+    {
+      sequence,
+      callId,
+      handler,
+    }: { sequence: Sequence; callId: string | undefined; handler: string | undefined },
+    reason: string,
+  ): Promise<void> {
+    const settlement: Settlement = {
+      sequence,
+      callId,
+      handler: handler ?? unreadableEvent,
+      stored: handler !== undefined,
+      last: handler === undefined,
+      attempts: 0,
+      state: { kind: 'dead', reason: `the stored event can't be read any more: ${reason}` },
+      isJoin: false,
+      // Those behind it must not wait for ever.
+      isStrict: handler !== undefined,
+      now: this.#parts.clock.now(),
+    };
+    await this.persist(() => this.#parts.store.settle(settlement));
+  }
+
+  /** Tries until the inbox takes it, or the receiver stops: then the claim goes back, and the run is done again. */
+  async persist<T>(write: () => Promise<T>): Promise<T> {
+    const { stop, telemetry, clock } = this.#parts;
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        if (stop.aborted) throw error;
+        telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+        await pause(clock, storePause);
+      }
+    }
+  }
+
+  /** Effects that are in the inbox, and only not surely on disk, are not undone: their handler must not hear so. */
+  async #confirmed(written: Promise<Settled>): Promise<Settled> {
+    try {
+      return await written;
+    } catch (error) {
+      if (!(error instanceof Unconfirmed)) throw error;
+      await this.persist(error.confirm);
+      return 'settled';
+    }
+  }
+}
+
+function inTurn(claim: Claim | undefined, write: (last: boolean) => Promise<Settled>): Promise<Settled> {
+  return claim ? claim.settle(write) : write(false);
+}
+
+function settlementOf(
+  run: Run,
+  as: { readonly state: RunState; readonly attempts: number; readonly last: boolean; readonly now: number },
+): Settlement {
+  const { handler } = run;
+  return {
+    sequence: run.sequence,
+    callId: run.callId,
+    handler: handler.name,
+    stored: run.stored,
+    last: as.last,
+    attempts: as.attempts,
+    state: as.state,
+    isJoin: handler.join !== undefined,
+    isStrict: handler.order === 'strict',
+    now: as.now,
+  };
+}
