@@ -30,7 +30,8 @@ function deliveryOf(request: Request): Delivery {
 }
 
 function bodyOf(request: Request): BodySource {
-  if (request.bodyUsed) return { kind: 'parsed' };
+  // Read, or somebody's to read.
+  if (request.bodyUsed || request.body?.locked) return { kind: 'parsed' };
   if (!request.body) return { kind: 'bytes', bytes: new Uint8Array() };
   return { kind: 'stream', stream: Readable.fromWeb(request.body) };
 }

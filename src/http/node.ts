@@ -43,8 +43,9 @@ function deliveryOf(request: ParsedRequest, appTrustProxy: TrustProxy | undefine
 function bodyOf(request: ParsedRequest): BodySource {
   if (request.rawBody instanceof Uint8Array) return { kind: 'bytes', bytes: request.rawBody };
   if (request.body instanceof Uint8Array) return { kind: 'bytes', bytes: request.body };
-  const isRead = request.readableDidRead || request.readableEnded;
-  return isRead ? { kind: 'parsed' } : { kind: 'stream', stream: request };
+  // What is read as text is not what was signed: the bytes can't be had back.
+  const isLost = request.readableDidRead || request.readableEnded || request.readableEncoding !== null;
+  return isLost ? { kind: 'parsed' } : { kind: 'stream', stream: request };
 }
 
 function writeReply(

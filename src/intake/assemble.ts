@@ -42,6 +42,11 @@ export function createBudget(limits: BodyLimits): () => Hold {
 /** Small bodies don't count together: strangers who stall with large ones must not shut the genuine ones out. */
 const freeBytes = 64 * 1024;
 
+/** How many of a body's bytes count together with those of other bodies. */
+function beyondFree(bytes: number): number {
+  return Math.max(0, bytes - freeBytes);
+}
+
 /**
  * The bytes of one body while it arrives, in one buffer that doubles. A list of chunks would let a sender who
  * writes byte by byte take hundreds of times the body's size: each chunk is an object, and pins what it was read
@@ -73,8 +78,7 @@ class GrowingBytes {
 
   #grow(needed: number): void {
     const capacity = Math.min(this.#most, Math.max(needed, this.#buffer.byteLength * 2));
-    const counted = Math.max(0, capacity - freeBytes) - Math.max(0, this.#buffer.byteLength - freeBytes);
-    this.#hold.grow(counted);
+    this.#hold.grow(beyondFree(capacity) - beyondFree(this.#buffer.byteLength));
     const grown = Buffer.allocUnsafe(capacity);
     this.#buffer.copy(grown, 0, 0, this.#size);
     this.#buffer = grown;
@@ -91,18 +95,25 @@ export async function assemble(
   if (body.kind === 'parsed') throw refusal('body_already_parsed', 'body_already_parsed');
   if (body.kind === 'bytes') {
     if (body.bytes.byteLength > limits.body) throw new Refusal('too_large', 'body_too_large');
-    hold.grow(body.bytes.byteLength);
+    hold.grow(beyondFree(body.bytes.byteLength));
     return body.bytes;
   }
   const { stream } = body;
   const declared = Number(headers['content-length']);
-  if (declared > 0 && declared <= freeBytes) {
+  if (declared > 0 && declared <= freeBytes && !isReadAlong(stream)) {
     stream.on('error', ignore);
     // A small body comes with its head: it is there when the parser has gone through what the socket had.
     await Promise.resolve();
+    // Whoever has begun to read it meanwhile has the bytes: an empty body would be refused as not authentic.
+    if (stream.readableDidRead) throw refusal('body_already_parsed', 'body_already_parsed');
     if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream);
   }
   return collect(stream, limits, hold, clock);
+}
+
+/** Whether somebody else reads it as well, such as a log of requests: who listens later than now gets nothing. */
+function isReadAlong(stream: Readable): boolean {
+  return stream.readableFlowing === true || stream.listenerCount('readable') > 0;
 }
 
 /** With all bytes there, nothing is to be listened for and no time to be kept. */
@@ -152,5 +163,7 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
 
     if (stream.destroyed) return onBroken();
     stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+    // Whoever has paused it, to look something up first, need not know that it is read now.
+    stream.resume();
   });
 }

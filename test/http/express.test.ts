@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
 import express5 from 'express';
 import { describe, expect, test } from 'vitest';
 import { bodyOf, post, signedHeaders } from '../support/deliveries.ts';
@@ -84,6 +85,67 @@ describe.each(versions)('%s', (_, express) => {
       expect(await post(url)).toMatchObject({ status: 500, json: { error: 'body_already_parsed' } });
     }
     expect(logs.of('refusal_fix')).toMatchObject([{ fix: expect.stringContaining('before express.json()') }]);
+  });
+
+  test.each([10, 2_000, 60_000, 70_000])(
+    'behind what reads along, a body of %i bytes and some is read whole',
+    async (size) => {
+      let seen = 0;
+      const readAlong: ((request: IncomingMessage) => unknown)[] = [
+        (request) => request.on('data', (chunk: Buffer) => (seen += chunk.byteLength)),
+        (request) => request.resume(),
+        (request) => request.pipe(new PassThrough()).resume(),
+        (request) => request.on('readable', () => void request.read()),
+        (request) => request.pause(),
+      ];
+      for (const read of readAlong) {
+        const { receiver } = await started(loopback);
+        const app = express();
+        app.use((request, _response, next) => {
+          read(request);
+          next();
+        });
+        app.use(receiver.middleware());
+        const body = bodyOf({ payload: { pad: 'x'.repeat(size) } });
+        expect((await post(await urlOf(app), body)).json.status).toBe('accepted');
+      }
+      expect(seen).toBeGreaterThan(size);
+    },
+  );
+
+  test.each([10, 70_000])('what reads %i bytes instead of it is answered 500', async (size) => {
+    const { receiver } = await started(loopback);
+    const handler = receiver.middleware();
+    const readInstead: ((request: IncomingMessage) => unknown)[] = [
+      (request) => request.setEncoding('utf8'),
+      (request) => request.setEncoding('utf8').resume(),
+    ];
+    for (const read of readInstead) {
+      const app = express();
+      app.use((request, response) => {
+        read(request);
+        handler(request, response);
+      });
+      const body = bodyOf({ payload: { pad: 'x'.repeat(size) } });
+      expect(await post(await urlOf(app), body)).toMatchObject({
+        status: 500,
+        json: { error: 'body_already_parsed' },
+      });
+    }
+  });
+
+  test('what begins to read after it was handed over has the bytes, and is answered 500', async () => {
+    const { receiver } = await started(loopback);
+    const handler = receiver.middleware();
+    const app = express();
+    app.use((request, response) => {
+      handler(request, response);
+      request.on('data', () => {});
+    });
+    expect(await post(await urlOf(app))).toMatchObject({
+      status: 500,
+      json: { error: 'body_already_parsed' },
+    });
   });
 
   test('trusts the proxies that the app trusts, unless it has a setting of its own', async () => {

@@ -102,6 +102,9 @@ describe('over Request and Response', () => {
     await read.text();
     const parsed = await receiver.fetch(read);
     expect([parsed.status, await parsed.json()]).toEqual([500, { error: 'body_already_parsed' }]);
+    const locked = new Request(address, { method: 'POST', headers: signedHeaders(body), body });
+    locked.body?.getReader();
+    expect((await receiver.fetch(locked)).status).toBe(500);
     expect((await receiver.fetch(new Request(address, { method: 'POST' }))).status).toBe(401);
     expect((await receiver.fetch(new Request(address))).status).toBe(405);
   });

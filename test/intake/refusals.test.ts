@@ -151,12 +151,14 @@ describe('503 with Retry-After', () => {
   test('while the bodies in flight fill what they may', async () => {
     const { receiver } = await started({ limits: { inflight: 20_000 } });
     const body = bodyOf({ payload: { filler: 'x'.repeat(80_000) } });
-    const large = bodyOf({ traceId: 'large', payload: { filler: 'x'.repeat(10_000) } });
+    const large = bodyOf({ traceId: 'large', payload: { filler: 'x'.repeat(80_000) } });
+    const small = bodyOf({ traceId: 'small', payload: { filler: 'x'.repeat(10_000) } });
     const stream = new PassThrough();
     stream.write(body);
     const first = take(receiver, { body, source: { kind: 'stream', stream } });
     await turn();
     expectUnavailable(await take(receiver, { body: large }));
+    expect((await take(receiver, { body: small })).status).toBe(200);
     stream.end();
     expect((await first).status).toBe(200);
     expect((await take(receiver)).status).toBe(200);
