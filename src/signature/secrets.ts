@@ -68,6 +68,8 @@ function whatIsWrongWith(secret: string): string | undefined {
   // As one key they would verify nothing: several, as a rotation has them, are given as a list.
   if (secret.includes(prefix, prefix.length))
     return 'holds another one, and several should be given as a list';
+  // A comment behind it, as a file of secrets may have.
+  if (/\s/.test(secret)) return 'has a blank or a line break in it';
   return undefined;
 }
 

@@ -5,6 +5,7 @@ import type { Layout } from '../model.ts';
 import { bodyBytes, fillParts, prepareLayout } from './content.ts';
 import type { PreparedLayout, Values } from './content.ts';
 import type { HmacKey } from './hmac.ts';
+import { requireKnown } from './known-options.ts';
 import { resolveLayout } from './layouts.ts';
 import type { LayoutName } from './layouts.ts';
 import { prepareSecrets } from './secrets.ts';
@@ -34,12 +35,13 @@ export interface SignOptions {
  *
  * @param body The bytes that will be sent, or their text. Sign what you send: JSON written twice may differ.
  * @throws ConfigError `secret_malformed` for a secret that isn't one; `option_invalid` for an unknown layout, a
- * layout that a secret has no key for, a missing trace id, or a text that no header can carry.
+ * layout that a secret has no key for, a missing trace id, or a text that no header can carry; `option_unknown`.
  * @example
  * const headers = sign(body, { secrets: 'whsec_dGVzdA==', layout: 'v1-hex-whole' });
  * // { 'x-webhook-signature': 'v1=…' }
  */
 export function sign(body: Uint8Array | string, options: SignOptions): Record<string, string> {
+  requireKnown(options, ['secrets', 'layout', 'traceId', 'timestamp', 't'], 'sign');
   const bytes = bodyBytes(body);
   const layout = resolveLayout(options.layout ?? 't-v1-hex-whole', 'layout');
   const prepared = prepareLayout(layout);

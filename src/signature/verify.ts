@@ -8,6 +8,7 @@ import { bodyBytes } from './content.ts';
 import type { PreparedLayout, Values } from './content.ts';
 import { headerText, lowerCase } from './headers.ts';
 import type { AnyHeaders } from './headers.ts';
+import { requireKnown } from './known-options.ts';
 import { resolveLayouts } from './layouts.ts';
 import type { SignatureOption } from './layouts.ts';
 import { matchSignature, signatureReasons } from './match.ts';
@@ -118,12 +119,13 @@ export interface VerifyOptions {
  * @param headers The request's headers.
  * @returns `ok: true` with the layout and the secret's fingerprint, or `ok: false` with a reason for your log.
  * It doesn't throw for a bad signature.
- * @throws ConfigError for options that can't be: `secret_malformed`, `option_invalid`.
+ * @throws ConfigError for options that can't be: `secret_malformed`, `option_invalid`, `option_unknown`.
  * @example
  * const verification = verify(request.body, request.headers, { secrets: process.env.WEBHOOK_SECRET });
  * if (!verification.ok) return response.status(401).end();
  */
 export function verify(body: Uint8Array | string, headers: AnyHeaders, options: VerifyOptions): Verification {
+  requireKnown(options, ['secrets', 'signature', 'tolerance', 'now'], 'verify');
   const { secrets, signature = 'auto', tolerance = '5m', now = systemClock.now() } = options;
   const timing = { now: readNow(now), tolerance: readTolerance(tolerance) };
   const bytes = bodyBytes(body);

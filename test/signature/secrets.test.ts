@@ -21,6 +21,7 @@ describe('prepareSecrets', () => {
     ['whsec_', 'has nothing after whsec_'],
     ['whsec_\n', 'has nothing after whsec_'],
     ['whsec_bWFkZS11cA\n', 'ends with a blank or a line break'],
+    ['whsec_bWFkZS11cA # of a file', 'has a blank or a line break in it'],
     ['whsec_bWFkZS11cA,whsec_dHdv', 'holds another one, and several should be given as a list'],
     [undefined, 'is of type undefined'],
     [null, 'is null'],
@@ -53,20 +54,15 @@ describe('prepareSecrets', () => {
     expect(isKeyOf(prepared?.keys['suffix-base64'], Buffer.from(key, 'latin1'))).toBe(true);
   });
 
-  test.each([
-    'whsec_not-base64',
-    'whsec_dGVzdA=',
-    'whsec_dGVz=',
-    'whsec_dGVzd',
-    'whsec_=',
-    'whsec_==',
-    'whsec_dG Vz',
-  ])('finds no base64 key in %s', (secret) => {
-    const [prepared] = prepareSecrets(secret);
-    expect(prepared?.keys['suffix-base64']).toBeUndefined();
-    expect(isKeyOf(prepared?.keys.whole, Buffer.from(secret))).toBe(true);
-    expect(isKeyOf(prepared?.keys.suffix, Buffer.from(secret.slice(6)))).toBe(true);
-  });
+  test.each(['whsec_not-base64', 'whsec_dGVzdA=', 'whsec_dGVz=', 'whsec_dGVzd', 'whsec_=', 'whsec_=='])(
+    'finds no base64 key in %s',
+    (secret) => {
+      const [prepared] = prepareSecrets(secret);
+      expect(prepared?.keys['suffix-base64']).toBeUndefined();
+      expect(isKeyOf(prepared?.keys.whole, Buffer.from(secret))).toBe(true);
+      expect(isKeyOf(prepared?.keys.suffix, Buffer.from(secret.slice(6)))).toBe(true);
+    },
+  );
 
   test('keeps the text of the secret from whoever logs it', () => {
     const shown =

@@ -20,6 +20,18 @@ function signatureOf(layout: LayoutName, secrets: string | string[] = one): stri
   return signed(layout, secrets)[header] ?? '';
 }
 
+test('what is no option of verify or sign is refused: the one calls a layout signature, the other layout', () => {
+  const headers = signed('v1-hex-whole');
+  const wrong = (options: object) => () => verify(body, headers, untyped({ secrets: one, ...options }));
+  expect(wrong({ layout: 't-v1-hex-whole' })).toThrow(/There is no option layout in verify/);
+  expect(wrong({ tolerence: '2h' })).toThrow(/Did you mean tolerance/);
+  expect(() => sign(body, untyped({ secrets: one, signature: 'v1-hex-whole' }))).toThrow(
+    /There is no option signature in sign/,
+  );
+  expect(() => verify(body, headers, untyped(undefined))).toThrow(/verify\(options\) should be an object/);
+  expect(() => sign(body, untyped(null))).toThrow(/sign\(options\) should be an object/);
+});
+
 describe('what verifies', () => {
   test('every known layout, with any body, pinned or tried', () => {
     const check = (bytes: Uint8Array, name: LayoutName) => {
