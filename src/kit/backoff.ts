@@ -15,6 +15,8 @@ export interface Backoff {
  * wait, so that runs which failed together do not come back together.
  */
 export function backoffAfter(attempt: number, backoff: Backoff, random: Random): number {
-  const longest = Math.min(backoff.cap, backoff.base * backoff.factor ** (attempt - 1));
+  // The power of a late attempt is infinite, and zero times that is no number.
+  const power = Math.min(backoff.factor ** (attempt - 1), Number.MAX_VALUE);
+  const longest = Math.min(backoff.cap, backoff.base * power);
   return Math.round(random() * longest);
 }

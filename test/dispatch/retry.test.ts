@@ -9,6 +9,16 @@ const failing = () => {
 };
 
 describe('a failed run', () => {
+  test('comes to its end where the waits have none: without a wait, and beyond the largest number', async () => {
+    const { receiver, logs } = await started({ clock: new ManualClock() }, (r) =>
+      r.on('*', { name: 'failing', retry: { attempts: 150, base: 0, factor: 1_000 } }, failing),
+    );
+    await deliver(receiver, bodyOf({ callId: 'call-1' }));
+    await logs.until('run_dead');
+    expect(logs.of('run_retry')).toHaveLength(149);
+    expect(logs.of('dispatch_failed')).toEqual([]);
+  });
+
   test('is tried again with growing waits, and is a dead letter when its attempts are exhausted', async () => {
     const clock = new ManualClock();
     const attempts: number[] = [];
