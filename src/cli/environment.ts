@@ -43,8 +43,19 @@ export type Environment = z.output<typeof environmentSchema>;
  * @throws ConfigError for one that is unknown or can't be, so that no misspelled one is silently left out
  */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
-  const ours = Object.entries(variables).filter(([name]) => name.startsWith('RINGBACK_'));
+  const ours = Object.entries(variables).filter(
+    ([name, value]) => name.startsWith('RINGBACK_') && !isOfService(name, value),
+  );
   return parseStrictly(environmentSchema, Object.fromEntries(ours), 'the environment');
+}
+
+/**
+ * Whether Kubernetes has set a variable, as it does in every pod beside a service: with one named `ringback`, its
+ * address would be taken for our port, and all the rest for options that don't exist.
+ */
+function isOfService(name: string, value = ''): boolean {
+  if (/_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)) return true;
+  return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value);
 }
 
 /** A port from its digits, or undefined. */

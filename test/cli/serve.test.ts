@@ -62,6 +62,21 @@ describe('serve', () => {
     expect([existsSync(join(cwd, 'here.db')), existsSync(join(cwd, 'there.db'))]).toEqual([true, false]);
   });
 
+  it('takes nothing for its own of what Kubernetes sets beside a service of its name', async () => {
+    const url = await serve(['--port', '0'], {
+      env: {
+        RINGBACK_SERVICE_HOST: '10.0.0.1',
+        RINGBACK_SERVICE_PORT: '8080',
+        RINGBACK_SERVICE_PORT_HTTP: '8080',
+        RINGBACK_PORT: 'tcp://10.0.0.1:8080',
+        RINGBACK_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+        RINGBACK_PORT_8080_TCP_ADDR: '10.0.0.1',
+        RINGBACK_DB_PORT: 'tcp://10.0.0.2:5432',
+      },
+    }).url();
+    expect((await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }))).status).toBe(200);
+  });
+
   it('takes several secrets, separated by commas', async () => {
     const url = await serve([], { env: { RINGBACK_SECRETS: ` ${secret} , ${otherSecret} ` } }).url();
     const deliveries = [secret, otherSecret].map((each) => buildDelivery('call-ended', { secret: each }));
