@@ -178,6 +178,15 @@ const problems = {
   transaction_left_open: () =>
     "A transaction was begun on the inbox's connection and left open, so nothing can be stored safely. " +
     'Use receiver.database.transaction(() => { … }), and no begin, commit or rollback of your own.',
+  commit_repeated: () =>
+    'ctx.commit should be called once in a run, but this is the second call, and nothing of it was written. ' +
+    'Put all effects into one.',
+  commit_asynchronous: () =>
+    'ctx.commit expects a synchronous function, but this one returned a promise, so nothing was committed. ' +
+    'Await what you need first, then write everything inside ctx.commit without await.',
+  commit_too_late: () =>
+    'ctx.commit should be called while the attempt lasts and this process holds the run, but either is over, so ' +
+    'nothing was committed: another attempt does it. Commit before the deadline, and within the handler.',
   node_too_old: (d: { found: string }) =>
     `Ringback needs Node 22.14 or later (Node-API 10), but runs on Node ${d.found}, where its database ` +
     'driver would end the process. Install a current Node.',

@@ -36,6 +36,13 @@ export interface RetryPolicy extends Backoff {
   readonly attempts: number;
 }
 
+/** What keeps a function that returns a promise from being taken: the editor says so before the run does. */
+export type Synchronous<Result> = [Result] extends [never]
+  ? unknown
+  : Result extends PromiseLike<unknown>
+    ? 'should be synchronous: await what you need before ctx.commit'
+    : unknown;
+
 /** What a user's function is called with besides the event. */
 export interface RunContext {
   /** Which attempt this is, counted from 1. */
@@ -57,7 +64,9 @@ export interface RunContext {
    *
    * @example await ctx.commit((db) => { db.prepare('insert into orders (call_id) values (?)').run(callId); });
    */
-  readonly commit: (effects: (database: UserDatabase) => void) => Promise<void>;
+  readonly commit: <Result>(
+    effects: ((database: UserDatabase) => Result) & Synchronous<Result>,
+  ) => Promise<void>;
 }
 
 /** Why a settled run is run again: what `receiver.events.replay` was told. */

@@ -51,7 +51,7 @@ const logEvents = {
     'run given up: it is kept as a dead letter, and its reason is in receiver.events.get(traceId)',
   ],
   run_lost: ['warn', 'another process took this run over, or it was erased, while it was worked on'],
-  run_failed_after_commit: ['warn', 'handler failed after its commit; the run is done all the same'],
+  run_failed_after_commit: ['error', 'handler failed after its commit; the run is done all the same'],
   events_replayed: ['info', 'events were put back to be run again'],
   claims_taken_over: ['info', 'took over what a dead process held'],
   no_handlers: [

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { CallRecord } from '../calls/timeline.ts';
+import { ringbackError } from '../errors.ts';
 import type { Run, RunContext, UserDatabase } from '../handling.ts';
 import { isThenable } from '../kit/thenable.ts';
 
@@ -63,10 +64,9 @@ export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextP
   let isOver = false;
 
   const commit = (effects: (database: UserDatabase) => void): Promise<void> => {
-    if (committing)
-      return Promise.reject(new Error('ctx.commit can be called once a run: put all effects into one.'));
+    if (committing) return Promise.reject(ringbackError('commit_repeated'));
     // While a sibling works on, the claim holds: the inbox alone would let a late commit in beside the next attempt.
-    if (isOver) return Promise.reject(new Error(nothingCommitted));
+    if (isOver) return Promise.reject(ringbackError('commit_too_late'));
     committing = commitOnce(effects, settleWith);
     // One that nobody waits for must not end the process as an unhandled rejection.
     committing.catch(() => {});
@@ -94,14 +94,7 @@ async function commitOnce(
     if (!isThenable(returned)) return;
     // Its database has been taken away; what it says of that is of no use to anybody.
     void Promise.resolve(returned).catch(() => {});
-    throw new Error(asynchronousEffects);
+    throw ringbackError('commit_asynchronous');
   });
-  if (settled === 'lost') throw new Error(nothingCommitted);
+  if (settled === 'lost') throw ringbackError('commit_too_late');
 }
-
-const nothingCommitted =
-  'Nothing was committed: this attempt is over or this process no longer holds its run, and another attempt does it.';
-
-const asynchronousEffects =
-  'ctx.commit expects a synchronous function, but this one returned a promise, so nothing was committed. ' +
-  'Await what you need first, then write everything inside ctx.commit without await.';

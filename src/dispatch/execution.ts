@@ -9,7 +9,7 @@ import type { RunState } from '../store/store.ts';
 import type { Claim } from './claim.ts';
 import { type Work, workOn } from './context.ts';
 import { outcomeOf, runAttempt } from './run.ts';
-import { type Conclusion, conclude, report } from './settle.ts';
+import { type Conclusion, conclude, report, reportAfterCommit } from './settle.ts';
 import type { Settlements, SettlementsParts } from './settlements.ts';
 
 /** A run with the claim it came with; a run that was stored has none. */
@@ -80,9 +80,7 @@ export class Execution {
     const outcome = await runAttempt({ run, subject, context, stop, clock, backoff });
     const commit = await ended();
     if (commit === 'committed') {
-      if (outcome.kind !== 'done') {
-        telemetry.tell('run_failed_after_commit', { traceId: run.traceId, handler: run.handler.name });
-      }
+      if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);
       return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
     }
     const isLost = commit !== 'nothing' && outcome.kind === 'done';

@@ -1,3 +1,4 @@
+import { RingbackError } from '../errors.ts';
 import type { Clock } from '../kit/clock.ts';
 import { isThenable } from '../kit/thenable.ts';
 import { placeThrownAt } from '../kit/place.ts';
@@ -166,10 +167,15 @@ export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
     const place = placeThrownAt(thrown);
     if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard', place };
     if (RetryLater.is(thrown)) return failed('RetryLater', reason, delayOf(thrown, backoff), place);
-    return failed(classOf(thrown), reason, backoff(), place);
+    return failed(causeOf(thrown), reason, backoff(), place);
   } catch {
     return failed('unknown', reason, backoff());
   }
+}
+
+/** One word that is safe to log. */
+function causeOf(thrown: unknown): string {
+  return thrown instanceof RingbackError ? thrown.code : classOf(thrown);
 }
 
 /** Nobody waits longer than a year, and a time that is none must not keep the run from ever being due. */

@@ -52,3 +52,12 @@ export function report(
   if (state.kind === 'due')
     telemetry.tell('run_retry', { ...fields(), retryAt: new Date(state.at).toISOString() });
 }
+
+/** What a handler did after its commit is not tried again: somebody has to hear of it. */
+export function reportAfterCommit(
+  telemetry: Telemetry,
+  { traceId, handler }: Run,
+  { cause, place }: Exclude<Outcome, { kind: 'done' }>,
+): void {
+  telemetry.tell('run_failed_after_commit', { traceId, handler: handler.name, cause, place });
+}

@@ -7,9 +7,6 @@ import type { Receiver, RunContext } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-/** A value as JavaScript would pass it, where no type stands in the way. */
-const untyped = (value: unknown): never => value as never;
-
 /** An effect that a second time would show: the table takes any number of rows. */
 function writeOrder({ commit }: RunContext, callId: string | undefined): Promise<void> {
   return commit((db) => {
@@ -38,7 +35,25 @@ describe('ctx.commit', () => {
     );
     await deliver(receiver, bodyOf({ callId: 'call-1' }));
     await logs.until('run_done');
-    expect(logs.of('run_failed_after_commit')).toHaveLength(1);
+    expect(logs.of('run_failed_after_commit')).toMatchObject([
+      { cause: 'Error', place: expect.stringMatching(/commit\.test\.ts:\d+/) },
+    ]);
+    expect(await ordersIn(database, receiver)).toEqual(['call-1']);
+  });
+
+  test('says of a second one that nothing of it was written', async () => {
+    const database = temporaryDatabase();
+    const { receiver, logs } = await started({ database }, (r) =>
+      r.on('*', async (event, context) => {
+        await writeOrder(context, event.callId);
+        await writeOrder(context, 'call-2');
+      }),
+    );
+    await deliver(receiver, bodyOf({ callId: 'call-1' }));
+    await logs.until('run_done');
+    expect(logs.of('run_failed_after_commit')).toMatchObject([
+      { cause: 'commit_repeated', place: expect.stringMatching(/commit\.test\.ts:\d+/) },
+    ]);
     expect(await ordersIn(database, receiver)).toEqual(['call-1']);
   });
 
@@ -85,7 +100,8 @@ describe('ctx.commit', () => {
     const errors: unknown[] = [];
     const { receiver, logs } = await started({}, (r) =>
       r.on('CallHandler.CallEnded', async (_event, { commit }) => {
-        await commit(untyped(async () => {})).catch((error: unknown) => errors.push(error));
+        // @ts-expect-error: a promise is no effect
+        await commit(async () => {}).catch((error: unknown) => errors.push(error));
         await commit(() => {}).catch((error: unknown) => errors.push(error));
       }),
     );
@@ -94,7 +110,7 @@ describe('ctx.commit', () => {
     await logs.until('run_retry');
     expect(errors.map(String)).toEqual([
       expect.stringContaining('synchronous function'),
-      expect.stringContaining('once a run'),
+      expect.stringContaining('once in a run'),
     ]);
   });
 
@@ -133,7 +149,7 @@ describe('ctx.commit', () => {
     clock.advance(1_000);
     await logs.until('run_retry');
     late.open();
-    expect(String(await rejected.promise)).toContain('Nothing was committed');
+    expect(String(await rejected.promise)).toContain('nothing was committed');
     await clock.timer(500);
     clock.advance(500);
     await logs.until('run_done');
