@@ -72,10 +72,23 @@ function addRange(block: BlockList, entry: string): boolean {
     block.addAddress(address, type);
     return true;
   }
-  const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+  const bits = family === 4 && isIP(prefix) === 4 ? bitsOfMask(prefix) : bitsOf(prefix);
   if (!(bits <= (family === 4 ? 32 : 128))) return false;
   block.addSubnet(address, bits, type);
   return true;
+}
+
+function bitsOf(prefix: string): number {
+  return /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+}
+
+/** The length of a prefix from its netmask, such as 255.255.255.0: ones, and behind them zeros only. */
+function bitsOfMask(mask: string): number {
+  const digits = mask.split('.').map((part) => Number(part).toString(2).padStart(8, '0'));
+  const zeros = digits.join('').indexOf('0');
+  const isMask = /^1*0*$/.test(digits.join(''));
+  if (!isMask) return Number.NaN;
+  return zeros === -1 ? 32 : zeros;
 }
 
 function withoutMapping(address: string): string {

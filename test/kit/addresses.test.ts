@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hostName, isAddressLiteral } from '../../src/kit/addresses.ts';
+import { addressMatcher, hostName, isAddressLiteral } from '../../src/kit/addresses.ts';
 
 test.each(['127.0.0.1:8080', '127.0.0.1.', '0x7f.1', '2130706433', '[::1]:80', '[::1]'])(
   '%s is an address, however it is written',
@@ -15,4 +15,14 @@ test.each(['Calls.Example.com:443', 'calls.example.com.', 'calls.example.com'])(
 
 test('what is no host has no name', () => {
   expect(hostName('a b')).toBeUndefined();
+});
+
+test('a range may have a netmask, as Express takes it', () => {
+  const isIn = addressMatcher(['10.1.0.0/255.255.0.0']);
+  expect(isIn?.('10.1.2.3')).toBe(true);
+  expect(isIn?.('10.2.2.3')).toBe(false);
+  expect(addressMatcher(['10.1.2.3/255.255.255.255'])?.('10.1.2.3')).toBe(true);
+  expect(addressMatcher(['10.1.2.3/0.0.0.0'])?.('192.0.2.1')).toBe(true);
+  for (const wrong of ['10.1.0.0/255.0.255.0', '10.1.0.0/255.255', 'fc00::/255.255.0.0', '10.1.0.0/33'])
+    expect(addressMatcher([wrong])).toBeUndefined();
 });
