@@ -163,6 +163,9 @@ const problems = {
   handler_unknown: (d: { name: string; meant: string | undefined; known: string }) =>
     `The handler "${d.name}" should be registered before its runs are replayed, but it is not.` +
     (d.meant === undefined ? ` The handlers are: ${d.known || 'none'}.` : ` Did you mean "${d.meant}"?`),
+  event_unknown: (d: { traceId: string; database: string }) =>
+    `There should be an event with the trace id "${d.traceId}" in ${d.database}, but there is none: it may have been ` +
+    'removed after its time. Look with ringback inbox events --trace-id and a part of it.',
   quarantine_unknown: (d: { id: number }) =>
     `There should be a delivery ${d.id} in quarantine, but there is none: it may have been released, discarded ` +
     'or dropped since. Look with quarantine.list().',

@@ -45,10 +45,13 @@ const logEvents = {
   ],
   event_unreadable: ['error', 'a stored event can no longer be read; it is kept as a dead letter'],
   run_done: ['info', 'run done'],
-  run_retry: ['warn', 'run failed and will be tried again: its reason is in receiver.events.get(traceId)'],
+  run_retry: [
+    'warn',
+    'run failed and will be tried again: its reason is in receiver.events.get(traceId), or: ringback inbox event <traceId>',
+  ],
   run_dead: [
     'error',
-    'run given up: it is kept as a dead letter, and its reason is in receiver.events.get(traceId)',
+    'run given up: it is kept as a dead letter, and its reason is in receiver.events.get(traceId), or: ringback inbox event <traceId>',
   ],
   run_lost: ['warn', 'another process took this run over, or it was erased, while it was worked on'],
   run_failed_after_commit: ['error', 'handler failed after its commit; the run is done all the same'],

@@ -10,6 +10,7 @@ const commands: Readonly<Record<string, () => Promise<Add>>> = {
   serve: async () => (await import('./serve.ts')).addServe,
   send: async () => (await import('./send.ts')).addSend,
   signature: async () => (await import('./signature.ts')).addSignature,
+  inbox: async () => (await import('./inbox.ts')).addInbox,
   doctor: async () => (await import('./doctor.ts')).addDoctor,
   sandbox: async () => (await import('./sandbox.ts')).addSandbox,
   demo: async () => (await import('./demo.ts')).addDemo,

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Discard } from '../../src/index.ts';
-import { buildDelivery, deliver, deliverTo, testReceiver } from '../../src/testing/index.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { buildDelivery, deliverTo } from '../../src/testing/index.ts';
 import { type PackedProject, packProject } from '../package/packed.ts';
 import { startProgram } from '../package/program.ts';
 
@@ -14,7 +13,7 @@ let project: PackedProject;
 // Where users have them: in a project that has the package installed.
 beforeAll(() => {
   project = packProject();
-  for (const example of ['express', 'operate', 'vitest']) {
+  for (const example of ['express', 'vitest']) {
     cpSync(join(root, 'examples', example), join(project.folder, example), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules/vitest'), join(project.folder, 'node_modules/vitest'));
@@ -71,57 +70,6 @@ describe('the example express', () => {
       status: 403,
       body: { error: 'https_required' },
     });
-  });
-});
-
-describe('the example operate', () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = join(project.folder, 'operate');
-    writeFileSync(join(folder, 'secrets'), `${secret}\n`);
-    writeFileSync(
-      join(folder, 'app.mjs'),
-      "export default (receiver) => receiver.on('*', { name: 'journal' }, () => {});",
-    );
-    // What an operator finds: a dead letter, and what somebody sent who does not have the secret.
-    const receiver = testReceiver({ secrets: secret, database: join(folder, 'ringback.db') });
-    receiver.on('*', { name: 'journal' }, () => {
-      throw new Discard('the journal is full');
-    });
-    await receiver.start();
-    await deliver(receiver, buildDelivery('call-ended', { secret, traceId: 't-dead' }));
-    await deliver(receiver, buildDelivery('call-ended', { secret: 'whsec_b3RoZXI=' }));
-    await vi.waitFor(
-      async () => expect((await receiver.events.list({ state: 'dead' })).events).toHaveLength(1),
-      30_000,
-    );
-    await receiver.stop();
-  });
-
-  const operate = (...args: readonly string[]): unknown[] =>
-    execFileSync(process.execPath, ['operate.ts', ...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' })
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as unknown);
-
-  it('shows dead letters and quarantine', () => {
-    const letter = { traceId: 't-dead', dead: [['journal', expect.stringContaining('the journal is full')]] };
-    expect(operate('dead')).toMatchObject([letter]);
-    expect(operate('dead', 'another')).toEqual([]);
-    expect(operate('quarantine')).toMatchObject([{ kind: 'not_authentic', reason: 'signature_mismatch' }]);
-  });
-
-  it('replays when it is meant', () => {
-    const asked = ['replay', 'journal', '--app', 'app.mjs'];
-    expect(operate(...asked)).toMatchObject([{ runs: 1, handlers: { journal: 1 } }]);
-    expect(operate('dead')).toHaveLength(1);
-    expect(operate(...asked, '--yes', '--reason', 'mended')).toMatchObject([{ id: 1, runs: 1 }]);
-    expect(operate('dead')).toEqual([]);
-  });
-
-  it('says how it is used', () => {
-    expect(() => operate('replay', 'journal')).toThrow('replay <handler> --app <file>');
-    expect(() => operate()).toThrow('dead [handler]');
   });
 });
 

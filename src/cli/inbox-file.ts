@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import { existsSync } from 'node:fs';
+import { ringbackError } from '../errors.ts';
+import { systemClock } from '../kit/clock.ts';
+import { SqliteStore } from '../store/sqlite/sqlite-store.ts';
+import { readEnvironment } from './environment.ts';
+import { asUsage } from './failure.ts';
+
+/** Adds the option that says which inbox. */
+export function takesDatabase(command: Command): Command {
+  return command.option('--database <file>', 'the inbox (RINGBACK_DATABASE; default: ./ringback.db)');
+}
+
+/**
+ * The file of an inbox that is there. Opening would make one: an empty inbox beside the one that was meant helps nobody.
+ *
+ * @throws RingbackError `database_unreadable`
+ */
+export function inboxFile(flag: string | undefined): string {
+  const file = flag ?? asUsage(readEnvironment).RINGBACK_DATABASE ?? './ringback.db';
+  if (existsSync(file)) return file;
+  throw ringbackError('database_unreadable', { database: file, cause: 'there is no such file' });
+}
+
+/** Opens an inbox without a receiver, for as long as the work takes: nothing is run, and nothing is cleaned away. */
+export async function withInbox<T>(file: string, work: (store: SqliteStore) => Promise<T>): Promise<T> {
+  const store = new SqliteStore(file, systemClock);
+  await store.open();
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,36 @@
+import { pino } from 'pino';
+import { InboxEvents } from '../../inbox/events.ts';
+import { Quarantine } from '../../inbox/quarantine.ts';
+import { Refusal } from '../../errors.ts';
+import { systemClock } from '../../kit/clock.ts';
+import { Telemetry } from '../../telemetry.ts';
+import type { Store } from '../../store/store.ts';
+
+/** What an inbox shows to somebody who has neither handlers nor secrets. */
+export interface Looking {
+  readonly events: Pick<InboxEvents, 'get' | 'list'>;
+  readonly quarantine: Pick<Quarantine, 'list'>;
+}
+
+/** Looks into a store that is open. */
+export function lookInto(store: Store): Looking {
+  const telemetry = new Telemetry(pino({ level: 'silent' }));
+  const common = { telemetry, requireStarted: () => {} };
+  return {
+    events: new InboxEvents({
+      ...common,
+      store: store.events,
+      clock: systemClock,
+      handlerNames: () => [],
+      route: () => [],
+      onPutBack: () => {},
+    }),
+    quarantine: new Quarantine({
+      ...common,
+      store: store.quarantine,
+      // Nothing is released without secrets.
+      authenticate: () => Promise.reject(new Refusal('not_authentic', 'no_secrets')),
+      onReleased: () => {},
+    }),
+  };
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { buildDelivery } from '../../src/testing/delivery.ts';
+import { deliver } from '../../src/testing/deliver.ts';
+import { testReceiver } from '../../src/testing/test-receiver.ts';
+import { Discard } from '../support/public.ts';
+import { folder, ringback, secret } from './command.ts';
+
+const env = { RINGBACK_SECRETS: secret };
+const app = "export default (receiver) => receiver.on('*', { name: 'journal' }, () => {});";
+
+/** What an operator finds: a dead letter, an event that went well, and what somebody sent who does not have the secret. */
+async function inboxWithTrouble(): Promise<string> {
+  const cwd = folder({ 'app.mjs': app });
+  const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
+  receiver.on('*', { name: 'journal' }, ({ traceId }) => {
+    if (traceId === 't-dead') throw new Discard('the journal is full');
+  });
+  await receiver.start();
+  for (const traceId of ['t-well', 't-dead'])
+    await deliver(receiver, buildDelivery('call-ended', { secret, traceId }));
+  await deliver(receiver, buildDelivery('call-ended', { secret: 'whsec_b3RoZXI=' }));
+  const isDone = async () => (await receiver.counts()).events.done === 2;
+  while (!(await isDone())) await new Promise(setImmediate);
+  await receiver.stop();
+  return cwd;
+}
+
+/** Runs the command, which is to end well, and reads what it has printed. */
+async function linesOf(cwd: string, ...args: readonly string[]): Promise<unknown[]> {
+  const { code, stdout, stderr } = await ringback(['inbox', ...args], { env, cwd });
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));
+}
+
+describe('ringback inbox', () => {
+  it('shows events, what was delivered, and why a run is dead', async () => {
+    const cwd = await inboxWithTrouble();
+    expect(await linesOf(cwd, 'events')).toMatchObject([{ traceId: 't-dead' }, { traceId: 't-well' }]);
+    expect(await linesOf(cwd, 'events', '--limit', '1')).toMatchObject([{ traceId: 't-dead' }]);
+    expect(await linesOf(cwd, 'events', '--state', 'dead', '--handler', 'journal')).toMatchObject([
+      { traceId: 't-dead', runs: [{ handler: 'journal', state: 'dead', reason: 'the journal is full' }] },
+    ]);
+    expect(await linesOf(cwd, 'events', '--state', 'dead', '--handler', 'another')).toEqual([]);
+    expect(await linesOf(cwd, 'events', '--until', '2020-01-01T00:00:00Z')).toEqual([]);
+    const { stdout } = await ringback(['inbox', 'event', 't-dead'], { env: {}, cwd });
+    expect(JSON.parse(stdout)).toMatchObject({
+      traceId: 't-dead',
+      body: { eventName: 'CallHandler.CallEnded' },
+      runs: [{ reason: 'the journal is full' }],
+    });
+  });
+
+  it('shows what is in quarantine', async () => {
+    const cwd = await inboxWithTrouble();
+    expect(await linesOf(cwd, 'quarantine')).toMatchObject([
+      { kind: 'not_authentic', reason: 'signature_mismatch' },
+    ]);
+  });
+
+  it('replays when it is meant', async () => {
+    const cwd = await inboxWithTrouble();
+    const asked = ['replay', '--state', 'dead', '--app', 'app.mjs'];
+    expect(await linesOf(cwd, ...asked)).toMatchObject([{ runs: 1, handlers: { journal: 1 } }]);
+    expect(await linesOf(cwd, 'events', '--state', 'dead')).toHaveLength(1);
+    const meant = [...asked, '--yes', '--by', 'somebody', '--reason', 'mended'];
+    expect(await linesOf(cwd, ...meant)).toMatchObject([{ id: 1, runs: 1 }]);
+    expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
+  });
+
+  it('says in a sentence what can not be', async () => {
+    const cwd = await inboxWithTrouble();
+    const wrong: readonly (readonly [code: number, sentence: RegExp, ...args: string[]])[] = [
+      [1, /There should be an event with the trace id "t-gone"/, 'event', 't-gone'],
+      [
+        1,
+        /no-such\.db should be a SQLite file .* there is no such file/,
+        'events',
+        '--database',
+        'no-such.db',
+      ],
+      [2, /It should be one of new, open, done, dead/, 'events', '--state', 'lost'],
+      [2, /It should be a time in ISO 8601/, 'events', '--since', 'yesterday'],
+      [2, /It should be a whole number above 0/, 'quarantine', '--limit', '0'],
+      [2, /missing the option '--app <file>'/, 'replay', '--state', 'dead'],
+      [2, /missing a condition/, 'replay', '--app', 'app.mjs'],
+      [
+        1,
+        /The handler "jurnal" .* Did you mean "journal"/,
+        'replay',
+        '--handler',
+        'jurnal',
+        '--app',
+        'app.mjs',
+      ],
+    ];
+    for (const [expected, sentence, ...args] of wrong) {
+      const { code, stdout, stderr } = await ringback(['inbox', ...args], { env, cwd });
+      expect([args, code, stdout]).toEqual([args, expected, '']);
+      expect(stderr).toMatch(/^ringback: .*\n$/);
+      expect(stderr).toMatch(sentence);
+    }
+  });
+});
