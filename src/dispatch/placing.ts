@@ -137,7 +137,7 @@ export class Placing {
     const placement = placementOf(handler, room, before);
     if (placement === 'memory') lanes.add(work, { isAnswered });
     else if (placement === 'blocked') this.putBack(work, { kind: 'blocked' });
-    else this.putBack(work, { kind: 'due', at: dueAfter(handler, before), reason: '' });
+    else this.putBack(work, { kind: 'following', dueAt: dueAfter(handler, before) });
   }
 
   #finish(sequence: Sequence): void {

@@ -38,7 +38,12 @@ export class WayBack {
 
   #remember({ callId, handler, sequence, attempts }: Run, state: RunState): () => void {
     if (callId === undefined) return () => {};
-    const run = { handler: handler.name, sequence, attempts, dueAt: state.kind === 'due' ? state.at : 0 };
+    const run = {
+      handler: handler.name,
+      sequence,
+      attempts,
+      dueAt: state.kind === 'following' ? state.dueAt : 0,
+    };
     const runs = this.#byCall.get(callId) ?? new Set();
     this.#byCall.set(callId, runs.add(run));
     return () => {

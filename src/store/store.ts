@@ -28,7 +28,7 @@ export interface ClaimOrder {
 export interface OpenRun {
   readonly handler: string;
   readonly attempts: number;
-  /** Milliseconds since 1970; zero is at once. */
+  /** When it is due, as the store counts it: to be compared, and given back with a run that follows it. Zero is at once. */
   readonly dueAt: number;
 }
 
@@ -76,6 +76,8 @@ export type RunState =
   | { readonly kind: 'done' }
   | { readonly kind: 'dead'; readonly reason: string }
   | { readonly kind: 'due'; readonly at: number; readonly reason: string }
+  /** Not begun, and due with the open run before it whose `dueAt` that is, to the millisecond. */
+  | { readonly kind: 'following'; readonly dueAt: number }
   | { readonly kind: 'blocked' };
 
 /** How much the inbox holds, by state. */
@@ -151,6 +153,11 @@ export interface Store {
    * written, and only not surely on disk.
    */
   settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled>;
+  /**
+   * Lets blocked runs of a handler go that nothing lets go any more: all of them, or with order `strict` the first of each
+   * call that has no other run open. Called as a process starts.
+   */
+  unblock(handler: string, isStrict: boolean): Promise<void>;
   /** Marks an event done for which there is nothing to run. */
   finish(sequence: Sequence): Promise<void>;
 

@@ -78,7 +78,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
     )
     .pluck();
 
-  const openRunsBefore = prepareOpenRunsBefore(database, dueTime);
+  const openRunsBefore = prepareOpenRunsBefore(database);
   const behindWaiting = prepareBehindWaiting(database);
 
   return {

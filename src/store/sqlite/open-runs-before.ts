@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3';
 import type { OpenRun } from '../store.ts';
-import type { DueTime } from './due-time.ts';
 import { byCall, byCallAndTime, isOpen, isUnbegun } from './open-runs.ts';
 import { asInteger, asText } from './parameters.ts';
 
@@ -16,7 +15,7 @@ export type OpenRunsBefore = (callId: string, sequence: number) => OpenRun[];
  * One look into an index for each question: a call under a placeholder's id may have a hundred thousand open runs, and
  * to read them all for each of its events would stop the app's event loop for seconds.
  */
-export function prepareOpenRunsBefore(database: Database.Database, dueTime: DueTime): OpenRunsBefore {
+export function prepareOpenRunsBefore(database: Database.Database): OpenRunsBefore {
   const ofCall = `call_id = ${asText('@callId')}`;
   const next = (condition: string) =>
     `select min(handler) from runs ${byCall} where ${ofCall} and ${isOpen} ${condition}`;
@@ -53,6 +52,6 @@ export function prepareOpenRunsBefore(database: Database.Database, dueTime: DueT
       const found = decidingOf({ handler, callId, sequence });
       if (!found) return [];
       const { attempts, dueAt } = found;
-      return [{ handler, attempts, dueAt: dueAt === null ? 0 : dueTime.read(dueAt) }];
+      return [{ handler, attempts, dueAt: dueAt ?? 0 }];
     });
 }

@@ -20,6 +20,7 @@ import { prepareRemoval } from './removal.ts';
 import { prepareReplays } from './replays.ts';
 import { prepareScrubbing } from './scrubbing.ts';
 import { prepareSettling } from './settle.ts';
+import { prepareUnblock } from './unblock.ts';
 
 /** Everything that exists only while the database is open: its verbs, their statements prepared once. */
 export interface Parts {
@@ -28,6 +29,7 @@ export interface Parts {
   readonly dueTime: DueTime;
   readonly callEvents: ReturnType<typeof prepareCallEvents>;
   readonly settling: ReturnType<typeof prepareSettling>;
+  readonly unblock: ReturnType<typeof prepareUnblock>;
   readonly group: CommitGroup;
   readonly recordOne: ReturnType<typeof prepareRecordOne>;
   readonly quarantine: ReturnType<typeof prepareQuarantine>;
@@ -59,6 +61,7 @@ export function openParts(file: string, clock: Clock, ties: GroupTies): Parts {
     dueTime,
     callEvents,
     settling,
+    unblock: prepareUnblock(database),
     group: new CommitGroup(database, clock, ties),
     recordOne,
     quarantine: prepareQuarantine(database, recordOne),

@@ -15,6 +15,7 @@ export interface SettlementRow extends Settlement {
 /** How long it waits is what was decided; the wall clock may have been set since. */
 export function settlementRow(settlement: Settlement, dueTime: DueTime): SettlementRow {
   const { state, now } = settlement;
+  if (state.kind === 'following') return { ...settlement, state: atOnce, dueAt: state.dueAt };
   if (state.kind !== 'due') return { ...settlement, dueAt: null };
   return { ...settlement, dueAt: state.at === 0 ? 0 : dueTime.after(state.at - now) };
 }
@@ -56,8 +57,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   // A run that a replay has put back may have a time before which it must not begin.
   const unblock = database.prepare(`
     update runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
-      select sequence, handler from runs ${byCall}
-        where call_id = ${asText('?')} and handler = ${asText('?')} and ${isOpen} and state = 'blocked' order by sequence limit 1)`);
+      select sequence, handler from runs indexed by runs_blocked
+        where call_id = ${asText('?')} and handler = ${asText('?')} and state = 'blocked' order by sequence limit 1)`);
 
   const holds = ({ sequence, handler, stored }: RunKey): boolean =>
     (stored ? holdsRun.get(sequence, handler, holder.id) : holdsEvent.get(sequence, holder.id)) !== undefined;
@@ -118,8 +119,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       }
       if (last) endClaim.run(sequence, holder.id);
       if (settlement.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
-      if (settlement.isStrict && (state.kind === 'done' || state.kind === 'dead'))
-        unblock.run(callId ?? null, handler);
+      // Whatever its order is here: another process may have blocked what comes after it, or this one before a restart.
+      if (state.kind === 'done' || state.kind === 'dead') unblock.run(callId ?? null, handler);
       return 'settled';
     },
 

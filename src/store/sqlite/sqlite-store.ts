@@ -163,6 +163,11 @@ export class SqliteStore implements Store {
     );
   }
 
+  async unblock(handler: string, isStrict: boolean): Promise<void> {
+    const step = ({ unblock }: Parts): number => (isStrict ? unblock.first(handler) : unblock.all(handler));
+    while ((await this.#write(step)) > 0);
+  }
+
   finish(sequence: Sequence): Promise<void> {
     return this.#writes.finish(sequence);
   }

@@ -1,0 +1,33 @@
+import type Database from 'better-sqlite3';
+import { byCall, isOpen } from './open-runs.ts';
+import { asText } from './parameters.ts';
+
+/** So many runs in one step at the most: deliveries wait meanwhile. */
+const mostInAStep = 500;
+
+/**
+ * Lets blocked runs go that nothing lets go any more. A run that was settled lets the next one of its call go; but a handler
+ * may have had order `strict` when it was put there and have another now, in whose processes nobody waits for anything.
+ * All run inside a transaction of the caller's; each resolves to how many it has let go.
+ */
+export function prepareUnblock(database: Database.Database) {
+  // A run that a replay has put back may have a time before which it must not begin.
+  const release = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
+  const ofHandler = `from runs indexed by runs_blocked where handler = ${asText('?')} and state = 'blocked'`;
+  const all = database.prepare(`
+    ${release} where (sequence, handler) in (
+      select sequence, handler ${ofHandler} order by call_id, sequence limit ${mostInAStep})`);
+  const first = database.prepare(`
+    ${release} where (sequence, handler) in (
+      select sequence, handler ${ofHandler} and not exists (
+        select 1 from runs o ${byCall} where o.call_id = runs.call_id and o.handler = runs.handler and o.${isOpen}
+          and (o.sequence < runs.sequence or o.state <> 'blocked'))
+      limit ${mostInAStep})`);
+
+  return {
+    /** Those of a handler whose runs wait for no other. */
+    all: (handler: string): number => all.run(handler).changes,
+    /** The first of each call that has nothing else open: what the rest of the call waits for. */
+    first: (handler: string): number => first.run(handler).changes,
+  };
+}
