@@ -39,6 +39,9 @@ export interface StopOptions {
   readonly drain?: Duration;
 }
 
+/** How long after that a stop waits for a locked database, in milliseconds. */
+const lockPatience = 5_000;
+
 const stopSchema = z.strictObject({ drain: duration.default(10_000) });
 
 type State = 'created' | 'starting' | 'started' | 'stopping' | 'stopped';
@@ -154,7 +157,8 @@ export class Receiver {
 
   /**
    * Refuses new deliveries with 503, answers those under way, gives active runs until `drain` to end
-   * (default '10s'), then interrupts them; what is not done is taken up at the next start. Closes the inbox. Called
+   * (default '10s'), then interrupts them; what is not done is taken up at the next start. Closes the inbox. While somebody
+   * else holds the database locked it waits 5 seconds more, and leaves unwritten what it has not written by then. Called
    * while `start` is under way, it waits for it first; called again, it waits for the first call.
    */
   async stop(options: StopOptions = {}): Promise<void> {
@@ -265,13 +269,16 @@ export class Receiver {
 
   async #drain(patience: number): Promise<void> {
     this.#state = 'stopping';
-    const { telemetry, intake, drift, retention } = this.#parts;
+    const { telemetry, intake, drift, retention, store } = this.#parts;
     telemetry.tell('receiver_stopping');
     await intake.drained();
+    // Whoever holds the database must not keep the process from ending: what is not written is done again.
+    const cancel = this.#options.clock.after(patience + lockPatience, () => store.abandon());
     await this.#dispatcher?.stop(patience);
     await drift.stop();
     await retention.stop();
     await this.#close();
+    cancel();
     telemetry.tell('receiver_stopped');
   }
 

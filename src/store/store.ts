@@ -105,6 +105,11 @@ export interface Store {
   open(): Promise<void>;
   /** Finishes what was begun, gives claims back, and closes. */
   close(): Promise<void>;
+  /**
+   * From now on no write waits for others that hold the store: what can't be written at once fails. Claims that are not
+   * given back are taken over, as those of a process that died. Called when closing must not wait any longer.
+   */
+  abandon(): void;
 
   /**
    * ONE durable write: when it resolves, the event is on disk. The insert itself decides on duplicates. With

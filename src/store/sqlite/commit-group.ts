@@ -67,6 +67,7 @@ export class CommitGroup {
   #scheduled = false;
   #idle: (() => void)[] = [];
   #letGo: (() => void) | undefined;
+  #isAbandoned = false;
 
   constructor(database: Database.Database, clock: Clock, { inTurn, synced }: GroupTies) {
     this.#database = database;
@@ -89,6 +90,11 @@ export class CommitGroup {
       this.#waiting.push({ operation, ...settle, deadline, bytes, alone, endsWithProcess });
       this.#schedule();
     });
+  }
+
+  /** From now on nothing waits for a lock. */
+  abandon(): void {
+    this.#isAbandoned = true;
   }
 
   /** Resolves when nothing is left to write. */
@@ -165,8 +171,9 @@ export class CommitGroup {
   #waitForLock(group: readonly Write[], { cause }: Locked): void {
     const now = this.#clock.elapsed();
     const waiting = [...group, ...this.#waiting];
-    for (const write of waiting) if (write.deadline <= now) write.reject(cause);
-    this.#waiting = waiting.filter((write) => write.deadline > now);
+    const isOver = ({ deadline }: Write): boolean => this.#isAbandoned || deadline <= now;
+    for (const write of waiting) if (isOver(write)) write.reject(cause);
+    this.#waiting = waiting.filter((write) => !isOver(write));
     if (this.#waiting.length === 0) return this.#continue();
     this.#scheduled = true;
     // A process that does nothing but wait for this write would end, and the write with it.

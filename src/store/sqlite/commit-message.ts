@@ -12,7 +12,10 @@ export interface CommitThreadData {
   readonly process: number;
   readonly identity: string;
   readonly turn: Int32Array<SharedArrayBuffer>;
-  /** Up to which event, counted from 1 in the order in which they were sent, nobody waits any more. */
+  /**
+   * What nobody waits for any more: up to which event, counted from 1 in the order in which they were sent; and, if the second
+   * is not zero, everything that would have to wait for a lock.
+   */
   readonly givenUp: BigInt64Array<SharedArrayBuffer>;
   readonly port: MessagePort;
 }

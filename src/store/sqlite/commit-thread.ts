@@ -112,6 +112,11 @@ export class CommitThread {
     await this.#exited;
   }
 
+  /** What waits for a lock fails. */
+  abandon(): void {
+    this.#queue.abandon();
+  }
+
   get #count(): number {
     return this.#queue.count + this.#syncs.count;
   }

@@ -107,13 +107,14 @@ export class Committer {
     const results: number[] = group.map(() => failed);
     const failures: [number, string][] = [];
     let open = group.map(({ item }, place) => ({ item, place }));
+    let isAbandoned = false;
     // Asked for before this commit began: its own sync is theirs as well.
     const syncing = this.#syncWanted;
     for (;;) {
       const givenUp = Number(Atomics.load(this.#givenUp, 0));
       open = open.filter(({ place }) => {
         // One that was answered with 503 comes again, and is not to be a duplicate of what was never acknowledged.
-        const isGivenUp = (group[place]?.number ?? Infinity) <= givenUp;
+        const isGivenUp = isAbandoned || (group[place]?.number ?? Infinity) <= givenUp;
         if (isGivenUp) failures.push([place, 'the database did not take it in time']);
         return !isGivenUp;
       });
@@ -131,7 +132,8 @@ export class Committer {
       // What waits for a sync only needs no lock, and may have been asked for since.
       this.#takeAll();
       this.#syncLog();
-      standStill(lockedPause);
+      isAbandoned = Atomics.load(this.#givenUp, 1) !== 0n;
+      if (!isAbandoned) standStill(lockedPause);
     }
     // What was given up is not in the log: a slow disk would have checkpoints, and their syncs, for nothing.
     this.#checkpoints.committed(

@@ -91,6 +91,11 @@ export class SqliteStore implements Store {
     this.#parts = undefined;
   }
 
+  abandon(): void {
+    this.#writes.abandon();
+    this.#parts?.group.abandon();
+  }
+
   record(record: EventRecord, handOver?: (claimed: ClaimedEvent) => void): Promise<'new' | 'duplicate'> {
     return this.#writes.record(record, handOver);
   }

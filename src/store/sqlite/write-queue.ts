@@ -37,8 +37,8 @@ export interface QueueTies {
 
 /** Writes on their way to the commit thread and back: bounded, sent in groups, answered in order, given up in time. */
 export class WriteQueue {
-  /** Up to which event, in memory that the commit thread shares, nobody waits any more. */
-  readonly givenUp = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
+  /** What nobody waits for any more, in memory that the commit thread shares: see `CommitThreadData`. */
+  readonly givenUp = new BigInt64Array(new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT));
   readonly #ties: QueueTies;
   /** Not sent yet: all writes of one turn of the event loop go together. */
   #unsent: Write[] = [];
@@ -90,6 +90,11 @@ export class WriteQueue {
       else this.#end(write, () => write.onFailed(new Error(reason)));
     }
     this.#rest();
+  }
+
+  /** What can't be written at once is given up, settlements too. */
+  abandon(): void {
+    Atomics.store(this.givenUp, 1, 1n);
   }
 
   /** Nobody will answer any more. */

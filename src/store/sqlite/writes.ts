@@ -53,6 +53,11 @@ export class Writes implements GroupTies {
     await this.#thread?.close();
   }
 
+  /** What waits for a lock fails. */
+  abandon(): void {
+    this.#thread?.abandon();
+  }
+
   /** In the next commit of the main thread. */
   async here<T>(operation: (parts: Parts) => T, limits?: WriteLimits<T>): Promise<T> {
     const parts = this.#opened();
