@@ -38,6 +38,8 @@ export class Dispatcher {
   #isStopping = false;
   #isPumping = false;
   #isWanted = false;
+  /** The lanes in the order in which they are looked at. */
+  #inTurn: readonly Lanes<ClaimedWork>[];
   /** The active run over which a process may have died. */
   #suspect: ClaimedWork | undefined;
   /** Whether the inbox may hold more than was claimed. */
@@ -57,6 +59,7 @@ export class Dispatcher {
     this.#execution = new Execution({ ...parts, stop: this.#stop.signal }, settlements);
     const all = parts.fallback ? [...parts.handlers, parts.fallback] : parts.handlers;
     this.#lanes = new Map(all.map((handler) => [handler.name, new Lanes(handler, callOf)]));
+    this.#inTurn = [...this.#lanes.values()];
     const { store, telemetry, clock } = parts;
     this.#underWay = new UnderWay(telemetry);
     const follow = (work: Promise<unknown>) => this.#underWay.follow(work);
@@ -228,12 +231,18 @@ export class Dispatcher {
 
   #beginReady(): void {
     if (this.#isStopping) return;
-    for (const lanes of this.#lanes.values()) {
+    for (const lanes of this.#inTurn) {
       for (let work = lanes.next(this.#mayBegin); work; work = lanes.next(this.#mayBegin)) {
-        if (isSuspect(work)) this.#suspect = work;
+        if (isSuspect(work)) this.#suspected(lanes, work);
         this.#follow(this.#perform(lanes, work));
       }
     }
+  }
+
+  /** Each handler has its turn: one that is slow must not keep its siblings from all that is suspect. */
+  #suspected(lanes: Lanes<ClaimedWork>, work: ClaimedWork): void {
+    this.#suspect = work;
+    this.#inTurn = [...this.#inTurn.filter((other) => other !== lanes), lanes];
   }
 
   /** Where processes have died, runs begin one at a time: only the one that ends the next is to be blamed. */

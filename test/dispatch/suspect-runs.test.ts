@@ -1,0 +1,34 @@
+/** Events over which processes have died: of their runs one begins at a time. */
+import { expect, test } from 'vitest';
+import { faultyStore } from '../faults/faulty-store.ts';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { started } from '../support/receiver.ts';
+
+/** As if two processes had died over each of the events. */
+const makeSuspect = `
+  create trigger make_suspect after insert on waiting begin
+    insert into takeovers values (new.sequence, 2);
+  end`;
+
+test('each handler has its turn, whichever was registered first', async () => {
+  const clock = new ManualClock();
+  const database = faultyStore(':memory:', clock, () => undefined, { handsOver: false });
+  const seen: string[] = [];
+  let active = 0;
+  const { receiver } = await started({ clock, database }, (r) => {
+    r.database.exec(makeSuspect);
+    for (const name of ['one', 'another'])
+      r.on('*', { name }, async ({ traceId }) => {
+        active += 1;
+        expect(active).toBe(1);
+        seen.push(`${name} ${traceId}`);
+        await new Promise(setImmediate);
+        active -= 1;
+      });
+  });
+  for (const traceId of ['first', 'second', 'third']) await deliver(receiver, bodyOf({ traceId }));
+  while ((await receiver.counts()).events.done < 3) await new Promise(setImmediate);
+  expect(seen.slice(0, 4)).toEqual(['one first', 'another first', 'one second', 'another second']);
+  expect(seen).toHaveLength(6);
+});
