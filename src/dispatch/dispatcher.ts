@@ -193,8 +193,12 @@ export class Dispatcher {
     const { handler } = lanes;
     const room = this.#roomIn(lanes);
     if (room === 0 || this.#held.bytes > mostHeldBytes || !(await this.#dueTimer.isDue(handler.name))) return;
-    const isStrict = handler.order === 'strict';
-    const order = { isStrict, without: lanes.crowdedCalls };
+    const { isCrowded } = lanes;
+    const order = {
+      isStrict: handler.order === 'strict',
+      without: isCrowded ? lanes.calls : [],
+      isOneACall: isCrowded,
+    };
     const claimed = await store.claimRuns(handler.name, room, clock.now(), order);
     this.#dueTimer.claimed(handler.name, claimed.length);
     for (const stored of claimed) this.#placing.takeUp(lanes, stored);

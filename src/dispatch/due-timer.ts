@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 export class DueTimer {
   readonly #store: Pick<Store, 'nextDue'>;
   readonly #clock: Clock;
-  /** Handlers whose due runs could not be claimed, because another process works on their calls. */
+  /** Handlers whose due runs could not be claimed: another process works on their calls, or they are behind others. */
   readonly #heldElsewhere = new Set<string>();
   /** How long to leave those alone, in milliseconds: asking without a pause would burn the CPU. */
   readonly #pause: number;
@@ -43,9 +43,11 @@ export class DueTimer {
   }
 
   async #until(handler: string): Promise<number> {
-    const dueAt = await this.#store.nextDue(handler);
-    if (dueAt === undefined) return Infinity;
-    if (dueAt <= this.#clock.now() && this.#heldElsewhere.has(handler)) return this.#pause;
-    return Math.max(1, dueAt - this.#clock.now());
+    const now = this.#clock.now();
+    // What is due and could not be had does not hold up what is due next.
+    const isHeld = this.#heldElsewhere.has(handler) && (await this.isDue(handler));
+    const dueAt = await this.#store.nextDue(handler, isHeld ? now : undefined);
+    const wait = dueAt === undefined ? Infinity : Math.max(1, dueAt - now);
+    return isHeld ? Math.min(wait, this.#pause) : wait;
   }
 }

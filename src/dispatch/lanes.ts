@@ -70,10 +70,17 @@ export class Lanes<Work> {
     return isFollowing ? Math.max(0, this.#mostFollowing - this.#following) : this.room;
   }
 
-  /** Calls of which no more is to be claimed until those that wait here have been run. */
-  get crowdedCalls(): readonly string[] {
-    if (this.#following <= this.#mostFollowing / 2) return [];
-    return [...this.#lanes].flatMap(([call, followers]) => (followers?.length ? [call] : []));
+  /**
+   * Whether no more is to be claimed that would wait behind another run: nothing of the calls that have lanes, and of each
+   * other call one run at the most. What was claimed can't be refused any more.
+   */
+  get isCrowded(): boolean {
+    return this.#following > this.#mostFollowing / 2;
+  }
+
+  /** The calls that have lanes. */
+  get calls(): readonly string[] {
+    return [...this.#lanes.keys()];
   }
 
   /** Whether enough has been finished to make it worth claiming more. */

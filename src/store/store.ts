@@ -22,6 +22,8 @@ export interface ClaimOrder {
   readonly isStrict: boolean;
   /** None of these calls: enough of their runs are in hand. */
   readonly without: readonly string[];
+  /** Of each call one at the most. */
+  readonly isOneACall: boolean;
 }
 
 /** A stored run of the same call that is not settled, from an earlier event. */
@@ -143,8 +145,8 @@ export interface Store {
    * failed. `held` is asked as it is written: meanwhile more may have come into hand. Resolves to how many that were.
    */
   releaseUnheld(held: () => HeldWork): Promise<number>;
-  /** When the handler's next stored run is due, in milliseconds since 1970. */
-  nextDue(handler: string): Promise<number | undefined>;
+  /** When the handler's next stored run is due that is due later than `after`, in milliseconds since 1970; default: ever. */
+  nextDue(handler: string, after?: number): Promise<number | undefined>;
   /**
    * Counts an attempt before it begins, for runs whose event has already seen a process die: an event that
    * kills its process must come to an end. Resolves to the attempts counted, or undefined when the claim is lost.

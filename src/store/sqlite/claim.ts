@@ -74,7 +74,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   );
   const nextDue = database
     .prepare(
-      `select due_at from runs where handler = ${asText('?')} and state = 'due' order by due_at limit 1`,
+      `select due_at from runs where handler = ${asText('?')} and state = 'due' and due_at > ? order by due_at limit 1`,
     )
     .pluck();
 
@@ -98,14 +98,20 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       });
     },
 
-    runs(handler: string, limit: number, now: number, { isStrict, without }: ClaimOrder): ClaimedRun[] {
+    runs(handler: string, limit: number, now: number, order: ClaimOrder): ClaimedRun[] {
+      const { isStrict, without, isOneACall } = order;
       processes.ensureEntered();
       const passedOver = JSON.stringify([...takenCalls(processes.id), ...without]);
       const due = { handler, now: dueTime.store(now), isStrict: Number(isStrict), passedOver };
       const behind = behindWaiting();
+      const calls = new Set<string>();
+      const isAnother = (callId: string | null): boolean => {
+        if (!isOneACall || callId === null) return true;
+        return calls.size < calls.add(callId).size;
+      };
       // One that has begun, or is run again, has had its turn.
       const mayGo = ({ attempts, replay, sequence, call_id: callId }: RunRow): boolean =>
-        attempts > 0 || replay !== null || !behind.has({ sequence, callId });
+        (attempts > 0 || replay !== null || !behind.has({ sequence, callId })) && isAnother(callId);
       const rows = take(dueRuns.iterate(due) as Iterable<RunRow>, limit, mayGo);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
@@ -145,8 +151,9 @@ export function prepareClaims(database: Database.Database, processes: Processes,
     /** Whether anything is claimed by this process. */
     hasAny: () => anyClaim.get({ id: processes.id }) !== undefined,
 
-    nextDue(handler: string): number | undefined {
-      const dueAt = nextDue.get(handler) as number | undefined;
+    nextDue(handler: string, after?: number): number | undefined {
+      const stored = after === undefined ? -1 : dueTime.store(after);
+      const dueAt = nextDue.get(handler, stored) as number | undefined;
       return dueAt === undefined ? undefined : dueTime.read(dueAt);
     },
   };

@@ -129,7 +129,7 @@ export class SqliteStore implements Store {
     handler: string,
     limit: number,
     now: number,
-    order: ClaimOrder = { isStrict: false, without: [] },
+    order: ClaimOrder = { isStrict: false, without: [], isOneACall: false },
   ): Promise<readonly ClaimedRun[]> {
     return this.#write(({ claims }) => claims.runs(handler, limit, now, order), claim);
   }
@@ -138,8 +138,8 @@ export class SqliteStore implements Store {
     return this.#write(({ claims }) => claims.releaseUnheld(held), claim);
   }
 
-  nextDue(handler: string): Promise<number | undefined> {
-    return asPromise(() => this.#opened().claims.nextDue(handler));
+  nextDue(handler: string, after?: number): Promise<number | undefined> {
+    return asPromise(() => this.#opened().claims.nextDue(handler, after));
   }
 
   begin(run: RunKey): Promise<number | undefined> {

@@ -1,0 +1,65 @@
+/** More events of few calls than memory is to hold. */
+import { expect, test } from 'vitest';
+import { ManualClock, turn } from '../support/clock.ts';
+import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import type { Receiver } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+/** What follows a run of its call in memory, with order `call`, and what waits besides, with some that were claimed together. */
+const mostInMemory = 2_000 + 250;
+
+async function fill(receiver: Receiver, { calls, each }: { calls: number; each: number }): Promise<void> {
+  for (let call = 0; call < calls; call += 1) {
+    const bodies = Array.from({ length: each }, (_, place) =>
+      bodyOf({ traceId: `trace-${call}-${place}`, callId: `call-${call}` }),
+    );
+    await Promise.all(bodies.map((body) => deliver(receiver, body)));
+  }
+}
+
+test('what memory has no room for stays in the inbox, of however many calls it is', async () => {
+  const database = temporaryDatabase();
+  const before = await started({ database }, () => {});
+  await fill(before.receiver, { calls: 17, each: 200 });
+  await before.receiver.stop();
+  const gate = new Gate();
+  const { receiver } = await started({ database }, (r) => r.on('*', { timeout: '1h' }, gate.pass));
+  await gate.reached;
+  const count = (sql: string) => Number(Object.values(receiver.database.prepare(sql).get() as object)[0]);
+  while (count('select count(*) from waiting') > 0) await turn();
+  for (let turns = 0; turns < 300; turns += 1) await turn();
+  const inMemory = "(select count(*) from claims) + (select count(*) from runs where state = 'claimed')";
+  expect(count(`select ${inMemory}`)).toBeLessThan(mostInMemory);
+  gate.open();
+});
+
+test('a strict run is tried again when it is due, however many wait behind it', async () => {
+  const clock = new ManualClock();
+  const gate = new Gate();
+  const attempts: number[] = [];
+  const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
+    r.on('*', { order: 'strict', retry: { base: 50, cap: 50 } }, async ({ traceId }, { attempt }) => {
+      if (traceId !== 'first') return;
+      attempts.push(attempt);
+      if (attempt === 1) await gate.pass();
+      if (attempt < 3) throw new Error('not yet');
+    }),
+  );
+  const send = (traceId: string) => {
+    const body = bodyOf({ traceId, callId: 'call-1' });
+    return deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  };
+  await send('first');
+  await gate.reached;
+  for (let place = 0; place < 270; place += 1) await send(`behind-${place}`);
+  gate.open();
+  for (const count of [1, 2]) {
+    await logs.until('run_retry', count);
+    await clock.timer(25);
+    clock.advance(25);
+  }
+  await logs.until('run_done', 271);
+  expect(attempts).toEqual([1, 2, 3]);
+});
