@@ -20,8 +20,10 @@ export function placeThrownAt(error: unknown): string | undefined {
   try {
     if (!(error instanceof Error)) return undefined;
     const { stack = '', message } = error;
-    const frames = stack.slice(stack.indexOf(message) + message.length).split('\n');
-    return firstPlaceIn(frames.filter((line) => /^\s+at /.test(line)));
+    const [, ...frames] = stack.slice(stack.indexOf(message) + message.length).split('\n');
+    const end = frames.findIndex((line) => !/^\s+at /.test(line));
+    // What comes behind them is somebody's own: another error's message, with anything in it.
+    return firstPlaceIn(end === -1 ? frames : frames.slice(0, end));
   } catch {
     return undefined;
   }

@@ -89,3 +89,17 @@ test('a backlog of large bodies is taken into memory bit by bit, and all of it i
   await logs.until('run_done', 14);
   expect(handled).toBe(14);
 });
+
+test('the place of a failure is that of its own frames, whatever stands behind them', async () => {
+  const { logs, receiver } = await started({}, (r) =>
+    r.on('*', () => {
+      const cause = new Error('said:\n    at /srv/+15551234567:3:4');
+      const error = new Error('outer');
+      error.stack = `Error: outer\nCaused by: ${cause.stack}`;
+      throw error;
+    }),
+  );
+  await deliver(receiver, bodyOf());
+  const [line] = await logs.until('run_retry');
+  expect(JSON.stringify(line)).not.toContain('5551234567');
+});
