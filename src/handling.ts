@@ -138,8 +138,8 @@ export interface JoinedCall extends CallRecord {
 /** One handler's work on one event. */
 export interface Run {
   readonly handler: Handler;
-  /** What the handler gets, and may change: nothing is read from it once the handler was called. */
-  readonly event: CallEvent;
+  /** Gives what the handler gets, and may change. Read anew for each handler of the event but the first. */
+  readonly event: () => CallEvent | Promise<CallEvent>;
   readonly traceId: string;
   readonly eventName: string;
   readonly callId: string | undefined;

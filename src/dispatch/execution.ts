@@ -73,7 +73,7 @@ export class Execution {
   ): Promise<{ conclusion: Conclusion; isSettled: boolean }> {
     const { stop, clock, telemetry } = this.#parts;
     if (run.attempts >= run.handler.retry.attempts) return { conclusion: exhausted(run), isSettled: false };
-    const subject = run.handler.join ? await this.#callOf(run, run.handler.join) : run.event;
+    const subject = run.handler.join ? await this.#callOf(run, run.handler.join) : await run.event();
     if (!subject) return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: false };
     const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
@@ -93,7 +93,7 @@ export class Execution {
     { handler, event, callId }: Run,
     join: JoinTerms,
   ): Promise<CallEvent | JoinedCall | undefined> {
-    if (callId === undefined) return event;
+    if (callId === undefined) return event();
     const view = await this.#settlements.persist(() =>
       this.#parts.store.calls.see(handler.name, callId, join.events),
     );

@@ -1,4 +1,3 @@
-import { type Reading, readBytes } from '../events/read-bytes.ts';
 import type { Handler, Run } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { StoredEvent } from '../store/event-store.ts';
@@ -9,6 +8,7 @@ import { Claim, dueAfter, placementOf } from './claim.ts';
 import type { ClaimedWork } from './execution.ts';
 import type { Held } from './held.ts';
 import type { Lanes } from './lanes.ts';
+import { Readings, readStored } from './readings.ts';
 import { route } from './route.ts';
 import type { Settlements } from './settlements.ts';
 import { WayBack } from './way-back.ts';
@@ -42,6 +42,7 @@ interface Circumstances {
 export class Placing {
   readonly #parts: PlacingParts;
   readonly #wayBack = new WayBack();
+  readonly #readings = new Readings();
   /** Claimed from the inbox, and not placed yet. */
   #taken: ClaimedEvent[] = [];
 
@@ -81,9 +82,8 @@ export class Placing {
     held.addEvent(stored.sequence, stored.body.byteLength * unsettled.length);
     const claim = new Claim(unsettled.length, () => held.endEvent(stored.sequence));
     for (const [index, handler] of unsettled.entries()) {
-      // Each handler gets an event of its own: what one does to it, its siblings don't see.
-      const own = index === 0 ? event : again(stored, event);
-      const run = { ...runOf(handler, own, stored), isCounted: stored.takeovers > 0 };
+      const own = index === 0 ? () => event : () => this.#readings.another(stored, event);
+      const run = { ...runOf(handler, event, stored), event: own, isCounted: stored.takeovers > 0 };
       this.#placeRun({ run, claim }, stored, isAnswered);
     }
   }
@@ -164,17 +164,6 @@ function tellUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: Cal
   else telemetry.tell('event_incomplete', { traceId, eventName, issues: issues.map(({ path }) => path) });
 }
 
-/** Bytes that were readable when they arrived are so still, unless somebody or a broken disk has changed them. */
-function readStored({ body, headers, receivedAt }: StoredEvent): Reading {
-  return readBytes(body, headers, receivedAt);
-}
-
-/** A second reading of the same bytes. */
-function again(stored: StoredEvent, event: CallEvent): CallEvent {
-  const reading = readStored(stored);
-  return reading.ok ? reading.event : event;
-}
-
 function runOf(
   handler: Handler,
   event: CallEvent,
@@ -182,7 +171,7 @@ function runOf(
 ): Run {
   return {
     handler,
-    event,
+    event: () => event,
     traceId: event.traceId,
     eventName: event.eventName,
     callId: event.callId,

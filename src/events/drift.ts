@@ -61,6 +61,8 @@ class Comparison {
 
   fields(fields: Readonly<Record<string, unknown>>, shape: KnownShape): void {
     for (const name of Object.keys(fields)) {
+      this.#values += 1;
+      if (this.#values > mostValues) return;
       const known = shape.fields.get(name);
       this.#place.push(name);
       if (known) this.#compare(fields[name], known);
@@ -70,8 +72,6 @@ class Comparison {
   }
 
   #compare(value: unknown, shape: KnownShape): void {
-    this.#values += 1;
-    if (this.#values > mostValues) return;
     if (shape.types.size > 0 && !shape.types.has(jsonTypeOf(value))) return this.#find('type_changed');
     if (typeof value === 'string') {
       if (shape.values.size > 0 && !shape.values.has(value)) this.#find('unknown_value');
@@ -82,7 +82,11 @@ class Comparison {
   #compareItems(items: readonly unknown[], shape: KnownShape): void {
     if (!shape.items) return;
     this.#place.push(null);
-    for (const item of items) this.#compare(item, shape.items);
+    for (const item of items) {
+      this.#values += 1;
+      if (this.#values > mostValues) break;
+      this.#compare(item, shape.items);
+    }
     this.#place.pop();
   }
 

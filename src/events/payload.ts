@@ -3,7 +3,7 @@ import type { Issue } from '../model.ts';
 import { isRecord } from './decoding.ts';
 import { readId } from './ids.ts';
 import { type KnownEventName, isKnownEventName } from './names.ts';
-import { type PlainReader, mostItems, plainReaderOf, unusual } from './plain-reader.ts';
+import { type PlainReader, mostItems, ownReaderOf, unusual } from './plain-reader.ts';
 import { envelopeFieldNames, payloadSchemas } from './schemas.ts';
 
 type Fields = Record<string, unknown>;
@@ -44,7 +44,7 @@ const plainReaders = new Map<KnownEventName, PlainReader>();
 
 /** Made when an event of this name comes for the first time. */
 function plainReaderFor(eventName: KnownEventName): PlainReader {
-  const made = plainReaders.get(eventName) ?? plainReaderOf(payloadSchemas[eventName]);
+  const made = plainReaders.get(eventName) ?? ownReaderOf(payloadSchemas[eventName]);
   plainReaders.set(eventName, made);
   return made;
 }

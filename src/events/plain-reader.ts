@@ -14,6 +14,12 @@ export type PlainReader = (value: unknown) => unknown;
 /** How much of a list is compared with its schema: what is wrong with one item is wrong with millions. */
 export const mostItems = 1_000;
 
+/** The reader of an object's schema that needs no copy: what it is given is the caller's own, and changed where it is. */
+export function ownReaderOf(schema: z.core.$ZodType): PlainReader {
+  const def = defOf(schema);
+  return def.type === 'object' && !def.checks?.length ? objectReader(def, (own) => own) : neverPlain;
+}
+
 /** The reader of a schema. It knows the kinds of schema that events are described with; of others all is unusual. */
 export function plainReaderOf(schema: z.core.$ZodType): PlainReader {
   const def = defOf(schema);
@@ -25,7 +31,7 @@ export function plainReaderOf(schema: z.core.$ZodType): PlainReader {
   if (def.type === 'optional') return optionalReader(plainReaderOf(def.innerType));
   if (def.type === 'union') return firstOf(def.options.map(plainReaderOf));
   if (def.type === 'array') return listReader(plainReaderOf(def.element));
-  if (def.type === 'object') return objectReader(def);
+  if (def.type === 'object') return objectReader(def, (value) => ({ ...value }));
   if (def.type === 'pipe') return untransformed(plainReaderOf(def.in), def.out);
   return neverPlain;
 }
@@ -71,13 +77,18 @@ function listReader(readItem: PlainReader): PlainReader {
   };
 }
 
-function objectReader({ shape, catchall }: z.core.$ZodObjectDef): PlainReader {
+type Fields = Record<string, unknown>;
+
+function objectReader(
+  { shape, catchall }: z.core.$ZodObjectDef,
+  copyOf: (value: Readonly<Fields>) => Fields,
+): PlainReader {
   // Anything but an object that keeps its unknown fields as they are.
   if (!catchall || defOf(catchall).type !== 'unknown') return neverPlain;
   const fields = Object.entries(shape).map(([name, schema]) => [name, plainReaderOf(schema)] as const);
   return (value) => {
     if (!isRecord(value) || Object.hasOwn(value, '__proto__')) return unusual;
-    const copy = { ...value };
+    const copy = copyOf(value);
     for (const [name, read] of fields) {
       const field = copy[name];
       const plain = read(field);

@@ -92,7 +92,7 @@ describe('handlers of one event', () => {
     }
   });
 
-  test('do not see what a sibling does to the event', async () => {
+  test.each([10, 100_000])('do not see what a sibling does to an event of %i bytes', async (size) => {
     const seen: unknown[] = [];
     const spoiled = new Gate();
     const { receiver, logs } = await started({}, (r) =>
@@ -101,13 +101,16 @@ describe('handlers of one event', () => {
           event.payload.call_id = 'spoiled';
           spoiled.open();
         })
+        .on('CallHandler.CallEnded', { name: 'spoiling, too' }, (event) => {
+          event.payload.call_id = 'spoiled, too';
+        })
         .on('CallHandler.CallEnded', { name: 'reading' }, async (event) => {
           await spoiled.pass();
           seen.push(event.payload.call_id);
         }),
     );
-    await deliver(receiver, bodyOf({ callId: 'call-1' }));
-    await logs.until('run_done', 2);
+    await deliver(receiver, bodyOf({ callId: 'call-1', payload: { pad: 'x'.repeat(size) } }));
+    await logs.until('run_done', 3);
     expect(seen).toEqual(['call-1']);
   });
 });
