@@ -64,9 +64,20 @@ export const fixes = {
     'The signature is right but its time is too far from ours: check the clock of this machine, or widen tolerance.',
   body_already_parsed: () =>
     'A body parser in front of the receiver consumed the raw bytes, which are what is signed: mount the ' +
-    'receiver before express.json(), or keep the bytes with express.json({ verify: (req, _res, buffer) => { ' +
-    'req.rawBody = buffer; } }).',
+    "receiver before express.json(), or keep the bytes with express.json({ limit: '5mb', verify: (req, _res, " +
+    'buffer) => Object.assign(req, { rawBody: buffer }) }).',
+  media_type_not_json: () =>
+    'The Content-Type is not JSON, and deliveries are application/json: has something else been sent to this path, or ' +
+    'does a proxy change the header?',
+  content_encoded: () =>
+    'The body is compressed, and the signature is over the bytes that the platform sends: let no proxy compress requests.',
+  declared_length: (d: { limit: number }) => tooLarge(d.limit),
+  body_too_large: (d: { limit: number }) => tooLarge(d.limit),
 } as const;
+
+function tooLarge(limit: number): string {
+  return `The body is larger than ${limit} bytes: if it may be a genuine delivery, allow more with limits: { body: … }.`;
+}
 
 /** A delivery that somebody sent as a test may have pinned a layout that the platform doesn't sign in. */
 function orPinned(layout: string | undefined): string {

@@ -1,13 +1,14 @@
-import { Refusal } from '../errors.ts';
+import { Refusal, refusal } from '../errors.ts';
 import type { Delivery } from '../model.ts';
 
 /** Method, media type and declared length: what can be told before anything is read. */
 export function accept({ method, headers }: Delivery, mostBytes: number): void {
   if (method !== 'POST') throw new Refusal('method', 'method_not_post');
-  if (!isJson(headers['content-type'])) throw new Refusal('media_type', 'media_type_not_json');
+  if (!isJson(headers['content-type'])) throw refusal('media_type', 'media_type_not_json');
   // The signature is over the bytes of the platform; a compressed body is not what it signs.
-  if (isEncoded(headers['content-encoding'])) throw new Refusal('media_type', 'content_encoded');
-  if (Number(headers['content-length'] ?? 0) > mostBytes) throw new Refusal('too_large', 'declared_length');
+  if (isEncoded(headers['content-encoding'])) throw refusal('media_type', 'content_encoded');
+  if (Number(headers['content-length'] ?? 0) > mostBytes)
+    throw refusal('too_large', 'declared_length', { limit: mostBytes });
 }
 
 /** A missing media type is let pass: what the bytes are, the signature and the reading will tell. */

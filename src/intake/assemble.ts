@@ -66,7 +66,7 @@ class GrowingBytes {
   /** Throws a refusal when the body, or all bodies together, become too large. */
   append(chunk: Uint8Array): void {
     const size = this.#size + chunk.byteLength;
-    if (size > this.#most) throw new Refusal('too_large', 'body_too_large');
+    if (size > this.#most) throw refusal('too_large', 'body_too_large', { limit: this.#most });
     if (size > this.#buffer.byteLength) this.#grow(size);
     this.#buffer.set(chunk, this.#size);
     this.#size = size;
@@ -94,7 +94,8 @@ export async function assemble(
 ): Promise<Uint8Array> {
   if (body.kind === 'parsed') throw refusal('body_already_parsed', 'body_already_parsed');
   if (body.kind === 'bytes') {
-    if (body.bytes.byteLength > limits.body) throw new Refusal('too_large', 'body_too_large');
+    if (body.bytes.byteLength > limits.body)
+      throw refusal('too_large', 'body_too_large', { limit: limits.body });
     hold.grow(beyondFree(body.bytes.byteLength));
     return body.bytes;
   }

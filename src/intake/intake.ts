@@ -102,7 +102,8 @@ export class Intake {
       if (recorded === undefined && isHandedOver && reading.ok) onRecorded(reading.event, receivedAt, true);
     }
     this.#rotation.verified();
-    telemetry.tell(toldAs[recorded.status], { traceId: recorded.traceId, secret: proof.secret });
+    const reason = reading.ok ? undefined : reading.reason;
+    telemetry.tell(toldAs[recorded.status], { traceId: recorded.traceId, secret: proof.secret, reason });
     if (reading.ok && recorded.status === 'accepted') onRecorded(reading.event, receivedAt, isHandedOver);
     return recorded;
   }

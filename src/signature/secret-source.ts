@@ -115,6 +115,13 @@ export class SecretSource {
 }
 
 async function askNow(ask: SecretsFunction): Promise<Secrets> {
+  const secrets = await answered(ask);
+  if (typeof secrets === 'string' || Array.isArray(secrets)) return secrets;
+  // What is nothing at all is the function's fault, and not that of a secret.
+  throw configError('secrets_unavailable', { cause: `it returned something of type ${typeof secrets}` });
+}
+
+async function answered(ask: SecretsFunction): Promise<Secrets> {
   try {
     return await ask();
   } catch (error) {

@@ -61,7 +61,8 @@ function inWords({ state, runs }: WholeInboxEvent): string {
   const what =
     state === 'new'
       ? 'not all of its handlers have ended, or none is registered'
-      : 'a run of it waits to be tried again';
+      : 'a run of it waits for its time (a failed one to be tried again, a join for the rest of its call), which on a ' +
+        'manual clock comes with clock.advance()';
   return waiting.length === 0 ? what : `${what}: ${waiting.join('; ')}`;
 }
 

@@ -117,7 +117,7 @@ describe('a delivery is refused', () => {
       expectRefusal(await take(receiver, { source: { kind: 'parsed' } }), 500, 'body_already_parsed');
     }
     expect(logs.of('refusal_fix')).toHaveLength(1);
-    expect(logs.of('refusal_fix')[0]?.['fix']).toMatch(/before express\.json\(\).*req\.rawBody/);
+    expect(logs.of('refusal_fix')[0]?.['fix']).toMatch(/before express\.json\(\).*rawBody: buffer/);
   });
 });
 

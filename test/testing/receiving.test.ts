@@ -97,7 +97,8 @@ describe('handled', () => {
     await expect(handled(receiver, 'trace-call-ended', { within: '200ms' })).rejects.toMatchObject({
       code: 'condition_not_met',
       message: expect.stringContaining(
-        'within 200 ms, but a run of it waits to be tried again: ' +
+        'within 200 ms, but a run of it waits for its time (a failed one to be tried again, a join for the rest of its ' +
+          'call), which on a manual clock comes with clock.advance(): ' +
           '"tell-crm", attempts so far: 1, reason: the CRM is down',
       ),
     });
@@ -168,7 +169,7 @@ describe('a manual clock', () => {
     await started(receiver);
     await deliver(receiver, buildDelivery('call-ended', { timestamp: clock.now() }));
     await expect(handled(receiver, 'trace-call-ended', { within: '200ms' })).rejects.toThrow(
-      'waits to be tried again',
+      'waits for its time',
     );
     clock.advance('2h');
     await handled(receiver, 'trace-call-ended');

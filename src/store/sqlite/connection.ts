@@ -32,7 +32,11 @@ export function openDatabase(file: string): Database.Database {
 
 /** Why a file can't be opened or written. The driver says of a lock only that there is one. */
 export function openingCause(error: unknown): string {
-  return isLocked(error) ? 'another process has locked it, such as a sandbox or a tool' : messageOf(error);
+  if (isLocked(error)) return 'another process has locked it, such as a sandbox or a tool';
+  const isReadonly = (error as { readonly code?: unknown } | undefined)?.code === 'SQLITE_READONLY';
+  return isReadonly
+    ? 'it, or the folder in which its log lies beside it, can only be read'
+    : messageOf(error);
 }
 
 /** A connection with the settings that every one of them has. */
