@@ -17,12 +17,12 @@ const ranks = [
   ],
   [
     '^src/intake/(?!intake\\.ts)',
-    '^src/dispatch/(?!(dispatcher|placing|execution)\\.ts)',
+    '^src/dispatch/(?!(dispatcher|claiming|placing|execution|settlements)\\.ts)',
     '^src/calls/(?!timeline\\.ts)',
     '^src/inbox/',
     '^src/http/',
   ],
-  ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|placing|execution)\\.ts$'],
+  ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|claiming|placing|execution|settlements)\\.ts$'],
   ['^src/wiring\\.ts$'],
   ['^src/receiver\\.ts$'],
   // The platform's side: what it may use is told below.
@@ -49,8 +49,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/(intake|dispatch)/([^/]+)\\.ts$',
-        pathNot:
-          '^src/(intake/intake|dispatch/dispatcher|dispatch/placing|dispatch/execution|dispatch/settlements)\\.ts$',
+        pathNot: '^src/(intake/intake|dispatch/(dispatcher|claiming|placing|execution|settlements))\\.ts$',
       },
       to: { path: '^src/$1/', pathNot: '^src/$1/$2\\.ts$' },
     },

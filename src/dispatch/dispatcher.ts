@@ -4,6 +4,7 @@ import type { Handler } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { ClaimedEvent } from '../store/store.ts';
 import { storePause } from '../store/store-pause.ts';
+import { Claiming } from './claiming.ts';
 import { DueTimer } from './due-timer.ts';
 import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
 import { Held } from './held.ts';
@@ -13,12 +14,6 @@ import { Placing } from './placing.ts';
 import { Pulse, pulseInterval } from './pulse.ts';
 import { Settlements } from './settlements.ts';
 import { UnderWay } from './under-way.ts';
-
-/** The bodies in hand at the most: a backlog of large ones must not take the process's memory. */
-const mostHeldBytes = 32 * 1024 * 1024;
-
-/** What is claimed in one step at the most: it is read there and then, while deliveries wait. */
-const mostClaimed = 250;
 
 /** What the dispatcher works with. */
 export interface DispatcherParts extends Omit<ExecutionParts, 'stop'> {
@@ -33,7 +28,6 @@ export class Dispatcher {
   readonly #lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
   readonly #underWay: UnderWay;
   readonly #pulse: Pulse;
-  readonly #dueTimer: DueTimer;
   readonly #stop = new AbortController();
   #isStopping = false;
   #isPumping = false;
@@ -42,14 +36,9 @@ export class Dispatcher {
   #inTurn: readonly Lanes<ClaimedWork>[];
   /** The active run over which a process may have died. */
   #suspect: ClaimedWork | undefined;
-  /** Whether the inbox may hold more than was claimed. */
-  #mayBeMore = false;
   readonly #held = new Held();
   readonly #placing: Placing;
-  /** Whether a claim has failed, which may have been written all the same. */
-  #isClaimUncertain = false;
-  /** Events that are being recorded and may be handed over: each may need a place in every handler's lanes. */
-  #expected = 0;
+  readonly #claiming: Claiming;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -67,7 +56,9 @@ export class Dispatcher {
     const places = { settlements, lanes: this.#lanes, held: this.#held };
     this.#placing = new Placing({ ...parts, ...places, ...ties });
     this.#pulse = new Pulse({ store, telemetry, clock, follow, onWork: () => this.wake() });
-    this.#dueTimer = new DueTimer(store, clock, pulseInterval);
+    const from = { store, clock, dueTimer: new DueTimer(store, clock, pulseInterval) };
+    const to = { lanes: this.#inTurn, held: this.#held, placing: this.#placing };
+    this.#claiming = new Claiming({ ...from, ...to });
   }
 
   /** Takes over what dead processes held, says what waits for nobody, and begins. */
@@ -94,7 +85,7 @@ export class Dispatcher {
 
   /** Looks for work, and for what was claimed although that failed. */
   wakeUncertain(): void {
-    this.#isClaimUncertain = true;
+    this.#claiming.doubt();
     this.wake();
   }
 
@@ -103,10 +94,7 @@ export class Dispatcher {
    * comes here with what was read of its bytes: no transaction, and no second reading, between its answer and its runs.
    */
   expect(event: CallEvent) {
-    const room = Math.min(...[...this.#lanes.values()].map((lanes) => lanes.room));
-    const isFull = this.#expected >= room || this.#held.bytes > mostHeldBytes / 2;
-    if (this.#lanes.size === 0 || this.#isStopping || isFull) return undefined;
-    this.#expected += 1;
+    if (this.#isStopping || !this.#claiming.keepPlace()) return undefined;
     let isHandedOver = false;
     let hasEnded = false;
     return {
@@ -120,7 +108,7 @@ export class Dispatcher {
       },
       end: (): boolean => {
         hasEnded = true;
-        this.#expected -= 1;
+        this.#claiming.freePlace();
         return isHandedOver;
       },
     };
@@ -136,7 +124,7 @@ export class Dispatcher {
   async stop(patience: number): Promise<void> {
     this.#isStopping = true;
     this.#pulse.stop();
-    this.#dueTimer.cancel();
+    this.#claiming.cancelTimer();
     for (const lanes of this.#lanes.values()) lanes.clear();
     const cancel = this.#parts.clock.after(patience, () => this.#stop.abort(new Error('stopped')));
     await this.#underWay.drained();
@@ -156,16 +144,13 @@ export class Dispatcher {
     try {
       while (this.#isWanted && !this.#isStopping) {
         this.#isWanted = false;
-        await this.#settleUncertainty();
-        await this.#placing.putAllBack();
-        for (const lanes of this.#lanes.values()) await this.#claimDue(lanes);
-        await this.#placing.putAllBack();
-        await this.#claimNew();
+        if (await this.#claiming.claim()) this.#isWanted = true;
         this.#beginReady();
       }
-      await this.#setDueTimer();
+      await this.#claiming.setTimer(() => this.wake());
+      if (this.#isStopping) this.#claiming.cancelTimer();
     } catch (error) {
-      this.#isClaimUncertain = true;
+      this.#claiming.doubt();
       this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) });
       this.#beginReady();
       this.#parts.clock.after(storePause, () => this.wake());
@@ -174,63 +159,6 @@ export class Dispatcher {
     }
     // Woken between the last look and the end: nobody else would look again.
     if (this.#isWanted) this.wake();
-  }
-
-  /** Gives back what was claimed without our hearing of it: nobody else would ever take it up. */
-  async #settleUncertainty(): Promise<void> {
-    if (!this.#isClaimUncertain) return;
-    this.#isClaimUncertain = false;
-    try {
-      await this.#parts.store.releaseUnheld(() => this.#held.work);
-    } catch (error) {
-      this.#isClaimUncertain = true;
-      throw error;
-    }
-  }
-
-  async #claimDue(lanes: Lanes<ClaimedWork>): Promise<void> {
-    const { store, clock } = this.#parts;
-    const { handler } = lanes;
-    const room = this.#roomIn(lanes);
-    if (room === 0 || this.#held.bytes > mostHeldBytes || !(await this.#dueTimer.isDue(handler.name))) return;
-    const { isCrowded } = lanes;
-    const order = {
-      isStrict: handler.order === 'strict',
-      without: isCrowded ? lanes.calls : [],
-      isOneACall: isCrowded,
-    };
-    const claimed = await store.claimRuns(handler.name, room, clock.now(), order);
-    this.#dueTimer.claimed(handler.name, claimed.length);
-    for (const stored of claimed) this.#placing.takeUp(lanes, stored);
-  }
-
-  async #claimNew(): Promise<void> {
-    // Without a handler there is nothing to claim for: a program that only looks into the inbox must not take
-    // events from the one that has the handlers.
-    const limit = Math.max(0, ...[...this.#lanes.values()].map((lanes) => this.#roomIn(lanes)));
-    if (limit === 0 || this.#held.bytes > mostHeldBytes) {
-      this.#mayBeMore = true;
-      return;
-    }
-    const claimed = await this.#claimEvents(limit);
-    this.#mayBeMore = claimed.length > 0;
-    this.#isWanted ||= this.#mayBeMore && this.#hasRoom();
-  }
-
-  async #claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
-    let isHandedOver = false;
-    const handOver = (claimed: readonly ClaimedEvent[]): void => {
-      isHandedOver = true;
-      this.#placing.take(claimed);
-    };
-    try {
-      const claimed = await this.#parts.store.claimEvents(limit, handOver);
-      // A store of the user's own may do no more than return them.
-      if (!isHandedOver) this.#placing.take(claimed);
-      return claimed;
-    } finally {
-      this.#placing.placeTaken();
-    }
   }
 
   #beginReady(): void {
@@ -278,29 +206,8 @@ export class Dispatcher {
       leave();
       lanes.finish(work);
       this.#beginReady();
-      if (this.#mayBeMore && this.#hasRoom()) this.wake();
+      if (this.#claiming.mayGoOn) this.wake();
     }
-  }
-
-  /** How many may be claimed: places are kept for events that may be handed over. */
-  #roomIn(lanes: Lanes<ClaimedWork>): number {
-    return Math.min(mostClaimed, Math.max(0, lanes.room - this.#expected));
-  }
-
-  /** Claims are made in large steps: one event a claim would cost a commit for each. */
-  #hasRoom(): boolean {
-    if (this.#held.bytes > mostHeldBytes / 2) return false;
-    return [...this.#lanes.values()].some((lanes) => lanes.isHalfEmpty);
-  }
-
-  /** A handler whose lanes are full is looked at again when enough of its runs have finished. */
-  async #setDueTimer(): Promise<void> {
-    const lanes = [...this.#lanes.values()];
-    const open = this.#hasRoom() ? lanes.filter(({ isHalfEmpty }) => isHalfEmpty) : [];
-    const waiting = open.map(({ handler }) => handler.name);
-    this.#mayBeMore ||= waiting.length < lanes.length;
-    await this.#dueTimer.set(waiting, () => this.wake());
-    if (this.#isStopping) this.#dueTimer.cancel();
   }
 
   #follow(work: Promise<unknown>): void {

@@ -1,0 +1,156 @@
+import type { Clock } from '../kit/clock.ts';
+import type { ClaimedEvent, Store } from '../store/store.ts';
+import type { DueTimer } from './due-timer.ts';
+import type { ClaimedWork } from './execution.ts';
+import type { Held } from './held.ts';
+import type { Lanes } from './lanes.ts';
+import type { Placing } from './placing.ts';
+
+/** The bodies in hand at the most: a backlog of large ones must not take the process's memory. */
+const mostHeldBytes = 32 * 1024 * 1024;
+
+/** What is claimed in one step at the most: it is read there and then, while deliveries wait. */
+const mostClaimed = 250;
+
+/** What claiming works with. */
+export interface ClaimingParts {
+  readonly store: Pick<Store, 'claimEvents' | 'claimRuns' | 'releaseUnheld'>;
+  readonly clock: Clock;
+  readonly dueTimer: DueTimer;
+  /** Of every handler. */
+  readonly lanes: readonly Lanes<ClaimedWork>[];
+  readonly held: Held;
+  readonly placing: Placing;
+}
+
+/** Claims from the inbox what there is room for: runs that are due, then new events. */
+export class Claiming {
+  readonly #parts: ClaimingParts;
+  /** Whether the inbox may hold more than was claimed. */
+  #mayBeMore = false;
+  /** Whether a claim has failed, which may have been written all the same. */
+  #isUncertain = false;
+  /** Events that are being recorded and may be handed over: each may need a place in every handler's lanes. */
+  #expected = 0;
+
+  constructor(parts: ClaimingParts) {
+    this.#parts = parts;
+  }
+
+  /** Keeps a place for an event that is about to be recorded; false when there is none. */
+  keepPlace(): boolean {
+    const { lanes, held } = this.#parts;
+    const room = Math.min(...lanes.map((one) => one.room));
+    if (lanes.length === 0 || this.#expected >= room || held.bytes > mostHeldBytes / 2) return false;
+    this.#expected += 1;
+    return true;
+  }
+
+  freePlace(): void {
+    this.#expected -= 1;
+  }
+
+  /** A claim of this process may have been written without its hearing of it. */
+  doubt(): void {
+    this.#isUncertain = true;
+  }
+
+  /**
+   * Claims once of everything, and places what it gets. Resolves to whether to go on at once. Rejects when the inbox can't be
+   * reached.
+   */
+  async claim(): Promise<boolean> {
+    const { placing, lanes } = this.#parts;
+    await this.#settleDoubt();
+    await placing.putAllBack();
+    for (const one of lanes) await this.#claimDue(one);
+    await placing.putAllBack();
+    return this.#claimNew();
+  }
+
+  /** Whether there may be more, and room for it. Claims are made in large steps: one event a claim would cost a commit for each. */
+  get mayGoOn(): boolean {
+    return this.#mayBeMore && this.#hasRoom();
+  }
+
+  /** Sets the timer by what is due next. A handler whose lanes are full is looked at again when enough of its runs have finished. */
+  async setTimer(wake: () => void): Promise<void> {
+    const { lanes, dueTimer } = this.#parts;
+    const open = this.#hasRoom() ? lanes.filter(({ isHalfEmpty }) => isHalfEmpty) : [];
+    const waiting = open.map(({ handler }) => handler.name);
+    this.#mayBeMore ||= waiting.length < lanes.length;
+    await dueTimer.set(waiting, wake);
+  }
+
+  cancelTimer(): void {
+    this.#parts.dueTimer.cancel();
+  }
+
+  /** Gives back what was claimed without our hearing of it: nobody else would ever take it up. */
+  async #settleDoubt(): Promise<void> {
+    if (!this.#isUncertain) return;
+    const { store, held } = this.#parts;
+    this.#isUncertain = false;
+    try {
+      await store.releaseUnheld(() => held.work);
+    } catch (error) {
+      this.#isUncertain = true;
+      throw error;
+    }
+  }
+
+  async #claimDue(lanes: Lanes<ClaimedWork>): Promise<void> {
+    const { store, clock, dueTimer, held, placing } = this.#parts;
+    const { handler, isCrowded } = lanes;
+    const room = this.#roomIn(lanes);
+    if (room === 0 || held.bytes > mostHeldBytes || !(await dueTimer.isDue(handler.name))) return;
+    const order = {
+      isStrict: handler.order === 'strict',
+      without: isCrowded ? lanes.calls : [],
+      isOneACall: isCrowded,
+    };
+    const claimed = await store.claimRuns(handler.name, room, clock.now(), order);
+    dueTimer.claimed(handler.name, claimed.length);
+    for (const stored of claimed) placing.takeUp(lanes, stored);
+  }
+
+  async #claimNew(): Promise<boolean> {
+    const { lanes, held } = this.#parts;
+    // Without a handler there is nothing to claim for: a program that only looks into the inbox must not take
+    // events from the one that has the handlers.
+    const limit = Math.max(0, ...lanes.map((one) => this.#roomIn(one)));
+    if (limit === 0 || held.bytes > mostHeldBytes) {
+      this.#mayBeMore = true;
+      return false;
+    }
+    this.#mayBeMore = (await this.#claimEvents(limit)).length > 0;
+    return this.mayGoOn;
+  }
+
+  async #claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
+    const { store, placing } = this.#parts;
+    let isHandedOver = false;
+    const handOver = (claimed: readonly ClaimedEvent[]): void => {
+      isHandedOver = true;
+      placing.take(claimed);
+    };
+    try {
+      const claimed = await store.claimEvents(limit, handOver);
+      // A store of the user's own may do no more than return them.
+      if (!isHandedOver) placing.take(claimed);
+      return claimed;
+    } finally {
+      placing.placeTaken();
+    }
+  }
+
+  /** How many may be claimed: places are kept for events that may be handed over. */
+  #roomIn(lanes: Lanes<ClaimedWork>): number {
+    return Math.min(mostClaimed, Math.max(0, lanes.room - this.#expected));
+  }
+
+  #hasRoom(): boolean {
+    const { held, lanes } = this.#parts;
+    return held.bytes <= mostHeldBytes / 2 && lanes.some((one) => one.isHalfEmpty);
+  }
+}
