@@ -53,10 +53,10 @@ export type { DriftFinding } from './inbox/drift.ts';
 export type {
   QuarantinedDelivery,
   QuarantineQuery,
-  Released,
   Reverified,
   WholeQuarantinedDelivery,
 } from './inbox/quarantine.ts';
+export type { Released } from './inbox/release.ts';
 export type {
   EventFilter,
   EventQuery,

@@ -1,17 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { Refusal, ringbackError } from '../errors.ts';
-import { readBytes } from '../events/read-bytes.ts';
-import type { CallEvent, Headers } from '../model.ts';
+import { ringbackError } from '../errors.ts';
+import type { Headers } from '../model.ts';
 import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
-import { recordOf } from '../store/event-record.ts';
-import type {
-  KeptDelivery,
-  QuarantineEntry,
-  QuarantineKind,
-  QuarantineStore,
-} from '../store/quarantine-store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { QuarantineEntry, QuarantineKind } from '../store/quarantine-store.ts';
+import { Release, type ReleaseParts, type Released } from './release.ts';
 
 /** A delivery in quarantine. Its body and headers are given by `quarantine.get`. */
 export interface QuarantinedDelivery extends Omit<QuarantineEntry, 'receivedAt'> {
@@ -39,12 +32,6 @@ export interface QuarantineQuery {
   readonly cursor?: string;
 }
 
-/** What became of a released delivery: a new event, or a copy of one that is stored already. */
-export interface Released {
-  readonly status: 'accepted' | 'duplicate';
-  readonly traceId: string;
-}
-
 /** What checking all that were not authentic has come to. */
 export interface Reverified {
   readonly checked: number;
@@ -59,29 +46,10 @@ export interface Reverified {
 }
 
 /** What the quarantine works with. */
-export interface QuarantineParts {
-  readonly store: QuarantineStore;
-  readonly telemetry: Telemetry;
-  /**
-   * Holds a delivery against the present secrets and layouts as of its arrival. Resolves to what confirms the
-   * layout once the delivery has turned out to be an event. Both throw the Refusal `not_authentic`.
-   */
-  readonly authenticate: (
-    body: Uint8Array,
-    headers: Headers,
-    receivedAt: number,
-  ) => Promise<() => Promise<void>>;
-  /** Called when a released event is on disk. */
-  readonly onReleased: (event: CallEvent, receivedAt: number) => void;
+export interface QuarantineParts extends ReleaseParts {
   /** @throws ConfigError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
 }
-
-/** How the try to release one delivery ended. */
-type Attempt =
-  | Released
-  | { readonly status: 'unknown' }
-  | { readonly status: 'not_authentic' | 'unreadable'; readonly reason: string };
 
 const querySchema = z.strictObject({
   ...listOptions,
@@ -96,10 +64,12 @@ const idSchema = z.strictObject({ id: z.int('the id of a delivery in quarantine'
  */
 export class Quarantine {
   readonly #parts: QuarantineParts;
+  readonly #release: Release;
 
   /** @internal */
   constructor(parts: QuarantineParts) {
     this.#parts = parts;
+    this.#release = new Release(parts);
   }
 
   /**
@@ -135,7 +105,7 @@ export class Quarantine {
    */
   async release(id: number): Promise<Released> {
     this.#parts.requireStarted('quarantine.release()');
-    const attempt = await this.#tryToRelease(checkedId(id, 'quarantine.release'));
+    const attempt = await this.#release.attempt(checkedId(id, 'quarantine.release'));
     if (attempt.status === 'unknown') throw ringbackError('quarantine_unknown', { id });
     if ('reason' in attempt) throw ringbackError(`release_${attempt.status}`, { id, reason: attempt.reason });
     return attempt;
@@ -159,7 +129,7 @@ export class Quarantine {
     requireStarted('quarantine.reverify()');
     for (const id of await store.strangers()) {
       requireStarted('quarantine.reverify()');
-      const { status } = await this.#tryToRelease(id);
+      const { status } = await this.#release.attempt(id);
       count[status] += 1;
       // Verifying a large body in every layout takes a while, and deliveries are waiting.
       await setImmediate();
@@ -175,42 +145,6 @@ export class Quarantine {
     };
     telemetry.tell('quarantine_reverified', reverified);
     return reverified;
-  }
-
-  async #tryToRelease(id: number): Promise<Attempt> {
-    const { store } = this.#parts;
-    const kept = await store.get(id);
-    if (!kept) return { status: 'unknown' };
-    try {
-      return await this.#releaseAuthentic(kept);
-    } catch (problem) {
-      if (!(problem instanceof Refusal && problem.code === 'not_authentic')) throw problem;
-      return { status: 'not_authentic', reason: problem.reason };
-    }
-  }
-
-  /** The same stages in the same order as a delivery that arrives: authenticate, decode, record. */
-  async #releaseAuthentic(kept: KeptDelivery): Promise<Attempt> {
-    const { store, telemetry, onReleased, authenticate } = this.#parts;
-    const { id, kind, body, headers, receivedAt } = kept;
-    const confirm = kind === 'not_authentic' ? await authenticate(body, headers, receivedAt) : undefined;
-    const reading = readBytes(body, headers, receivedAt);
-    if (!reading.ok) {
-      // It is the platform's, so it is no longer kept on a stranger's terms.
-      if (kind === 'not_authentic') await store.markUnreadable(id, reading.reason);
-      return { status: 'unreadable', reason: reading.reason };
-    }
-    await confirm?.();
-    const { event, digest } = reading;
-    const recorded = await store.release(id, recordOf(event, digest, { headers, body, receivedAt }));
-    if (recorded === 'missing') return { status: 'unknown' };
-    const released = {
-      status: recorded === 'new' ? 'accepted' : 'duplicate',
-      traceId: event.traceId,
-    } as const;
-    telemetry.tell('quarantine_released', released);
-    if (recorded === 'new') onReleased(event, receivedAt);
-    return released;
   }
 }
 
