@@ -100,9 +100,10 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   const isApplied = app === undefined ? Promise.resolve(false) : applyApp(receiver, app).then(() => false);
   if (await Promise.race([isStopped, isApplied])) return process.exit(0);
   const server = await open(receiver, address);
-  new Telemetry(logger).tell('listening', { url: server.url, path: address.path });
-  // People and scripts wait for this line.
-  logger.flush();
+  // People and scripts wait for this line, whatever the log's level.
+  const always = logger.child({}, { level: 'info' });
+  new Telemetry(always).tell('listening', { url: server.url, path: address.path });
+  always.flush();
   if (app === undefined) process.stderr.write(`ringback: ${hintAtApp}\n`);
   await stopping;
   await close(receiver, server);

@@ -63,8 +63,10 @@ describe('serve', () => {
   });
 
   it('takes nothing for its own of what Kubernetes sets beside a service of its name', async () => {
+    // The line that says where it listens comes at every level.
     const url = await serve(['--port', '0'], {
       env: {
+        RINGBACK_LOG_LEVEL: 'error',
         RINGBACK_SERVICE_HOST: '10.0.0.1',
         RINGBACK_SERVICE_PORT: '8080',
         RINGBACK_SERVICE_PORT_HTTP: '8080',
