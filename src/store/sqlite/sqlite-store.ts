@@ -170,7 +170,7 @@ export class SqliteStore implements Store {
 
   async unblock(handler: string, isStrict: boolean): Promise<void> {
     const step = ({ unblock }: Parts): number => (isStrict ? unblock.first(handler) : unblock.all(handler));
-    while ((await this.#write(step)) > 0);
+    if (this.#opened().unblock.hasAny(handler)) while ((await this.#write(step)) > 0);
   }
 
   finish(sequence: Sequence): Promise<void> {

@@ -24,7 +24,11 @@ export function prepareUnblock(database: Database.Database) {
           and (o.sequence < runs.sequence or o.state <> 'blocked'))
       limit ${mostInAStep})`);
 
+  const any = database.prepare(`select 1 ${ofHandler} limit 1`);
+
   return {
+    /** Whether a handler has any: as a rule there is nothing to write. */
+    hasAny: (handler: string): boolean => any.get(handler) !== undefined,
     /** Those of a handler whose runs wait for no other. */
     all: (handler: string): number => all.run(handler).changes,
     /** The first of each call that has nothing else open: what the rest of the call waits for. */
