@@ -65,8 +65,7 @@ export class Dispatcher {
   async start(): Promise<void> {
     const { store, telemetry } = this.#parts;
     await this.#pulse.start();
-    for (const { handler } of this.#lanes.values())
-      await store.unblock(handler.name, handler.order === 'strict');
+    for (const { handler } of this.#lanes.values()) await store.unblock(handler.name, handler.order);
     for (const handler of await store.waitingHandlers()) {
       if (!this.#lanes.has(handler)) telemetry.tell('handler_missing', { handler });
     }

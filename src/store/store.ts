@@ -6,8 +6,7 @@
  * events never have a stored run: one exists only where there is something to remember (a retry, a dead
  * letter, a sibling that still works).
  */
-import type { InboxDatabase, UserDatabase } from '../handling.ts';
-import type { RunReplay } from '../handling.ts';
+import type { InboxDatabase, Order, RunReplay, UserDatabase } from '../handling.ts';
 import type { CallStore } from './call-store.ts';
 import type { DriftStore } from './drift-store.ts';
 import type { EventRecord } from './event-record.ts';
@@ -161,10 +160,10 @@ export interface Store {
    */
   settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled>;
   /**
-   * Lets blocked runs of a handler go that nothing lets go any more: all of them, or with order `strict` the first of each
-   * call that has no other run open. Called as a process starts.
+   * Lets blocked runs of a handler go that nothing lets go any more: all of them, due no sooner than those that they follow in
+   * order `call`; or with order `strict` the first of each call that has no other run open. Called as a process starts.
    */
-  unblock(handler: string, isStrict: boolean): Promise<void>;
+  unblock(handler: string, order: Order): Promise<void>;
   /** Marks an event done for which there is nothing to run. */
   finish(sequence: Sequence): Promise<void>;
 

@@ -63,4 +63,19 @@ describe("what order 'strict' has blocked", () => {
     expect(seen).toEqual(['second', 'third']);
     expect((await receiver.counts()).runs).toMatchObject({ due: 0, blocked: 0 });
   });
+
+  test('is due no sooner than what it follows in order call, however late a replay has put that', async () => {
+    const database = await withBlockedRuns();
+    const before = await noting(database, 'strict');
+    const db = new Database(database);
+    const late = Date.now() + 3_600_000;
+    // As a replay over time leaves them: the first is to be run in an hour, and has not begun.
+    db.prepare("update runs set attempts = 0, due_at = ? where state = 'due'").run(late);
+    await before.receiver.stop({ drain: 0 });
+    await noting(database, 'call');
+    expect(db.prepare('select state, due_at from runs order by sequence').all()).toEqual(
+      Array.from({ length: 3 }, () => ({ state: 'due', due_at: late })),
+    );
+    db.close();
+  });
 });

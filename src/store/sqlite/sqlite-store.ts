@@ -1,4 +1,4 @@
-import type { InboxDatabase, UserDatabase } from '../../handling.ts';
+import type { InboxDatabase, Order, UserDatabase } from '../../handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
 import type { DriftStore } from '../drift-store.ts';
@@ -9,6 +9,7 @@ import type { RetentionStore } from '../retention-store.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
 import type { ClaimOrder, ClaimedEvent, ClaimedRun, Settlement, Store, StoreCounts } from '../store.ts';
 import { type WriteLimits, recordPatience } from './commit-group.ts';
+import { inTransaction } from './in-transaction.ts';
 import { type Parts, openParts } from './parts.ts';
 import { settlementRow } from './settle.ts';
 import { type Access, SqliteCalls } from './sqlite-calls.ts';
@@ -21,6 +22,8 @@ import { Writes } from './writes.ts';
 
 /** How long closing waits for a locked database, in milliseconds. */
 const closePatience = 5_000;
+/** How soon that is tried again, in milliseconds. */
+const leavePause = 1_000;
 /** How long users' own writes wait for a locked database, in milliseconds. */
 const usersPatience = 1_000;
 /** How long a write may wait so that what was read before it still counts, in milliseconds. */
@@ -72,23 +75,34 @@ export class SqliteStore implements Store {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (!this.#parts) return;
+    const parts = this.#parts;
+    if (!parts) return;
     await this.#writes.close();
-    try {
-      await this.#write(
-        ({ claims, processes, dueTime }) => {
-          dueTime.propose();
-          claims.releaseAll(processes.id, { died: false });
-          processes.remove(processes.id);
-        },
-        { patience: closePatience },
-      );
-    } catch {
-      // A full disk, or a lock that nobody gives back: what is held here is taken over as from a process that died.
-    }
-    await this.#parts.group.drained();
-    this.#parts.database.close();
+    // What the app has begun by hand and left open would keep everybody from writing.
+    if (parts.database.inTransaction) parts.database.exec('rollback');
+    const hasLeft = await this.#write(leave, { patience: closePatience }).then(
+      () => true,
+      () => false,
+    );
+    await parts.group.drained();
     this.#parts = undefined;
+    if (hasLeft) parts.database.close();
+    else this.#leaveLater(parts);
+  }
+
+  /**
+   * A full disk, or a lock that nobody gives back. Were this process to end, others would take over what it holds; as long
+   * as it lives they leave that alone, and so would a receiver that is started in it later.
+   */
+  #leaveLater(parts: Parts): void {
+    this.#clock.after(leavePause, () => {
+      try {
+        inTransaction(parts.database, () => leave(parts), { syncs: true });
+        parts.database.close();
+      } catch {
+        this.#leaveLater(parts);
+      }
+    });
   }
 
   abandon(): void {
@@ -168,8 +182,9 @@ export class SqliteStore implements Store {
     );
   }
 
-  async unblock(handler: string, isStrict: boolean): Promise<void> {
-    const step = ({ unblock }: Parts): number => (isStrict ? unblock.first(handler) : unblock.all(handler));
+  async unblock(handler: string, order: Order): Promise<void> {
+    const step = ({ unblock }: Parts): number =>
+      order === 'strict' ? unblock.first(handler) : unblock.all(handler, order === 'call');
     if (this.#opened().unblock.hasAny(handler)) while ((await this.#write(step)) > 0);
   }
 
@@ -248,6 +263,13 @@ export class SqliteStore implements Store {
 
 /** Claims, taken or given back. */
 const claim = { endsWithProcess: true };
+
+/** Gives back what this process holds, and takes its leave of the others. */
+function leave({ claims, processes, dueTime }: Parts): void {
+  dueTime.propose();
+  claims.releaseAll(processes.id, { died: false });
+  processes.remove(processes.id);
+}
 
 const selectLayout = "select value from settings where name = 'layout'";
 const deleteLayout = "delete from settings where name = 'layout' returning value";

@@ -1,6 +1,13 @@
 import type Database from 'better-sqlite3';
-import { byCall, isOpen } from './open-runs.ts';
+import type { Sequence } from '../run-key.ts';
+import { byCall, byCallAndTime, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from './parameters.ts';
+
+interface BlockedRun {
+  readonly sequence: Sequence;
+  readonly callId: string;
+  readonly dueAt: number | null;
+}
 
 /** So many runs in one step at the most: deliveries wait meanwhile. */
 const mostInAStep = 500;
@@ -14,9 +21,17 @@ export function prepareUnblock(database: Database.Database) {
   // A run that a replay has put back may have a time before which it must not begin.
   const release = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
   const ofHandler = `from runs indexed by runs_blocked where handler = ${asText('?')} and state = 'blocked'`;
-  const all = database.prepare(`
-    ${release} where (sequence, handler) in (
-      select sequence, handler ${ofHandler} order by call_id, sequence limit ${mostInAStep})`);
+  const some = database.prepare(`
+    select sequence, call_id as callId, due_at as dueAt ${ofHandler} order by call_id, sequence limit ${mostInAStep}`);
+  const dueBefore = database
+    .prepare(
+      `select due_at from runs ${byCallAndTime} where call_id = ${asText('?')} and handler = ${asText('?')}
+        and sequence < ? and ${isUnbegun} order by due_at desc limit 1`,
+    )
+    .pluck();
+  const releaseOne = database.prepare(
+    "update runs set state = 'due', due_at = ? where sequence = ? and handler = ?",
+  );
   const first = database.prepare(`
     ${release} where (sequence, handler) in (
       select sequence, handler ${ofHandler} and not exists (
@@ -29,8 +44,15 @@ export function prepareUnblock(database: Database.Database) {
   return {
     /** Whether a handler has any: as a rule there is nothing to write. */
     hasAny: (handler: string): boolean => any.get(handler) !== undefined,
-    /** Those of a handler whose runs wait for no other. */
-    all: (handler: string): number => all.run(handler).changes,
+    /** Those of a handler that is not strict; `follows`: none is due sooner than one before it that has not begun. */
+    all(handler: string, follows: boolean): number {
+      const runs = some.all(handler) as BlockedRun[];
+      for (const { sequence, callId, dueAt } of runs) {
+        const before = follows ? (dueBefore.get(callId, handler, sequence) as number | undefined) : undefined;
+        releaseOne.run(Math.max(dueAt ?? 0, before ?? 0), sequence, handler);
+      }
+      return runs.length;
+    },
     /** The first of each call that has nothing else open: what the rest of the call waits for. */
     first: (handler: string): number => first.run(handler).changes,
   };

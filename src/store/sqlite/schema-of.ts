@@ -1,0 +1,18 @@
+import Database from 'better-sqlite3';
+import { openingCause } from './connection.ts';
+
+/** Why a file holds no inbox, or undefined: it is only read, and nothing is made in it. */
+export function whyNoInbox(file: string): string | undefined {
+  try {
+    const database = new Database(file, { readonly: true });
+    try {
+      return database.pragma('user_version', { simple: true }) === 0
+        ? 'no receiver has stored anything in it'
+        : undefined;
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    return openingCause(error);
+  }
+}
