@@ -106,7 +106,8 @@ export async function assemble(
     // A small body comes with its head: it is there when the parser has gone through what the socket had.
     await Promise.resolve();
     // Whoever has begun to read it meanwhile has the bytes: an empty body would be refused as not authentic.
-    if (stream.readableDidRead) throw refusal('body_already_parsed', 'body_already_parsed');
+    if (stream.readableDidRead || stream.readableEncoding !== null)
+      throw refusal('body_already_parsed', 'body_already_parsed');
     if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream);
   }
   return collect(stream, limits, hold, clock);
@@ -138,6 +139,7 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
     const stop = () => {
       cancelTimer();
       stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+      stream.off('readable', readOn);
       // Whoever refuses still reads (and drops) the rest, or the sender would never see the answer.
       stream.on('error', ignore);
       stream.resume();
@@ -146,8 +148,10 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
       stop();
       reject(problem);
     };
-    const onData = (chunk: Uint8Array) => {
+    const onData = (chunk: Uint8Array | string) => {
       try {
+        // Read as text, the bytes that were signed can't be had back.
+        if (typeof chunk === 'string') throw refusal('body_already_parsed', 'body_already_parsed');
         body.append(chunk);
       } catch (problem) {
         refuse(problem);
@@ -157,6 +161,9 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
       stop();
       resolve(body.whole());
     };
+    const readOn = () => {
+      while (stream.read() !== null);
+    };
     const onBroken = () => refuse(new Refusal('timeout', 'body_broken_off'));
     const cancelTimer = clock.after(limits.bodyTimeout, () =>
       refuse(new Refusal('timeout', 'body_too_slow')),
@@ -164,6 +171,8 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
 
     if (stream.destroyed) return onBroken();
     stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+    // Where somebody waits for `readable`, nothing flows: it is read here, and both get it.
+    if (stream.listenerCount('readable') > 0) stream.on('readable', readOn);
     // Whoever has paused it, to look something up first, need not know that it is read now.
     stream.resume();
   });

@@ -96,6 +96,7 @@ describe.each(versions)('%s', (_, express) => {
         (request) => request.resume(),
         (request) => request.pipe(new PassThrough()).resume(),
         (request) => request.on('readable', () => void request.read()),
+        (request) => request.on('readable', () => {}),
         (request) => request.pause(),
       ];
       for (const read of readAlong) {
@@ -134,15 +135,20 @@ describe.each(versions)('%s', (_, express) => {
     }
   });
 
-  test('what begins to read after it was handed over has the bytes, and is answered 500', async () => {
+  test.each<[string, number, (request: IncomingMessage) => unknown]>([
+    ['listens to', 10, (request) => request.on('data', () => {})],
+    ['decodes', 10, (request) => request.setEncoding('utf8')],
+    ['decodes', 70_000, (request) => request.setEncoding('utf8')],
+  ])('what %s a body of %i bytes after it was handed over is answered 500', async (_what, size, read) => {
     const { receiver } = await started(loopback);
     const handler = receiver.middleware();
     const app = express();
     app.use((request, response) => {
       handler(request, response);
-      request.on('data', () => {});
+      read(request);
     });
-    expect(await post(await urlOf(app))).toMatchObject({
+    const body = bodyOf({ payload: { pad: 'x'.repeat(size) } });
+    expect(await post(await urlOf(app), body)).toMatchObject({
       status: 500,
       json: { error: 'body_already_parsed' },
     });
