@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { ringbackError } from '../errors.ts';
 import { systemClock } from '../kit/clock.ts';
+import { whyNoInbox } from '../store/sqlite/schema-of.ts';
 import { SqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { readEnvironment } from './environment.ts';
 import { asUsage } from './failure.ts';
@@ -12,14 +13,16 @@ export function takesDatabase(command: Command): Command {
 }
 
 /**
- * The file of an inbox that is there. Opening would make one: an empty inbox beside the one that was meant helps nobody.
+ * The file of an inbox that is there. Opening would make one: an empty inbox beside the one that was meant, or among the
+ * tables of another program, helps nobody.
  *
  * @throws RingbackError `database_unreadable`
  */
 export function inboxFile(flag: string | undefined): string {
   const file = flag ?? asUsage(readEnvironment).RINGBACK_DATABASE ?? './ringback.db';
-  if (existsSync(file)) return file;
-  throw ringbackError('database_unreadable', { database: file, cause: 'there is no such file' });
+  const cause = existsSync(file) ? whyNoInbox(file) : 'there is no such file';
+  if (cause === undefined) return file;
+  throw ringbackError('database_unreadable', { database: file, cause });
 }
 
 /** Opens an inbox without a receiver, for as long as the work takes: nothing is run, and nothing is cleaned away. */

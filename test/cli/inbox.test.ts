@@ -1,13 +1,24 @@
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
 import { Discard } from '../support/public.ts';
-import { folder, ringback, secret } from './command.ts';
+import { folder, main, ringback, secret } from './command.ts';
 
 const env = { RINGBACK_SECRETS: secret };
 const app = "export default (receiver) => receiver.on('*', { name: 'journal' }, () => {});";
+
+/** Lets more gather than a pipe holds, then passes all of it on. */
+const lateReader = `process.stdin.once('readable', () => {
+  let turns = 0;
+  const read = () => (turns++ < 50_000 ? setImmediate(read) : process.stdin.pipe(process.stdout));
+  read();
+})`;
 
 /** What an operator finds: a dead letter, an event that went well, and what somebody sent who does not have the secret. */
 async function inboxWithTrouble(): Promise<string> {
@@ -21,7 +32,7 @@ async function inboxWithTrouble(): Promise<string> {
     await deliver(receiver, buildDelivery('call-ended', { secret, traceId }));
   await deliver(receiver, buildDelivery('call-ended', { secret: 'whsec_b3RoZXI=' }));
   const isDone = async () => (await receiver.counts()).events.done === 2;
-  while (!(await isDone())) await new Promise(setImmediate);
+  while (!(await isDone())) await setImmediate();
   await receiver.stop();
   return cwd;
 }
@@ -66,6 +77,32 @@ describe('ringback inbox', () => {
     const meant = [...asked, '--yes', '--by', 'somebody', '--reason', 'mended'];
     expect(await linesOf(cwd, ...meant)).toMatchObject([{ id: 1, runs: 1 }]);
     expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
+  });
+
+  it('prints all of it into a pipe, however late that is read', async () => {
+    const cwd = folder();
+    const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
+    await receiver.start();
+    const deliveries = Array.from({ length: 1_200 }, (_, place) =>
+      deliver(receiver, buildDelivery('call-ended', { secret, traceId: `t-${place}` })),
+    );
+    await Promise.all(deliveries);
+    await receiver.stop();
+    const command = `"${process.execPath}" "${main}" inbox events | "${process.execPath}" -e "${lateReader}"`;
+    const { stdout } = spawn('sh', ['-c', command], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+    const lines = (await text(stdout)).trimEnd().split('\n');
+    expect(lines).toHaveLength(1_200);
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ runs: [] });
+  });
+
+  it('leaves a database of another program as it is', async () => {
+    const cwd = folder();
+    const db = new Database(join(cwd, 'other.db'));
+    db.exec('create table orders (id text)');
+    const { code, stderr } = await ringback(['inbox', 'events', '--database', 'other.db'], { env: {}, cwd });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no receiver has stored anything in it')]);
+    expect(db.prepare('select name from sqlite_master').pluck().all()).toEqual(['orders']);
+    db.close();
   });
 
   it('says in a sentence what can not be', async () => {

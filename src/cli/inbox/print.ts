@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { once } from 'node:events';
 import { argument } from '../argument.ts';
 
 /** Adds the option that says how many are printed. */
@@ -11,9 +12,9 @@ function readLimit(value: unknown): number | undefined {
   return typeof value === 'string' && /^[1-9]\d{0,8}$/.test(value) ? Number(value) : undefined;
 }
 
-/** Prints one thing as a line of JSON. */
-export function printLine(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+/** Prints one thing as a line of JSON; resolves when the reader has kept up, so that memory is bounded. */
+export async function printLine(value: unknown): Promise<void> {
+  if (!process.stdout.write(`${JSON.stringify(value)}\n`)) await once(process.stdout, 'drain');
 }
 
 /** One page of a list, and where the next begins. */
@@ -34,7 +35,7 @@ export async function printPages(
   let cursor: string | undefined;
   do {
     const page = await pageAfter(cursor, Math.min(left, pageSize));
-    for (const item of page.items) printLine(item);
+    for (const item of page.items) await printLine(item);
     left -= page.items.length;
     cursor = page.cursor;
   } while (cursor !== undefined && left > 0);

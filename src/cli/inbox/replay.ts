@@ -64,7 +64,7 @@ async function replay(flags: ReplayFlags, command: Command): Promise<void> {
   await receiver.start();
   try {
     const { yes, rate, by, reason } = flags;
-    printLine(await receiver.events.replay(filter, { dryRun: yes !== true, rate, by, reason }));
+    await printLine(await receiver.events.replay(filter, { dryRun: yes !== true, rate, by, reason }));
   } finally {
     await receiver.stop();
   }
