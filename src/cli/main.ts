@@ -17,7 +17,8 @@ if (Number(process.versions['napi'] ?? 0) < neededNodeApi) {
 
 const { run } = await import('./program.ts');
 const exitCode = await run(process.argv.slice(2));
-// What a pipe has not taken yet would be lost; one that nobody reads any more ends the waiting too.
+// What a pipe has not taken yet would be lost. One that nobody reads any more takes nothing, and that is no failure.
+process.stdout.on('error', () => {});
 await new Promise((resolve) => process.stdout.write('', resolve));
 // Whatever the app file has left open must not keep the process alive once the command is done.
 process.exit(exitCode);
