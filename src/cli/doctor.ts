@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { argument } from './argument.ts';
 import { examine } from './doctor/examine.ts';
 import { isWell, jsonOf, linesOf } from './doctor/report.ts';
-import { expected, readEnvironment, readUrl } from './environment.ts';
+import { databaseOf, databaseOption, expected, readEnvironment, readUrl } from './environment.ts';
 import { asUsage, exitCodes } from './failure.ts';
 
 interface DoctorFlags {
@@ -17,7 +17,7 @@ export function addDoctor(program: Command, exitWith: (code: number) => void): v
   program
     .command('doctor')
     .description('check a deployment: this machine, the public address, the subscription')
-    .option('--database <file>', 'the inbox (RINGBACK_DATABASE; default: ./ringback.db)')
+    .option(...databaseOption)
     .option(
       '--url <url>',
       'the public address that the platform delivers to (RINGBACK_PUBLIC_URL)',
@@ -42,7 +42,7 @@ export function addDoctor(program: Command, exitWith: (code: number) => void): v
     .action(async (flags: DoctorFlags) => {
       const environment = asUsage(readEnvironment);
       const findings = await examine({
-        database: flags.database ?? environment.RINGBACK_DATABASE ?? './ringback.db',
+        database: databaseOf(flags, environment),
         url: flags.url ?? environment.RINGBACK_PUBLIC_URL,
         platform: flags.platform ?? environment.RINGBACK_PLATFORM_URL,
         environment,

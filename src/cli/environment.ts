@@ -49,6 +49,17 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
   return parseStrictly(environmentSchema, Object.fromEntries(ours), 'the environment');
 }
 
+/** The option that says which inbox. */
+export const databaseOption = [
+  '--database <file>',
+  'the inbox (RINGBACK_DATABASE; default: ./ringback.db)',
+] as const;
+
+/** The file of the inbox. */
+export function databaseOf({ database }: { readonly database?: string }, environment: Environment): string {
+  return database ?? environment.RINGBACK_DATABASE ?? './ringback.db';
+}
+
 /**
  * Whether Kubernetes has set a variable, as it does in every pod beside a service: with one named `ringback`, its
  * address would be taken for our port, and all the rest for options that don't exist.

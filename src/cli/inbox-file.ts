@@ -1,16 +1,10 @@
-import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { ringbackError } from '../errors.ts';
 import { systemClock } from '../kit/clock.ts';
-import { whyNoInbox } from '../store/sqlite/schema-of.ts';
+import { whyNoInbox } from '../store/sqlite/why-no-inbox.ts';
 import { SqliteStore } from '../store/sqlite/sqlite-store.ts';
-import { readEnvironment } from './environment.ts';
+import { type Environment, databaseOf, readEnvironment } from './environment.ts';
 import { asUsage } from './failure.ts';
-
-/** Adds the option that says which inbox. */
-export function takesDatabase(command: Command): Command {
-  return command.option('--database <file>', 'the inbox (RINGBACK_DATABASE; default: ./ringback.db)');
-}
 
 /**
  * The file of an inbox that is there. Opening would make one: an empty inbox beside the one that was meant, or among the
@@ -18,8 +12,11 @@ export function takesDatabase(command: Command): Command {
  *
  * @throws RingbackError `database_unreadable`
  */
-export function inboxFile(flag: string | undefined): string {
-  const file = flag ?? asUsage(readEnvironment).RINGBACK_DATABASE ?? './ringback.db';
+export function inboxFile(
+  flags: { readonly database?: string },
+  environment: Environment = asUsage(readEnvironment),
+): string {
+  const file = databaseOf(flags, environment);
   const cause = existsSync(file) ? whyNoInbox(file) : 'there is no such file';
   if (cause === undefined) return file;
   throw ringbackError('database_unreadable', { database: file, cause });

@@ -27,6 +27,11 @@ export function openLog(level: string): Logger {
   return logger;
 }
 
+/** For the line that people and scripts wait for, whatever the log's level. */
+export function atEveryLevel(logger: Logger): Logger {
+  return logger.child({}, { level: 'info' });
+}
+
 /** Lets the signal do what it would have done, once the lines are written. */
 function endBy(signal: NodeJS.Signals, output: LogOutput): void {
   // Where the app listens too, what the signal does is the app's affair.

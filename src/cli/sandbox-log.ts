@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Attempt } from '../sandbox/model.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { atEveryLevel } from './log.ts';
 
 /**
  * The line that people and scripts wait for, whatever the log's level: a database tells its key once, when it is new, and
@@ -13,7 +14,7 @@ export function logListening(
   { url, apiKey }: Pick<Sandbox, 'url' | 'apiKey'>,
   adversary: string | undefined,
 ): void {
-  const always = logger.child({}, { level: 'info' });
+  const always = atEveryLevel(logger);
   always.info({ event: 'listening', url, apiKey, adversary }, 'listening');
   always.flush();
 }

@@ -7,6 +7,8 @@ import { applyApp } from './app-file.ts';
 import { argument } from './argument.ts';
 import {
   type Environment,
+  databaseOf,
+  databaseOption,
   expected,
   readEnvironment,
   readPath,
@@ -15,7 +17,7 @@ import {
 } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { type Address, HttpServer, healthPaths, isHealthPath } from './http-server.ts';
-import { openLog } from './log.ts';
+import { atEveryLevel, openLog } from './log.ts';
 import { secretsOf } from './secrets.ts';
 import { stopSignal } from './stop-signal.ts';
 
@@ -40,7 +42,7 @@ export function addServe(program: Command): void {
     .command('serve')
     .description('receive deliveries in a process of its own')
     .option('--app <file>', 'module whose default export registers the handlers (RINGBACK_APP)')
-    .option('--database <file>', 'the inbox (RINGBACK_DATABASE; default: ./ringback.db)')
+    .option(...databaseOption)
     .option('--host <host>', 'address to listen on (RINGBACK_HOST; default: 127.0.0.1)')
     .option(
       '--port <number>',
@@ -100,8 +102,7 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   const isApplied = app === undefined ? Promise.resolve(false) : applyApp(receiver, app).then(() => false);
   if (await Promise.race([isStopped, isApplied])) return process.exit(0);
   const server = await open(receiver, address);
-  // People and scripts wait for this line, whatever the log's level.
-  const always = logger.child({}, { level: 'info' });
+  const always = atEveryLevel(logger);
   new Telemetry(always).tell('listening', { url: server.url, path: address.path });
   always.flush();
   if (app === undefined) process.stderr.write(`ringback: ${hintAtApp}\n`);
@@ -157,7 +158,7 @@ function buildReceiver(flags: ServeFlags, environment: Environment, logger: Logg
   const isInsecure = flags.insecureHttp ?? environment.RINGBACK_INSECURE_HTTP ?? false;
   return createReceiver({
     secrets: secretsOf(environment),
-    database: flags.database ?? environment.RINGBACK_DATABASE ?? './ringback.db',
+    database: databaseOf(flags, environment),
     https: { required: !isInsecure, ...(trustProxy !== undefined && { trustProxy }) },
     logger,
   });

@@ -83,7 +83,7 @@ export class Placing {
     const claim = new Claim(unsettled.length, () => held.endEvent(stored.sequence));
     for (const [index, handler] of unsettled.entries()) {
       const own = index === 0 ? () => event : () => this.#readings.another(stored, event);
-      const run = { ...runOf(handler, event, stored), event: own, isCounted: stored.takeovers > 0 };
+      const run = { ...runOf(handler, event, stored, own), isCounted: stored.takeovers > 0 };
       this.#placeRun({ run, claim }, stored, isAnswered);
     }
   }
@@ -168,10 +168,11 @@ function runOf(
   handler: Handler,
   event: CallEvent,
   { sequence, receivedAt, takeovers }: ClaimedEvent | ClaimedRun,
+  own: Run['event'] = () => event,
 ): Run {
   return {
     handler,
-    event: () => event,
+    event: own,
     traceId: event.traceId,
     eventName: event.eventName,
     callId: event.callId,

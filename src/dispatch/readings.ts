@@ -16,8 +16,8 @@ export function readStored({ body, headers, receivedAt }: StoredEvent): Reading 
  * large bodies each has a turn of the event loop to itself: deliveries wait meanwhile.
  */
 export class Readings {
-  /** The reading of a large body that was asked for last. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** The turn that the last large body has. */
+  #lastTurn: Promise<unknown> = Promise.resolve();
 
   another(stored: StoredEvent, event: CallEvent): CallEvent | Promise<CallEvent> {
     const read = (): CallEvent => {
@@ -25,8 +25,7 @@ export class Readings {
       return reading.ok ? reading.event : event;
     };
     if (stored.body.byteLength <= largeBody) return read();
-    const reading = this.#last.then(() => setImmediate()).then(read);
-    this.#last = reading;
-    return reading;
+    this.#lastTurn = this.#lastTurn.then(() => setImmediate());
+    return this.#lastTurn.then(read);
   }
 }

@@ -90,8 +90,7 @@ export class Settlements {
       attempts: 0,
       state: { kind: 'dead', reason: `the stored event can't be read any more: ${reason}` },
       isJoin: false,
-      // Those behind it must not wait for ever.
-      isStrict: handler !== undefined,
+      isStrict: false,
       now: this.#parts.clock.now(),
     };
     await this.persist(() => this.#parts.store.settle(settlement));

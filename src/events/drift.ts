@@ -61,8 +61,7 @@ class Comparison {
 
   fields(fields: Readonly<Record<string, unknown>>, shape: KnownShape): void {
     for (const name of Object.keys(fields)) {
-      this.#values += 1;
-      if (this.#values > mostValues) return;
+      if (this.#hasSeenEnough()) return;
       const known = shape.fields.get(name);
       this.#place.push(name);
       if (known) this.#compare(fields[name], known);
@@ -83,11 +82,16 @@ class Comparison {
     if (!shape.items) return;
     this.#place.push(null);
     for (const item of items) {
-      this.#values += 1;
-      if (this.#values > mostValues) break;
+      if (this.#hasSeenEnough()) break;
       this.#compare(item, shape.items);
     }
     this.#place.pop();
+  }
+
+  /** Counts one value more. */
+  #hasSeenEnough(): boolean {
+    this.#values += 1;
+    return this.#values > mostValues;
   }
 
   #find(kind: DriftKind): void {

@@ -107,8 +107,8 @@ export interface Store {
   /** Finishes what was begun, gives claims back, and closes. */
   close(): Promise<void>;
   /**
-   * From now on no write waits for others that hold the store: what can't be written at once fails. Claims that are not
-   * given back are taken over, as those of a process that died. Called when closing must not wait any longer.
+   * From now on no write waits for others that hold the store: what can't be written at once fails. Claims are given back
+   * once that can be written, or taken over when the process has ended. Called when closing must not wait any longer.
    */
   abandon(): void;
 

@@ -1,15 +1,18 @@
 import type { Command } from 'commander';
 import { ringbackError } from '../../errors.ts';
-import { inboxFile, takesDatabase, withInbox } from '../inbox-file.ts';
+import { databaseOption } from '../environment.ts';
+import { inboxFile, withInbox } from '../inbox-file.ts';
 import { lookInto } from './looking.ts';
 
 /** Adds `ringback inbox event`. */
 export function addEvent(inbox: Command): void {
-  takesDatabase(inbox.command('event'))
+  inbox
+    .command('event')
+    .option(...databaseOption)
     .description('print one event as JSON: what was delivered, which is personal data, and its stored runs')
     .argument('<trace-id>', 'its trace id')
-    .action(async (traceId: string, { database }: { readonly database?: string }) => {
-      const file = inboxFile(database);
+    .action(async (traceId: string, flags: { readonly database?: string }) => {
+      const file = inboxFile(flags);
       const event = await withInbox(file, (store) => lookInto(store).events.get(traceId));
       if (event === undefined) throw ringbackError('event_unknown', { traceId, database: file });
       process.stdout.write(`${JSON.stringify(event, undefined, 2)}\n`);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../inbox/events.ts';
-import { inboxFile, takesDatabase, withInbox } from '../inbox-file.ts';
+import { inboxFile, withInbox } from '../inbox-file.ts';
+import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { lookInto } from './looking.ts';
 import { printPages, takesLimit } from './print.ts';
@@ -12,14 +13,15 @@ interface EventsFlags extends EventFilter {
 
 /** Adds `ringback inbox events`. */
 export function addEvents(inbox: Command): void {
-  takesDatabase(takesLimit(takesFilter(inbox.command('events'))))
+  takesLimit(takesFilter(inbox.command('events')))
+    .option(...databaseOption)
     .description(
       'print events as lines of JSON, latest first, with their stored runs and without their bodies',
     )
     .addHelpText('after', '\nDead letters, and why they are dead: ringback inbox events --state dead')
     .action(async (flags: EventsFlags) => {
       const filter = filterOf(flags);
-      await withInbox(inboxFile(flags.database), async (store) => {
+      await withInbox(inboxFile(flags), async (store) => {
         const { events } = lookInto(store);
         await printPages(async (cursor, limit) => {
           const page = await events.list({ ...filter, limit, cursor });

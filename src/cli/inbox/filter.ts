@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../inbox/events.ts';
-import { argument } from '../argument.ts';
+import { replayFilterSchema } from '../../inbox/replay.ts';
 import { parseTimestamp } from '../../kit/time.ts';
+import { argument } from '../argument.ts';
 
-type State = NonNullable<EventFilter['state']>;
-
-const states: readonly State[] = ['new', 'open', 'done', 'dead'];
+const states = replayFilterSchema.shape.state.unwrap().options;
 const time = 'a time in ISO 8601, such as 2026-01-31T12:00:00Z';
 
 /** Adds the options that say which events: the conditions of `receiver.events`. */
@@ -35,7 +34,7 @@ export function filterOf({
 
 const oneOfStates = `one of ${states.join(', ')}`;
 
-function readState(value: unknown): State | undefined {
+function readState(value: unknown): EventFilter['state'] {
   return states.find((state) => state === value);
 }
 

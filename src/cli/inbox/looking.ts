@@ -29,7 +29,7 @@ export function lookInto(store: Store): Looking {
       ...common,
       store: store.quarantine,
       // Nothing is released without secrets.
-      authenticate: () => Promise.reject(new Refusal('not_authentic', 'no_secrets')),
+      authenticate: () => Promise.reject(new Refusal('not_authentic', 'secrets_not_set')),
       onReleased: () => {},
     }),
   };

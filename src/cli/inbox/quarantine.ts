@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { inboxFile, takesDatabase, withInbox } from '../inbox-file.ts';
+import { databaseOption } from '../environment.ts';
+import { inboxFile, withInbox } from '../inbox-file.ts';
 import { lookInto } from './looking.ts';
 import { printPages, takesLimit } from './print.ts';
 
@@ -10,15 +11,16 @@ interface QuarantineFlags {
 
 /** Adds `ringback inbox quarantine`. */
 export function addQuarantine(inbox: Command): void {
-  takesDatabase(takesLimit(inbox.command('quarantine')))
+  takesLimit(inbox.command('quarantine'))
+    .option(...databaseOption)
     .description('print the deliveries in quarantine as lines of JSON, latest first, without their bodies')
-    .action(async ({ database, limit: most }: QuarantineFlags) => {
-      await withInbox(inboxFile(database), async (store) => {
+    .action(async (flags: QuarantineFlags) => {
+      await withInbox(inboxFile(flags), async (store) => {
         const { quarantine } = lookInto(store);
         await printPages(async (cursor, limit) => {
           const page = await quarantine.list({ limit, ...(cursor !== undefined && { cursor }) });
           return { items: page.deliveries, cursor: page.cursor };
-        }, most);
+        }, flags.limit);
       });
     });
 }

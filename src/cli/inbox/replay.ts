@@ -4,9 +4,9 @@ import type { EventFilter } from '../../inbox/events.ts';
 import { createReceiver } from '../../receiver.ts';
 import { applyApp } from '../app-file.ts';
 import { argument } from '../argument.ts';
-import { readEnvironment } from '../environment.ts';
+import { databaseOption, readEnvironment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
-import { inboxFile, takesDatabase } from '../inbox-file.ts';
+import { inboxFile } from '../inbox-file.ts';
 import { secretsOf } from '../secrets.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { printLine } from './print.ts';
@@ -25,7 +25,8 @@ const keepAll = { done: '3650d', dead: '3650d', quarantine: '3650d', traceIds: '
 
 /** Adds `ringback inbox replay`. */
 export function addReplay(inbox: Command): void {
-  takesDatabase(takesFilter(inbox.command('replay')))
+  takesFilter(inbox.command('replay'))
+    .option(...databaseOption)
     .description('say which runs would be run again, and with --yes have them run')
     .option('--app <file>', 'module whose default export registers the handlers (RINGBACK_APP)')
     .option('--rate <number>', 'so many runs a second', argument('a number above 0', readRate))
@@ -52,7 +53,7 @@ async function replay(flags: ReplayFlags, command: Command): Promise<void> {
     return command.error("error: missing a condition, such as '--state dead'");
   const receiver = createReceiver({
     secrets: asUsage(() => secretsOf(environment)),
-    database: inboxFile(flags.database),
+    database: inboxFile(flags, environment),
     retention: keepAll,
     // Beside the result, which is for programs.
     logger: pino(

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { inboxFile, takesDatabase, withInbox } from '../inbox-file.ts';
+import { databaseOption } from '../environment.ts';
+import { inboxFile, withInbox } from '../inbox-file.ts';
 
 interface UnpinFlags {
   readonly database?: string;
@@ -8,12 +9,14 @@ interface UnpinFlags {
 
 /** Adds `ringback signature unpin`. */
 export function addUnpin(signature: Command): void {
-  takesDatabase(signature.command('unpin'))
+  signature
+    .command('unpin')
+    .option(...databaseOption)
     .description('show the layout that is pinned in the inbox, and with --yes let it go')
     .option('--yes', 'let it go: the next delivery that verifies pins its own')
     .addHelpText('after', '\nA receiver that runs keeps to what was pinned until it is started again.')
-    .action(async ({ database, yes }: UnpinFlags) => {
-      process.stdout.write(`${await unpin(inboxFile(database), yes === true)}\n`);
+    .action(async (flags: UnpinFlags) => {
+      process.stdout.write(`${await unpin(inboxFile(flags), flags.yes === true)}\n`);
     });
 }
 

@@ -5,6 +5,7 @@ import type { DueTime } from './due-time.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import { asText } from './parameters.ts';
 import type { Holder } from './processes.ts';
+import { letGo } from './unblock.ts';
 
 /** A settlement as it is written. */
 export interface SettlementRow extends Settlement {
@@ -54,9 +55,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const earlierActive = database.prepare(`
     select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}
       and state <> 'blocked'`);
-  // A run that a replay has put back may have a time before which it must not begin.
-  const unblock = database.prepare(`
-    update runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
+  const unblockNext = database.prepare(`
+    ${letGo} where (sequence, handler) in (
       select sequence, handler from runs indexed by runs_blocked
         where call_id = ${asText('?')} and handler = ${asText('?')} and state = 'blocked' order by sequence limit 1)`);
 
@@ -120,7 +120,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       if (last) endClaim.run(sequence, holder.id);
       if (settlement.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
       // Whatever its order is here: another process may have blocked what comes after it, or this one before a restart.
-      if (state.kind === 'done' || state.kind === 'dead') unblock.run(callId ?? null, handler);
+      if (state.kind === 'done' || state.kind === 'dead') unblockNext.run(callId ?? null, handler);
       return 'settled';
     },
 

@@ -22,7 +22,7 @@ import { Writes } from './writes.ts';
 
 /** How long closing waits for a locked database, in milliseconds. */
 const closePatience = 5_000;
-/** How soon that is tried again, in milliseconds. */
+/** How soon what could not be given back in closing is given back, in milliseconds. */
 const leavePause = 1_000;
 /** How long users' own writes wait for a locked database, in milliseconds. */
 const usersPatience = 1_000;

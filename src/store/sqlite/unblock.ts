@@ -9,6 +9,9 @@ interface BlockedRun {
   readonly dueAt: number | null;
 }
 
+/** SQL: lets blocked runs go. One that a replay has put back may have a time before which it must not begin. */
+export const letGo = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
+
 /** So many runs in one step at the most: deliveries wait meanwhile. */
 const mostInAStep = 500;
 
@@ -18,8 +21,6 @@ const mostInAStep = 500;
  * All run inside a transaction of the caller's; each resolves to how many it has let go.
  */
 export function prepareUnblock(database: Database.Database) {
-  // A run that a replay has put back may have a time before which it must not begin.
-  const release = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
   const ofHandler = `from runs indexed by runs_blocked where handler = ${asText('?')} and state = 'blocked'`;
   const some = database.prepare(`
     select sequence, call_id as callId, due_at as dueAt ${ofHandler} order by call_id, sequence limit ${mostInAStep}`);
@@ -33,7 +34,7 @@ export function prepareUnblock(database: Database.Database) {
     "update runs set state = 'due', due_at = ? where sequence = ? and handler = ?",
   );
   const first = database.prepare(`
-    ${release} where (sequence, handler) in (
+    ${letGo} where (sequence, handler) in (
       select sequence, handler ${ofHandler} and not exists (
         select 1 from runs o ${byCall} where o.call_id = runs.call_id and o.handler = runs.handler and o.${isOpen}
           and (o.sequence < runs.sequence or o.state <> 'blocked'))
