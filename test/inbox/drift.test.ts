@@ -197,6 +197,21 @@ describe('the ledger of drift', () => {
     expect(ledger).toHaveLength(201);
   });
 
+  test('ends after 10,000 values of an event, in a list as among fields', async () => {
+    const topics = Array.from({ length: 12_000 }, (_, index) => `topic ${index}`);
+    const inTransfer = (payload: object) =>
+      foundIn({ eventName: transferred, payload: { call_id: 'c1', transfer_to: '+1', ...payload } });
+    const inTopics = (list: unknown[]) => inTransfer({ call_summary: { topics_discussed: list } });
+    const wrongTopic = 'type_changed payload.call_summary.topics_discussed[]';
+    expect(await inTopics([5, ...topics])).toEqual([wrongTopic]);
+    expect(await inTopics([...topics, 5])).toEqual([]);
+    // Names that are none count as one finding, however many they are.
+    const many = Object.fromEntries(topics.map((topic) => [topic, 1]));
+    const unknown = 'unknown_field payload.*';
+    expect(await inTransfer({ caller: 5, ...many })).toEqual(['type_changed payload.caller', unknown]);
+    expect(await inTransfer({ ...many, caller: 5 })).toEqual([unknown]);
+  });
+
   test('takes at most 1,000 entries in all, and goes on counting those it has', async () => {
     const { receiver, logs } = await started();
     for (let index = 0; index < 1_020; index += 1) {
