@@ -5,7 +5,7 @@ import { openedSqlite } from './opened-sqlite.ts';
 
 /** Small tables, those that a statement makes for itself, and indexes of what few runs are. */
 const short =
-  /^SCAN (?:\(|CONSTANT ROW|eras|handlers|waiting|w|claims|processes|\w+_totals|json_each|runs USING.* INDEX runs_(?:open_by_call|due|dead)$)/v;
+  /^SCAN (?:\(|CONSTANT ROW|eras|handlers|waiting|w|claims|processes|\w+_totals|json_each|runs USING.* INDEX runs_(?:open_by_call|due|dead|blocked)$)/v;
 
 /** One look through these costs as much as there are runs, or due ones: for one event, or the runs of one call. */
 const long = /USING PRIMARY KEY \(sequence[<>]|INDEX runs_due \(handler=\?\)$/v;

@@ -4,7 +4,7 @@ import type { Sequence } from '../run-key.ts';
 import { sequencesOfCall } from './call-index.ts';
 import { eventState } from './event-state.ts';
 import { callKey } from './keys.ts';
-import { byCall, isOpen } from './open-runs.ts';
+import { openSequences } from './open-runs.ts';
 import { asText } from './parameters.ts';
 
 /** A part of the inbox; both ends are inclusive. */
@@ -38,7 +38,7 @@ const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> 
 /** The states that few events are in, each through an index that holds only those. */
 const fewInState: Readonly<Record<string, string>> = {
   new: 'select sequence from waiting union all select sequence from claims',
-  open: `select sequence from runs ${byCall} where ${isOpen}`,
+  open: openSequences,
   dead: "select sequence from runs where state = 'dead' and (@handler is null or handler = @handler)",
 };
 

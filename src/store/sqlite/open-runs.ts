@@ -6,6 +6,14 @@
 /** SQL: the run is open. */
 export const isOpen = "state in ('due', 'claimed', 'blocked')";
 
+/**
+ * SQL: the sequence of each open run, as often as it has such runs. Each state has an index that tells all of this by
+ * itself; that of all open runs does not have the state, so that each of a hundred thousand would be looked up for it.
+ */
+export const openSequences = `select sequence from runs indexed by runs_due where state = 'due'
+  union all select sequence from runs indexed by runs_claimed where claimed_by is not null
+  union all select sequence from runs indexed by runs_blocked where state = 'blocked'`;
+
 /** SQL: the run waits for its time, or for one that goes before it, and no attempt has begun. */
 export const isUnbegun = "state = 'due' and attempts = 0";
 

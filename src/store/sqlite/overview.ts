@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { StoreCounts } from '../store.ts';
-import { byCall, isOpen } from './open-runs.ts';
+import { openSequences } from './open-runs.ts';
 
 /** What a person can ask about the inbox. */
 export function prepareOverview(database: Database.Database) {
@@ -19,15 +19,14 @@ export function prepareOverview(database: Database.Database) {
   const countEvents = database.prepare(`
     select (select events from event_totals) as total,
       (select count(*) from waiting) + (select count(*) from claims) as new,
-      (select count(distinct sequence) from runs ${byCall} where ${isOpen}
-        and sequence not in (select sequence from waiting) and sequence not in (select sequence from claims)) as open`);
-  // Nor by going through the runs that are done. Which of the open ones are blocked no index tells: the rest are.
+      (select count(distinct sequence) from (${openSequences})
+        where sequence not in (select sequence from waiting) and sequence not in (select sequence from claims)) as open`);
+  // Nor by going through the runs that are done.
   const countRuns = database.prepare(`
-    select due, running, open - due - running as blocked, dead from (select
-      (select count(*) from runs ${byCall} where ${isOpen}) as open,
-      (select count(*) from runs where state = 'due') as due,
+    select (select count(*) from runs where state = 'due') as due,
       (select count(*) from runs where claimed_by is not null) as running,
-      (select count(*) from runs where state = 'dead') as dead)`);
+      (select count(*) from runs where state = 'blocked') as blocked,
+      (select count(*) from runs where state = 'dead') as dead`);
   const countQuarantine = database.prepare('select kind as state, count from quarantine_totals');
   const countDropped = database.prepare('select sum(dropped) from quarantine_totals').pluck();
 
