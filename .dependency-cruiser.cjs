@@ -24,6 +24,7 @@ const ranks = [
   ],
   ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|claiming|placing|execution|settlements)\\.ts$'],
   ['^src/wiring\\.ts$'],
+  ['^src/lifecycle\\.ts$'],
   ['^src/receiver\\.ts$'],
   // The platform's side: what it may use is told below.
   ['^src/platform/', '^src/sandbox/'],

@@ -1,11 +1,6 @@
 /** The public names of Ringback; nothing else is public. */
-export {
-  createReceiver,
-  type EventHandler,
-  type FallbackContext,
-  type StopOptions,
-  Receiver,
-} from './receiver.ts';
+export { createReceiver, type EventHandler, type FallbackContext, Receiver } from './receiver.ts';
+export type { StopOptions } from './lifecycle.ts';
 export type { ReceiverOptions, RetentionOptions, RetryOptions } from './options.ts';
 export type { HandlerOptions, JoinOptions } from './handler-options.ts';
 export type { CallRecord, CallStatus } from './calls/timeline.ts';

@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { z } from 'zod';
-import type { Dispatcher } from './dispatch/dispatcher.ts';
-import { blameCaller, configError, ringbackError } from './errors.ts';
+import { blameCaller, configError } from './errors.ts';
 import type { EventOf } from './events/event-types.ts';
 import { type EventPattern, isKnownEventName } from './events/names.ts';
 import type { HandlerOptions, JoinOptions } from './handler-options.ts';
@@ -14,12 +12,11 @@ import type { DriftLedger } from './inbox/drift.ts';
 import type { Erased, ErasureTarget } from './inbox/erasure.ts';
 import type { InboxEvents } from './inbox/events.ts';
 import type { Quarantine } from './inbox/quarantine.ts';
-import type { Duration } from './kit/duration.ts';
+import { Lifecycle, type StopOptions } from './lifecycle.ts';
 import type { CallEvent, Delivery, Reply } from './model.ts';
-import { parseStrictly } from './option-problems.ts';
-import { type ReceiverOptions, type ResolvedOptions, duration, resolveOptions } from './options.ts';
+import { type ReceiverOptions, resolveOptions } from './options.ts';
 import type { StoreCounts } from './store/store.ts';
-import { type Parts, buildDispatcher, wire } from './wiring.ts';
+import type { Parts } from './wiring.ts';
 
 /** A function that handles the events of some names. */
 export type EventHandler<Names extends EventPattern | readonly EventPattern[]> = (
@@ -33,19 +30,6 @@ export interface FallbackContext extends RunContext {
   readonly isKnown: boolean;
 }
 
-/** How `stop` ends what is under way. */
-export interface StopOptions {
-  /** How long active runs may take to end before they are interrupted. @default '10s' */
-  readonly drain?: Duration;
-}
-
-/** How long after that a stop waits for a locked database, in milliseconds. */
-const lockPatience = 5_000;
-
-const stopSchema = z.strictObject({ drain: duration.default(10_000) });
-
-type State = 'created' | 'starting' | 'started' | 'stopping' | 'stopped';
-
 /** Receives the platform's deliveries, keeps them in the inbox, and runs the handlers. Made by `createReceiver`. */
 export class Receiver {
   /** What calls have become. */
@@ -56,26 +40,13 @@ export class Receiver {
   readonly quarantine: Quarantine;
   /** How the platform departs from what is documented. */
   readonly drift: DriftLedger;
-  readonly #options: ResolvedOptions;
+  readonly #lifecycle: Lifecycle;
   readonly #parts: Parts;
-  #dispatcher: Dispatcher | undefined;
-  #state: State = 'created';
-  #starting: Promise<void> | undefined;
-  #stopping: Promise<void> | undefined;
-  #isInboxOpen = false;
-  #isDatabaseLent = false;
 
   /** @internal */
   constructor(options: ReceiverOptions) {
-    this.#options = resolveOptions(options);
-    this.#parts = wire(this.#options, {
-      door: () => (this.isReady ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
-      requireStarted: this.#requireStarted,
-      wake: () => this.#dispatcher?.wake(),
-      begin: () => this.#dispatcher?.begin(),
-      wakeUncertain: () => this.#dispatcher?.wakeUncertain(),
-      expect: (event) => this.#dispatcher?.expect(event),
-    });
+    this.#lifecycle = new Lifecycle(resolveOptions(options));
+    this.#parts = this.#lifecycle.parts;
     const { calls, events, quarantine, drift } = this.#parts;
     this.calls = calls;
     this.events = events;
@@ -146,13 +117,8 @@ export class Receiver {
    *
    * @throws RingbackError when the database can't be used, ConfigError when the secrets can't be had
    */
-  async start(): Promise<void> {
-    if (this.#state === 'starting' || this.#state === 'started') throw configError('receiver_started');
-    if (this.#state !== 'created') throw configError('receiver_stopped');
-    this.#state = 'starting';
-    this.#parts.registry.close();
-    this.#starting = this.#open();
-    await this.#starting;
+  start(): Promise<void> {
+    return this.#lifecycle.start();
   }
 
   /**
@@ -161,18 +127,13 @@ export class Receiver {
    * else holds the database locked it waits 5 seconds more, and leaves unwritten what it has not written by then. Called
    * while `start` is under way, it waits for it first; called again, it waits for the first call.
    */
-  async stop(options: StopOptions = {}): Promise<void> {
-    const { drain } = parseStrictly(stopSchema, options, 'stop');
-    if (this.#state === 'created' && this.#isDatabaseLent) await this.#close();
-    // A start that fails has told its own caller, and has closed what it opened.
-    if (this.#state === 'starting') await this.#starting?.catch(() => {});
-    if (this.#state === 'started') this.#stopping = this.#drain(drain);
-    await this.#stopping;
+  stop(options: StopOptions = {}): Promise<void> {
+    return this.#lifecycle.stop(options);
   }
 
   /** Whether deliveries are taken: between `start` and `stop`. */
   get isReady(): boolean {
-    return this.#state === 'started';
+    return this.#lifecycle.isReady;
   }
 
   /** Takes a delivery and says what to answer: what every adapter calls. */
@@ -216,11 +177,7 @@ export class Receiver {
    * @example receiver.database.exec('create table if not exists orders (call_id text primary key)');
    */
   get database(): InboxDatabase {
-    if (this.#state === 'stopped') throw configError('receiver_stopped');
-    const { database, name } = this.#parts.store;
-    if (!database) throw ringbackError('database_not_offered', { database: name });
-    this.#isDatabaseLent = true;
-    return database;
+    return this.#lifecycle.lendDatabase();
   }
 
   /**
@@ -241,65 +198,8 @@ export class Receiver {
    * @throws RingbackError `receiver_not_started`
    */
   async counts(): Promise<StoreCounts> {
-    this.#requireStarted('counts()');
+    this.#lifecycle.requireStarted('counts()');
     return this.#parts.store.counts();
-  }
-
-  /** Handlers run before `start` has ended and while `stop` drains, and may use the inbox as long as it is open. */
-  readonly #requireStarted = (method: string): void => {
-    if (!this.#isInboxOpen) throw ringbackError('receiver_not_started', { method });
-  };
-
-  async #open(): Promise<void> {
-    const { store, authenticator, retention } = this.#parts;
-    try {
-      await store.open();
-      this.#isInboxOpen = true;
-      await authenticator.load();
-      this.#dispatcher = buildDispatcher(this.#parts, this.#options);
-      await this.#dispatcher.start();
-    } catch (error) {
-      await this.#close();
-      throw error;
-    }
-    this.#state = 'started';
-    retention.start();
-    this.#tellStart();
-  }
-
-  async #drain(patience: number): Promise<void> {
-    this.#state = 'stopping';
-    const { telemetry, intake, drift, retention, store } = this.#parts;
-    telemetry.tell('receiver_stopping');
-    await intake.drained();
-    // Whoever holds the database must not keep the process from ending: what is not written is done again.
-    const cancel = this.#options.clock.after(patience + lockPatience, () => store.abandon());
-    await this.#dispatcher?.stop(patience);
-    await drift.stop();
-    await retention.stop();
-    await this.#close();
-    cancel();
-    telemetry.tell('receiver_stopped');
-  }
-
-  async #close(): Promise<void> {
-    this.#isInboxOpen = false;
-    // A start that failed, or never was: nothing may be done with it any more.
-    if (this.#state !== 'stopping') this.#state = 'stopped';
-    await this.#parts.store.close();
-    this.#state = 'stopped';
-  }
-
-  #tellStart(): void {
-    const { https, secrets } = this.#options;
-    const { telemetry, store, registry } = this.#parts;
-    telemetry.tell('receiver_started', {
-      database: store.name,
-      handlers: registry.all.map((handler) => handler.name),
-    });
-    for (const suspect of registry.suspects) telemetry.tell('event_name_unknown', suspect);
-    if (!https.required) telemetry.tell('https_not_required');
-    if (secrets === undefined) telemetry.tell('signature_not_checked');
   }
 }
 

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
+import { configError, ringbackError } from './errors.ts';
+import type { InboxDatabase } from './handling.ts';
+import type { Duration } from './kit/duration.ts';
+import { parseStrictly } from './option-problems.ts';
+import { type ResolvedOptions, duration } from './options.ts';
+import { type Parts, buildDispatcher, wire } from './wiring.ts';
+
+/** How `stop` ends what is under way. */
+export interface StopOptions {
+  /** How long active runs may take to end before they are interrupted. @default '10s' */
+  readonly drain?: Duration;
+}
+
+/** How long after that a stop waits for a locked database, in milliseconds. */
+const lockPatience = 5_000;
+
+const stopSchema = z.strictObject({ drain: duration.default(10_000) });
+
+type State = 'created' | 'starting' | 'started' | 'stopping' | 'stopped';
+
+/** A receiver's life: what it is made of, opened in order, and closed the other way round. */
+export class Lifecycle {
+  readonly parts: Parts;
+  readonly #options: ResolvedOptions;
+  #dispatcher: Dispatcher | undefined;
+  #state: State = 'created';
+  #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+  #isInboxOpen = false;
+  #isDatabaseLent = false;
+
+  constructor(options: ResolvedOptions) {
+    this.#options = options;
+    this.parts = wire(options, {
+      door: () => (this.isReady ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
+      requireStarted: this.requireStarted,
+      wake: () => this.#dispatcher?.wake(),
+      begin: () => this.#dispatcher?.begin(),
+      wakeUncertain: () => this.#dispatcher?.wakeUncertain(),
+      expect: (event) => this.#dispatcher?.expect(event),
+    });
+  }
+
+  /** Whether deliveries are taken: between start and stop. */
+  get isReady(): boolean {
+    return this.#state === 'started';
+  }
+
+  /** Handlers run before `start` has ended and while `stop` drains, and may use the inbox as long as it is open. */
+  readonly requireStarted = (method: string): void => {
+    if (!this.#isInboxOpen) throw ringbackError('receiver_not_started', { method });
+  };
+
+  async start(): Promise<void> {
+    if (this.#state === 'starting' || this.#state === 'started') throw configError('receiver_started');
+    if (this.#state !== 'created') throw configError('receiver_stopped');
+    this.#state = 'starting';
+    this.parts.registry.close();
+    this.#starting = this.#open();
+    await this.#starting;
+  }
+
+  async stop(options: StopOptions): Promise<void> {
+    const { drain } = parseStrictly(stopSchema, options, 'stop');
+    if (this.#state === 'created' && this.#isDatabaseLent) await this.#close();
+    // A start that fails has told its own caller, and has closed what it opened.
+    if (this.#state === 'starting') await this.#starting?.catch(() => {});
+    if (this.#state === 'started') this.#stopping = this.#drain(drain);
+    await this.#stopping;
+  }
+
+  /** The inbox's database, which is open from then on: a receiver that is never started has it to close as well. */
+  lendDatabase(): InboxDatabase {
+    if (this.#state === 'stopped') throw configError('receiver_stopped');
+    const { database, name } = this.parts.store;
+    if (!database) throw ringbackError('database_not_offered', { database: name });
+    this.#isDatabaseLent = true;
+    return database;
+  }
+
+  async #open(): Promise<void> {
+    const { store, authenticator, retention } = this.parts;
+    try {
+      await store.open();
+      this.#isInboxOpen = true;
+      await authenticator.load();
+      this.#dispatcher = buildDispatcher(this.parts, this.#options);
+      await this.#dispatcher.start();
+    } catch (error) {
+      await this.#close();
+      throw error;
+    }
+    this.#state = 'started';
+    retention.start();
+    this.#tellStart();
+  }
+
+  async #drain(patience: number): Promise<void> {
+    this.#state = 'stopping';
+    const { telemetry, intake, drift, retention, store } = this.parts;
+    telemetry.tell('receiver_stopping');
+    await intake.drained();
+    // Whoever holds the database must not keep the process from ending: what is not written is done again.
+    const cancel = this.#options.clock.after(patience + lockPatience, () => store.abandon());
+    await this.#dispatcher?.stop(patience);
+    await drift.stop();
+    await retention.stop();
+    await this.#close();
+    cancel();
+    telemetry.tell('receiver_stopped');
+  }
+
+  async #close(): Promise<void> {
+    this.#isInboxOpen = false;
+    // A start that failed, or never was: nothing may be done with it any more.
+    if (this.#state !== 'stopping') this.#state = 'stopped';
+    await this.parts.store.close();
+    this.#state = 'stopped';
+  }
+
+  #tellStart(): void {
+    const { https, secrets } = this.#options;
+    const { telemetry, store, registry } = this.parts;
+    telemetry.tell('receiver_started', {
+      database: store.name,
+      handlers: registry.all.map((handler) => handler.name),
+    });
+    for (const suspect of registry.suspects) telemetry.tell('event_name_unknown', suspect);
+    if (!https.required) telemetry.tell('https_not_required');
+    if (secrets === undefined) telemetry.tell('signature_not_checked');
+  }
+}
