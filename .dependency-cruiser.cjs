@@ -11,7 +11,7 @@ const ranks = [
   [
     '^src/options\\.ts$',
     '^src/handler-options\\.ts$',
-    '^src/option-problems\\.ts$',
+    '^src/option-(problems|values)\\.ts$',
     '^src/telemetry\\.ts$',
     '^src/listening\\.ts$',
   ],

@@ -4,7 +4,8 @@ import type { KnownEventName } from './events/names.ts';
 import type { Order } from './handling.ts';
 import type { Duration } from './kit/duration.ts';
 import { parseStrictly } from './option-problems.ts';
-import { type RetryOptions, attemptTime, count, duration, retrySchema } from './options.ts';
+import { attemptTime, count, duration } from './option-values.ts';
+import { type RetryOptions, retrySchema } from './options.ts';
 
 /** Options of one handler: `receiver.on(names, options, handler)`. */
 export interface HandlerOptions {

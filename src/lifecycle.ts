@@ -4,7 +4,8 @@ import { configError, ringbackError } from './errors.ts';
 import type { InboxDatabase } from './handling.ts';
 import type { Duration } from './kit/duration.ts';
 import { parseStrictly } from './option-problems.ts';
-import { type ResolvedOptions, duration } from './options.ts';
+import { duration } from './option-values.ts';
+import type { ResolvedOptions } from './options.ts';
 import { type Parts, buildDispatcher, wire } from './wiring.ts';
 
 /** How `stop` ends what is under way. */

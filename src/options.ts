@@ -1,14 +1,25 @@
-import { type Logger, type LoggerOptions, pino } from 'pino';
+import type { Logger, LoggerOptions } from 'pino';
 import { z } from 'zod';
 import { configError } from './errors.ts';
-import { messageOf } from './kit/thrown.ts';
-import { type Size, parseSize } from './kit/bytes.ts';
+import type { Size } from './kit/bytes.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
-import { hostName } from './kit/addresses.ts';
-import { type Duration, parseDuration } from './kit/duration.ts';
+import type { Duration } from './kit/duration.ts';
 import type { Random } from './kit/random.ts';
-import { type TrustProxySetting, compileTrustProxy } from './kit/trust-proxy.ts';
-import { checked, hasMethods, isObject, parseStrictly } from './option-problems.ts';
+import type { TrustProxySetting } from './kit/trust-proxy.ts';
+import { parseStrictly } from './option-problems.ts';
+import {
+  asLogger,
+  attemptTime,
+  clock,
+  count,
+  database,
+  duration,
+  host,
+  logger,
+  random,
+  size,
+  trustProxy,
+} from './option-values.ts';
 import { type SignatureOption, resolveLayouts } from './signature/layouts.ts';
 import { type Secrets, prepareSecrets } from './signature/secrets.ts';
 import type { Store } from './store/store.ts';
@@ -87,18 +98,6 @@ export interface ReceiverOptions {
 }
 
 const day = 86_400_000;
-/** A length of time that may be none. */
-export const duration = checked("milliseconds or a duration such as '90s', '5m', '2h'", parseDuration);
-/** No attempt could end within none. */
-export const attemptTime = checked("more than 0: milliseconds or a duration such as '90s', '5m'", (value) => {
-  const milliseconds = parseDuration(value);
-  return milliseconds === 0 ? undefined : milliseconds;
-});
-const size = checked("bytes or a size such as '512kb', '5mb'", parseSize);
-/** How many, and never none. */
-export const count = z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more');
-const aFunction = z.custom<never>((value) => typeof value === 'function', 'a function');
-
 /** How to try again, with the defaults. */
 export const retrySchema = z.strictObject({
   attempts: count.default(12),
@@ -124,16 +123,11 @@ const optionsSchema = z.strictObject({
   https: z
     .strictObject({
       required: z.boolean('true or false').default(true),
-      trustProxy: checked(
-        "true, false, a number of hops, 'loopback', or a list of addresses and CIDR ranges",
-        compileTrustProxy,
-      ).optional(),
-      hosts: z
-        .array(checked('a host name, without scheme, port, path or *', readHostName), 'a list of host names')
-        .optional(),
+      trustProxy: trustProxy.optional(),
+      hosts: z.array(host, 'a list of host names').optional(),
     })
     .prefault({}),
-  database: checked("a file, ':memory:', or a store", readDatabase).default('./ringback.db'),
+  database: database.default('./ringback.db'),
   limits: z
     .strictObject({
       body: size.default(5 * 1024 ** 2),
@@ -152,9 +146,9 @@ const optionsSchema = z.strictObject({
   retry: retrySchema.prefault({}),
   timeout: attemptTime.default(30_000),
   concurrency: count.default(16),
-  logger: checked('a pino instance or options for one', readLogger).default({}),
-  clock: checked('a clock, with the methods now, elapsed and after', readClock).default(systemClock),
-  random: aFunction.transform((value) => value as Random).default(() => Math.random),
+  logger: logger.default({}),
+  clock: clock.default(systemClock),
+  random: random.default(() => Math.random),
 });
 
 /** The options with everything filled in and nothing left to parse. Frozen. */
@@ -166,56 +160,16 @@ export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
  * @throws ConfigError that says which option, what was expected, and what was found (never a secret).
  */
 export function resolveOptions(options: ReceiverOptions) {
-  const { logger, ...resolved } = parseStrictly(optionsSchema, options, 'createReceiver');
+  const { logger: given, ...resolved } = parseStrictly(optionsSchema, options, 'createReceiver');
   // Null is not "not set": it would go for a layout that was given.
   const signature = resolved.signature === undefined ? 'auto' : (resolved.signature as SignatureOption);
   const secrets = resolved.secrets as ReceiverOptions['secrets'];
   if (secrets === undefined && resolved.headers.size === 0) throw configError('credentials_missing');
   return Object.freeze({
     ...resolved,
-    logger: isLogger(logger) ? logger : makeLogger(logger),
+    logger: asLogger(given),
     secrets: secrets === undefined || typeof secrets === 'function' ? secrets : prepareSecrets(secrets),
     layouts: resolveLayouts(signature),
     isLayoutGiven: signature !== 'auto',
   });
-}
-
-/** In the form in which the Host header is read: anything else would match none. */
-function readHostName(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value.includes('*')) return undefined;
-  return hostName(value) === value.toLowerCase() ? hostName(value) : undefined;
-}
-
-function readDatabase(value: unknown): string | Store | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value;
-  return isObject(value) && hasMethods(value, ['open', 'record', 'close'])
-    ? (value as unknown as Store)
-    : undefined;
-}
-
-function readClock(value: unknown): Clock | undefined {
-  return isObject(value) && hasMethods(value, ['now', 'elapsed', 'after'])
-    ? (value as unknown as Clock)
-    : undefined;
-}
-
-/** What logs and isn't pino's would be taken for options, and every line of ours would be lost. */
-function readLogger(value: unknown): Logger | LoggerOptions | undefined {
-  if (!isObject(value) || Array.isArray(value)) return undefined;
-  if (isLogger(value)) return value;
-  return ['info', 'log', 'child'].some((name) => typeof value[name] === 'function') ? undefined : value;
-}
-
-/** @throws ConfigError in pino's own words for options that it doesn't take */
-function makeLogger(options: LoggerOptions): Logger {
-  try {
-    return pino(options);
-  } catch (error) {
-    const found = `refused by pino: ${messageOf(error)}`;
-    throw configError('option_invalid', { option: 'logger', expected: 'options that pino takes', found });
-  }
-}
-
-function isLogger(value: object): value is Logger {
-  return 'level' in value && hasMethods(value, ['child', 'bindings', 'debug', 'info', 'warn', 'error']);
 }

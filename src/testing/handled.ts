@@ -5,7 +5,7 @@ import { ringbackError } from '../errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { Duration } from '../kit/duration.ts';
 import { parseStrictly } from '../option-problems.ts';
-import { duration } from '../options.ts';
+import { duration } from '../option-values.ts';
 import type { StoredRun, WholeInboxEvent } from '../inbox/events.ts';
 import type { Receiver } from '../receiver.ts';
 

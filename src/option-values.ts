@@ -1,0 +1,74 @@
+/** The kinds of values that options take, each with what is said of one that isn't. */
+import { type Logger, type LoggerOptions, pino } from 'pino';
+import { z } from 'zod';
+import { configError } from './errors.ts';
+import { hostName } from './kit/addresses.ts';
+import { parseSize } from './kit/bytes.ts';
+import type { Clock } from './kit/clock.ts';
+import { parseDuration } from './kit/duration.ts';
+import type { Random } from './kit/random.ts';
+import { messageOf } from './kit/thrown.ts';
+import { compileTrustProxy } from './kit/trust-proxy.ts';
+import { checked, hasMethods, isObject } from './option-problems.ts';
+import type { Store } from './store/store.ts';
+
+/** A length of time that may be none. */
+export const duration = checked("milliseconds or a duration such as '90s', '5m', '2h'", parseDuration);
+/** No attempt could end within none. */
+export const attemptTime = checked("more than 0: milliseconds or a duration such as '90s', '5m'", (value) => {
+  const milliseconds = parseDuration(value);
+  return milliseconds === 0 ? undefined : milliseconds;
+});
+export const size = checked("bytes or a size such as '512kb', '5mb'", parseSize);
+/** How many, and never none. */
+export const count = z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more');
+export const random = z.custom<Random>((value) => typeof value === 'function', 'a function');
+export const trustProxy = checked(
+  "true, false, a number of hops, 'loopback', or a list of addresses and CIDR ranges",
+  compileTrustProxy,
+);
+export const host = checked('a host name, without scheme, port, path or *', readHostName);
+export const database = checked("a file, ':memory:', or a store", readDatabase);
+export const clock = checked('a clock, with the methods now, elapsed and after', readClock);
+export const logger = checked('a pino instance or options for one', readLogger);
+
+/** In the form in which the Host header is read: anything else would match none. */
+function readHostName(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.includes('*')) return undefined;
+  return hostName(value) === value.toLowerCase() ? hostName(value) : undefined;
+}
+
+function readDatabase(value: unknown): string | Store | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  return isObject(value) && hasMethods(value, ['open', 'record', 'close'])
+    ? (value as unknown as Store)
+    : undefined;
+}
+
+function readClock(value: unknown): Clock | undefined {
+  return isObject(value) && hasMethods(value, ['now', 'elapsed', 'after'])
+    ? (value as unknown as Clock)
+    : undefined;
+}
+
+/** What logs and isn't pino's would be taken for options, and every line of ours would be lost. */
+function readLogger(value: unknown): Logger | LoggerOptions | undefined {
+  if (!isObject(value) || Array.isArray(value)) return undefined;
+  if (isLogger(value)) return value;
+  return ['info', 'log', 'child'].some((name) => typeof value[name] === 'function') ? undefined : value;
+}
+
+/** @throws ConfigError in pino's own words for options that it doesn't take */
+export function asLogger(given: Logger | LoggerOptions): Logger {
+  if (isLogger(given)) return given;
+  try {
+    return pino(given);
+  } catch (error) {
+    const found = `refused by pino: ${messageOf(error)}`;
+    throw configError('option_invalid', { option: 'logger', expected: 'options that pino takes', found });
+  }
+}
+
+function isLogger(value: object): value is Logger {
+  return 'level' in value && hasMethods(value, ['child', 'bindings', 'debug', 'info', 'warn', 'error']);
+}
