@@ -29,11 +29,18 @@ export const fixes = {
     'The receiver has never been started, so it takes no delivery: call await receiver.start() once its handlers ' +
     'are registered.',
   proxy_not_trusted: (d: { peer: string }) =>
-    `The peer ${d.peer} says https, but is not a trusted proxy: set trustProxy, for example to 'loopback' (--trust-proxy loopback).`,
+    `The peer ${d.peer} says https, but is not a trusted proxy: set https: { trustProxy }, for example to 'loopback' ` +
+    '(--trust-proxy loopback).',
   not_https: (d: { peer: string }) =>
     `The peer ${d.peer} sent a delivery over plain HTTP: serve HTTPS, or put a TLS proxy in front that sets ` +
-    'X-Forwarded-Proto and name it in trustProxy (--trust-proxy). For development on loopback set ' +
+    'X-Forwarded-Proto and name it in https: { trustProxy } (--trust-proxy). For development on loopback set ' +
     'https: { required: false } (--insecure-http).',
+  proxy_silent: (d: { peer: string }) =>
+    `The trusted proxy ${d.peer} did not say whether the client came over HTTPS: let it set X-Forwarded-Proto ` +
+    '(nginx: proxy_set_header X-Forwarded-Proto $scheme).',
+  proxy_says_http: (d: { peer: string }) =>
+    `The trusted proxy ${d.peer} says that the client came over plain HTTP: serve HTTPS there. If another proxy in front ` +
+    'of it ends TLS, let that one set X-Forwarded-Proto, and this one pass it on.',
   https_contradicted: (d: { peer: string }) =>
     `The trusted proxy ${d.peer} sent headers that contradict each other on http or https: make it overwrite ` +
     "X-Forwarded-Proto and Forwarded instead of passing the client's on.",
@@ -41,7 +48,7 @@ export const fixes = {
     'The Host header is an IP address, but the platform delivers to domain names only. Behind a proxy, let it ' +
     'pass the Host header on (nginx: proxy_set_header Host $host).',
   host_not_listed: () =>
-    'The Host header is not one of https.hosts. Add the name that the subscription delivers to.',
+    'The Host header is not one of https: { hosts }: add the name that the subscription delivers to.',
   header_missing: (d: { header: string }) =>
     `The subscription's header ${d.header} is missing or different: compare the option headers with the ` +
     'headers of the subscription.',

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type ConfigError, configError } from './errors.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
+import { headerName, headerValue } from './kit/header-fields.ts';
 import { closest } from './kit/suggest.ts';
 import { parseTimestamp } from './kit/time.ts';
 
@@ -34,7 +35,7 @@ function problemOf(
   if (issue?.code === 'unrecognized_keys') {
     const known = knownOptions(schema, path);
     const option = issue.keys[0] ?? '';
-    const meant = closest(option, known);
+    const meant = innerOption(schema, path, option) ?? closest(option, known);
     return configError('option_unknown', {
       option,
       where: [where, ...path].join('.'),
@@ -47,7 +48,8 @@ function problemOf(
     option: path.length === 0 ? `${where}(${argument})` : `${path.join('.')}${inCall(where)}`,
     expected: expectedBy(issue, schema, path),
     // The values of the subscription's headers are credentials.
-    found: path.includes('headers') && typeof found === 'string' ? 'of type string' : describe(found),
+    found:
+      path.includes('headers') && typeof found === 'string' ? describeCredential(found) : describe(found),
   });
 }
 
@@ -64,9 +66,22 @@ function expectedBy(issue: z.core.$ZodIssue | undefined, schema: z.ZodType, path
 }
 
 function knownOptions(schema: z.ZodType, path: readonly string[]): readonly string[] {
+  return Object.keys(shapeAt(schema, path));
+}
+
+/** Where an option is that was looked for one level too high: `trustProxy` is `https.trustProxy`. */
+function innerOption(schema: z.ZodType, path: readonly string[], option: string): string | undefined {
+  const outer = Object.entries(shapeAt(schema, path)).find(([, inner]) => {
+    const group = unwrap(inner);
+    return group instanceof z.ZodObject && Object.hasOwn(group.shape, option);
+  });
+  return outer && `${outer[0]}.${option}`;
+}
+
+function shapeAt(schema: z.ZodType, path: readonly string[]): Readonly<Record<string, unknown>> {
   let inner: unknown = schema;
   for (const key of path) inner = unwrap((inner as z.ZodObject).shape[key]);
-  return Object.keys((inner as z.ZodObject).shape);
+  return (inner as z.ZodObject).shape;
 }
 
 function unwrap(schema: unknown): unknown {
@@ -82,6 +97,10 @@ function describe(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value === null || value === undefined) return String(value);
   return Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+}
+
+function describeCredential(value: string): string {
+  return value === '' ? 'empty' : 'of type string';
 }
 
 /** A schema from a function that gives undefined for what it can't read; `expected` goes into the sentence. */
@@ -108,6 +127,16 @@ export function hasMethods(value: unknown, names: readonly string[]): boolean {
 export const clockOption = checked('a clock, with the methods now, elapsed and after', (value) =>
   hasMethods(value, ['now', 'elapsed', 'after']) ? (value as Clock) : undefined,
 ).default(systemClock);
+
+const headersExpected = 'an object of header names and values';
+const valueExpected = 'visible ASCII text that is not empty';
+
+/** Headers that the platform sends along, by name: credentials. */
+export const headersOption = z.record(
+  z.string().regex(headerName, headersExpected),
+  z.string(valueExpected).regex(headerValue, valueExpected),
+  headersExpected,
+);
 
 /** A time given by a user: a Date, milliseconds since 1970, or a text in ISO 8601. */
 export type Instant = Date | number | string;

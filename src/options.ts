@@ -4,9 +4,10 @@ import { configError } from './errors.ts';
 import type { Size } from './kit/bytes.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import type { Duration } from './kit/duration.ts';
+import { hasOwnHeader } from './kit/header-fields.ts';
 import type { Random } from './kit/random.ts';
 import type { TrustProxySetting } from './kit/trust-proxy.ts';
-import { parseStrictly } from './option-problems.ts';
+import { headersOption, parseStrictly } from './option-problems.ts';
 import {
   asLogger,
   attemptTime,
@@ -108,12 +109,7 @@ export const retrySchema = z.strictObject({
 
 const optionsSchema = z.strictObject({
   secrets: z.unknown().optional(),
-  headers: z
-    .record(
-      z.string(),
-      z.string('text').min(1, 'text that is not empty'),
-      'an object of header names and values',
-    )
+  headers: headersOption
     .transform(
       (headers) => new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     )
@@ -164,12 +160,23 @@ export function resolveOptions(options: ReceiverOptions) {
   // Null is not "not set": it would go for a layout that was given.
   const signature = resolved.signature === undefined ? 'auto' : (resolved.signature as SignatureOption);
   const secrets = resolved.secrets as ReceiverOptions['secrets'];
-  if (secrets === undefined && resolved.headers.size === 0) throw configError('credentials_missing');
+  if (secrets === undefined) requireOwnHeader(resolved.headers);
   return Object.freeze({
     ...resolved,
     logger: asLogger(given),
     secrets: secrets === undefined || typeof secrets === 'function' ? secrets : prepareSecrets(secrets),
     layouts: resolveLayouts(signature),
     isLayoutGiven: signature !== 'auto',
+  });
+}
+
+/** Of an unsigned subscription the headers are all that tells the platform from anybody else. */
+function requireOwnHeader(headers: ReadonlyMap<string, string>): void {
+  if (headers.size === 0) throw configError('credentials_missing');
+  if (hasOwnHeader(headers.keys())) return;
+  throw configError('option_invalid', {
+    option: 'headers',
+    expected: 'an object with at least one header that others do not send, where no secrets are set',
+    found: [...headers.keys()].join(', '),
   });
 }

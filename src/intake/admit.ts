@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../errors.ts';
 import { hostName, isAddressLiteral } from '../kit/addresses.ts';
 import { equalInConstantTime } from '../kit/bytes.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
@@ -33,13 +33,20 @@ function requireHttps(delivery: Delivery, admission: Admission): void {
   const { headers } = delivery;
   const peer = delivery.peerAddress ?? 'unknown';
   const protocols = [...listOf(headers['x-forwarded-proto']), ...forwarded(headers, 'proto')];
-  const isSaidHttps = protocols.includes('https');
-  if (!isSaidHttps) throw refusal('https_required', 'not_https', { peer });
-  if (!isPeerTrusted(delivery, admission)) throw refusal('https_required', 'proxy_not_trusted', { peer });
+  const isTrusted = isPeerTrusted(delivery, admission);
+  if (!protocols.includes('https')) throw notHttps(peer, isTrusted ? protocols : undefined);
+  if (!isTrusted) throw refusal('https_required', 'proxy_not_trusted', { peer });
   // A proxy that passes a client's own header on beside its own tells us nothing.
   if (protocols.some((protocol) => protocol !== 'https')) {
     throw refusal('https_required', 'https_contradicted', { peer });
   }
+}
+
+/** Who has set up a proxy already needs to hear what that one leaves out. */
+function notHttps(peer: string, saidByProxy: readonly string[] | undefined): Refusal {
+  if (saidByProxy === undefined) return refusal('https_required', 'not_https', { peer });
+  if (saidByProxy.length === 0) return refusal('https_required', 'proxy_silent', { peer });
+  return refusal('https_required', 'proxy_says_http', { peer });
 }
 
 function requireHost(delivery: Delivery, admission: Admission): void {

@@ -1,6 +1,7 @@
 import { RingbackError, configError } from '../errors.ts';
 import { messageOf } from '../kit/thrown.ts';
 import { type Clock, pause } from '../kit/clock.ts';
+import { placeThrownAt } from '../kit/place.ts';
 import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
 
 /** A function of the user's that gives the secrets. */
@@ -129,11 +130,19 @@ async function answered(ask: SecretsFunction): Promise<Secrets> {
   }
 }
 
-/** What kind of error it is, never its message: that of a parser quotes what it could not read, a secret. */
+/** What kind of error it is and where it was thrown, never its message: that of a parser quotes what it could not read, a secret. */
 function kindOf(error: unknown): string {
   // Our own sentences name the file, and hold no secret.
   if (error instanceof RingbackError) return error.message;
   if (!(error instanceof Error)) return `it threw something of type ${typeof error}`;
-  const { code } = error as NodeJS.ErrnoException;
-  return typeof code === 'string' ? `${error.name} ${code}` : error.name;
+  // What fetch throws says in its cause why there was no connection.
+  const code = codeOf(error) ?? codeOf(error.cause);
+  const place = placeThrownAt(error);
+  return [error.name, code, place && `(${place})`].filter((part) => part !== undefined).join(' ');
+}
+
+/** Written by programmers, such as ECONNREFUSED; what is not written like that may be anything. */
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : undefined;
 }

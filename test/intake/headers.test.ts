@@ -37,4 +37,24 @@ describe("the subscription's own headers", () => {
       expect(() => createReceiver(options)).toThrow(expect.objectContaining({ code: 'credentials_missing' }));
     }
   });
+
+  test('tell nobody by what any client sends', () => {
+    const headers = { 'Content-Type': 'application/json', 'user-agent': 'platform' };
+    expect(() => createReceiver({ headers })).toThrow(
+      /headers should be .* that others do not send, .* but is content-type, user-agent/,
+    );
+    expect(() => createReceiver({ headers: { ...headers, 'x-api-key': 'key-1' } })).not.toThrow();
+  });
+
+  test.each<[string, Record<string, string>, RegExp]>([
+    ['a name that no request can carry', { 'x key': 'key-1' }, /names and values/],
+    ['nothing as a value', { 'x-key': '' }, /headers\.x-key should be .* not empty, but is empty/],
+    [
+      'a value that arrives otherwise',
+      { 'x-key': ' key-1 ' },
+      /headers\.x-key should be visible .* of type string/,
+    ],
+  ])('are refused with %s', (_, headers, sentence) => {
+    expect(() => createReceiver({ headers })).toThrow(sentence);
+  });
 });

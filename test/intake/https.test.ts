@@ -72,8 +72,29 @@ describe('HTTPS does not hold', () => {
     const delivery = deliveryOf({ ...plain, headers: { 'x-forwarded-proto': 'https' } });
     for (let index = 0; index < 3; index += 1) expect((await receiver.take(delivery)).status).toBe(403);
     expect(logs.of('refusal_fix')).toMatchObject([
-      { fix: expect.stringMatching(/127\.0\.0\.1 says https, but is not a trusted proxy: set trustProxy/) },
+      {
+        fix: expect.stringMatching(
+          /127\.0\.0\.1 says https, but is not a trusted proxy: set https: \{ trustProxy/,
+        ),
+      },
     ]);
+  });
+});
+
+describe('the first refusal says what a proxy has to do', () => {
+  test.each<[string, string, Headers, RegExp]>([
+    [
+      'that is trusted and says nothing',
+      '127.0.0.1',
+      {},
+      /127\.0\.0\.1 did not say .* set X-Forwarded-Proto/,
+    ],
+    ['that is trusted and says http', '127.0.0.1', { 'x-forwarded-proto': 'http' }, /says .* plain HTTP/],
+    ['that is not trusted, and may be none', '192.0.2.1', {}, /192\.0\.2\.1 sent a delivery over plain HTTP/],
+  ])('%s', async (_, peerAddress, headers, fix) => {
+    const { receiver, logs } = await started({ https: { trustProxy: 'loopback' } });
+    await receiver.take(deliveryOf({ ...plain, peerAddress, headers }));
+    expect(logs.of('refusal_fix')).toMatchObject([{ fix: expect.stringMatching(fix) }]);
   });
 });
 

@@ -90,6 +90,7 @@ describe('a wrong option gives a sentence', () => {
       { https: { trust_proxy: true } },
       /no option trust_proxy in createReceiver\.https\. Did you mean trustProxy\?/,
     ],
+    [{ trustProxy: 1 }, /no option trustProxy in createReceiver\. Did you mean https\.trustProxy\?/],
     [{ zzzzzzzz: 1 }, /no option zzzzzzzz in createReceiver\. The options are: secrets, /],
   ])('that says what may have been meant: %j', (options, sentence) => {
     const problem = problemOf({ secrets: secret, ...options });

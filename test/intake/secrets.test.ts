@@ -120,6 +120,27 @@ describe('a function that gives the secrets', () => {
     expect(JSON.stringify(logs.of('secrets_failed'))).not.toContain(secret.slice(0, 10));
   });
 
+  test('may fail without a connection: the log says so, and where', async () => {
+    const clock = new ManualClock();
+    const cause = Object.assign(new Error('connect 192.0.2.1'), { code: 'ECONNREFUSED' });
+    let isDown = false;
+    const secrets = () => {
+      if (isDown) throw new TypeError('fetch failed', { cause });
+      return secret;
+    };
+    const { receiver, logs } = await started({ clock, secrets });
+    isDown = true;
+    clock.advance(31_000);
+    await deliver(receiver, ...signedWith(secret, clock.now()));
+    expect(await logs.until('secrets_failed')).toMatchObject([
+      {
+        cause: expect.stringMatching(
+          /failed: TypeError ECONNREFUSED \(test\/intake\/secrets\.test\.ts:\d+:\d+\)/,
+        ),
+      },
+    ]);
+  });
+
   test('may not fail at start, nor give what is no secret', async () => {
     for (const secrets of [() => Promise.reject(new Error('the vault is down')), () => '']) {
       const { receiver } = made({ secrets });

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
+import { hasOwnHeader } from '../../kit/header-fields.ts';
 import { checked, clockOption, hasMethods, parseStrictly } from '../../option-problems.ts';
 import type { Tool } from './define-tool.ts';
 import { RequiredHeaders, toolHeadersSchema } from './tool-headers.ts';
@@ -31,22 +32,9 @@ export interface ToolMiddlewareParts {
   readonly clock: Clock;
 }
 
-/** What any client sends: by these alone, whoever sends JSON would pass for the platform. */
-const ordinaryHeaders: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-encoding',
-  'accept-language',
-  'connection',
-  'content-length',
-  'content-type',
-  'host',
-  'transfer-encoding',
-  'user-agent',
-]);
-
 const optionsSchema = z.strictObject({
   headers: toolHeadersSchema.refine(
-    (headers) => Object.keys(headers).some((name) => !ordinaryHeaders.has(name.toLowerCase())),
+    (headers) => hasOwnHeader(Object.keys(headers)),
     'an object with at least one header that others do not send, since a tool answers nobody but the platform',
   ),
   timeout: checked("more than 0: milliseconds or a duration such as '5s'", readTimeout).default(10_000),

@@ -1,17 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { z } from 'zod';
 import { equalInConstantTime } from '../../kit/bytes.ts';
-
-const expected = 'an object of header names and values';
-const expectedValue = 'visible ASCII text that is not empty';
+import { headersOption } from '../../option-problems.ts';
 
 /** The headers that the platform is to send to a tool, and that the tool then expects. */
-export const toolHeadersSchema = z.record(
-  z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, expected),
-  z.string(expectedValue).regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedValue),
-  expected,
-);
+export const toolHeadersSchema = headersOption;
 
 /** The headers that tell the platform from anybody else. The values are kept as digests only. */
 export class RequiredHeaders {
