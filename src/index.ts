@@ -1,7 +1,7 @@
 /** The public names of Ringback; nothing else is public. */
 export { createReceiver, type EventHandler, type FallbackContext, Receiver } from './receiver.ts';
 export type { StopOptions } from './lifecycle.ts';
-export type { ReceiverOptions, RetentionOptions, RetryOptions } from './options.ts';
+export type { AppOptions, ReceiverOptions, RetentionOptions, RetryOptions } from './options.ts';
 export type { HandlerOptions, JoinOptions } from './handler-options.ts';
 export type { CallRecord, CallStatus } from './calls/timeline.ts';
 export type { CallQuery, Calls } from './inbox/calls.ts';

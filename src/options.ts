@@ -99,6 +99,15 @@ export interface ReceiverOptions {
 }
 
 const day = 86_400_000;
+/**
+ * What the app file of `ringback serve` may export as `options`: those of `createReceiver`, but for what the command itself
+ * decides. An option of the command line or of the environment goes before the app's.
+ *
+ * @example
+ * export const options = { tolerance: '10m', retention: { done: '7d' } } satisfies AppOptions;
+ */
+export type AppOptions = Omit<ReceiverOptions, 'database' | 'logger' | 'clock' | 'random'>;
+
 /** How to try again, with the defaults. */
 export const retrySchema = z.strictObject({
   attempts: count.default(12),

@@ -17,6 +17,10 @@ const logEvents = {
     'no secrets are set: deliveries are told by the headers of the subscription',
   ],
   listening: ['info', 'listening'],
+  delivery_misdirected: [
+    'warn',
+    'what looks like a delivery came to a path where none are taken: compare the URL of the subscription with it',
+  ],
   log_dropped: ['warn', 'log lines were dropped: nobody took them in time'],
   delivery_accepted: ['debug', 'delivery accepted'],
   delivery_duplicate: ['info', 'delivery was a duplicate of a stored event'],

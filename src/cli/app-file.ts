@@ -5,11 +5,25 @@ import { RingbackError, configError } from '../errors.ts';
 import { messageOf } from '../kit/thrown.ts';
 import { placeOf } from '../kit/place.ts';
 import { isObject } from '../option-problems.ts';
+import type { AppOptions } from '../options.ts';
 import type { Receiver } from '../receiver.ts';
+import { readAppOptions } from './app-options.ts';
 import { isRingbackError } from './failure.ts';
 import { ownCopy, provideOwnCopy } from './own-copy.ts';
 
-type App = (receiver: Receiver) => unknown;
+type RegisterHandlers = (receiver: Receiver) => unknown;
+
+/** An app file that was loaded. */
+export interface App {
+  /** What its receiver is to be made with. */
+  readonly options: AppOptions;
+  /**
+   * Lets it register its handlers.
+   *
+   * @throws ConfigError `receiver_started` when it starts the receiver itself, or what its registrations are refused for
+   */
+  readonly register: (receiver: Receiver) => Promise<void>;
+}
 
 /** What Node says of TypeScript, or of the imports in it, that it can't run by itself. */
 const needsTranslation = new Set([
@@ -22,13 +36,20 @@ const needsTranslation = new Set([
 ]);
 
 /**
- * Loads the app file, whose path counts from the working directory, and lets it register its handlers.
+ * Loads the app file, whose path counts from the working directory.
  *
- * @throws ConfigError `app_unloadable`, `app_no_default`, `receiver_started` when it starts the receiver itself, or what
- *   its registrations are refused for
+ * @throws ConfigError `app_unloadable`, `app_no_default`, or what its options are refused for
  */
-export async function applyApp(receiver: Receiver, file: string): Promise<void> {
-  const app = defaultOf(await loadModule(file), file);
+export async function loadApp(file: string): Promise<App> {
+  const module = await loadModule(file);
+  const app = defaultOf(module, file);
+  return {
+    options: readAppOptions(exportOf(module, 'options'), file),
+    register: (receiver) => register(receiver, app, file),
+  };
+}
+
+async function register(receiver: Receiver, app: RegisterHandlers, file: string): Promise<void> {
   const allowStart = refuseStart(receiver, file);
   try {
     await app(receiver);
@@ -87,14 +108,20 @@ function isModuleMissing(error: unknown): boolean {
   return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(String((error as { code?: unknown }).code));
 }
 
-/** The default export; what a compiler made of one for CommonJS counts as well. */
-function defaultOf(module: unknown, file: string): App {
-  const outer = isObject(module) ? module['default'] : undefined;
-  const found = isObject(outer) && 'default' in outer ? outer['default'] : outer;
-  if (typeof found === 'function') return found as App;
+/** The default export, a function. */
+function defaultOf(module: unknown, file: string): RegisterHandlers {
+  const found = exportOf(module, 'default');
+  if (typeof found === 'function') return found as RegisterHandlers;
   const what =
     found === undefined ? 'it has none' : `it is of type ${found === null ? 'null' : typeof found}`;
   throw configError('app_no_default', { file, found: what });
+}
+
+/** An export by its name; what a compiler made of one for CommonJS counts as well. */
+function exportOf(module: unknown, name: string): unknown {
+  if (!isObject(module)) return undefined;
+  const outer = module['default'];
+  return isObject(outer) && 'default' in outer ? outer[name] : module[name];
 }
 
 /** The sentence of a problem, and where in the app file it was met. */

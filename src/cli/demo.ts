@@ -9,7 +9,7 @@ import { parseDuration } from '../kit/duration.ts';
 import { readSecretFile } from '../platform/secrets/secret-file.ts';
 import { type Receiver, createReceiver } from '../receiver.ts';
 import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
-import { applyApp } from './app-file.ts';
+import { loadApp } from './app-file.ts';
 import { argument } from './argument.ts';
 import { sandboxOptions, sceneOf } from './demo-script.ts';
 import { subscribe } from './demo-subscription.ts';
@@ -72,7 +72,8 @@ async function demonstrate(pace: number): Promise<void> {
     https: { required: false },
     logger: pino({ level: 'info' }, view),
   });
-  await applyApp(receiver, demoApp);
+  const { register } = await loadApp(demoApp);
+  await register(receiver);
   const server = new HttpServer(receiver, path);
   // In this order: the subscription has the address, and with the subscription comes the secret.
   await server.listen({ host: '127.0.0.1', port: 0, path });

@@ -1,5 +1,11 @@
 import express from 'express';
-import { type RequestListener, type Server, type ServerResponse, createServer } from 'node:http';
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  createServer,
+} from 'node:http';
 import { listen, urlOf } from '../listening.ts';
 import type { Receiver } from '../receiver.ts';
 import { isPlainHook } from './hook-target.ts';
@@ -37,9 +43,10 @@ export class HttpServer {
   #isDraining = false;
   #closed: Promise<void> = Promise.resolve();
 
-  constructor(receiver: Receiver, path: string) {
+  /** `onMisdirected` is called when what looks like a delivery comes to another path. */
+  constructor(receiver: Receiver, path: string, onMisdirected = () => {}) {
     const take = receiver.nodeHandler();
-    const rest = restOf(receiver, path);
+    const rest = restOf(receiver, path, onMisdirected);
     this.#server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
       // A target that is no path would be answered by the framework's own page, and repeated in a warning.
       if (request.url?.startsWith('/') !== true) return refuseTarget(response);
@@ -89,7 +96,7 @@ export class HttpServer {
 }
 
 /** Express, for all that is not plainly a delivery; what may be one all the same, it gives to the receiver. */
-function restOf(receiver: Receiver, path: string): RequestListener {
+function restOf(receiver: Receiver, path: string, onMisdirected: () => void): RequestListener {
   const app = express().disable('x-powered-by').disable('etag');
   app.get(healthPaths.alive, (_request, response) => void response.json({ status: 'alive' }));
   app.get(healthPaths.ready, (_request, response) => {
@@ -97,8 +104,16 @@ function restOf(receiver: Receiver, path: string): RequestListener {
     response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not_ready' });
   });
   app.use(path, receiver.middleware());
-  app.use((_request, response) => void response.status(404).json({ error: 'not_found' }));
+  app.use((request, response) => {
+    if (looksLikeDelivery(request)) onMisdirected();
+    response.status(404).json({ error: 'not_found' });
+  });
   return app;
+}
+
+/** What scanners ask for everywhere must not be taken for a subscription with a wrong URL. */
+function looksLikeDelivery({ method, headers }: IncomingMessage): boolean {
+  return method === 'POST' && (headers['x-webhook-event'] ?? headers['x-webhook-traceid']) !== undefined;
 }
 
 function refuseTarget(response: ServerResponse): void {

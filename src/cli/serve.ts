@@ -3,11 +3,11 @@ import type { Logger } from 'pino';
 import { configError } from '../errors.ts';
 import { type Receiver, createReceiver } from '../receiver.ts';
 import { Telemetry } from '../telemetry.ts';
-import { applyApp } from './app-file.ts';
+import { type App, loadApp } from './app-file.ts';
+import { receiverOptions } from './app-options.ts';
 import { argument } from './argument.ts';
 import {
   type Environment,
-  databaseOf,
   databaseOption,
   expected,
   readEnvironment,
@@ -18,7 +18,6 @@ import {
 import { asUsage } from './failure.ts';
 import { type Address, HttpServer, healthPaths, isHealthPath } from './http-server.ts';
 import { atEveryLevel, openLog } from './log.ts';
-import { secretsOf } from './secrets.ts';
 import { stopSignal } from './stop-signal.ts';
 
 /** What was given on the command line. */
@@ -95,13 +94,12 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   const stopping = stopSignal();
   const address = asUsage(() => addressOf(flags, environment));
   const logger = openLog(environment.RINGBACK_LOG_LEVEL ?? 'info');
-  const receiver = asUsage(() => buildReceiver(flags, environment, logger));
   const app = flags.app ?? environment.RINGBACK_APP;
   // An app file that never ends loading must not keep the process from being stopped.
-  const isStopped = stopping.then(() => true);
-  const isApplied = app === undefined ? Promise.resolve(false) : applyApp(receiver, app).then(() => false);
-  if (await Promise.race([isStopped, isApplied])) return process.exit(0);
-  const server = await open(receiver, address);
+  const isStopped = stopping.then(() => undefined);
+  const receiver = await Promise.race([isStopped, receiverFor(flags, environment, logger)]);
+  if (receiver === undefined) return process.exit(0);
+  const server = await open(receiver, address, tellOnce(logger, address));
   const always = atEveryLevel(logger);
   new Telemetry(always).tell('listening', { url: server.url, path: address.path });
   always.flush();
@@ -110,12 +108,21 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   await close(receiver, server);
 }
 
+/** Says once that deliveries go elsewhere: nobody else would, and each of them is lost. */
+function tellOnce(logger: Logger, { path }: Address): () => void {
+  let isTold = false;
+  return () => {
+    if (!isTold) new Telemetry(logger).tell('delivery_misdirected', { path });
+    isTold = true;
+  };
+}
+
 /**
  * Listens, then starts the receiver: a second process that was given the same port by mistake ends before it takes
  * anything out of the inbox. A delivery that comes in between is answered with 503.
  */
-export async function open(receiver: Receiver, address: Address): Promise<HttpServer> {
-  const server = new HttpServer(receiver, address.path);
+async function open(receiver: Receiver, address: Address, onMisdirected?: () => void): Promise<HttpServer> {
+  const server = new HttpServer(receiver, address.path, onMisdirected);
   try {
     await server.listen(address);
     await receiver.start();
@@ -153,13 +160,15 @@ function pathOf(flags: ServeFlags, environment: Environment): string {
   });
 }
 
-function buildReceiver(flags: ServeFlags, environment: Environment, logger: Logger): Receiver {
-  const trustProxy = flags.trustProxy ?? environment.RINGBACK_TRUST_PROXY;
-  const isInsecure = flags.insecureHttp ?? environment.RINGBACK_INSECURE_HTTP ?? false;
-  return createReceiver({
-    secrets: secretsOf(environment),
-    database: databaseOf(flags, environment),
-    https: { required: !isInsecure, ...(trustProxy !== undefined && { trustProxy }) },
-    logger,
-  });
+/** The receiver with the handlers of the app file. */
+async function receiverFor(flags: ServeFlags, environment: Environment, logger: Logger): Promise<Receiver> {
+  const file = flags.app ?? environment.RINGBACK_APP;
+  // Without it, what is wrong with the command line is said before anything is loaded.
+  const make = (app?: App): Receiver =>
+    asUsage(() => createReceiver({ ...receiverOptions(flags, environment, app?.options), logger }));
+  if (file === undefined) return make();
+  const app = await loadApp(file);
+  const receiver = make(app);
+  await app.register(receiver);
+  return receiver;
 }

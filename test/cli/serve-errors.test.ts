@@ -175,6 +175,21 @@ describe('serve ends with a sentence and 1 when', () => {
       'export default (r) => void r.start();',
       /^The app file app\.ts .* Leave start\(\) out of the app file\. \(app\.ts:1:\d+\)$/,
     ],
+    [
+      'has options that are none',
+      'export const options = 7; export default () => {};',
+      /^The option export options in app\.ts should be an object .* but is number\./,
+    ],
+    [
+      'has a misspelled option',
+      'export const options = { tolerence: 1 }; export default () => {};',
+      /^There is no option tolerence .* Did you mean tolerance\? \(the options of app\.ts\)$/,
+    ],
+    [
+      'has an option that the command decides',
+      "export const options = { database: 'calls.db' }; export default () => {};",
+      /^The option database in the options of app\.ts should be left out, but is set\. Set it by --database/,
+    ],
   ])('the app file %s', async (_what, text, sentence) => {
     const cwd = folder();
     if (text !== undefined) writeFileSync(join(cwd, 'app.ts'), text);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
@@ -21,6 +22,19 @@ export default (receiver) => {
   });
 };
 `;
+
+/** The status of the answer to a delivery that is addressed to a host: fetch allows no other than the URL's. */
+async function posted(
+  url: string,
+  { body, headers }: ReturnType<typeof buildDelivery>,
+  host = 'calls.example.com',
+): Promise<number | undefined> {
+  const sending = request(`${url}/webhooks`, { method: 'POST', headers: { ...headers, host } });
+  sending.end(body);
+  const [answer] = (await once(sending, 'response')) as [IncomingMessage];
+  answer.resume();
+  return answer.statusCode;
+}
 
 describe('serve', () => {
   it('takes deliveries at its path, and says that it lives and is ready', async () => {
@@ -50,6 +64,44 @@ describe('serve', () => {
     const trusting = serve(['--trust-proxy', 'loopback'], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
     const atName = (await trusting.url()).replace('127.0.0.1', 'localhost');
     expect(await deliverTo(`${atName}/webhooks`, delivery)).toEqual(accepted);
+  });
+
+  it('takes options of the receiver from the app file, behind its own', async () => {
+    const app = `
+      export const options = {
+        secrets: () => '${otherSecret}', tolerance: '1h', https: { required: false, hosts: ['calls.example.com'] },
+      };
+      export default () => {};`;
+    const early = { timestamp: Date.now() - 1_800_000 };
+    const cwd = folder({ 'app.mjs': app });
+    const start = (env: Readonly<Record<string, string>>) =>
+      new Running(['serve', '--app', 'app.mjs', '--port', '0'], { cwd, env }).url();
+
+    const byApp = await start({});
+    const answers = [secret, otherSecret].map((each) =>
+      posted(byApp, buildDelivery('call-ended', { ...early, secret: each })),
+    );
+    expect(await Promise.all(answers)).toEqual([401, 200]);
+
+    const byEnvironment = await start({ RINGBACK_SECRETS: secret });
+    const later = { ...early, traceId: 'trace-later', secret };
+    expect(await posted(byEnvironment, buildDelivery('call-ended', later))).toBe(200);
+    expect(await posted(byEnvironment, buildDelivery('call-ended', later), '127.0.0.1')).toBe(421);
+    const strict = await start({ RINGBACK_SECRETS: secret, RINGBACK_INSECURE_HTTP: 'false' });
+    expect(await posted(strict, buildDelivery('call-ended', later))).toBe(403);
+  });
+
+  it('says once that a delivery came to another path, and nothing of whatever else does', async () => {
+    const running = serve();
+    const url = await running.url();
+    const { body } = buildDelivery('call-ended', { secret });
+    await fetch(`${url}/wp-login`, { method: 'POST', body: new Uint8Array(body) });
+    for (const path of ['/hooks', '/']) await deliverTo(url + path, buildDelivery('call-ended', { secret }));
+    await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }));
+    running.child.kill('SIGTERM');
+    const { stdout } = await running.ended();
+    const told = stdout.split('\n').filter((line) => line.includes('delivery_misdirected'));
+    expect(told.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ level: 40, path: '/webhooks' }]);
   });
 
   it('lets its options go before the environment', async () => {

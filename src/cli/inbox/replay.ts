@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { pino } from 'pino';
 import type { EventFilter } from '../../inbox/events.ts';
 import { createReceiver } from '../../receiver.ts';
-import { applyApp } from '../app-file.ts';
+import { loadApp } from '../app-file.ts';
+import { receiverOptions } from '../app-options.ts';
 import { argument } from '../argument.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 import { inboxFile } from '../inbox-file.ts';
-import { secretsOf } from '../secrets.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { printLine } from './print.ts';
 
@@ -48,12 +48,13 @@ async function replay(flags: ReplayFlags, command: Command): Promise<void> {
   const environment = asUsage(readEnvironment);
   const app = flags.app ?? environment.RINGBACK_APP;
   if (app === undefined) return command.error("error: missing the option '--app <file>'");
+  const database = inboxFile(flags, environment);
   const filter = filterOf(flags);
   if (Object.values(filter).every((value) => value === undefined))
     return command.error("error: missing a condition, such as '--state dead'");
+  const { options, register } = await loadApp(app);
   const receiver = createReceiver({
-    secrets: asUsage(() => secretsOf(environment)),
-    database: inboxFile(flags, environment),
+    ...asUsage(() => receiverOptions({ database }, environment, options)),
     retention: keepAll,
     // Beside the result, which is for programs.
     logger: pino(
@@ -61,7 +62,7 @@ async function replay(flags: ReplayFlags, command: Command): Promise<void> {
       pino.destination({ dest: 2, sync: true }),
     ),
   });
-  await applyApp(receiver, app);
+  await register(receiver);
   await receiver.start();
   try {
     const { yes, rate, by, reason } = flags;

@@ -1,0 +1,83 @@
+import { ConfigError, RingbackError, configError } from '../errors.ts';
+import { isObject } from '../option-problems.ts';
+import { type AppOptions, type ReceiverOptions, resolveOptions } from '../options.ts';
+import { type Environment, databaseOf } from './environment.ts';
+import { hasSecrets, secretsOf } from './secrets.ts';
+
+/** What the command decides, so that each has one place: the log's level, and the inbox that other commands look into. */
+const decidedHere: Readonly<Record<string, string>> = {
+  database: 'Set it by --database or RINGBACK_DATABASE, which the other commands read as well.',
+  logger: 'Set its level by RINGBACK_LOG_LEVEL.',
+  clock: 'It is for tests.',
+  random: 'It is for tests.',
+};
+
+/** Stands for the secrets of the environment, while the app's options are looked at by themselves. */
+const someSecret = 'whsec_stand-in';
+
+/**
+ * The options that an app file exports, checked before those of the command line come in: what is wrong with them is to
+ * be mended in the file.
+ *
+ * @throws ConfigError that names the file
+ */
+export function readAppOptions(exported: unknown, file: string): AppOptions {
+  if (exported === undefined) return {};
+  const where = `the options of ${file}`;
+  if (!isObject(exported) || Array.isArray(exported)) {
+    const expected = "an object with options of createReceiver, such as { tolerance: '10m' }";
+    throw configError('option_invalid', {
+      option: `export options in ${file}`,
+      expected,
+      found: typeof exported,
+    });
+  }
+  for (const [option, fix] of Object.entries(decidedHere)) {
+    if (exported[option] === undefined) continue;
+    throw configError('option_invalid', {
+      option: `${option} in ${where}`,
+      expected: 'left out',
+      found: 'set',
+      fix,
+    });
+  }
+  try {
+    resolveOptions({ secrets: someSecret, ...exported });
+  } catch (error) {
+    if (!(error instanceof RingbackError)) throw error;
+    throw new ConfigError(error.code, `${error.message} (${where})`, { cause: error });
+  }
+  return exported;
+}
+
+/** What was given on the command line that is an option of a receiver. */
+export interface ReceiverFlags {
+  readonly database?: string;
+  readonly trustProxy?: string;
+  readonly insecureHttp?: true;
+}
+
+/**
+ * The options of a receiver: the command line goes before the environment, and that before the app file.
+ *
+ * @throws ConfigError when nothing gives secrets, nor headers
+ */
+export function receiverOptions(
+  flags: ReceiverFlags,
+  environment: Environment,
+  app: AppOptions = {},
+): ReceiverOptions {
+  const trustProxy = flags.trustProxy ?? environment.RINGBACK_TRUST_PROXY;
+  const isInsecure = flags.insecureHttp ?? environment.RINGBACK_INSECURE_HTTP;
+  const isByApp = !hasSecrets(environment) && (app.secrets !== undefined || app.headers !== undefined);
+  return {
+    ...app,
+    ...(!isByApp && { secrets: secretsOf(environment) }),
+    database: databaseOf(flags, environment),
+    https: {
+      ...app.https,
+      ...(isInsecure !== undefined && { required: !isInsecure }),
+      ...(trustProxy !== undefined && { trustProxy }),
+    },
+  };
+}
