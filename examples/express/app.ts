@@ -1,6 +1,7 @@
 /** A backend of its own that has the receiver mounted in it. How to run it: README.md beside this file. */
 import express from 'express';
-import { createReceiver, RetryLater } from 'ringback';
+import { createReceiver } from 'ringback';
+import handlers from './handlers.ts';
 
 const receiver = createReceiver({
   secrets: process.env['WEBHOOK_SECRET'],
@@ -9,27 +10,7 @@ const receiver = createReceiver({
   https: { trustProxy: 'loopback' },
 });
 
-receiver.database.exec(
-  'create table if not exists finished_calls (call_id text primary key, ended_at text not null)',
-);
-
-receiver.on('CallHandler.CallEnded', { name: 'save-call' }, async (event, ctx) => {
-  await ctx.commit((db) => {
-    db.prepare('insert into finished_calls values (?, ?) on conflict do nothing').run(
-      event.payload.call_id,
-      event.occurredAt.toISOString(),
-    );
-  });
-});
-
-receiver.on('callAnalysis.pcaCompleted', { name: 'note-analysis' }, async (event, ctx) => {
-  if (event.payload.status === 'pending') throw new RetryLater('1m', 'the analysis is not ready');
-  ctx.log.info('analysis ready');
-});
-
-receiver.fallback((event, { log, isKnown }) => {
-  log.warn({ isKnown, eventName: event.eventName }, 'nobody takes this event');
-});
+handlers(receiver);
 
 const app = express();
 // Before express.json(): the signature is over the raw bytes, which a body parser would consume.

@@ -64,6 +64,32 @@ describe('the example express', () => {
     }
   });
 
+  it('has handlers that the command replays without its server', async () => {
+    const database = join(project.folder, 'replayed.db');
+    const delivery = buildDelivery('call-ended', { secret, headers: { 'x-forwarded-proto': 'https' } });
+    const cwd = join(project.folder, 'express');
+    const env = { PORT: '0', DATABASE: database, WEBHOOK_SECRET: secret };
+    const first = startProgram(process.execPath, ['app.ts'], { cwd, env });
+    try {
+      const { address } = (await first.line('listening')) as { address: { port: number } };
+      // An address is refused as a host where HTTPS is required.
+      await deliverTo(`http://localhost:${address.port}/webhooks/calls`, delivery);
+      await first.line('run_done');
+      expect(await first.stop()).toBe(0);
+    } finally {
+      await first.kill();
+    }
+    const command = join(project.folder, 'node_modules/ringback/dist/cli/main.js');
+    const flags = ['--app', 'handlers.ts', '--database', database, '--state', 'done', '--yes'];
+    const told = execFileSync(process.execPath, [command, 'inbox', 'replay', ...flags], {
+      cwd,
+      env: { ...process.env, RINGBACK_SECRETS: secret },
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+    expect(JSON.parse(told)).toMatchObject({ events: 1, handlers: { 'save-call': 1 } });
+  });
+
   it('refuses what did not come over HTTPS', async () => {
     const url = `${await baseUrl()}/webhooks/calls`;
     expect(await deliverTo(url, buildDelivery('call-ended', { secret }))).toEqual({
