@@ -1,4 +1,5 @@
 /** The kinds of values that options take, each with what is said of one that isn't. */
+import { EventEmitter } from 'node:events';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { z } from 'zod';
 import { configError } from './errors.ts';
@@ -62,11 +63,23 @@ function readLogger(value: unknown): Logger | LoggerOptions | undefined {
 export function asLogger(given: Logger | LoggerOptions): Logger {
   if (isLogger(given)) return given;
   try {
-    return pino(given);
+    return outlivingItsOutput(pino(given), given);
   } catch (error) {
     const found = `refused by pino: ${messageOf(error)}`;
     throw configError('option_invalid', { option: 'logger', expected: 'options that pino takes', found });
   }
+}
+
+/**
+ * A file on a full disk takes no more lines, and that must not end the process: while the disk is full, deliveries are
+ * answered with 503, and when there is room again, with 200. Nor may it keep the process from ending, as pino's output does,
+ * which tries for ever to write at the exit. What a transport of the user's does is the user's affair.
+ */
+function outlivingItsOutput(logger: Logger, { transport }: LoggerOptions): Logger {
+  const output = (logger as { readonly [pino.symbols.streamSym]?: unknown })[pino.symbols.streamSym];
+  if (transport !== undefined || !(output instanceof EventEmitter)) return logger;
+  output.on('error', () => Object.assign(output, { flushSync: () => {} }));
+  return logger;
 }
 
 function isLogger(value: object): value is Logger {

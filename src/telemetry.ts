@@ -7,6 +7,8 @@
 import { type Channel, channel } from 'node:diagnostics_channel';
 import type { Logger } from 'pino';
 
+type Level = 'debug' | 'info' | 'warn' | 'error';
+
 const logEvents = {
   receiver_started: ['info', 'receiver started'],
   receiver_stopping: ['info', 'receiver stopping: new deliveries are refused, begun runs are finished'],
@@ -75,7 +77,7 @@ const logEvents = {
   retention_failed: ['warn', 'cleaning could not reach the inbox and will try again'],
   erased: ['info', 'erased what was asked to be erased'],
   secrets_failed: ['error', 'the secrets function failed; the last known secrets are used'],
-} as const satisfies Record<string, readonly [level: 'debug' | 'info' | 'warn' | 'error', message: string]>;
+} as const satisfies Record<string, readonly [level: Level, message: string]>;
 
 /** The name of a log event: the field `event` of its line. */
 export type LogEvent = keyof typeof logEvents;
@@ -104,7 +106,16 @@ export class Telemetry {
     const isPublished = published?.hasSubscribers === true;
     if (!isPublished && !this.logger.isLevelEnabled(level)) return;
     const told = { event, ...(typeof fields === 'function' ? fields() : fields) };
-    this.logger[level](told, message);
+    this.#log(level, told, message);
     if (isPublished) published.publish({ ...told });
+  }
+
+  /** A user's logger may throw: that would leave a delivery without an answer, or a run without its end. */
+  #log(level: Level, told: object, message: string): void {
+    try {
+      this.logger[level](told, message);
+    } catch {
+      // There is nowhere else to say so.
+    }
   }
 }

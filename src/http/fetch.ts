@@ -33,5 +33,8 @@ function bodyOf(request: Request): BodySource {
   // Read, or somebody's to read.
   if (request.bodyUsed || request.body?.locked) return { kind: 'parsed' };
   if (!request.body) return { kind: 'bytes', bytes: new Uint8Array() };
-  return { kind: 'stream', stream: Readable.fromWeb(request.body) };
+  const stream = Readable.fromWeb(request.body);
+  // Anybody can break an upload off, also one that is refused unread: an error that nobody hears would end the process.
+  stream.on('error', () => {});
+  return { kind: 'stream', stream };
 }

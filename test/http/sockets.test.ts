@@ -122,6 +122,30 @@ describe('over Request and Response', () => {
   });
 
   test.each([
+    ['that is no JSON', { 'content-type': 'text/plain' }, 415],
+    ['after the stop', { 'content-type': 'application/json' }, 503],
+  ])('a body %s is refused unread, and may break off', async (_, headers, status) => {
+    const { receiver } = await started();
+    if (status === 503) await receiver.stop();
+    const broken = Promise.withResolvers<void>();
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.error(new Error('gone'));
+        broken.resolve();
+      },
+    });
+    const request = new Request('https://calls.example.com/', {
+      method: 'POST',
+      body,
+      headers,
+      duplex: 'half',
+    });
+    expect((await receiver.fetch(request)).status).toBe(status);
+    // What nobody handles fails the run.
+    await broken.promise;
+  });
+
+  test.each([
     ['too much', { 'content-type': 'application/json' }],
     ['refused before it was read', { 'content-type': 'text/plain' }],
   ])('a body without end that is %s is not read on', async (_, headers) => {
