@@ -148,11 +148,11 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       return unheldEvents.length + unheldRuns.length;
     },
 
-    /** Whether anything is claimed by this process. */
-    hasAny: () => anyClaim.get({ id: processes.id }) !== undefined,
+    /** Whether anything is claimed by a process. */
+    isHolding: (id: number) => anyClaim.get({ id }) !== undefined,
 
     nextDue(handler: string, after?: number): number | undefined {
-      const stored = after === undefined ? -1 : dueTime.store(after);
+      const stored = after === undefined ? Number.MIN_SAFE_INTEGER : dueTime.store(after);
       const dueAt = nextDue.get(handler, stored) as number | undefined;
       return dueAt === undefined ? undefined : dueTime.read(dueAt);
     },

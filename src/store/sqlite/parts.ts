@@ -49,7 +49,7 @@ export interface Parts {
 /** Opens the database and prepares its verbs. */
 export function openParts(file: string, clock: Clock, ties: GroupTies): Parts {
   const database = openDatabase(file);
-  const processes = new Processes(database, clock);
+  const processes = new Processes(database);
   const callEvents = prepareCallEvents(database);
   const dueTime = new DueTime(database, clock);
   const settling = prepareSettling(database, processes);

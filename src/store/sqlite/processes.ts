@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { Clock } from '../../kit/clock.ts';
 
 /** Who a process is, well enough to tell later whether it still runs. */
 interface ProcessIdentity {
@@ -18,8 +17,16 @@ interface ProcessRow {
   readonly beats: number;
 }
 
-/** A process whose beats have not moved for this long is dead, in milliseconds. */
-const silence = 6_000;
+/** A process that was found silent so often, one look after the other, is dead. */
+const mostSilences = 3;
+
+/** How another process was found, and how often since. */
+interface Look {
+  readonly beats: number;
+  /** Whether it held anything; undefined where that has not been asked. */
+  readonly holds: boolean | undefined;
+  readonly silences: number;
+}
 
 /** Under whose id claims are written. */
 export interface Holder {
@@ -40,20 +47,18 @@ export function holderOf(database: Database.Database, id: number, identity: stri
 /**
  * The processes that share one database file. Each has a row; its id marks what it has claimed. A process is
  * dead when the kernel says so, or, where the kernel can't be asked (another container), when its beats stand
- * still. Beats are counted, not dated, so that a wall clock that jumps kills nobody.
+ * still although it could have written. Beats are counted, not dated, so that a wall clock that jumps kills nobody.
  */
 export class Processes implements Holder {
   readonly #database: Database.Database;
-  readonly #clock: Clock;
   readonly #own: ProcessIdentity = ownIdentity();
   /** Who this process is, as it is written. */
   readonly identity = JSON.stringify(this.#own);
-  readonly #seen = new Map<number, { beats: number; since: number }>();
+  readonly #looks = new Map<number, Look>();
   #holder: Holder;
 
-  constructor(database: Database.Database, clock: Clock) {
+  constructor(database: Database.Database) {
     this.#database = database;
-    this.#clock = clock;
     this.#holder = holderOf(database, 0, this.identity);
   }
 
@@ -82,31 +87,49 @@ export class Processes implements Holder {
   /** Removes a process that left or died. */
   remove(id: number): void {
     this.#database.prepare('delete from processes where id = ?').run(id);
-    this.#seen.delete(id);
+    this.#looks.delete(id);
   }
 
-  /** The ids of processes that are dead, as far as can be told now. */
+  /** The processes of which the kernel says that they are dead. */
   dead(): number[] {
+    return this.#others('dead').map(({ id }) => id);
+  }
+
+  /** Whether one of which the kernel can't tell has not beaten since the last look. */
+  isAnySilent(): boolean {
+    let isSilent = false;
+    for (const { id, beats } of this.#others('unknown')) {
+      if (this.#looks.get(id)?.beats === beats) isSilent = true;
+      else this.#looks.set(id, { beats, holds: undefined, silences: 0 });
+    }
+    return isSilent;
+  }
+
+  /**
+   * Looks again at those that are silent, and gives the ones that have been for so long that they are dead. One that has
+   * begun to hold something has had no reason to beat before. Called only where this process can write: then so could they.
+   */
+  lookAtSilent(holdsAny: (id: number) => boolean): number[] {
+    return this.#others('unknown').flatMap(({ id, beats }) => {
+      const last = this.#looks.get(id);
+      const holds = holdsAny(id);
+      const isSilent = last?.beats === beats && holds === (last.holds ?? holds);
+      const silences = isSilent ? last.silences + 1 : 0;
+      this.#looks.set(id, { beats, holds, silences });
+      return silences >= mostSilences ? [id] : [];
+    });
+  }
+
+  /** Nobody could write: that nobody has beaten says nothing. */
+  forgiveSilence(): void {
+    this.#looks.clear();
+  }
+
+  #others(fate: ReturnType<typeof fateOf>): ProcessRow[] {
     const others = this.#database
       .prepare('select id, identity, beats from processes where id <> ?')
       .all(this.id) as ProcessRow[];
-    return others.filter((row) => this.#isDead(row)).map((row) => row.id);
-  }
-
-  #isDead(row: ProcessRow): boolean {
-    const fate = fateOf(JSON.parse(row.identity) as ProcessIdentity, this.#own);
-    if (fate !== 'unknown') return fate === 'dead';
-    return this.#isSilent(row);
-  }
-
-  #isSilent(row: ProcessRow): boolean {
-    const now = this.#clock.elapsed();
-    const last = this.#seen.get(row.id);
-    if (last?.beats !== row.beats) {
-      this.#seen.set(row.id, { beats: row.beats, since: now });
-      return false;
-    }
-    return now - last.since >= silence;
+    return others.filter((row) => fateOf(JSON.parse(row.identity) as ProcessIdentity, this.#own) === fate);
   }
 }
 

@@ -155,19 +155,18 @@ export class SqliteStore implements Store {
     if (dueTime.isDisputed()) dueTime.accept(await this.#session.write(() => dueTime.propose()));
     const dead = processes.dead();
     // A process that holds nothing and finds nothing writes nothing: an idle receiver leaves the disk alone.
-    if (dead.length === 0 && !claims.hasAny()) return { takenOver: 0 };
+    const isNothingToSay = dead.length === 0 && !processes.isAnySilent() && !claims.isHolding(processes.id);
+    if (isNothingToSay) return { takenOver: 0 };
     const askedAt = this.#clock.elapsed();
-    return this.#session.write(() => {
-      processes.beat();
-      // While the database was locked nobody could beat: who is dead is asked again when all have had their turn.
-      if (this.#clock.elapsed() - askedAt > trustedWait) return { takenOver: 0 };
-      let takenOver = 0;
-      for (const id of dead) {
-        takenOver += claims.releaseAll(id, { died: true });
-        processes.remove(id);
-      }
-      return { takenOver };
-    });
+    const takenOver = await this.#session
+      .write((parts) => (this.#clock.elapsed() - askedAt > trustedWait ? undefined : takeOver(parts, dead)))
+      .catch((error: unknown) => {
+        processes.forgiveSilence();
+        throw error;
+      });
+    // While the database was locked nobody could beat: who is dead is asked again when all have had their turn.
+    if (takenOver === undefined) processes.forgiveSilence();
+    return { takenOver: takenOver ?? 0 };
   }
 
   changedElsewhere(): boolean {
@@ -188,6 +187,17 @@ export class SqliteStore implements Store {
 
 /** Claims, taken or given back. */
 const claim = { endsWithProcess: true };
+
+/** Beats, and takes over what is held by those of whom the kernel says that they are dead, and those that are silent. */
+function takeOver({ processes, claims }: Parts, dead: readonly number[]): number {
+  processes.beat();
+  let takenOver = 0;
+  for (const id of [...dead, ...processes.lookAtSilent(claims.isHolding)]) {
+    takenOver += claims.releaseAll(id, { died: true });
+    processes.remove(id);
+  }
+  return takenOver;
+}
 
 const selectLayout = "select value from settings where name = 'layout'";
 const deleteLayout = "delete from settings where name = 'layout' returning value";

@@ -1,0 +1,68 @@
+/** Processes of which the kernel can't tell whether they live: those of another container. */
+import Database from 'better-sqlite3';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { ManualClock } from '../support/clock.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+import { claimedOf, eventOf, presentTime } from './parts.ts';
+
+let file: string;
+let clock: ManualClock;
+let here: SqliteStore;
+let elsewhere: SqliteStore;
+
+beforeEach(async () => {
+  file = temporaryDatabase();
+  clock = new ManualClock(presentTime);
+  [here, elsewhere] = [new SqliteStore(file, clock), new SqliteStore(file, new ManualClock(presentTime))];
+  for (const store of [here, elsewhere]) {
+    await store.open();
+    onTestFinished(() => store.close());
+  }
+  const identity = { host: 'elsewhere', boot: '', namespace: '', pid: 1, startedAt: '' };
+  const other = new Database(file);
+  const last = '(select max(id) from processes)';
+  other.prepare(`update processes set identity = ? where id = ${last}`).run(JSON.stringify(identity));
+  other.close();
+});
+
+/** Looks so often, one look after the other, and gives what each has taken over. */
+async function looks(count: number): Promise<number[]> {
+  const takenOver: number[] = [];
+  for (let look = 0; look < count; look += 1) takenOver.push((await here.keepAlive()).takenOver);
+  return takenOver;
+}
+
+test('one that holds something and stays silent is dead at the third look after the first', async () => {
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
+});
+
+test('one that says that it lives keeps what it holds', async () => {
+  await claimedOf(elsewhere, eventOf('held'));
+  for (let round = 0; round < 4; round += 1) {
+    expect(await looks(3)).toEqual([0, 0, 0]);
+    await elsewhere.keepAlive();
+  }
+});
+
+test('one that was idle is not dead as soon as it holds something', async () => {
+  await looks(3);
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(3)).toEqual([0, 0, 0]);
+  expect(await looks(1)).toEqual([1]);
+});
+
+test('one that nobody allowed to write is not dead', async () => {
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(3)).toEqual([0, 0, 0]);
+  const holder = new Database(file);
+  onTestFinished(() => void holder.close());
+  holder.exec('begin immediate');
+  const locked = looks(1);
+  clock.advance(2_000);
+  holder.exec('rollback');
+  await clock.runUntil(locked);
+  expect(await locked).toEqual([0]);
+  expect(await looks(3)).toEqual([0, 0, 0]);
+});
