@@ -3,9 +3,8 @@ import type { RunKey, Sequence, Settled } from '../run-key.ts';
 import type { RunState, Settlement } from '../store.ts';
 import type { DueTime } from './due-time.ts';
 import { byCall, isOpen } from './open-runs.ts';
-import { asText } from './parameters.ts';
 import type { Holder } from './processes.ts';
-import { letGo } from './unblock.ts';
+import { prepareUnblockNext } from './unblock.ts';
 
 /** A settlement as it is written. */
 export interface SettlementRow extends Settlement {
@@ -55,10 +54,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const earlierActive = database.prepare(`
     select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}
       and state <> 'blocked'`);
-  const unblockNext = database.prepare(`
-    ${letGo} where (sequence, handler) in (
-      select sequence, handler from runs indexed by runs_blocked
-        where call_id = ${asText('?')} and handler = ${asText('?')} and state = 'blocked' order by sequence limit 1)`);
+  const unblockNext = prepareUnblockNext(database);
 
   const holds = ({ sequence, handler, stored }: RunKey): boolean =>
     (stored ? holdsRun.get(sequence, handler, holder.id) : holdsEvent.get(sequence, holder.id)) !== undefined;
@@ -120,7 +116,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       if (last) endClaim.run(sequence, holder.id);
       if (settlement.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
       // Whatever its order is here: another process may have blocked what comes after it, or this one before a restart.
-      if (state.kind === 'done' || state.kind === 'dead') unblockNext.run(callId ?? null, handler);
+      if (state.kind === 'done' || state.kind === 'dead') unblockNext(callId, handler);
       return 'settled';
     },
 

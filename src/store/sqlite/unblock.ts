@@ -10,7 +10,16 @@ interface BlockedRun {
 }
 
 /** SQL: lets blocked runs go. One that a replay has put back may have a time before which it must not begin. */
-export const letGo = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
+const letGo = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
+
+/** Lets the next run of a call and handler go when the one is over that it waited for. */
+export function prepareUnblockNext(database: Database.Database) {
+  const next = database.prepare(`
+    ${letGo} where (sequence, handler) in (
+      select sequence, handler from runs indexed by runs_blocked
+        where call_id = ${asText('?')} and handler = ${asText('?')} and state = 'blocked' order by sequence limit 1)`);
+  return (callId: string | undefined, handler: string): void => void next.run(callId ?? null, handler);
+}
 
 /** So many runs in one step at the most: deliveries wait meanwhile. */
 const mostInAStep = 500;
