@@ -181,6 +181,9 @@ const problems = {
   handler_unknown: (d: { name: string; meant: string | undefined; known: string }) =>
     `The handler "${d.name}" should be registered before its runs are replayed, but it is not.` +
     (d.meant === undefined ? ` The handlers are: ${d.known || 'none'}.` : ` Did you mean "${d.meant}"?`),
+  handler_registered: (d: { name: string }) =>
+    `The handler "${d.name}" should be gone before its open runs are dismissed, but it is registered here and will run ` +
+    "them. To dismiss its dead letters, say state: 'dead'; to end its open runs, let it throw Discard, or remove it first.",
   event_unknown: (d: { traceId: string; database: string }) =>
     `There should be an event with the trace id "${d.traceId}" in ${d.database}, but there is none: it may have been ` +
     'removed after its time. Look with ringback inbox events --trace-id and a part of it.',

@@ -60,6 +60,7 @@ export type {
   StoredRun,
   WholeInboxEvent,
 } from './inbox/events.ts';
+export type { DismissOptions, DismissResult } from './inbox/dismissal.ts';
 export type { ReplayOptions, ReplayResult } from './inbox/replay.ts';
 export type { Erased, ErasureTarget } from './inbox/erasure.ts';
 export type { Instant } from './option-problems.ts';

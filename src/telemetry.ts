@@ -62,6 +62,7 @@ const logEvents = {
   run_lost: ['warn', 'another process took this run over, or it was erased, while it was worked on'],
   run_failed_after_commit: ['error', 'handler failed after its commit; the run is done all the same'],
   events_replayed: ['info', 'events were put back to be run again'],
+  runs_dismissed: ['info', 'runs were dismissed: nobody does them any more'],
   claims_taken_over: ['info', 'took over what a dead process held'],
   no_handlers: [
     'warn',

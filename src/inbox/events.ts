@@ -3,6 +3,7 @@ import { decodeBody } from '../events/decoding.ts';
 import type { Headers } from '../model.ts';
 import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
 import type { EventFilter as KeptEventFilter, KeptEvent, KeptRun } from '../store/event-store.ts';
+import { type DismissOptions, type DismissResult, dismissOptionsSchema, runDismissal } from './dismissal.ts';
 import {
   type ReplayOptions,
   type ReplayParts,
@@ -55,7 +56,7 @@ export interface WholeInboxEvent extends InboxEvent {
 const querySchema = replayFilterSchema.extend(listOptions);
 const traceIdSchema = z.strictObject({ traceId: z.string('text') });
 
-/** The events of the inbox, to look at and to run again. */
+/** The events of the inbox, to look at, to run again, and to dismiss runs of. */
 export class InboxEvents {
   readonly #parts: ReplayParts;
 
@@ -112,6 +113,26 @@ export class InboxEvents {
       this.#parts,
       parseStrictly(replayFilterSchema, filter, 'events.replay', 'filter'),
       parseStrictly(replayOptionsSchema, options, 'events.replay'),
+    );
+  }
+
+  /**
+   * Puts runs aside that a person has decided not to do: they are done, with `dismissed by …: …` as their reason. With
+   * `state: 'dead'` dead letters; else runs of the handler that is named, which must not be registered here: its dead
+   * letters and what is due or blocked, with `state: 'open'` the latter only. What is being run is left alone. What
+   * order `strict` holds up behind a dismissed run goes on. With `dryRun` nothing is written, and the result says what
+   * would be.
+   *
+   * @throws ConfigError for a filter that can't be or has no condition, without a reason, and for open runs of a handler
+   * that is not named or is registered; RingbackError when the receiver isn't running
+   * @example await receiver.events.dismiss({ state: 'dead', handler: 'crm-sync' }, { by: 'ann', reason: 'done by hand' });
+   */
+  async dismiss(filter: EventFilter, options: DismissOptions): Promise<DismissResult> {
+    this.#parts.requireStarted('events.dismiss()');
+    return runDismissal(
+      this.#parts,
+      parseStrictly(replayFilterSchema, filter, 'events.dismiss', 'filter'),
+      parseStrictly(dismissOptionsSchema, options, 'events.dismiss'),
     );
   }
 }

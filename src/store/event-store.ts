@@ -1,4 +1,4 @@
-/** The part of the store that shows events to a person, and puts settled runs back to be run again. */
+/** The part of the store that shows events to a person, puts settled runs back to be run again, and dismisses others. */
 import type { Order } from '../handling.ts';
 import type { Headers } from '../model.ts';
 import type { Sequence } from './run-key.ts';
@@ -112,6 +112,30 @@ export interface ReplayWrite extends ReplayStep {
   readonly gap: number;
 }
 
+/** A bounded part of a dismissal: which stored runs of some events a person has decided not to do. */
+export interface DismissalStep {
+  readonly sequences: readonly Sequence[];
+  /** Only of this handler; undefined: of every one. */
+  readonly handler: string | undefined;
+  /** Dead letters. */
+  readonly takesDead: boolean;
+  /** Open runs that no process has claimed: due or blocked. */
+  readonly takesWaiting: boolean;
+}
+
+/** A part of a dismissal that is written. */
+export interface DismissalWrite extends DismissalStep {
+  /** Who dismisses, and why: the reason of the run from now on, before the one that it had. */
+  readonly reason: string;
+  readonly now: number;
+}
+
+/** A run that was dismissed, or would be. */
+export interface DismissedRun {
+  readonly sequence: Sequence;
+  readonly handler: string;
+}
+
 /** Names the join of a handler and a call. */
 export function joinKey({ handler, callId }: Pick<ReplayCandidate, 'handler' | 'callId'>): string {
   return JSON.stringify([handler, callId]);
@@ -139,4 +163,12 @@ export interface EventStore {
   putBack(step: ReplayWrite): Promise<readonly ReplayCandidate[]>;
   /** Writes down that a replay has put everything it was asked for. */
   endReplay(replay: number, now: number): Promise<void>;
+
+  /** Which runs `dismiss` would dismiss now. */
+  wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]>;
+  /**
+   * Settles runs as done that nobody does, and lets go what waits for them, all in one transaction. What is claimed is
+   * left alone. Resolves to what was dismissed.
+   */
+  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]>;
 }

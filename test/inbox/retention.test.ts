@@ -74,6 +74,26 @@ describe('retention', () => {
     expect((await receiver.counts()).runs.dead).toBe(0);
   });
 
+  test('keeps what was dismissed as it keeps what is done, counted from then', async () => {
+    const { receiver, logs, clock, take, cleaned } = await keeping(
+      { retention: { done: '2d', dead: '90d' } },
+      (r) =>
+        r.on('*', { name: 'crm-sync' }, () => {
+          throw new Discard('never');
+        }),
+    );
+    await take(bodyOf());
+    await logs.until('run_dead');
+    clock.advance(5 * day);
+    await receiver.events.dismiss({ state: 'dead' }, { reason: 'entered by hand' });
+    clock.advance(day);
+    await passed(clock);
+    expect(logs.of('retention_cleaned')).toEqual([]);
+    clock.advance(day);
+    expect(await cleaned()).toMatchObject({ events: 1, runs: 1 });
+    expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
+  });
+
   test('never removes an event that waits to be tried again', async () => {
     const { receiver, logs, clock, take } = await keeping({ retention: { done: 0, dead: 0 } }, (r) =>
       r.on('*', { retry: { base: '400d', cap: '400d' } }, () => Promise.reject(new Error('not yet'))),

@@ -1,5 +1,6 @@
 /** What every store must pass, whatever database is behind it. */
 import { describe, expect, test } from 'vitest';
+import { describeDismissing } from './conformance-dismissing.ts';
 import { describeSharing } from './conformance-sharing.ts';
 import { type StoreUnderTest, openedOf } from './under-test.ts';
 import { claimedOf, dead, done, dueAt, eventOf, only, presentTime, settlementOf } from './parts.ts';
@@ -244,5 +245,6 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
     expect(await store.keepAlive()).toEqual({ takenOver: 0 });
   });
 
+  describeDismissing(name, opened);
   if (makeStore().shared) describeSharing(name, makeStore);
 }

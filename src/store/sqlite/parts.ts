@@ -7,6 +7,7 @@ import { prepareCleaning } from './cleaning.ts';
 import { CommitGroup, type GroupTies } from './commit-group.ts';
 import { openDatabase } from './connection.ts';
 import { DueTime } from './due-time.ts';
+import { prepareDismissals } from './dismissals.ts';
 import { prepareDrift } from './drift.ts';
 import { prepareErasure } from './erasure.ts';
 import { prepareEventSearch } from './event-search.ts';
@@ -41,6 +42,7 @@ export interface Parts {
   readonly events: ReturnType<typeof prepareEvents>;
   readonly findEvents: ReturnType<typeof prepareEventSearch>;
   readonly replays: ReturnType<typeof prepareReplays>;
+  readonly dismissals: ReturnType<typeof prepareDismissals>;
   readonly cleaning: ReturnType<typeof prepareCleaning>;
   readonly erasure: ReturnType<typeof prepareErasure>;
   readonly scrubbing: ReturnType<typeof prepareScrubbing>;
@@ -73,6 +75,7 @@ export function openParts(file: string, clock: Clock, ties: GroupTies): Parts {
     events: prepareEvents(database, dueTime),
     findEvents: prepareEventSearch(database),
     replays: prepareReplays(database, dueTime),
+    dismissals: prepareDismissals(database),
     cleaning: prepareCleaning(database, removal.remove),
     erasure: prepareErasure(database, removal),
     scrubbing: prepareScrubbing(database),

@@ -1,5 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type {
+  DismissalStep,
+  DismissalWrite,
+  DismissedRun,
   EventFilter,
   EventStore,
   EventStretch,
@@ -29,7 +32,7 @@ interface Ahead {
   readonly reached: Sequence;
 }
 
-/** Looking at events and replaying them, in SQLite. */
+/** Looking at events, replaying them and dismissing their runs, in SQLite. */
 export class SqliteEvents implements EventStore {
   readonly #access: Access;
   /** By the filter of each replay, and gone with it. */
@@ -97,6 +100,14 @@ export class SqliteEvents implements EventStore {
 
   endReplay(replay: number, now: number): Promise<void> {
     return this.#access.write(({ replays }) => replays.end(replay, now));
+  }
+
+  wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {
+    return this.#access.read(({ dismissals }) => dismissals.wouldDismiss(step));
+  }
+
+  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]> {
+    return this.#access.write(({ dismissals }) => dismissals.dismiss(step));
   }
 }
 

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { configError } from '../errors.ts';
+import type { DismissalStep, DismissedRun, EventFilter } from '../store/event-store.ts';
+import type { ReplayParts } from './replay.ts';
+
+/** How to dismiss. */
+export interface DismissOptions {
+  /** Only runs of this handler. @default the filter's `handler`, else every handler */
+  readonly handler?: string | undefined;
+  /** Who dismisses them; kept in the reason of each run. @default nobody is named */
+  readonly by?: string | undefined;
+  /** Why; kept in the reason of each run. */
+  readonly reason: string;
+  /** Says what would be dismissed, and dismisses nothing. @default false */
+  readonly dryRun?: boolean | undefined;
+}
+
+/** What was dismissed, or would be. */
+export interface DismissResult {
+  readonly events: number;
+  readonly runs: number;
+  /** How many runs of each handler. */
+  readonly handlers: Readonly<Record<string, number>>;
+}
+
+/** What dismissing works with. */
+type DismissalParts = Pick<ReplayParts, 'store' | 'telemetry' | 'clock' | 'handlerNames' | 'requireStarted'>;
+
+const expected = 'text that is not empty';
+const text = z.string(expected).refine((value) => value.trim() !== '', expected);
+
+export const dismissOptionsSchema = z.strictObject({
+  handler: text.optional(),
+  by: text.optional(),
+  reason: text,
+  dryRun: z.boolean('true or false').default(false),
+});
+
+/**
+ * Goes through the events in order of arrival, a bounded number at a time, so that intake is never held up. Each step is
+ * a transaction, and what is settled is not found again: whoever is killed in the middle asks again by the same words.
+ */
+export async function runDismissal(
+  { store, telemetry, clock, handlerNames, requireStarted }: DismissalParts,
+  filter: EventFilter,
+  { handler: named, by, reason: why, dryRun }: z.output<typeof dismissOptionsSchema>,
+): Promise<DismissResult> {
+  const handler = named ?? filter.handler;
+  requireCondition(filter);
+  if (filter.state !== 'dead') requireGone(handler, handlerNames());
+  const kinds = { handler, takesDead: filter.state !== 'open', takesWaiting: filter.state !== 'dead' };
+  const reason = `dismissed${by === undefined ? '' : ` by ${by}`}: ${why}`;
+  const total: Total = { events: 0, handlers: new Map() };
+  const upTo = await store.lastSequence();
+
+  for (let after = 0; after < upTo;) {
+    requireStarted('events.dismiss()');
+    const { events, reached } = await store.stretch(filter, after, upTo);
+    after = reached;
+    if (events.length === 0) continue;
+    const step: DismissalStep = { ...kinds, sequences: events.map(({ sequence }) => sequence) };
+    add(
+      total,
+      dryRun ? await store.wouldDismiss(step) : await store.dismiss({ ...step, reason, now: clock.now() }),
+    );
+  }
+
+  const handlers = Object.fromEntries(total.handlers);
+  const runs = [...total.handlers.values()].reduce((sum, count) => sum + count, 0);
+  const { events } = total;
+  if (!dryRun) telemetry.tell('runs_dismissed', { events, runs, handlers: Object.keys(handlers) });
+  return { events, runs, handlers };
+}
+
+/** A forgotten value must not dismiss everything. */
+function requireCondition(filter: EventFilter): void {
+  if (Object.values(filter).some((value) => value !== undefined)) return;
+  throw configError('option_invalid', {
+    option: 'events.dismiss(filter)',
+    expected: 'at least one condition',
+    found: 'without any',
+    fix: "To dismiss every dead letter, say { state: 'dead' }.",
+  });
+}
+
+/** An open run is one that a handler is to do yet: only of one that isn't there can a person say that nobody will. */
+function requireGone(handler: string | undefined, known: readonly string[]): void {
+  if (handler === undefined) {
+    throw configError('option_invalid', {
+      option: 'events.dismiss(filter)',
+      expected: "a filter with state: 'dead', or one with the handler that is gone",
+      found: 'one with neither',
+      fix: 'Open runs are dismissed of one handler at a time, which must be named.',
+    });
+  }
+  if (known.includes(handler)) throw configError('handler_registered', { name: handler });
+}
+
+/** What has come of it so far. */
+interface Total {
+  events: number;
+  readonly handlers: Map<string, number>;
+}
+
+function add(total: Total, dismissed: readonly DismissedRun[]): void {
+  total.events += new Set(dismissed.map(({ sequence }) => sequence)).size;
+  for (const { handler } of dismissed) total.handlers.set(handler, (total.handlers.get(handler) ?? 0) + 1);
+}

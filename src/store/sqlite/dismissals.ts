@@ -1,0 +1,70 @@
+import type Database from 'better-sqlite3';
+import { type DismissalStep, type DismissalWrite, type DismissedRun, joinKey } from '../event-store.ts';
+import type { Sequence } from '../run-key.ts';
+import { asInteger, asText } from './parameters.ts';
+import { prepareUnblockNext } from './unblock.ts';
+
+interface RunRow {
+  readonly sequence: Sequence;
+  readonly handler: string;
+  readonly callId: string | null;
+  readonly state: 'due' | 'blocked' | 'dead';
+}
+
+/**
+ * Settles runs that a person has decided not to do: they are done, with a reason that says so. What is claimed is its
+ * process's to settle. What writes runs inside a transaction of the caller's.
+ */
+export function prepareDismissals(database: Database.Database) {
+  const find = database.prepare(`
+    select sequence, handler, call_id as callId, state from runs
+    where sequence = ${asInteger('@sequence')} and handler = coalesce(${asText('@handler')}, handler)
+      and (${asInteger('@takesDead')} and state = 'dead'
+        or ${asInteger('@takesWaiting')} and state in ('due', 'blocked'))
+    order by handler`);
+  // Why it was given up is still worth knowing.
+  const settle = database.prepare(`
+    update runs set state = 'done', due_at = null, settled_at = @now,
+      reason = @reason || coalesce(' (its reason was: ' || nullif(reason, '') || ')', '')
+    where sequence = @sequence and handler = @handler`);
+  const unblockNext = prepareUnblockNext(database);
+
+  /** The same whether or not it is then written: that is what makes a dry run true. */
+  const decide = ({ sequences, handler, takesDead, takesWaiting }: DismissalStep): RunRow[] => {
+    const wanted = {
+      handler: handler ?? null,
+      takesDead: Number(takesDead),
+      takesWaiting: Number(takesWaiting),
+    };
+    return sequences.flatMap((sequence) => find.all({ sequence, ...wanted }) as RunRow[]);
+  };
+
+  return {
+    wouldDismiss: (step: DismissalStep): DismissedRun[] => decide(step).map(keyOf),
+
+    dismiss(step: DismissalWrite): DismissedRun[] {
+      const { reason, now } = step;
+      const runs = decide(step);
+      for (const run of runs) settle.run({ ...keyOf(run), reason, now });
+      // When all are settled, so that none of them is let go.
+      for (const { callId, handler } of lettingGo(runs)) unblockNext(callId, handler);
+      return runs.map(keyOf);
+    },
+  };
+}
+
+/**
+ * One run of each handler and call whose next may go: a dead one let it go when it died, and one that is blocked holds
+ * nothing up that the run before it doesn't.
+ */
+function lettingGo(runs: readonly RunRow[]): Iterable<{ handler: string; callId: string }> {
+  const found = new Map<string, { handler: string; callId: string }>();
+  for (const { handler, callId, state } of runs) {
+    if (state === 'due' && callId !== null) found.set(joinKey({ handler, callId }), { handler, callId });
+  }
+  return found.values();
+}
+
+function keyOf({ sequence, handler }: RunRow): DismissedRun {
+  return { sequence, handler };
+}

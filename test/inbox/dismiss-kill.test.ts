@@ -1,0 +1,47 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Script } from '../support/process.ts';
+import { Discard } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const script = fileURLToPath(new URL('./dismiss-process.ts', import.meta.url));
+const count = 1_050;
+
+/** An inbox of many dead letters. */
+async function filledDatabase(): Promise<string> {
+  const database = temporaryDatabase();
+  const { receiver, logs } = await started({ database }, (r) =>
+    r.on('*', { name: 'crm-sync' }, () => {
+      throw new Discard('never');
+    }),
+  );
+  await Promise.all(Array.from({ length: count }, () => deliver(receiver, bodyOf())));
+  await logs.until('run_dead', count);
+  await receiver.stop();
+  return database;
+}
+
+test('a dismissal whose process is killed in the middle is ended by the same words', async () => {
+  const database = await filledDatabase();
+  const child = new Script(script, JSON.stringify({ database }));
+  expect(await child.exit()).toBeNull();
+  expect(child.said('survived')).toEqual([]);
+
+  const { receiver } = await started({ database }, () => {});
+  const left = (await receiver.counts()).runs.dead;
+  expect(left).toBeGreaterThan(0);
+  expect(left).toBeLessThan(count);
+  const again = await receiver.events.dismiss({ state: 'dead' }, { by: 'the second', reason: 'a test' });
+  expect(again).toEqual({ events: left, runs: left, handlers: { 'crm-sync': left } });
+  expect(await receiver.counts()).toMatchObject({ events: { done: count }, runs: { dead: 0 } });
+  const reasons: (string | undefined)[] = [];
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const page = await receiver.events.list({ handler: 'crm-sync', limit: 1_000, cursor });
+    reasons.push(...page.events.flatMap(({ runs }) => runs.map((run) => run.reason)));
+    ({ cursor } = page);
+  }
+  const by = (who: string) => reasons.filter((reason) => reason?.startsWith(`dismissed by ${who}: a test`));
+  expect([by('the first').length, by('the second').length]).toEqual([count - left, left]);
+});
