@@ -79,6 +79,41 @@ describe('ringback inbox', () => {
     expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
   });
 
+  it('dismisses when it is meant, without app and secrets', async () => {
+    const cwd = await inboxWithTrouble();
+    const dismiss = (...args: readonly string[]) =>
+      ringback(['inbox', 'dismiss', '--state', 'dead', '--reason', 'by hand', ...args], { env: {}, cwd });
+    const asked = await dismiss();
+    expect([asked.code, JSON.parse(asked.stdout)]).toEqual([
+      0,
+      { events: 1, runs: 1, handlers: { journal: 1 } },
+    ]);
+    expect(asked.stderr).toBe('ringback: Nothing was dismissed. To dismiss these runs, add --yes.\n');
+    expect(await linesOf(cwd, 'events', '--state', 'dead')).toHaveLength(1);
+    const meant = await dismiss('--yes', '--by', 'ann');
+    expect([meant.code, meant.stderr, JSON.parse(meant.stdout)]).toMatchObject([0, '', { runs: 1 }]);
+    expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
+    const reason = 'dismissed by ann: by hand (its reason was: the journal is full)';
+    expect(await linesOf(cwd, 'events', '--trace-id', 't-dead')).toMatchObject([
+      { runs: [{ state: 'done', reason }] },
+    ]);
+  });
+
+  it('dismisses the runs of a handler that is gone', async () => {
+    const cwd = folder();
+    const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
+    receiver.on('*', { name: 'gone', retry: { base: '1d' } }, () => {
+      throw new Error('not yet');
+    });
+    await receiver.start();
+    await deliver(receiver, buildDelivery('call-ended', { secret, traceId: 't-waiting' }));
+    while ((await receiver.counts()).events.open < 1) await setImmediate();
+    await receiver.stop();
+    const dismiss = ['dismiss', '--handler', 'gone', '--reason', 'renamed', '--yes'];
+    expect(await linesOf(cwd, ...dismiss)).toMatchObject([{ handlers: { gone: 1 } }]);
+    expect(await linesOf(cwd, 'events', '--trace-id', 't-waiting')).toMatchObject([{ state: 'done' }]);
+  });
+
   it('prints all of it into a pipe, however late that is read', async () => {
     const cwd = folder();
     const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
@@ -121,6 +156,8 @@ describe('ringback inbox', () => {
       [2, /It should be a whole number above 0/, 'quarantine', '--limit', '0'],
       [2, /missing the option '--app <file>'/, 'replay', '--state', 'dead'],
       [2, /missing a condition/, 'replay', '--app', 'app.mjs'],
+      [2, /missing a condition: '--state dead', or '--handler/, 'dismiss', '--reason', 'x', '--call-id', 'c'],
+      [2, /required option '--reason <text>' not specified/, 'dismiss', '--state', 'dead'],
       [
         1,
         /The handler "jurnal" .* Did you mean "journal"/,

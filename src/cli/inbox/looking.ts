@@ -6,9 +6,9 @@ import { systemClock } from '../../kit/clock.ts';
 import { Telemetry } from '../../telemetry.ts';
 import type { Store } from '../../store/store.ts';
 
-/** What an inbox shows to somebody who has neither handlers nor secrets. */
+/** What an inbox shows to somebody who has neither handlers nor secrets, and lets them put aside. */
 export interface Looking {
-  readonly events: Pick<InboxEvents, 'get' | 'list'>;
+  readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss'>;
   readonly quarantine: Pick<Quarantine, 'list'>;
 }
 

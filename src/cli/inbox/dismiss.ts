@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import type { EventFilter } from '../../inbox/events.ts';
+import { databaseOption } from '../environment.ts';
+import { inboxFile, withInbox } from '../inbox-file.ts';
+import { filterOf, takesFilter } from './filter.ts';
+import { lookInto } from './looking.ts';
+import { printLine } from './print.ts';
+
+interface DismissFlags extends EventFilter {
+  readonly database?: string;
+  readonly by?: string;
+  readonly reason: string;
+  readonly yes?: true;
+}
+
+/** Adds `ringback inbox dismiss`. */
+export function addDismiss(inbox: Command): void {
+  takesFilter(inbox.command('dismiss'))
+    .option(...databaseOption)
+    .description('say which runs would be dismissed, and with --yes dismiss them: nobody does them any more')
+    .option('--by <who>', 'who dismisses them: kept with each run')
+    .requiredOption('--reason <text>', 'why: kept with each run')
+    .option('--yes', 'dismiss them')
+    .addHelpText(
+      'after',
+      [
+        '',
+        "Dead letters of a handler: ringback inbox dismiss --state dead --handler journal --reason 'done by hand'",
+        "Runs of a handler that is gone: ringback inbox dismiss --handler old-journal --reason 'renamed to journal'",
+        'The latter takes the runs that wait as well. It knows no app: a handler of that name that still exists loses those',
+        'of its runs that wait to be tried, and keeps those that it is running.',
+      ].join('\n'),
+    )
+    .action(dismiss);
+}
+
+async function dismiss(flags: DismissFlags, command: Command): Promise<void> {
+  const filter = filterOf(flags);
+  if (filter.state !== 'dead' && filter.handler === undefined)
+    return command.error(
+      "error: missing a condition: '--state dead', or '--handler <name>' for one that is gone",
+    );
+  const { by, reason, yes } = flags;
+  const dryRun = yes !== true;
+  await withInbox(inboxFile(flags), async (store) => {
+    await printLine(await lookInto(store).events.dismiss(filter, { by, reason, dryRun }));
+  });
+  if (dryRun) process.stderr.write('ringback: Nothing was dismissed. To dismiss these runs, add --yes.\n');
+}
