@@ -72,7 +72,10 @@ const logEvents = {
     'warn',
     'no known event has the name that this handler is registered for; did you mean the one in `meant`?',
   ],
-  handler_missing: ['warn', 'stored runs wait for a handler that is not registered'],
+  handler_missing: [
+    'warn',
+    'stored runs wait for a handler that is not registered: register one of that name, or dismiss its runs with receiver.events.dismiss, or: ringback inbox dismiss --handler <name>',
+  ],
   dispatch_failed: ['error', 'dispatch could not reach the inbox and will try again'],
   retention_cleaned: ['info', 'removed what was kept long enough'],
   retention_failed: ['warn', 'cleaning could not reach the inbox and will try again'],

@@ -202,7 +202,9 @@ test('stored runs of a handler that is gone are told, kept, and taken up when it
   await before.receiver.stop();
 
   const without = await started({ database });
-  expect(without.logs.of('handler_missing')).toMatchObject([{ handler: 'crm' }]);
+  expect(without.logs.of('handler_missing')).toMatchObject([
+    { handler: 'crm', msg: expect.stringMatching(/register .* or dismiss its runs/v) as string },
+  ]);
   expect((await without.receiver.counts()).runs.due).toBe(1);
   await without.receiver.stop();
 
