@@ -75,11 +75,11 @@ export function asLogger(given: Logger | LoggerOptions): Logger {
  * answered with 503, and when there is room again, with 200. Nor may it keep the process from ending, as pino's output does,
  * which tries for ever to write at the exit. What a transport of the user's does is the user's affair.
  */
-function outlivingItsOutput(logger: Logger, { transport }: LoggerOptions): Logger {
-  const output = (logger as { readonly [pino.symbols.streamSym]?: unknown })[pino.symbols.streamSym];
-  if (transport !== undefined || !(output instanceof EventEmitter)) return logger;
+function outlivingItsOutput(made: Logger, { transport }: LoggerOptions): Logger {
+  const output = (made as { readonly [pino.symbols.streamSym]?: unknown })[pino.symbols.streamSym];
+  if (transport !== undefined || !(output instanceof EventEmitter)) return made;
   output.on('error', () => Object.assign(output, { flushSync: () => {} }));
-  return logger;
+  return made;
 }
 
 function isLogger(value: object): value is Logger {
