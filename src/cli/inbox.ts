@@ -5,12 +5,12 @@ import { addQuarantine } from './inbox/quarantine.ts';
 import { addReplay } from './inbox/replay.ts';
 
 /** Adds `ringback inbox` with its four commands. */
-export function addInbox(program: Command): void {
+export function addInbox(program: Command, exitWith: (code: number) => void): void {
   const inbox = program
     .command('inbox')
     .description('look into the inbox, see why a run failed, and run events again');
   addEvents(inbox);
   addEvent(inbox);
-  addReplay(inbox);
+  addReplay(inbox, exitWith);
   addQuarantine(inbox);
 }

@@ -112,6 +112,14 @@ export interface ReplayWrite extends ReplayStep {
   readonly gap: number;
 }
 
+/** What has become of the runs that a replay has put back, those left out that are gone, or that another put back since. */
+export interface ReplayedRuns {
+  readonly done: number;
+  readonly dead: number;
+  /** Due, blocked or under way. */
+  readonly open: number;
+}
+
 /** Names the join of a handler and a call. */
 export function joinKey({ handler, callId }: Pick<ReplayCandidate, 'handler' | 'callId'>): string {
   return JSON.stringify([handler, callId]);
@@ -139,4 +147,6 @@ export interface EventStore {
   putBack(step: ReplayWrite): Promise<readonly ReplayCandidate[]>;
   /** Writes down that a replay has put everything it was asked for. */
   endReplay(replay: number, now: number): Promise<void>;
+  /** How far the runs have come that a replay has put back. */
+  replayed(replay: number): Promise<ReplayedRuns>;
 }

@@ -17,6 +17,11 @@ export async function printLine(value: unknown): Promise<void> {
   if (!process.stdout.write(`${JSON.stringify(value)}\n`)) await once(process.stdout, 'drain');
 }
 
+/** Says something to the person, beside the result, which is for programs. */
+export function remark(sentence: string): void {
+  process.stderr.write(`ringback: ${sentence}\n`);
+}
+
 /** One page of a list, and where the next begins. */
 interface Page {
   readonly items: readonly unknown[];

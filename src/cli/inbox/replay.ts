@@ -1,15 +1,20 @@
 import type { Command } from 'commander';
 import { pino } from 'pino';
 import type { EventFilter } from '../../inbox/events.ts';
-import { createReceiver } from '../../receiver.ts';
+import { systemClock } from '../../kit/clock.ts';
+import { type Receiver, createReceiver } from '../../receiver.ts';
+import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import { applyApp } from '../app-file.ts';
 import { argument } from '../argument.ts';
-import { databaseOption, readEnvironment } from '../environment.ts';
-import { asUsage } from '../failure.ts';
-import { inboxFile } from '../inbox-file.ts';
+import { keepConsoleOffStdout } from '../console.ts';
+import { type Environment, databaseOption, readEnvironment } from '../environment.ts';
+import { asUsage, exitCodes } from '../failure.ts';
+import { inboxFile, withInbox } from '../inbox-file.ts';
 import { secretsOf } from '../secrets.ts';
+import { stopSignal } from '../stop-signal.ts';
 import { filterOf, takesFilter } from './filter.ts';
-import { printLine } from './print.ts';
+import { printLine, remark } from './print.ts';
+import { describeRuns, untilSettled } from './put-back.ts';
 
 interface ReplayFlags extends EventFilter {
   readonly database?: string;
@@ -18,13 +23,14 @@ interface ReplayFlags extends EventFilter {
   readonly by?: string;
   readonly reason?: string;
   readonly yes?: true;
+  readonly wait?: true;
 }
 
 /** How long something is kept is for the service to say: what runs for a moment removes nothing. */
 const keepAll = { done: '3650d', dead: '3650d', quarantine: '3650d', traceIds: '3650d' } as const;
 
 /** Adds `ringback inbox replay`. */
-export function addReplay(inbox: Command): void {
+export function addReplay(inbox: Command, exitWith: (code: number) => void): void {
   takesFilter(inbox.command('replay'))
     .option(...databaseOption)
     .description('say which runs would be run again, and with --yes have them run')
@@ -33,27 +39,52 @@ export function addReplay(inbox: Command): void {
     .option('--by <who>', 'who asks for it: kept with the replay')
     .option('--reason <text>', 'why: kept with the replay')
     .option('--yes', 'have them run')
+    .option(
+      '--wait',
+      'with --yes: wait until each is done or dead; exits with 0 when all are done, else with 1',
+    )
     .addHelpText(
       'after',
       [
         '',
+        'Restart the receiver with the mended handlers first: it may run what is put back.',
         'It needs the app file and the secrets of `ringback serve`, and takes part in its work while it puts the runs back.',
         'Dead letters of a handler: ringback inbox replay --state dead --handler journal --app app.js',
       ].join('\n'),
     )
-    .action(replay);
+    .action(async (flags: ReplayFlags, command: Command) => {
+      const isWell = await replay(flags, command);
+      if (!isWell) exitWith(exitCodes.failure);
+    });
 }
 
-async function replay(flags: ReplayFlags, command: Command): Promise<void> {
+/** Resolves to whether it went as it was meant. */
+async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
   const environment = asUsage(readEnvironment);
   const app = flags.app ?? environment.RINGBACK_APP;
   if (app === undefined) return command.error("error: missing the option '--app <file>'");
   const filter = filterOf(flags);
   if (Object.values(filter).every((value) => value === undefined))
     return command.error("error: missing a condition, such as '--state dead'");
-  const receiver = createReceiver({
+  const file = inboxFile(flags, environment);
+  const store = new SqliteStore(file, systemClock);
+  const receiver = receiverOf(store, environment);
+  keepConsoleOffStdout();
+  await applyApp(receiver, app);
+  const id = await putBack(receiver, store, filter, flags);
+  if (id === undefined) {
+    remark('nothing was run: add --yes');
+    return true;
+  }
+  const runs = await withInbox(file, ({ events }) => events.replayed(id));
+  remark(describeRuns(runs));
+  return flags.wait !== true || runs.dead + runs.open === 0;
+}
+
+function receiverOf(store: SqliteStore, environment: Environment): Receiver {
+  return createReceiver({
     secrets: asUsage(() => secretsOf(environment)),
-    database: inboxFile(flags, environment),
+    database: store,
     retention: keepAll,
     // Beside the result, which is for programs.
     logger: pino(
@@ -61,11 +92,23 @@ async function replay(flags: ReplayFlags, command: Command): Promise<void> {
       pino.destination({ dest: 2, sync: true }),
     ),
   });
-  await applyApp(receiver, app);
+}
+
+/** Puts back what is asked for and prints how much that is; resolves to its number, unless nothing was written. */
+async function putBack(
+  receiver: Receiver,
+  store: SqliteStore,
+  filter: EventFilter,
+  { yes, wait, rate, by, reason }: ReplayFlags,
+): Promise<number | undefined> {
   await receiver.start();
   try {
-    const { yes, rate, by, reason } = flags;
-    await printLine(await receiver.events.replay(filter, { dryRun: yes !== true, rate, by, reason }));
+    const result = await receiver.events.replay(filter, { dryRun: yes !== true, rate, by, reason });
+    // Whoever has read the result may send the signal.
+    const signal = wait && result.id !== undefined ? stopSignal() : undefined;
+    await printLine(result);
+    if (signal && result.id !== undefined) await untilSettled(store.events, result.id, signal);
+    return result.id;
   } finally {
     await receiver.stop();
   }
