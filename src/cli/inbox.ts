@@ -1,16 +1,18 @@
 import type { Command } from 'commander';
+import { addErase } from './inbox/erase.ts';
 import { addEvent } from './inbox/event.ts';
 import { addEvents } from './inbox/events.ts';
 import { addQuarantine } from './inbox/quarantine.ts';
 import { addReplay } from './inbox/replay.ts';
 
-/** Adds `ringback inbox` with its four commands. */
+/** Adds `ringback inbox` with its commands. */
 export function addInbox(program: Command, exitWith: (code: number) => void): void {
   const inbox = program
     .command('inbox')
-    .description('look into the inbox, see why a run failed, and run events again');
+    .description('look into the inbox, see why a run failed, run events again, and erase');
   addEvents(inbox);
   addEvent(inbox);
   addReplay(inbox, exitWith);
   addQuarantine(inbox);
+  addErase(inbox);
 }

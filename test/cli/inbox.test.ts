@@ -1,23 +1,15 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
-import { Discard } from '../support/public.ts';
 import { Running, folder, main, ringback, secret } from './command.ts';
+import { appWith, env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 
-const env = { RINGBACK_SECRETS: secret };
 const deadOnes = ['--state', 'dead', '--app', 'app.mjs'];
-
-/** An app file with one handler. */
-function appWith(handler: string): string {
-  return `import { Discard, RetryLater } from 'ringback';
-    export default (receiver) => receiver.on('*', { name: 'journal' }, ${handler});`;
-}
 
 /** Lets more gather than a pipe holds, then passes all of it on. */
 const lateReader = `process.stdin.once('readable', () => {
@@ -25,30 +17,6 @@ const lateReader = `process.stdin.once('readable', () => {
   const read = () => (turns++ < 50_000 ? setImmediate(read) : process.stdin.pipe(process.stdout));
   read();
 })`;
-
-/** What an operator finds: a dead letter, an event that went well, and what somebody sent who does not have the secret. */
-async function inboxWithTrouble(app = appWith('() => {}')): Promise<string> {
-  const cwd = folder({ 'app.mjs': app });
-  const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
-  receiver.on('*', { name: 'journal' }, ({ traceId }) => {
-    if (traceId === 't-dead') throw new Discard('the journal is full');
-  });
-  await receiver.start();
-  for (const traceId of ['t-well', 't-dead'])
-    await deliver(receiver, buildDelivery('call-ended', { secret, traceId }));
-  await deliver(receiver, buildDelivery('call-ended', { secret: 'whsec_b3RoZXI=' }));
-  const isDone = async () => (await receiver.counts()).events.done === 2;
-  while (!(await isDone())) await setImmediate();
-  await receiver.stop();
-  return cwd;
-}
-
-/** Runs the command, which is to end well, and reads what it has printed. */
-async function linesOf(cwd: string, ...args: readonly string[]): Promise<unknown[]> {
-  const { code, stdout, stderr } = await ringback(['inbox', ...args], { env, cwd });
-  expect([code, stderr]).toEqual([0, '']);
-  return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));
-}
 
 describe('ringback inbox', () => {
   it('shows events, what was delivered, and why a run is dead', async () => {
@@ -98,14 +66,14 @@ describe('ringback inbox', () => {
       stderr: 'ringback: runs put back: 1 done, 0 dead, 0 still waiting\n',
     });
     const dying = "() => { throw new Discard('full still'); }";
-    const given = await ringback(meant, { env, cwd: await inboxWithTrouble(appWith(dying)) });
+    const given = await ringback(meant, { env, cwd: await inboxWithTrouble({ app: appWith(dying) }) });
     expect([given.code, given.stderr]).toEqual([1, expect.stringContaining('0 done, 1 dead, 0 still')]);
     expect(JSON.parse(given.stdout)).toMatchObject({ id: 1, runs: 1 });
   });
 
   it('waits no longer when a signal comes, and says who runs the rest', async () => {
     const later = "() => { throw new RetryLater('1h', 'full still'); }";
-    const cwd = await inboxWithTrouble(appWith(later));
+    const cwd = await inboxWithTrouble({ app: appWith(later) });
     const waiting = new Running(['inbox', 'replay', ...deadOnes, '--yes', '--wait'], { env, cwd });
     await waiting.line('"id":1');
     waiting.child.kill('SIGINT');
@@ -118,7 +86,7 @@ describe('ringback inbox', () => {
 
   it('keeps what the app prints away from the result of a replay', async () => {
     const talkative = "() => { console.log('in a run'); }";
-    const cwd = await inboxWithTrouble(`console.info('loaded');\n${appWith(talkative)}`);
+    const cwd = await inboxWithTrouble({ app: `console.info('loaded');\n${appWith(talkative)}` });
     const meant = ['inbox', 'replay', ...deadOnes, '--yes', '--wait'];
     const { stdout, stderr } = await ringback(meant, { env, cwd });
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, runs: 1 });
