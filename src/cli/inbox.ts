@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
+import { addDelivery } from './inbox/delivery.ts';
+import { addDiscard } from './inbox/discard.ts';
 import { addErase } from './inbox/erase.ts';
 import { addEvent } from './inbox/event.ts';
 import { addEvents } from './inbox/events.ts';
 import { addQuarantine } from './inbox/quarantine.ts';
+import { addRelease, addReverify } from './inbox/release.ts';
 import { addReplay } from './inbox/replay.ts';
 
 /** Adds `ringback inbox` with its commands. */
@@ -14,5 +17,9 @@ export function addInbox(program: Command, exitWith: (code: number) => void): vo
   addEvent(inbox);
   addReplay(inbox, exitWith);
   addQuarantine(inbox);
+  addDelivery(inbox);
+  addReverify(inbox);
+  addRelease(inbox);
+  addDiscard(inbox);
   addErase(inbox);
 }

@@ -1,17 +1,16 @@
 import type { Command } from 'commander';
-import { pino } from 'pino';
 import type { EventFilter } from '../../inbox/events.ts';
 import { systemClock } from '../../kit/clock.ts';
-import { type Receiver, createReceiver } from '../../receiver.ts';
+import type { Receiver } from '../../receiver.ts';
 import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import { applyApp } from '../app-file.ts';
 import { argument } from '../argument.ts';
 import { keepConsoleOffStdout } from '../console.ts';
-import { type Environment, databaseOption, readEnvironment } from '../environment.ts';
+import { databaseOption, readEnvironment } from '../environment.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
-import { secretsOf } from '../secrets.ts';
 import { stopSignal } from '../stop-signal.ts';
+import { receiverBeside } from './beside.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { printLine, remark } from './print.ts';
 import { describeRuns, untilSettled } from './put-back.ts';
@@ -25,9 +24,6 @@ interface ReplayFlags extends EventFilter {
   readonly yes?: true;
   readonly wait?: true;
 }
-
-/** How long something is kept is for the service to say: what runs for a moment removes nothing. */
-const keepAll = { done: '3650d', dead: '3650d', quarantine: '3650d', traceIds: '3650d' } as const;
 
 /** Adds `ringback inbox replay`. */
 export function addReplay(inbox: Command, exitWith: (code: number) => void): void {
@@ -68,7 +64,7 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
     return command.error("error: missing a condition, such as '--state dead'");
   const file = inboxFile(flags, environment);
   const store = new SqliteStore(file, systemClock);
-  const receiver = receiverOf(store, environment);
+  const receiver = receiverBeside(store, environment);
   keepConsoleOffStdout();
   await applyApp(receiver, app);
   const id = await putBack(receiver, store, filter, flags);
@@ -79,19 +75,6 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
   const runs = await withInbox(file, ({ events }) => events.replayed(id));
   remark(describeRuns(runs));
   return flags.wait !== true || runs.dead + runs.open === 0;
-}
-
-function receiverOf(store: SqliteStore, environment: Environment): Receiver {
-  return createReceiver({
-    secrets: asUsage(() => secretsOf(environment)),
-    database: store,
-    retention: keepAll,
-    // Beside the result, which is for programs.
-    logger: pino(
-      { level: environment.RINGBACK_LOG_LEVEL ?? 'error' },
-      pino.destination({ dest: 2, sync: true }),
-    ),
-  });
 }
 
 /** Puts back what is asked for and prints how much that is; resolves to its number, unless nothing was written. */
