@@ -36,6 +36,32 @@ describe('ringback inbox', () => {
     });
   });
 
+  it('finds what arrived since or until a time, a date in UTC, or so long ago', async () => {
+    const cwd = await inboxWithTrouble();
+    const db = new Database(join(cwd, 'ringback.db'));
+    const arrive = db.prepare('update events set received_at = ? where trace_id = ?');
+    arrive.run(Date.parse('2026-01-31T00:00:00Z'), 't-dead');
+    arrive.run(Date.parse('2026-01-31T00:00:00Z') - 1, 't-well');
+    db.close();
+    const found = async (...args: readonly string[]) => {
+      const { code, stdout } = await ringback(['inbox', 'events', ...args], {
+        env: { TZ: 'America/Lima' },
+        cwd,
+      });
+      expect(code).toBe(0);
+      return /"traceId":"t-(?<which>\w+)"/v.exec(stdout)?.groups?.['which'];
+    };
+    expect(await found('--since', '2026-01-31', '--until', '2026-02-01')).toBe('dead');
+    expect(await found('--until', '2026-01-31')).toBe('well');
+    expect(await found('--since', '2026-01-31T01:00:00+01:00', '--until', '2026-01-31 00:00:01Z')).toBe(
+      'dead',
+    );
+    expect(await found('--until', '12h')).toBe('dead');
+    expect(await found('--since', '90s')).toBeUndefined();
+    expect(await found('--since', '99999d', '--until', '2026-01-31T00:00Z')).toBe('well');
+    expect(await linesOf(cwd, 'quarantine', '--since', '1h')).toHaveLength(1);
+  });
+
   it('shows what is in quarantine', async () => {
     const cwd = await inboxWithTrouble();
     expect(await linesOf(cwd, 'quarantine')).toMatchObject([
@@ -131,7 +157,10 @@ describe('ringback inbox', () => {
         'no-such.db',
       ],
       [2, /It should be one of new, open, done, dead/, 'events', '--state', 'lost'],
-      [2, /It should be a time in ISO 8601/, 'events', '--since', 'yesterday'],
+      [2, /It should be a time with its zone/, 'events', '--since', 'yesterday'],
+      [2, /It should be a time with its zone/, 'events', '--until', '2026-01-31T12:00:00'],
+      [2, /It should be a time with its zone/, 'quarantine', '--since', '2026-02-30'],
+      [2, /It should be a time with its zone/, 'replay', '--since', '12'],
       [2, /It should be a whole number above 0/, 'quarantine', '--limit', '0'],
       [2, /missing the option '--app <file>'/, 'replay', '--state', 'dead'],
       [2, /missing a condition/, 'replay', '--app', 'app.mjs'],

@@ -1,16 +1,34 @@
 import type { Command } from 'commander';
-import { parseTimestamp } from '../../kit/time.ts';
+import { systemClock } from '../../kit/clock.ts';
+import { parseDuration } from '../../kit/duration.ts';
+import { parseInstant } from '../../kit/time.ts';
 import { argument } from '../argument.ts';
 
-const time = 'a time in ISO 8601, such as 2026-01-31T12:00:00Z';
+const expectation =
+  'a time with its zone, such as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00, a date, which begins at midnight UTC, ' +
+  'or how long ago, such as 12h';
+
+const dateForm = /^\d{4}-\d\d-\d\d$/;
+/** Without its zone a time could be meant as of here, and be hours off. */
+const zonedForm = /^\d{4}-\d\d-\d\d[Tt ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$/;
 
 /** Adds the options that say when something arrived. */
 export function takesTimes(command: Command): Command {
+  const read = argument(expectation, readTime);
   return command
-    .option('--since <time>', 'arrived then or later', argument(time, readTime))
-    .option('--until <time>', 'arrived before then', argument(time, readTime));
+    .option(
+      '--since <time>',
+      'arrived then or later: a time with its zone, a date (UTC), or so long ago (12h)',
+      read,
+    )
+    .option('--until <time>', 'arrived before then', read);
 }
 
-function readTime(value: unknown): string | undefined {
-  return typeof value === 'string' && parseTimestamp(value) !== undefined ? value : undefined;
+/** Milliseconds since 1970. */
+function readTime(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const ago = parseDuration(value);
+  if (ago !== undefined) return Math.max(0, systemClock.now() - ago);
+  if (dateForm.test(value)) return parseInstant(`${value}T00:00:00Z`)?.milliseconds;
+  return zonedForm.test(value) ? parseInstant(value)?.milliseconds : undefined;
 }
