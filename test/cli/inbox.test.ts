@@ -21,7 +21,10 @@ const lateReader = `process.stdin.once('readable', () => {
 describe('ringback inbox', () => {
   it('shows events, what was delivered, and why a run is dead', async () => {
     const cwd = await inboxWithTrouble();
-    expect(await linesOf(cwd, 'events')).toMatchObject([{ traceId: 't-dead' }, { traceId: 't-well' }]);
+    expect(await linesOf(cwd, 'events')).toMatchObject([
+      { traceId: 't-dead', state: 'done', dead: true },
+      { traceId: 't-well', state: 'done', dead: false },
+    ]);
     expect(await linesOf(cwd, 'events', '--limit', '1')).toMatchObject([{ traceId: 't-dead' }]);
     expect(await linesOf(cwd, 'events', '--state', 'dead', '--handler', 'journal')).toMatchObject([
       { traceId: 't-dead', runs: [{ handler: 'journal', state: 'dead', reason: 'the journal is full' }] },
@@ -31,6 +34,7 @@ describe('ringback inbox', () => {
     const { stdout } = await ringback(['inbox', 'event', 't-dead'], { env: {}, cwd });
     expect(JSON.parse(stdout)).toMatchObject({
       traceId: 't-dead',
+      dead: true,
       body: { eventName: 'CallHandler.CallEnded' },
       runs: [{ reason: 'the journal is full' }],
     });
@@ -119,6 +123,23 @@ describe('ringback inbox', () => {
     expect(stderr).toMatch(/^loaded\nin a run\nringback: /v);
   });
 
+  it('prints a hundred unless it is told otherwise, and says when more match', async () => {
+    const delivered = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, place) =>
+        buildDelivery('call-ended', { secret, traceId: `t-${from + place}` }),
+      );
+    const cwd = await inboxWithTrouble({ besides: delivered(2, 100) });
+    expect(await linesOf(cwd, 'events')).toHaveLength(100);
+    const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
+    await receiver.start();
+    await deliver(receiver, buildDelivery('call-ended', { secret }));
+    await receiver.stop();
+    const { code, stdout, stderr } = await ringback(['inbox', 'events'], { env, cwd });
+    expect([code, stderr]).toEqual([0, 'ringback: more match: --limit all\n']);
+    expect(stdout.split('\n')).toHaveLength(100);
+    expect(await linesOf(cwd, 'events', '--limit', 'all')).toHaveLength(101);
+  });
+
   it('prints all of it into a pipe, however late that is read', async () => {
     const cwd = folder();
     const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
@@ -128,7 +149,7 @@ describe('ringback inbox', () => {
     );
     await Promise.all(deliveries);
     await receiver.stop();
-    const command = `"${process.execPath}" "${main}" inbox events | "${process.execPath}" -e "${lateReader}"`;
+    const command = `"${process.execPath}" "${main}" inbox events --limit all | "${process.execPath}" -e "${lateReader}"`;
     const { stdout } = spawn('sh', ['-c', command], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
     const lines = (await text(stdout)).trimEnd().split('\n');
     expect(lines).toHaveLength(1_200);
@@ -161,7 +182,7 @@ describe('ringback inbox', () => {
       [2, /It should be a time with its zone/, 'events', '--until', '2026-01-31T12:00:00'],
       [2, /It should be a time with its zone/, 'quarantine', '--since', '2026-02-30'],
       [2, /It should be a time with its zone/, 'replay', '--since', '12'],
-      [2, /It should be a whole number above 0/, 'quarantine', '--limit', '0'],
+      [2, /It should be a whole number above 0, or 'all'/, 'quarantine', '--limit', '0'],
       [2, /missing the option '--app <file>'/, 'replay', '--state', 'dead'],
       [2, /missing a condition/, 'replay', '--app', 'app.mjs'],
       [

@@ -2,13 +2,17 @@ import type { Command } from 'commander';
 import { once } from 'node:events';
 import { argument } from '../argument.ts';
 
+/** How many are printed when nobody says: an inbox may have millions. */
+const usual = 100;
+
 /** Adds the option that says how many are printed. */
 export function takesLimit(command: Command): Command {
-  const read = argument('a whole number above 0', readLimit);
-  return command.option('--limit <number>', 'so many at the most (default: all)', read);
+  const read = argument("a whole number above 0, or 'all'", readLimit);
+  return command.option('--limit <number>', `so many at the most, or all (default: ${usual})`, read);
 }
 
 function readLimit(value: unknown): number | undefined {
+  if (value === 'all') return Infinity;
   return typeof value === 'string' && /^[1-9]\d{0,8}$/.test(value) ? Number(value) : undefined;
 }
 
@@ -30,20 +34,30 @@ interface Page {
 
 const pageSize = 1_000;
 
-/** Goes through the pages of a list, and prints what is on them, up to so many. */
+/**
+ * Goes through the pages of a list, and prints what is on them, up to so many. Where that was nobody's wish, it says that
+ * more match; and it says `nothing` where none do, since no line at all looks like a command that failed.
+ */
 export async function printPages(
   pageAfter: (cursor: string | undefined, limit: number) => Promise<Page>,
-  most = Infinity,
+  most: number | undefined,
+  nothing: string,
 ): Promise<void> {
   allowLeaving();
-  let left = most;
+  let left = most ?? usual;
+  let printed = 0;
   let cursor: string | undefined;
   do {
     const page = await pageAfter(cursor, Math.min(left, pageSize));
     for (const item of page.items) await printLine(item);
     left -= page.items.length;
+    printed += page.items.length;
     cursor = page.cursor;
   } while (cursor !== undefined && left > 0);
+  if (printed === 0) remark(nothing);
+  // A cursor stands behind the last of a full page, whether or not there is another.
+  else if (most === undefined && cursor !== undefined && (await pageAfter(cursor, 1)).items.length > 0)
+    remark('more match: --limit all');
 }
 
 /** Lets a reader leave early, as `head` does: what it does not read need not be written. */

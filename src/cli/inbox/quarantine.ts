@@ -23,11 +23,15 @@ export function addQuarantine(inbox: Command): void {
     .action(async ({ limit: most, ...flags }: QuarantineFlags) => {
       const { database: _, ...filter } = flags;
       await withInbox(inboxFile(flags), async (store) => {
-        await printPages(async (cursor, limit) => {
-          const query = { ...filter, limit, ...(cursor !== undefined && { cursor }) };
-          const page = await lookInto(store).quarantine.list(query);
-          return { items: page.deliveries, cursor: page.cursor };
-        }, most);
+        await printPages(
+          async (cursor, limit) => {
+            const query = { ...filter, limit, ...(cursor !== undefined && { cursor }) };
+            const page = await lookInto(store).quarantine.list(query);
+            return { items: page.deliveries, cursor: page.cursor };
+          },
+          most,
+          'no delivery in quarantine matches',
+        );
       });
     });
 }
