@@ -6,10 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
-import { Running, folder, main, ringback, secret } from './command.ts';
-import { appWith, env, inboxWithTrouble, linesOf } from './inbox-support.ts';
-
-const deadOnes = ['--state', 'dead', '--app', 'app.mjs'];
+import { folder, main, ringback, secret } from './command.ts';
+import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 
 /** Lets more gather than a pipe holds, then passes all of it on. */
 const lateReader = `process.stdin.once('readable', () => {
@@ -71,56 +69,6 @@ describe('ringback inbox', () => {
     expect(await linesOf(cwd, 'quarantine')).toMatchObject([
       { kind: 'not_authentic', reason: 'signature_mismatch' },
     ]);
-  });
-
-  it('replays when it is meant', async () => {
-    const cwd = await inboxWithTrouble();
-    const asked = await ringback(['inbox', 'replay', ...deadOnes], { env, cwd });
-    expect(asked).toMatchObject({ code: 0, stderr: 'ringback: nothing was run: add --yes\n' });
-    expect(JSON.parse(asked.stdout)).toMatchObject({ runs: 1, handlers: { journal: 1 } });
-    expect(await linesOf(cwd, 'events', '--state', 'dead')).toHaveLength(1);
-    const meant = [...deadOnes, '--yes', '--by', 'somebody', '--reason', 'mended'];
-    const { code, stdout, stderr } = await ringback(['inbox', 'replay', ...meant], { env, cwd });
-    expect([code, JSON.parse(stdout)]).toMatchObject([0, { id: 1, runs: 1 }]);
-    expect(stderr).toMatch(
-      /^ringback: runs put back: (?:1 done, 0 dead, 0|0 done, 0 dead, 1) still waiting/v,
-    );
-    expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
-  });
-
-  it('waits for what it has put back, and fails unless all of it is done', async () => {
-    const meant = ['inbox', 'replay', ...deadOnes, '--yes', '--wait'];
-    const handled = await ringback(meant, { env, cwd: await inboxWithTrouble() });
-    expect(handled).toMatchObject({
-      code: 0,
-      stderr: 'ringback: runs put back: 1 done, 0 dead, 0 still waiting\n',
-    });
-    const dying = "() => { throw new Discard('full still'); }";
-    const given = await ringback(meant, { env, cwd: await inboxWithTrouble({ app: appWith(dying) }) });
-    expect([given.code, given.stderr]).toEqual([1, expect.stringContaining('0 done, 1 dead, 0 still')]);
-    expect(JSON.parse(given.stdout)).toMatchObject({ id: 1, runs: 1 });
-  });
-
-  it('waits no longer when a signal comes, and says who runs the rest', async () => {
-    const later = "() => { throw new RetryLater('1h', 'full still'); }";
-    const cwd = await inboxWithTrouble({ app: appWith(later) });
-    const waiting = new Running(['inbox', 'replay', ...deadOnes, '--yes', '--wait'], { env, cwd });
-    await waiting.line('"id":1');
-    waiting.child.kill('SIGINT');
-    const { code, stderr } = await waiting.ended();
-    expect([code, stderr]).toEqual([
-      1,
-      'ringback: runs put back: 0 done, 0 dead, 1 still waiting. A receiver on this database runs those that wait\n',
-    ]);
-  });
-
-  it('keeps what the app prints away from the result of a replay', async () => {
-    const talkative = "() => { console.log('in a run'); }";
-    const cwd = await inboxWithTrouble({ app: `console.info('loaded');\n${appWith(talkative)}` });
-    const meant = ['inbox', 'replay', ...deadOnes, '--yes', '--wait'];
-    const { stdout, stderr } = await ringback(meant, { env, cwd });
-    expect(JSON.parse(stdout)).toMatchObject({ id: 1, runs: 1 });
-    expect(stderr).toMatch(/^loaded\nin a run\nringback: /v);
   });
 
   it('prints a hundred unless it is told otherwise, and says when more match', async () => {
