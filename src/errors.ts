@@ -189,13 +189,13 @@ const problems = {
     'removed after its time. Look with ringback inbox events --trace-id and a part of it.',
   quarantine_unknown: (d: { id: number }) =>
     `There should be a delivery ${d.id} in quarantine, but there is none: it may have been released, discarded ` +
-    'or dropped since. Look with quarantine.list().',
+    'or dropped since. Look with ringback inbox quarantine, or quarantine.list().',
   release_not_authentic: (d: { id: number; reason: string }) =>
     `The delivery ${d.id} should verify under the present secrets and layouts, as of its arrival, before it is ` +
     `released, but it does not: ${d.reason}. Set the secret that signed it, or discard it.`,
   release_unreadable: (d: { id: number; reason: string }) =>
     `The delivery ${d.id} should be readable as an event before it is released, but it is not: ${d.reason}. ` +
-    'Look at its body with quarantine.get(id), then discard it.',
+    `Look at its body with ringback inbox delivery ${d.id}, or quarantine.get(${d.id}), then discard it.`,
   database_not_offered: (d: { database: string }) =>
     `receiver.database should be the connection of the inbox, but the store ${d.database} has none to give. ` +
     'Use a connection of your own for your tables.',

@@ -116,6 +116,14 @@ export const retrySchema = z.strictObject({
   cap: duration.default(3_600_000),
 });
 
+/** How long what is kept, with the defaults. */
+export const retentionSchema = z.strictObject({
+  done: duration.default(30 * day),
+  dead: duration.default(90 * day),
+  quarantine: duration.default(7 * day),
+  traceIds: duration.default(180 * day),
+});
+
 const optionsSchema = z.strictObject({
   secrets: z.unknown().optional(),
   headers: headersOption
@@ -140,14 +148,7 @@ const optionsSchema = z.strictObject({
       bodyTimeout: duration.default(10_000),
     })
     .prefault({}),
-  retention: z
-    .strictObject({
-      done: duration.default(30 * day),
-      dead: duration.default(90 * day),
-      quarantine: duration.default(7 * day),
-      traceIds: duration.default(180 * day),
-    })
-    .prefault({}),
+  retention: retentionSchema.prefault({}),
   retry: retrySchema.prefault({}),
   timeout: attemptTime.default(30_000),
   concurrency: count.default(16),

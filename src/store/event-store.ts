@@ -136,6 +136,14 @@ export interface DismissedRun {
   readonly handler: string;
 }
 
+/** What has become of the runs that a replay has put back, those left out that are gone, or that another put back since. */
+export interface ReplayedRuns {
+  readonly done: number;
+  readonly dead: number;
+  /** Due, blocked or under way. */
+  readonly open: number;
+}
+
 /** Names the join of a handler and a call. */
 export function joinKey({ handler, callId }: Pick<ReplayCandidate, 'handler' | 'callId'>): string {
   return JSON.stringify([handler, callId]);
@@ -171,4 +179,6 @@ export interface EventStore {
    * left alone. Resolves to what was dismissed.
    */
   dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]>;
+  /** How far the runs have come that a replay has put back. */
+  replayed(replay: number): Promise<ReplayedRuns>;
 }

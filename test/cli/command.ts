@@ -47,7 +47,10 @@ export class Running {
       this.#wakeAll();
       return code as number | null;
     });
-    this.child.stderr?.on('data', (text: Buffer) => (this.#stderr += text.toString()));
+    this.child.stderr?.on('data', (text: Buffer) => {
+      this.#stderr += text.toString();
+      this.#wakeAll();
+    });
     if (this.child.stdout) {
       createInterface({ input: this.child.stdout }).on('line', (line) => {
         this.#lines.push(line);
@@ -73,6 +76,15 @@ export class Running {
       if (this.child.exitCode !== null || this.child.signalCode !== null) {
         throw new Error(`Ended without ${text}: ${this.stdout}\n${this.#stderr}`);
       }
+      await new Promise<void>((resolve) => this.#wake.push(resolve));
+    }
+  }
+
+  /** Resolves when the text has been written to stderr; rejects when the command ends without it. */
+  async said(text: string): Promise<void> {
+    while (!this.#stderr.includes(text)) {
+      if (this.child.exitCode !== null || this.child.signalCode !== null)
+        throw new Error(`Ended without ${text}: ${this.#stderr}`);
       await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
   }

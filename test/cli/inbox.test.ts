@@ -7,11 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
-import { Discard } from '../support/public.ts';
 import { folder, main, ringback, secret } from './command.ts';
-
-const env = { RINGBACK_SECRETS: secret };
-const app = "export default (receiver) => receiver.on('*', { name: 'journal' }, () => {});";
+import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 
 /** Lets more gather than a pipe holds, then passes all of it on. */
 const lateReader = `process.stdin.once('readable', () => {
@@ -20,34 +17,13 @@ const lateReader = `process.stdin.once('readable', () => {
   read();
 })`;
 
-/** What an operator finds: a dead letter, an event that went well, and what somebody sent who does not have the secret. */
-async function inboxWithTrouble(): Promise<string> {
-  const cwd = folder({ 'app.mjs': app });
-  const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
-  receiver.on('*', { name: 'journal' }, ({ traceId }) => {
-    if (traceId === 't-dead') throw new Discard('the journal is full');
-  });
-  await receiver.start();
-  for (const traceId of ['t-well', 't-dead'])
-    await deliver(receiver, buildDelivery('call-ended', { secret, traceId }));
-  await deliver(receiver, buildDelivery('call-ended', { secret: 'whsec_b3RoZXI=' }));
-  const isDone = async () => (await receiver.counts()).events.done === 2;
-  while (!(await isDone())) await setImmediate();
-  await receiver.stop();
-  return cwd;
-}
-
-/** Runs the command, which is to end well, and reads what it has printed. */
-async function linesOf(cwd: string, ...args: readonly string[]): Promise<unknown[]> {
-  const { code, stdout, stderr } = await ringback(['inbox', ...args], { env, cwd });
-  expect([code, stderr]).toEqual([0, '']);
-  return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as unknown]));
-}
-
 describe('ringback inbox', () => {
   it('shows events, what was delivered, and why a run is dead', async () => {
     const cwd = await inboxWithTrouble();
-    expect(await linesOf(cwd, 'events')).toMatchObject([{ traceId: 't-dead' }, { traceId: 't-well' }]);
+    expect(await linesOf(cwd, 'events')).toMatchObject([
+      { traceId: 't-dead', state: 'done', dead: true },
+      { traceId: 't-well', state: 'done', dead: false },
+    ]);
     expect(await linesOf(cwd, 'events', '--limit', '1')).toMatchObject([{ traceId: 't-dead' }]);
     expect(await linesOf(cwd, 'events', '--state', 'dead', '--handler', 'journal')).toMatchObject([
       { traceId: 't-dead', runs: [{ handler: 'journal', state: 'dead', reason: 'the journal is full' }] },
@@ -57,9 +33,36 @@ describe('ringback inbox', () => {
     const { stdout } = await ringback(['inbox', 'event', 't-dead'], { env: {}, cwd });
     expect(JSON.parse(stdout)).toMatchObject({
       traceId: 't-dead',
+      dead: true,
       body: { eventName: 'CallHandler.CallEnded' },
       runs: [{ reason: 'the journal is full' }],
     });
+  });
+
+  it('finds what arrived since or until a time, a date in UTC, or so long ago', async () => {
+    const cwd = await inboxWithTrouble();
+    const db = new Database(join(cwd, 'ringback.db'));
+    const arrive = db.prepare('update events set received_at = ? where trace_id = ?');
+    arrive.run(Date.parse('2026-01-31T00:00:00Z'), 't-dead');
+    arrive.run(Date.parse('2026-01-31T00:00:00Z') - 1, 't-well');
+    db.close();
+    const found = async (...args: readonly string[]) => {
+      const { code, stdout } = await ringback(['inbox', 'events', ...args], {
+        env: { TZ: 'America/Lima' },
+        cwd,
+      });
+      expect(code).toBe(0);
+      return /"traceId":"t-(?<which>\w+)"/v.exec(stdout)?.groups?.['which'];
+    };
+    expect(await found('--since', '2026-01-31', '--until', '2026-02-01')).toBe('dead');
+    expect(await found('--until', '2026-01-31')).toBe('well');
+    expect(await found('--since', '2026-01-31T01:00:00+01:00', '--until', '2026-01-31 00:00:01Z')).toBe(
+      'dead',
+    );
+    expect(await found('--until', '12h')).toBe('dead');
+    expect(await found('--since', '90s')).toBeUndefined();
+    expect(await found('--since', '99999d', '--until', '2026-01-31T00:00Z')).toBe('well');
+    expect(await linesOf(cwd, 'quarantine', '--since', '1h')).toHaveLength(1);
   });
 
   it('shows what is in quarantine', async () => {
@@ -69,14 +72,21 @@ describe('ringback inbox', () => {
     ]);
   });
 
-  it('replays when it is meant', async () => {
-    const cwd = await inboxWithTrouble();
-    const asked = ['replay', '--state', 'dead', '--app', 'app.mjs'];
-    expect(await linesOf(cwd, ...asked)).toMatchObject([{ runs: 1, handlers: { journal: 1 } }]);
-    expect(await linesOf(cwd, 'events', '--state', 'dead')).toHaveLength(1);
-    const meant = [...asked, '--yes', '--by', 'somebody', '--reason', 'mended'];
-    expect(await linesOf(cwd, ...meant)).toMatchObject([{ id: 1, runs: 1 }]);
-    expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
+  it('prints a hundred unless it is told otherwise, and says when more match', async () => {
+    const delivered = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, place) =>
+        buildDelivery('call-ended', { secret, traceId: `t-${from + place}` }),
+      );
+    const cwd = await inboxWithTrouble({ besides: delivered(2, 100) });
+    expect(await linesOf(cwd, 'events')).toHaveLength(100);
+    const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
+    await receiver.start();
+    await deliver(receiver, buildDelivery('call-ended', { secret }));
+    await receiver.stop();
+    const { code, stdout, stderr } = await ringback(['inbox', 'events'], { env, cwd });
+    expect([code, stderr]).toEqual([0, 'ringback: more match: --limit all\n']);
+    expect(stdout.split('\n')).toHaveLength(100);
+    expect(await linesOf(cwd, 'events', '--limit', 'all')).toHaveLength(101);
   });
 
   it('dismisses when it is meant, without app and secrets', async () => {
@@ -123,7 +133,7 @@ describe('ringback inbox', () => {
     );
     await Promise.all(deliveries);
     await receiver.stop();
-    const command = `"${process.execPath}" "${main}" inbox events | "${process.execPath}" -e "${lateReader}"`;
+    const command = `"${process.execPath}" "${main}" inbox events --limit all | "${process.execPath}" -e "${lateReader}"`;
     const { stdout } = spawn('sh', ['-c', command], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
     const lines = (await text(stdout)).trimEnd().split('\n');
     expect(lines).toHaveLength(1_200);
@@ -152,8 +162,11 @@ describe('ringback inbox', () => {
         'no-such.db',
       ],
       [2, /It should be one of new, open, done, dead/, 'events', '--state', 'lost'],
-      [2, /It should be a time in ISO 8601/, 'events', '--since', 'yesterday'],
-      [2, /It should be a whole number above 0/, 'quarantine', '--limit', '0'],
+      [2, /It should be a time with its zone/, 'events', '--since', 'yesterday'],
+      [2, /It should be a time with its zone/, 'events', '--until', '2026-01-31T12:00:00'],
+      [2, /It should be a time with its zone/, 'quarantine', '--since', '2026-02-30'],
+      [2, /It should be a time with its zone/, 'replay', '--since', '12'],
+      [2, /It should be a whole number above 0, or 'all'/, 'quarantine', '--limit', '0'],
       [2, /missing the option '--app <file>'/, 'replay', '--state', 'dead'],
       [2, /missing a condition/, 'replay', '--app', 'app.mjs'],
       [2, /missing a condition: '--state dead', or '--handler/, 'dismiss', '--reason', 'x', '--call-id', 'c'],

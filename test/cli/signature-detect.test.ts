@@ -133,7 +133,7 @@ describe('signature detect', () => {
   });
 
   it.each([
-    [['detect'], "required option '--request <file...>' not specified"],
+    [['detect'], "missing the option '--request <file...>' or '--quarantine <id...>'"],
     [
       ['detect', '--request', 'one.http'],
       'neither --secret-file nor RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set',

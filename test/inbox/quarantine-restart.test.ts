@@ -16,7 +16,9 @@ test('the alarm of a rotated secret rings after a restart too, since the layout 
     const named = { 'x-webhook-event': 'CallHandler.CallEnded', 'x-webhook-traceid': `trace-${index}` };
     await deliver(receiver, body, { ...signedHeaders(body, { secrets: secret }), ...named });
   }
-  expect(logs.of('secret_rotation_suspected')).toMatchObject([{ count: 5 }]);
+  expect(logs.of('secret_rotation_suspected')).toMatchObject([
+    { count: 5, msg: expect.stringContaining('ringback inbox reverify --yes') as string },
+  ]);
 });
 
 test('two receivers on one file that check again at once record each event once', async () => {

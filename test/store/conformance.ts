@@ -1,6 +1,7 @@
 /** What every store must pass, whatever database is behind it. */
 import { describe, expect, test } from 'vitest';
 import { describeDismissing } from './conformance-dismissing.ts';
+import { describeReplaying } from './conformance-replaying.ts';
 import { describeSharing } from './conformance-sharing.ts';
 import { type StoreUnderTest, openedOf } from './under-test.ts';
 import { claimedOf, dead, done, dueAt, eventOf, only, presentTime, settlementOf } from './parts.ts';
@@ -238,6 +239,8 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
     });
   });
+
+  describeReplaying(name, opened);
 
   test(`${name}: a process that nobody shares with finds nothing to take over`, async () => {
     const store = await opened();

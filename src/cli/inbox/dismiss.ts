@@ -4,7 +4,7 @@ import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { lookInto } from './looking.ts';
-import { printLine } from './print.ts';
+import { printResult } from './print.ts';
 
 interface DismissFlags extends EventFilter {
   readonly database?: string;
@@ -43,7 +43,7 @@ async function dismiss(flags: DismissFlags, command: Command): Promise<void> {
   const { by, reason, yes } = flags;
   const dryRun = yes !== true;
   await withInbox(inboxFile(flags), async (store) => {
-    await printLine(await lookInto(store).events.dismiss(filter, { by, reason, dryRun }));
+    await printResult(await lookInto(store).events.dismiss(filter, { by, reason, dryRun }));
   });
   if (dryRun) process.stderr.write('ringback: Nothing was dismissed. To dismiss these runs, add --yes.\n');
 }

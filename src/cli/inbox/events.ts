@@ -5,6 +5,7 @@ import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { lookInto } from './looking.ts';
 import { printPages, takesLimit } from './print.ts';
+import { withDead } from './with-dead.ts';
 
 interface EventsFlags extends EventFilter {
   readonly database?: string;
@@ -23,10 +24,14 @@ export function addEvents(inbox: Command): void {
       const filter = filterOf(flags);
       await withInbox(inboxFile(flags), async (store) => {
         const { events } = lookInto(store);
-        await printPages(async (cursor, limit) => {
-          const page = await events.list({ ...filter, limit, cursor });
-          return { items: page.events, cursor: page.cursor };
-        }, flags.limit);
+        await printPages(
+          async (cursor, limit) => {
+            const page = await events.list({ ...filter, limit, cursor });
+            return { items: page.events.map(withDead), cursor: page.cursor };
+          },
+          flags.limit,
+          'no event matches',
+        );
       });
     });
 }

@@ -9,7 +9,7 @@ import type { Store } from '../../store/store.ts';
 /** What an inbox shows to somebody who has neither handlers nor secrets, and lets them put aside. */
 export interface Looking {
   readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss'>;
-  readonly quarantine: Pick<Quarantine, 'list'>;
+  readonly quarantine: Pick<Quarantine, 'get' | 'list' | 'discard'>;
 }
 
 /** Looks into a store that is open. */

@@ -2,19 +2,37 @@ import type { Command } from 'commander';
 import { once } from 'node:events';
 import { argument } from '../argument.ts';
 
+/** How many are printed when nobody says: an inbox may have millions. */
+const usual = 100;
+
 /** Adds the option that says how many are printed. */
 export function takesLimit(command: Command): Command {
-  const read = argument('a whole number above 0', readLimit);
-  return command.option('--limit <number>', 'so many at the most (default: all)', read);
+  const read = argument("a whole number above 0, or 'all'", readLimit);
+  return command.option('--limit <number>', `so many at the most, or all (default: ${usual})`, read);
 }
 
 function readLimit(value: unknown): number | undefined {
+  if (value === 'all') return Infinity;
   return typeof value === 'string' && /^[1-9]\d{0,8}$/.test(value) ? Number(value) : undefined;
 }
 
 /** Prints one thing as a line of JSON; resolves when the reader has kept up, so that memory is bounded. */
 export async function printLine(value: unknown): Promise<void> {
   if (!process.stdout.write(`${JSON.stringify(value)}\n`)) await once(process.stdout, 'drain');
+}
+
+/** Prints the one result of a command, which has been done whether or not anybody reads on. */
+export async function printResult(value: unknown): Promise<void> {
+  const forgive = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== 'EPIPE') throw error;
+  };
+  process.stdout.on('error', forgive);
+  await printLine(value).catch(forgive);
+}
+
+/** Says something to the person, beside the result, which is for programs. */
+export function remark(sentence: string): void {
+  process.stderr.write(`ringback: ${sentence}\n`);
 }
 
 /** One page of a list, and where the next begins. */
@@ -25,20 +43,30 @@ interface Page {
 
 const pageSize = 1_000;
 
-/** Goes through the pages of a list, and prints what is on them, up to so many. */
+/**
+ * Goes through the pages of a list, and prints what is on them, up to so many. Where that was nobody's wish, it says that
+ * more match; and it says `nothing` where none do, since no line at all looks like a command that failed.
+ */
 export async function printPages(
   pageAfter: (cursor: string | undefined, limit: number) => Promise<Page>,
-  most = Infinity,
+  most: number | undefined,
+  nothing: string,
 ): Promise<void> {
   allowLeaving();
-  let left = most;
+  let left = most ?? usual;
+  let printed = 0;
   let cursor: string | undefined;
   do {
     const page = await pageAfter(cursor, Math.min(left, pageSize));
     for (const item of page.items) await printLine(item);
     left -= page.items.length;
+    printed += page.items.length;
     cursor = page.cursor;
   } while (cursor !== undefined && left > 0);
+  if (printed === 0) remark(nothing);
+  // A cursor stands behind the last of a full page, whether or not there is another.
+  else if (most === undefined && cursor !== undefined && (await pageAfter(cursor, 1)).items.length > 0)
+    remark('more match: --limit all');
 }
 
 /** Lets a reader leave early, as `head` does: what it does not read need not be written. */

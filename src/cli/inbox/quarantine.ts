@@ -1,26 +1,37 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import type { QuarantineQuery } from '../../inbox/quarantine.ts';
 import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
 import { lookInto } from './looking.ts';
 import { printPages, takesLimit } from './print.ts';
+import { takesTimes } from './times.ts';
 
-interface QuarantineFlags {
+interface QuarantineFlags extends Omit<QuarantineQuery, 'cursor'> {
   readonly database?: string;
-  readonly limit?: number;
 }
 
 /** Adds `ringback inbox quarantine`. */
 export function addQuarantine(inbox: Command): void {
-  takesLimit(inbox.command('quarantine'))
+  const kind = new Option('--kind <kind>', 'why it is there').choices(['not_authentic', 'unreadable']);
+  const quarantine = inbox
+    .command('quarantine')
+    .addOption(kind)
+    .option('--reason <reason>', 'its reason, such as signature_mismatch');
+  takesLimit(takesTimes(quarantine))
     .option(...databaseOption)
     .description('print the deliveries in quarantine as lines of JSON, latest first, without their bodies')
-    .action(async (flags: QuarantineFlags) => {
+    .action(async ({ limit: most, ...flags }: QuarantineFlags) => {
+      const { database: _, ...filter } = flags;
       await withInbox(inboxFile(flags), async (store) => {
-        const { quarantine } = lookInto(store);
-        await printPages(async (cursor, limit) => {
-          const page = await quarantine.list({ limit, ...(cursor !== undefined && { cursor }) });
-          return { items: page.deliveries, cursor: page.cursor };
-        }, flags.limit);
+        await printPages(
+          async (cursor, limit) => {
+            const query = { ...filter, limit, ...(cursor !== undefined && { cursor }) };
+            const page = await lookInto(store).quarantine.list(query);
+            return { items: page.deliveries, cursor: page.cursor };
+          },
+          most,
+          'no delivery in quarantine matches',
+        );
       });
     });
 }

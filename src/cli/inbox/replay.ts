@@ -1,15 +1,19 @@
 import type { Command } from 'commander';
-import { pino } from 'pino';
 import type { EventFilter } from '../../inbox/events.ts';
-import { createReceiver } from '../../receiver.ts';
+import { systemClock } from '../../kit/clock.ts';
+import type { Receiver } from '../../receiver.ts';
+import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import { loadApp } from '../app-file.ts';
-import { receiverOptions } from '../app-options.ts';
 import { argument } from '../argument.ts';
+import { keepConsoleOffStdout } from '../console.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
-import { asUsage } from '../failure.ts';
-import { inboxFile } from '../inbox-file.ts';
+import { asUsage, exitCodes } from '../failure.ts';
+import { inboxFile, withInbox } from '../inbox-file.ts';
+import { stopSignal } from '../stop-signal.ts';
+import { receiverBeside } from './beside.ts';
 import { filterOf, takesFilter } from './filter.ts';
-import { printLine } from './print.ts';
+import { printResult, remark } from './print.ts';
+import { describeRuns, untilSettled } from './put-back.ts';
 
 interface ReplayFlags extends EventFilter {
   readonly database?: string;
@@ -18,13 +22,11 @@ interface ReplayFlags extends EventFilter {
   readonly by?: string;
   readonly reason?: string;
   readonly yes?: true;
+  readonly wait?: true;
 }
 
-/** How long something is kept is for the service to say: what runs for a moment removes nothing. */
-const keepAll = { done: '3650d', dead: '3650d', quarantine: '3650d', traceIds: '3650d' } as const;
-
 /** Adds `ringback inbox replay`. */
-export function addReplay(inbox: Command): void {
+export function addReplay(inbox: Command, exitWith: (code: number) => void): void {
   takesFilter(inbox.command('replay'))
     .option(...databaseOption)
     .description('say which runs would be run again, and with --yes have them run')
@@ -33,18 +35,27 @@ export function addReplay(inbox: Command): void {
     .option('--by <who>', 'who asks for it: kept with the replay')
     .option('--reason <text>', 'why: kept with the replay')
     .option('--yes', 'have them run')
+    .option(
+      '--wait',
+      'with --yes: wait until each is done or dead; exits with 0 when all are done, else with 1',
+    )
     .addHelpText(
       'after',
       [
         '',
+        'Restart the receiver with the mended handlers first: it may run what is put back.',
         'It needs the app file and the secrets of `ringback serve`, and takes part in its work while it puts the runs back.',
         'Dead letters of a handler: ringback inbox replay --state dead --handler journal --app app.js',
       ].join('\n'),
     )
-    .action(replay);
+    .action(async (flags: ReplayFlags, command: Command) => {
+      const isWell = await replay(flags, command);
+      if (!isWell) exitWith(exitCodes.failure);
+    });
 }
 
-async function replay(flags: ReplayFlags, command: Command): Promise<void> {
+/** Resolves to whether it went as it was meant. */
+async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
   const environment = asUsage(readEnvironment);
   const app = flags.app ?? environment.RINGBACK_APP;
   if (app === undefined) return command.error("error: missing the option '--app <file>'");
@@ -52,21 +63,49 @@ async function replay(flags: ReplayFlags, command: Command): Promise<void> {
   const filter = filterOf(flags);
   if (Object.values(filter).every((value) => value === undefined))
     return command.error("error: missing a condition, such as '--state dead'");
+  keepConsoleOffStdout();
   const { options, register } = await loadApp(app);
-  const receiver = createReceiver({
-    ...asUsage(() => receiverOptions({ database }, environment, options)),
-    retention: keepAll,
-    // Beside the result, which is for programs.
-    logger: pino(
-      { level: environment.RINGBACK_LOG_LEVEL ?? 'error' },
-      pino.destination({ dest: 2, sync: true }),
-    ),
-  });
+  const store = new SqliteStore(database, systemClock);
+  const receiver = receiverBeside(store, environment, options);
   await register(receiver);
+  const result = await putBack(receiver, store, filter, flags);
+  if (result === 'stopped') {
+    remark('stopped before all was put back: what has been is run, and the same command takes the rest');
+    return false;
+  }
+  if (result === 'nothing') {
+    remark('nothing was run: add --yes');
+    return true;
+  }
+  const runs = await withInbox(database, ({ events }) => events.replayed(result));
+  remark(describeRuns(runs));
+  return flags.wait !== true || runs.dead + runs.open === 0;
+}
+
+/**
+ * Puts back what is asked for and prints how much that is; resolves to the replay's number. A signal ends it as it ends a
+ * service: runs that have begun here must not look like those of a process that has died.
+ */
+async function putBack(
+  receiver: Receiver,
+  store: SqliteStore,
+  filter: EventFilter,
+  { yes, wait, rate, by, reason }: ReplayFlags,
+): Promise<number | 'nothing' | 'stopped'> {
+  const signal = stopSignal();
   await receiver.start();
   try {
-    const { yes, rate, by, reason } = flags;
-    await printLine(await receiver.events.replay(filter, { dryRun: yes !== true, rate, by, reason }));
+    const replaying = receiver.events.replay(filter, { dryRun: yes !== true, rate, by, reason });
+    const result = await Promise.race([replaying, signal]);
+    if (typeof result === 'string') {
+      // It ends by itself with the receiver.
+      replaying.catch(() => {});
+      return 'stopped';
+    }
+    await printResult(result);
+    if (result.id === undefined) return 'nothing';
+    if (wait) await untilSettled(store.events, result.id, signal);
+    return result.id;
   } finally {
     await receiver.stop();
   }

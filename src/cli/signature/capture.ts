@@ -6,7 +6,7 @@ import { lowerCase } from '../../signature/headers.ts';
 
 /** A request that was saved as it came over the wire. */
 export interface Capture {
-  /** The file, as it was given. */
+  /** The file, as it was given, or what else tells it from the others. */
   readonly file: string;
   /** Names in lower case. */
   readonly headers: Headers;

@@ -1,14 +1,20 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { systemClock } from '../../kit/clock.ts';
 import { type Detection, detectLayout } from '../../signature/detect.ts';
 import { asUsage, exitCodes } from '../failure.ts';
+import { databaseOption } from '../environment.ts';
+import { readDeliveryId } from '../inbox/delivery-id.ts';
+import { inboxFile } from '../inbox-file.ts';
 import { type Capture, readCapture } from './capture.ts';
 import { diagnose, sentAtOf } from './diagnosis.ts';
+import { readQuarantined } from './quarantined.ts';
 import { secretFileOption, secretsFrom } from './options.ts';
 
 interface DetectFlags {
   readonly secretFile?: string;
-  readonly request: readonly string[];
+  readonly request?: readonly string[];
+  readonly quarantine?: readonly number[];
+  readonly database?: string;
 }
 
 /** Adds `ringback signature detect`. */
@@ -16,14 +22,18 @@ export function addDetect(signature: Command, exitWith: (code: number) => void):
   signature
     .command('detect')
     .description('find out how captured requests are signed, and what to set')
-    .requiredOption(
+    .option(
       '--request <file...>',
       'captured requests: request line, headers, a blank line, and the exact bytes of the body',
     )
+    .addOption(quarantineOption())
+    .option(...databaseOption)
     .addOption(secretFileOption())
     .addHelpText('after', '\nExits with 0 when one layout verifies all of them, else with 1.')
-    .action((flags: DetectFlags) => {
-      const captures = flags.request.map(readCapture);
+    .action(async (flags: DetectFlags, command: Command) => {
+      const captures = await capturesOf(flags);
+      if (captures.length === 0)
+        command.error("error: missing the option '--request <file...>' or '--quarantine <id...>'");
       const secrets = asUsage(() => secretsFrom(flags.secretFile));
       const detections = asUsage(() => detectLayout(captures, secrets));
       const lines =
@@ -33,6 +43,23 @@ export function addDetect(signature: Command, exitWith: (code: number) => void):
       process.stdout.write(`${lines.join('\n')}\n`);
       if (detections.length === 0) exitWith(exitCodes.failure);
     });
+}
+
+function quarantineOption(): Option {
+  const add = (value: string, before: readonly number[] | undefined) => [
+    ...(before ?? []),
+    readDeliveryId(value),
+  ];
+  return new Option('--quarantine <id...>', 'deliveries in quarantine, by their numbers').argParser<
+    readonly number[] | undefined
+  >(add);
+}
+
+async function capturesOf(flags: DetectFlags): Promise<readonly Capture[]> {
+  const { request = [], quarantine = [] } = flags;
+  const captured = request.map(readCapture);
+  if (quarantine.length === 0) return captured;
+  return [...captured, ...(await readQuarantined(inboxFile(flags), quarantine))];
 }
 
 /** What was found, what to set, and what shows it. */

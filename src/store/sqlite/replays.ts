@@ -8,6 +8,7 @@ import {
   type ReplayRequest,
   type ReplayStep,
   type ReplayWrite,
+  type ReplayedRuns,
   joinKey,
 } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
@@ -65,6 +66,10 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
   const resetJoin = database.prepare(`
     insert into joins (handler, call_id) values (?, ?)
     on conflict (handler, call_id) do update set seen = null, settled = null, reruns = 0`);
+  const countIn = database.prepare(`
+    select count(*) filter (where state = 'done') as done, count(*) filter (where state = 'dead') as dead,
+      count(*) filter (where ${isOpen}) as open
+    from runs where sequence between @from and @to and replay = @replay`);
 
   /** Whether the run is settled. A new event's runs without a row are in memory, or still to come: open. */
   const isSettled = (candidate: ReplayCandidate, onlyDead: boolean): boolean => {
@@ -124,6 +129,10 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
       Number(insertReplay.run(now, by ?? null, reason ?? null, filter).lastInsertRowid),
 
     end: (replay: number, now: number): void => void finish.run(now, replay),
+
+    /** Of the runs of some events; both ends are inclusive. */
+    countIn: (replay: number, range: { readonly from: Sequence; readonly to: Sequence }): ReplayedRuns =>
+      countIn.get({ replay, ...range }) as ReplayedRuns,
 
     wouldPutBack(step: ReplayStep): ReplayCandidate[] {
       const wanted: ReplayCandidate[] = [];

@@ -12,6 +12,7 @@ import type {
   ReplayRequest,
   ReplayStep,
   ReplayWrite,
+  ReplayedRuns,
 } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
 import type { Parts } from './parts.ts';
@@ -108,6 +109,21 @@ export class SqliteEvents implements EventStore {
 
   dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]> {
     return this.#access.write(({ dismissals }) => dismissals.dismiss(step));
+  }
+
+  /** In several looks: nothing leads to the runs of a replay but going through all that are stored. */
+  async replayed(replay: number): Promise<ReplayedRuns> {
+    const last = await this.lastSequence();
+    const sum = { done: 0, dead: 0, open: 0 };
+    for (let from = 1; from <= last; from += lookEvents) {
+      const range = { from, to: from + lookEvents - 1 };
+      const found = await this.#access.read(({ replays }) => replays.countIn(replay, range));
+      sum.done += found.done;
+      sum.dead += found.dead;
+      sum.open += found.open;
+      await turn();
+    }
+    return sum;
   }
 }
 

@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+import { isUtf8 } from 'node:buffer';
+import { ringbackError } from '../../errors.ts';
+import type { WholeQuarantinedDelivery } from '../../inbox/quarantine.ts';
+import { databaseOption } from '../environment.ts';
+import { inboxFile, withInbox } from '../inbox-file.ts';
+import { deliveryIdArgument } from './delivery-id.ts';
+import { lookInto } from './looking.ts';
+
+/** Adds `ringback inbox delivery`. */
+export function addDelivery(inbox: Command): void {
+  inbox
+    .command('delivery')
+    .option(...databaseOption)
+    .description('print one delivery in quarantine as JSON, with its headers and its body: personal data')
+    .addArgument(deliveryIdArgument())
+    .action(async (id: number, flags: { readonly database?: string }) => {
+      const delivery = await withInbox(inboxFile(flags), (store) => lookInto(store).quarantine.get(id));
+      if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
+      process.stdout.write(`${JSON.stringify(readable(delivery), undefined, 2)}\n`);
+    });
+}
+
+/** The body as text where it is text, and else under another name, so that nobody takes the one for the other. */
+function readable({ body, ...delivery }: WholeQuarantinedDelivery) {
+  const bytes = Buffer.from(body);
+  return {
+    ...delivery,
+    ...(isUtf8(bytes) ? { body: bytes.toString() } : { bodyBase64: bytes.toString('base64') }),
+  };
+}

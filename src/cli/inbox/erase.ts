@@ -1,0 +1,60 @@
+import { type Command, Option } from 'commander';
+import { pino } from 'pino';
+import { mentionsOfPhoneNumber } from '../../events/mentions.ts';
+import { Erasure } from '../../inbox/erasure.ts';
+import { systemClock } from '../../kit/clock.ts';
+import { retentionSchema } from '../../options.ts';
+import type { Store } from '../../store/store.ts';
+import { Telemetry } from '../../telemetry.ts';
+import { argument } from '../argument.ts';
+import { databaseOption } from '../environment.ts';
+import { inboxFile, withInbox } from '../inbox-file.ts';
+import { printResult, remark } from './print.ts';
+
+interface EraseFlags {
+  readonly callId?: string;
+  readonly phoneNumber?: string;
+  readonly database?: string;
+  readonly yes?: true;
+}
+
+/** Adds `ringback inbox erase`. */
+export function addErase(inbox: Command): void {
+  const byCall = new Option('--call-id <id>', 'the call, whole');
+  const byPhoneNumber = new Option('--phone-number <number>', 'every call that names the number, whole');
+  inbox
+    .command('erase')
+    .addOption(byCall.argParser(argument('the id of a call', readText)).conflicts('phoneNumber'))
+    .addOption(byPhoneNumber.argParser(argument('a phone number of at least 7 digits', readPhoneNumber)))
+    .option(...databaseOption)
+    .option('--yes', 'erase it: nothing brings it back')
+    .description('erase a call, or all that names a phone number, from the inbox and its files')
+    .action(async (flags: EraseFlags, command: Command) => {
+      const { callId, phoneNumber, yes } = flags;
+      const target = callId === undefined ? phoneNumber && { phoneNumber } : { callId };
+      if (!target)
+        return command.error("error: missing the option '--call-id <id>' or '--phone-number <number>'");
+      const file = inboxFile(flags);
+      if (yes !== true) return remark('nothing was erased: add --yes');
+      await printResult(await withInbox(file, (store) => erasureIn(store).erase(target)));
+    });
+}
+
+/** Trace ids are remembered for as long as `serve` remembers them. */
+function erasureIn(store: Store): Erasure {
+  return new Erasure({
+    store: store.retention,
+    telemetry: new Telemetry(pino({ level: 'silent' })),
+    clock: systemClock,
+    traceIds: retentionSchema.parse({}).traceIds,
+    requireStarted: () => {},
+  });
+}
+
+function readText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function readPhoneNumber(value: unknown): string | undefined {
+  return typeof value === 'string' && mentionsOfPhoneNumber(value) ? value : undefined;
+}

@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import type { Quarantine } from '../../inbox/quarantine.ts';
+import { databaseOption, readEnvironment } from '../environment.ts';
+import { loadApp } from '../app-file.ts';
+import { asUsage } from '../failure.ts';
+import { inboxFile, withInbox } from '../inbox-file.ts';
+import { receiverBeside } from './beside.ts';
+import { deliveryIdArgument } from './delivery-id.ts';
+import { printResult, remark } from './print.ts';
+
+interface ReleaseFlags {
+  readonly database?: string;
+  readonly app?: string;
+}
+
+interface ReverifyFlags extends ReleaseFlags {
+  readonly yes?: true;
+}
+
+const appOption = ['--app <file>', 'the app file of serve, if it exports options (RINGBACK_APP)'] as const;
+
+const needs = [
+  '',
+  'It needs the secrets of `ringback serve`, and the app file only for the options that it exports: what is released is',
+  'handled by the receiver.',
+].join('\n');
+
+/** Adds `ringback inbox release`. */
+export function addRelease(inbox: Command): void {
+  inbox
+    .command('release')
+    .option(...databaseOption)
+    .option(...appOption)
+    .description(
+      'check a delivery in quarantine again, as of its arrival, and make it an event if it verifies',
+    )
+    .addArgument(deliveryIdArgument())
+    .addHelpText('after', needs)
+    .action(async (id: number, flags: ReleaseFlags) => {
+      await printResult(await withQuarantine(flags, (quarantine) => quarantine.release(id)));
+    });
+}
+
+/** Adds `ringback inbox reverify`. */
+export function addReverify(inbox: Command): void {
+  inbox
+    .command('reverify')
+    .option(...databaseOption)
+    .option(...appOption)
+    .description('check all that was not authentic again, as of its arrival, and release what verifies')
+    .option('--yes', 'check it')
+    .addHelpText('after', needs)
+    .action(async (flags: ReverifyFlags) => {
+      if (flags.yes !== true) return remark(await whatWaits(inboxFile(flags)));
+      await printResult(await withQuarantine(flags, (quarantine) => quarantine.reverify()));
+    });
+}
+
+async function whatWaits(file: string): Promise<string> {
+  const { quarantine } = await withInbox(file, (store) => store.counts());
+  return `nothing was checked: add --yes. Deliveries in quarantine that were not authentic: ${quarantine.notAuthentic}`;
+}
+
+/** Works by a receiver without handlers: it claims nothing, so what is released waits for one that has some. */
+async function withQuarantine<T>(
+  flags: ReleaseFlags,
+  work: (quarantine: Quarantine) => Promise<T>,
+): Promise<T> {
+  const environment = asUsage(readEnvironment);
+  const database = inboxFile(flags, environment);
+  const app = flags.app ?? environment.RINGBACK_APP;
+  // What it registers is left out: whoever runs for a moment is not to begin what the receiver has time for.
+  const options = app === undefined ? {} : (await loadApp(app)).options;
+  const receiver = receiverBeside(database, environment, options);
+  await receiver.start();
+  try {
+    return await work(receiver.quarantine);
+  } finally {
+    await receiver.stop();
+  }
+}

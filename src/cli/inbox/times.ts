@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import { systemClock } from '../../kit/clock.ts';
+import { parseDuration } from '../../kit/duration.ts';
+import { parseInstant } from '../../kit/time.ts';
+import { argument } from '../argument.ts';
+
+const expectation =
+  'a time with its zone, such as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00, a date, which begins at midnight UTC, ' +
+  'or how long ago, such as 12h';
+
+const dateForm = /^\d{4}-\d\d-\d\d$/;
+/** Without its zone a time could be meant as of here, and be hours off. */
+const zonedForm = /^\d{4}-\d\d-\d\d[Tt ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$/;
+
+/** Adds the options that say when something arrived. */
+export function takesTimes(command: Command): Command {
+  const read = argument(expectation, readTime);
+  return command
+    .option(
+      '--since <time>',
+      'arrived then or later: a time with its zone, a date (UTC), or so long ago (12h)',
+      read,
+    )
+    .option('--until <time>', 'arrived before then', read);
+}
+
+/** Milliseconds since 1970. */
+function readTime(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const ago = parseDuration(value);
+  if (ago !== undefined) return Math.max(0, systemClock.now() - ago);
+  if (dateForm.test(value)) return parseInstant(`${value}T00:00:00Z`)?.milliseconds;
+  return zonedForm.test(value) ? parseInstant(value)?.milliseconds : undefined;
+}

@@ -1,0 +1,21 @@
+import { ringbackError } from '../../errors.ts';
+import { withInbox } from '../inbox-file.ts';
+import type { Capture } from './capture.ts';
+
+/**
+ * Deliveries in quarantine, as if they had been captured. Their other headers are not kept: of a signature in a header
+ * that no known layout has, nothing is left.
+ *
+ * @throws RingbackError `quarantine_unknown`
+ */
+export function readQuarantined(inbox: string, ids: readonly number[]): Promise<readonly Capture[]> {
+  return withInbox(inbox, (store) =>
+    Promise.all(
+      ids.map(async (id) => {
+        const kept = await store.quarantine.get(id);
+        if (!kept) throw ringbackError('quarantine_unknown', { id });
+        return { file: `delivery ${id}`, headers: kept.headers, body: Buffer.from(kept.body) };
+      }),
+    ),
+  );
+}

@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { buildDelivery } from '../../src/testing/delivery.ts';
+import { started } from '../support/receiver.ts';
+import { otherSecret, ringback, secret } from './command.ts';
+import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
+
+const rotated = { RINGBACK_SECRETS: `${secret},${otherSecret}` };
+
+/** Runs the command with these secrets, which is to end well, and reads the JSON that it has printed. */
+async function resultOf(cwd: string, secrets: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const { code, stdout, stderr } = await ringback(['inbox', ...args], { env: secrets, cwd });
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+describe('ringback inbox quarantine', () => {
+  it('finds by kind, reason and time of arrival', async () => {
+    const besides = [buildDelivery('unreadable-not-json', { secret })];
+    const cwd = await inboxWithTrouble({ besides });
+    const [unreadable, stranger] = await linesOf(cwd, 'quarantine');
+    expect([unreadable, stranger]).toMatchObject([{ kind: 'unreadable' }, { reason: 'signature_mismatch' }]);
+    expect(await linesOf(cwd, 'quarantine', '--kind', 'unreadable')).toEqual([unreadable]);
+    expect(await linesOf(cwd, 'quarantine', '--reason', 'signature_mismatch')).toEqual([stranger]);
+    expect(await linesOf(cwd, 'quarantine', '--since', '2020-01-01T00:00:00Z')).toHaveLength(2);
+    expect(await linesOf(cwd, 'quarantine', '--until', '2020-01-01T00:00:00Z')).toEqual([]);
+  });
+
+  it('shows one with its headers, and its body as text, or by another name', async () => {
+    const body = Buffer.from([0x7b, 0xff]);
+    const cwd = await inboxWithTrouble({ besides: [buildDelivery(body, { secret })] });
+    expect(await resultOf(cwd, {}, 'delivery', '1')).toMatchObject({
+      id: 1,
+      headers: { 'x-webhook-event': 'CallHandler.CallEnded' },
+      body: expect.stringContaining('"call_id"') as string,
+    });
+    const bytes = await resultOf(cwd, {}, 'delivery', '2');
+    expect(bytes).toMatchObject({ bodyBase64: body.toString('base64') });
+    expect(bytes).not.toHaveProperty('body');
+  });
+
+  it('removes one for good', async () => {
+    const cwd = await inboxWithTrouble();
+    expect(await resultOf(cwd, {}, 'discard', '1')).toEqual({ discarded: 1 });
+    expect(await linesOf(cwd, 'quarantine')).toEqual([]);
+  });
+
+  it('releases what verifies by now, and leaves its handlers to the receiver', async () => {
+    const besides = [buildDelivery('call-started', { secret: otherSecret, traceId: 't-late' })];
+    const cwd = await inboxWithTrouble({ besides });
+    const asked = await ringback(['inbox', 'reverify'], { cwd });
+    expect(asked).toMatchObject({ code: 0, stdout: '' });
+    expect(asked.stderr).toMatch(/nothing was checked: add --yes\. .* not authentic: 2\n$/v);
+    expect(await resultOf(cwd, env, 'reverify', '--yes')).toMatchObject({
+      checked: 2,
+      released: 0,
+      remaining: 2,
+    });
+    const { code, stderr } = await ringback(['inbox', 'release', '2'], { env, cwd });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('The delivery 2 should verify')]);
+    expect(await resultOf(cwd, rotated, 'release', '2')).toEqual({ status: 'accepted', traceId: 't-late' });
+    expect(await linesOf(cwd, 'events', '--state', 'new', '--trace-id', 't-late')).toHaveLength(1);
+    const { logs } = await started({ database: join(cwd, 'ringback.db') }, (receiver) =>
+      receiver.on('*', { name: 'journal' }, () => {}),
+    );
+    expect(await logs.until('run_done')).toMatchObject([{ traceId: 't-late' }]);
+    const released = { checked: 1, released: 1, remaining: 0 };
+    expect(await resultOf(cwd, rotated, 'reverify', '--yes')).toMatchObject(released);
+    await logs.until('run_done', 2);
+  });
+
+  it('gives what was refused to signature detect', async () => {
+    const cwd = await inboxWithTrouble();
+    const detect = ['signature', 'detect', '--quarantine', '1'];
+    const found = await ringback(detect, { env: rotated, cwd });
+    expect([found.code, found.stdout]).toEqual([0, expect.stringContaining("signature: 't-v1-hex-whole'")]);
+    expect(found.stdout).toContain('delivery 1  verified with the secret');
+    expect((await ringback(detect, { env, cwd })).code).toBe(1);
+  });
+
+  it('says in a sentence what can not be', async () => {
+    const cwd = await inboxWithTrouble();
+    const wrong: readonly (readonly [code: number, sentence: RegExp, ...args: string[]])[] = [
+      [2, /Allowed choices are not_authentic, unreadable/, 'inbox', 'quarantine', '--kind', 'lost'],
+      [2, /It should be the id of a delivery in quarantine/, 'inbox', 'delivery', 'one'],
+      [1, /There should be a delivery 9 in quarantine/, 'inbox', 'delivery', '9'],
+      [1, /There should be a delivery 9 in quarantine/, 'inbox', 'discard', '9'],
+      [1, /There should be a delivery 9 in quarantine/, 'inbox', 'release', '9'],
+      [1, /There should be a delivery 9 in quarantine/, 'signature', 'detect', '--quarantine', '1', '9'],
+      [1, /there is no such file/, 'inbox', 'reverify', '--yes', '--database', 'no-such.db'],
+    ];
+    for (const [expected, sentence, ...args] of wrong) {
+      const { code, stdout, stderr } = await ringback(args, { env, cwd });
+      expect([args, code, stdout]).toEqual([args, expected, '']);
+      expect(stderr).toMatch(sentence);
+    }
+    const { code, stderr } = await ringback(['inbox', 'reverify', '--yes'], { env: {}, cwd });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('needs the subscription')]);
+  });
+
+  it('releases by the options that the app file exports', async () => {
+    const app = `export const options = { secrets: ['${otherSecret}'] };\nexport default () => {};`;
+    const cwd = await inboxWithTrouble({ app });
+    const { code, stdout } = await ringback(['inbox', 'release', '1', '--app', 'app.mjs'], { env: {}, cwd });
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { status: 'accepted' }]);
+  });
+});

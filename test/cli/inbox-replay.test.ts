@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { Running, main, ringback } from './command.ts';
+import { appWith, env, inboxWithTrouble, linesOf } from './inbox-support.ts';
+
+const deadOnes = ['--state', 'dead', '--app', 'app.mjs'];
+
+describe('ringback inbox replay', () => {
+  it('replays when it is meant', async () => {
+    const cwd = await inboxWithTrouble();
+    const asked = await ringback(['inbox', 'replay', ...deadOnes], { env, cwd });
+    expect(asked).toMatchObject({ code: 0, stderr: 'ringback: nothing was run: add --yes\n' });
+    expect(JSON.parse(asked.stdout)).toMatchObject({ runs: 1, handlers: { journal: 1 } });
+    expect(await linesOf(cwd, 'events', '--state', 'dead')).toHaveLength(1);
+    const meant = [...deadOnes, '--yes', '--by', 'somebody', '--reason', 'mended'];
+    const { code, stdout, stderr } = await ringback(['inbox', 'replay', ...meant], { env, cwd });
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { id: 1, runs: 1 }]);
+    expect(stderr).toMatch(
+      /^ringback: runs put back: (?:1 done, 0 dead, 0|0 done, 0 dead, 1) still waiting/v,
+    );
+    expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
+  });
+
+  it('waits for what it has put back, and fails unless all of it is done', async () => {
+    const meant = ['inbox', 'replay', ...deadOnes, '--yes', '--wait'];
+    const handled = await ringback(meant, { env, cwd: await inboxWithTrouble() });
+    expect(handled).toMatchObject({
+      code: 0,
+      stderr: 'ringback: runs put back: 1 done, 0 dead, 0 still waiting\n',
+    });
+    const dying = "() => { throw new Discard('full still'); }";
+    const given = await ringback(meant, { env, cwd: await inboxWithTrouble({ app: appWith(dying) }) });
+    expect([given.code, given.stderr]).toEqual([1, expect.stringContaining('0 done, 1 dead, 0 still')]);
+    expect(JSON.parse(given.stdout)).toMatchObject({ id: 1, runs: 1 });
+  });
+
+  it('waits no longer when a signal comes, and says who runs the rest', async () => {
+    const later = "() => { throw new RetryLater('1h', 'full still'); }";
+    const cwd = await inboxWithTrouble({ app: appWith(later) });
+    const waiting = new Running(['inbox', 'replay', ...deadOnes, '--yes', '--wait'], { env, cwd });
+    await waiting.line('"id":1');
+    waiting.child.kill('SIGINT');
+    const { code, stderr } = await waiting.ended();
+    expect([code, stderr]).toEqual([
+      1,
+      'ringback: runs put back: 0 done, 0 dead, 1 still waiting. A receiver on this database runs those that wait\n',
+    ]);
+  });
+
+  it('keeps what the app prints away from the result of a replay', async () => {
+    const talkative = "() => { console.log('in a run'); }";
+    const cwd = await inboxWithTrouble({ app: `console.info('loaded');\n${appWith(talkative)}` });
+    const meant = ['inbox', 'replay', ...deadOnes, '--yes', '--wait'];
+    const { stdout, stderr } = await ringback(meant, { env, cwd });
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, runs: 1 });
+    expect(stderr).toMatch(/^loaded\nin a run\nringback: /v);
+  });
+
+  it('ends its own runs when a signal comes in the middle, so that none looks as if a process had died over it', async () => {
+    const slow =
+      "async () => { console.log('begun'); await new Promise((resolve) => setTimeout(resolve, 300)); }";
+    const cwd = await inboxWithTrouble({ app: appWith(slow) });
+    const meant = [...deadOnes, '--yes', '--wait'];
+    const replaying = new Running(['inbox', 'replay', ...meant], { env, cwd });
+    await replaying.said('begun');
+    replaying.child.kill('SIGTERM');
+    expect((await replaying.ended()).stderr).toContain('1 done, 0 dead, 0 still waiting');
+    expect(await linesOf(cwd, 'events', '--trace-id', 't-dead')).toMatchObject([{ runs: [{ attempts: 1 }] }]);
+  });
+
+  it('has replayed although nobody reads the result', async () => {
+    const cwd = await inboxWithTrouble();
+    const replay = [...deadOnes, '--yes', '--wait'].join(' ');
+    const command = `"${process.execPath}" "${main}" inbox replay ${replay} | true; echo "\${PIPESTATUS[0]}"`;
+    const { stdout } = spawn('bash', ['-c', command], { cwd, env: { ...process.env, ...env } });
+    expect(await text(stdout)).toBe('0\n');
+    expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
+  });
+});
