@@ -10,6 +10,7 @@ import {
   type EventFilter,
   type EventStore,
   type ReplayCandidate,
+  type ReplayWrite,
   type StoredEvent,
   joinKey,
 } from '../store/event-store.ts';
@@ -101,9 +102,7 @@ export async function runReplay(
   const upTo = await store.lastSequence();
   const asked = JSON.stringify({ ...filter, replayed: options.handler, rate });
   const id = dryRun ? undefined : await store.beginReplay({ by, reason, filter: asked, now: clock.now() });
-  // Times are kept as whole numbers: at a high rate several runs share one.
-  const gap = rate === undefined ? 0 : 1_000 / rate;
-  const beginsAt = rate === undefined ? 0 : clock.now();
+  const spreadFrom = spreading(rate, clock);
 
   for (let after = 0; after < upTo;) {
     requireStarted('events.replay()');
@@ -112,11 +111,10 @@ export async function runReplay(
     const candidates = events.flatMap((event) => candidatesOf(event, parts.route, handler));
     if (candidates.length === 0) continue;
     const step = { candidates, onlyDead: filter.state === 'dead', joins: progress.joins };
-    const dueAt = beginsAt === 0 ? 0 : beginsAt + runsOf(progress) * gap;
     const put =
       id === undefined
         ? await store.wouldPutBack(step)
-        : await store.putBack({ ...step, replay: id, dueAt, gap });
+        : await store.putBack({ ...step, replay: id, spread: spreadFrom(runsOf(progress)) });
     add(progress, put);
     if (id !== undefined && put.length > 0) onPutBack();
   }
@@ -128,6 +126,17 @@ export async function runReplay(
     telemetry.tell('events_replayed', { replay: id, events, runs });
   }
   return { id, events, runs, handlers: Object.fromEntries(progress.handlers) };
+}
+
+/**
+ * When runs are due that are spread over time, from how many were put back before them. By the measuring clock: the wall
+ * clock may be set while runs are put back.
+ */
+function spreading(rate: number | undefined, clock: Clock): (before: number) => ReplayWrite['spread'] {
+  if (rate === undefined) return () => undefined;
+  const gap = 1_000 / rate;
+  const begunAt = clock.elapsed();
+  return (before) => ({ delay: begunAt + before * gap - clock.elapsed(), gap });
 }
 
 /** A forgotten value must not run the whole inbox again. */

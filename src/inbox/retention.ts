@@ -27,6 +27,11 @@ const stepPause = 200;
 const shortestPause = 2_000;
 const longestPause = 60_000;
 
+/** By how much the wall clock may move apart from the measuring one between two looks, in milliseconds. */
+const clockTolerance = 60_000;
+/** How long nothing is removed after the wall clock was set, in milliseconds. */
+const pauseAfterClockSet = 3_600_000;
+
 /**
  * Lets go of what was kept long enough, in small steps: nothing is ever removed in one sweep that deliveries would
  * have to wait for. Every process that shares the inbox does so; two of them do no harm to each other.
@@ -35,6 +40,10 @@ export class Retention {
   readonly #parts: RetentionParts;
   readonly #pause: number;
   #after: string | undefined;
+  /** How far the wall clock was from the measuring one when last looked at. */
+  #distance: number;
+  /** When the wall clock has gone on undisturbed for long enough, by the measuring one. */
+  #trustedFrom: number;
   #removed = nothing();
   #cancel = () => {};
   #step: Promise<void> = Promise.resolve();
@@ -43,6 +52,8 @@ export class Retention {
   constructor(parts: RetentionParts) {
     this.#parts = parts;
     const { done, dead, quarantine } = parts.periods;
+    this.#distance = distanceOf(parts.clock);
+    this.#trustedFrom = parts.clock.elapsed();
     this.#pause = Math.min(longestPause, Math.max(shortestPause, Math.min(done, dead, quarantine) / 10));
   }
 
@@ -67,18 +78,34 @@ export class Retention {
   }
 
   async #clean(): Promise<void> {
-    const { store, telemetry } = this.#parts;
+    const { telemetry, onCleaned } = this.#parts;
     try {
-      const { next, ...removed } = await store.clean(this.#limits(), this.#after);
-      this.#add(removed);
-      this.#after = next;
-      if (next !== undefined) return this.#plan(stepPause);
+      const isOver = !this.#isClockTrusted() || (await this.#cleanStep());
+      if (!isOver) return this.#plan(stepPause);
       this.#tell();
-      await this.#parts.onCleaned();
+      await onCleaned();
     } catch (error) {
       telemetry.tell('retention_failed', { cause: messageOf(error) });
     }
     this.#plan(this.#pause);
+  }
+
+  /** Resolves to whether everything has been looked at. */
+  async #cleanStep(): Promise<boolean> {
+    const { next, ...removed } = await this.#parts.store.clean(this.#limits(), this.#after);
+    this.#add(removed);
+    this.#after = next;
+    return next === undefined;
+  }
+
+  /** What a wrong clock removes is gone for good: one that was set may be put right again. */
+  #isClockTrusted(): boolean {
+    const { clock } = this.#parts;
+    const distance = distanceOf(clock);
+    const isSet = Math.abs(distance - this.#distance) > clockTolerance;
+    this.#distance = distance;
+    if (isSet) this.#trustedFrom = clock.elapsed() + pauseAfterClockSet;
+    return clock.elapsed() >= this.#trustedFrom;
   }
 
   #limits(): RetentionLimits {
@@ -110,6 +137,10 @@ export class Retention {
       this.#parts.telemetry.tell('retention_cleaned', removed);
     }
   }
+}
+
+function distanceOf(clock: Clock): number {
+  return clock.now() - clock.elapsed();
 }
 
 function nothing() {

@@ -107,9 +107,8 @@ export interface ReplayStep {
 /** A part of a replay that is written. */
 export interface ReplayWrite extends ReplayStep {
   readonly replay: number;
-  /** When the first of them is due, in milliseconds since 1970, and how long after it each of the others. */
-  readonly dueAt: number;
-  readonly gap: number;
+  /** In how many milliseconds the first of them is due, and how long after it each of the others; undefined: all at once. */
+  readonly spread: { readonly delay: number; readonly gap: number } | undefined;
 }
 
 /** A bounded part of a dismissal: which stored runs of some events a person has decided not to do. */

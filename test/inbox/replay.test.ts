@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
@@ -233,6 +234,32 @@ describe('replaying events', () => {
       await logs.until('run_done', count);
     }
     expect(seen.slice(3)).toEqual(['one', 'two', 'three']);
+  });
+
+  test('keeps to the rate although the wall clock is set meanwhile', async () => {
+    const clock = new ManualClock();
+    const store = new SqliteStore(':memory:', clock);
+    const putBack = store.events.putBack.bind(store.events);
+    const steps: number[] = [];
+    store.events.putBack = async (step) => {
+      const put = await putBack(step);
+      if (steps.push(put.length) === 1) clock.setWallClock(3_600_000);
+      return put;
+    };
+    const { receiver, logs } = await started({ clock, database: store }, (r) =>
+      r.on('*', { name: 'seeing' }, () => {}),
+    );
+    const traceIds = Array.from({ length: 150 }, (_, place) => `trace-${place}`);
+    for (const traceId of traceIds) {
+      const body = bodyOf({ traceId });
+      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    }
+    await logs.until('run_done', traceIds.length);
+    await receiver.events.replay({ since: 0 }, { rate: 1 });
+    expect(steps.length).toBeGreaterThan(1);
+    const { events } = await receiver.events.list({ limit: 2 });
+    const waits = events.map(({ runs }) => Number(runs[0]?.dueAt) - clock.now());
+    expect(waits).toEqual([149_000, 148_000]);
   });
 
   test("commits a run's effects again, because that is what was asked for", async () => {

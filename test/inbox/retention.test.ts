@@ -53,6 +53,20 @@ describe('retention', () => {
     expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 0 });
   });
 
+  test('removes nothing by a clock that is set, until an hour has shown that it was meant', async () => {
+    const { logs, clock, take, cleaned } = await keeping({ retention: { done: '30d' } });
+    await take(bodyOf({ traceId: 'trace-1' }));
+    await logs.until('event_unhandled');
+    for (const by of [400 * day, -400 * day, 400 * day]) {
+      clock.setWallClock(by);
+      clock.advance(hour - 200_000);
+      await passed(clock);
+      expect(logs.of('retention_cleaned')).toEqual([]);
+    }
+    clock.advance(hour);
+    expect(await cleaned()).toMatchObject({ events: 1 });
+  });
+
   test('keeps dead letters for their own time, counted from when they were given up', async () => {
     const { receiver, logs, clock, take, cleaned } = await keeping(
       { retention: { done: '1d', dead: '10d' } },

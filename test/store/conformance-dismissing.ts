@@ -114,7 +114,7 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
       const candidates = [{ sequence, handler: 'handler', callId, order: 'none', isJoin: false } as const];
       const filter = { by: undefined, reason: undefined, filter: '{}', now: presentTime };
       const replay = await store.events.beginReplay(filter);
-      const write = { candidates, joins: new Set<string>(), replay, dueAt: 0, gap: 0 };
+      const write = { candidates, joins: new Set<string>(), replay, spread: undefined };
       await store.events.putBack({ ...write, onlyDead: true });
       expect(await store.events.dismiss(dismissalOf([sequence], { takesWaiting: false }))).toEqual([]);
       await store.events.dismiss(dismissalOf([sequence]));

@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/store.ts';
 import { claimedOf, dead, done, eventOf, only, settlementOf } from './parts.ts';
 
 const request = { by: undefined, reason: undefined, filter: '{}', now: 0 };
-const atOnce = { onlyDead: true, joins: new Set<string>(), dueAt: 0, gap: 0 };
+const atOnce = { onlyDead: true, joins: new Set<string>(), spread: undefined };
 
 /** Adds the tests to the suite of one kind of store. */
 export function describeReplaying(name: string, opened: () => Promise<Store>): void {

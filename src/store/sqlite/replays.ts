@@ -98,6 +98,9 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     }
   };
 
+  const dueAtOf = ({ spread }: ReplayWrite, place: number): number =>
+    spread === undefined ? 0 : Math.round(dueTime.after(spread.delay + place * spread.gap));
+
   /** Where the order of the call puts it: among the runs of the call that have not begun, by order of arrival. */
   const waitingOf = (candidate: ReplayCandidate, dueAt: number, after: FindUnbegun): Waiting => {
     const { order, callId, isJoin } = candidate;
@@ -144,8 +147,7 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
       const done: ReplayCandidate[] = [];
       const after = rememberingAfter();
       decide(step, (candidate) => {
-        const dueAt = step.dueAt === 0 ? 0 : Math.round(step.dueAt + done.length * step.gap);
-        const waiting = waitingOf(candidate, dueTime.store(dueAt), after);
+        const waiting = waitingOf(candidate, dueAtOf(step, done.length), after);
         put.run({ ...keyOf(candidate), ...waiting, replay: step.replay });
         if (candidate.isJoin) resetJoin.run(candidate.handler, candidate.callId);
         done.push(candidate);
