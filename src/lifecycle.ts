@@ -102,10 +102,12 @@ export class Lifecycle {
     this.#state = 'stopping';
     const { telemetry, intake, drift, retention, store } = this.parts;
     telemetry.tell('receiver_stopping');
+    // Beside each other: anybody can send half a body, and must not make of one drain two.
+    const dispatched = this.#dispatcher?.stop(patience);
     await intake.drained();
     // Whoever holds the database must not keep the process from ending: what is not written is done again.
     const cancel = this.#options.clock.after(patience + lockPatience, () => store.abandon());
-    await this.#dispatcher?.stop(patience);
+    await dispatched;
     await drift.stop();
     await retention.stop();
     await this.#close();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { address, bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -26,6 +26,29 @@ describe('stop', () => {
     const next = await started({ database }, (r) => r.on('*', (event) => seen.push(event.traceId)));
     await next.logs.until('run_done', 2);
     expect(seen).toEqual(['first', 'second', 'third']);
+  });
+
+  test('waits for a body that does not come whole beside the runs, and not before them', async () => {
+    const clock = new ManualClock();
+    const gate = new Gate();
+    const { receiver } = await started({ clock, timeout: '1h', limits: { bodyTimeout: '10s' } }, (r) =>
+      r.on('*', { name: 'hanging' }, () => gate.pass()),
+    );
+    await deliver(receiver);
+    await gate.reached;
+    const half = new Request(address, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{')) }),
+      duplex: 'half',
+    });
+    const answer = receiver.fetch(half);
+    await clock.timer(10_000);
+    const stopping = receiver.stop({ drain: '10s' });
+    await clock.timer(10_000);
+    clock.advance(10_000);
+    expect((await answer).status).toBe(408);
+    await stopping;
   });
 
   test('interrupts what does not end in time; it is taken up again, and the attempt does not count', async () => {
