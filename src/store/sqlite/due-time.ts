@@ -21,7 +21,7 @@ interface Proposal {
 export class DueTime {
   readonly #clock: Clock;
   readonly #select: Database.Statement;
-  readonly #upsert: Database.Statement;
+  readonly #write: Database.Statement;
   /** What the settings said when last asked. */
   #agreed: number;
   /** What this process has seen since, and the others may not know. */
@@ -31,9 +31,9 @@ export class DueTime {
 
   constructor(database: Database.Database, clock: Clock) {
     this.#clock = clock;
-    this.#select = database.prepare("select value from settings where name = 'clock_offset'").pluck();
-    this.#upsert = database.prepare(
-      "insert into settings values ('clock_offset', ?) on conflict do update set value = excluded.value",
+    this.#select = database.prepare('select value from settings where name = ?').pluck();
+    this.#write = database.prepare(
+      'insert into settings values (?, ?) on conflict do update set value = excluded.value',
     );
     this.#agreed = this.#stored();
     this.#distance = this.#measure();
@@ -75,7 +75,7 @@ export class DueTime {
     // seen something and it differs, there was another jump since the other one looked.
     const isKnown = own === 0 || (byOthers !== 0 && Math.abs(own - byOthers) <= tolerance);
     const offset = this.#agreed + (isKnown ? byOthers : own);
-    if (!isKnown) this.#upsert.run(String(offset));
+    if (!isKnown) this.#write.run('clock_offset', String(offset));
     return { offset, own };
   }
 
@@ -86,6 +86,28 @@ export class DueTime {
     this.#own -= own;
     // What was just short of a jump here, and a jump to another process, must not count a second time later.
     this.#distance = this.#measure();
+  }
+
+  /** Writes down what time it is, for whoever opens the file next. */
+  note(): void {
+    this.#write.run('clock_seen', String(this.#undisturbed()));
+  }
+
+  /**
+   * Lets time go on where the last process left it, when the wall clock has gone back behind that: a machine without a battery
+   * begins in 1970 at each boot. For who is alone with the file: what the others have agreed upon is not to be touched.
+   */
+  catchUp(): void {
+    const seen = this.#select.get('clock_seen') as string | undefined;
+    if (seen === undefined || this.#undisturbed() >= Number(seen) - tolerance) return;
+    this.#agreed = Math.round(this.now() - Number(seen));
+    this.#own = 0;
+    this.#write.run('clock_offset', String(this.#agreed));
+  }
+
+  /** What the wall clock would show had it never been set. */
+  #undisturbed(): number {
+    return this.now() - this.#offset();
   }
 
   /** Looks at both clocks, and takes a difference between them as a jump of the one that may. */
@@ -103,6 +125,6 @@ export class DueTime {
   }
 
   #stored(): number {
-    return Number(this.#select.get() ?? 0);
+    return Number(this.#select.get('clock_offset') ?? 0);
   }
 }

@@ -74,6 +74,11 @@ export class Processes implements Holder {
     this.#holder = holderOf(this.#database, id, this.identity);
   }
 
+  /** Whether no other process shares the file, as far as the kernel can tell. */
+  isAlone(): boolean {
+    return this.#others('alive').length + this.#others('unknown').length === 0;
+  }
+
   /** Says that this process lives. */
   beat(): void {
     this.ensureEntered();

@@ -37,7 +37,7 @@ export class Session {
     // From here on a locked database is waited for off the event loop, in the commit group.
     database.pragma('busy_timeout = 0');
     this.#isOpen = true;
-    await this.write(({ processes }) => processes.join());
+    await this.write(join);
     await this.writes.ready();
   }
 
@@ -114,9 +114,17 @@ export class Session {
   }
 }
 
+/** Enters this process. */
+function join({ processes, dueTime }: Parts): void {
+  if (processes.isAlone()) dueTime.catchUp();
+  processes.join();
+  dueTime.note();
+}
+
 /** Gives back what this process holds, and takes its leave of the others. */
 function leave({ claims, processes, dueTime }: Parts): void {
   dueTime.propose();
+  dueTime.note();
   claims.releaseAll(processes.id, { died: false });
   processes.remove(processes.id);
 }

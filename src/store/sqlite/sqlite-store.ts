@@ -189,8 +189,9 @@ export class SqliteStore implements Store {
 const claim = { endsWithProcess: true };
 
 /** Beats, and takes over what is held by those of whom the kernel says that they are dead, and those that are silent. */
-function takeOver({ processes, claims }: Parts, dead: readonly number[]): number {
+function takeOver({ processes, claims, dueTime }: Parts, dead: readonly number[]): number {
   processes.beat();
+  dueTime.note();
   let takenOver = 0;
   for (const id of [...dead, ...processes.lookAtSilent(claims.isHolding)]) {
     takenOver += claims.releaseAll(id, { died: true });
