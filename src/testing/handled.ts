@@ -1,13 +1,15 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { clearTimeout, setTimeout } from 'node:timers';
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { ringbackError } from '../errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { Duration } from '../kit/duration.ts';
-import { parseStrictly } from '../option-problems.ts';
+import { checked, hasMethods, parseStrictly } from '../option-problems.ts';
 import { duration } from '../option-values.ts';
 import type { StoredRun, WholeInboxEvent } from '../inbox/events.ts';
 import type { Receiver } from '../receiver.ts';
+import type { ManualClock } from './manual-clock.ts';
 
 /** What makes it worth looking again. They come from every receiver in the process, so they are no more than a hint. */
 const hints = ['run_done', 'run_dead', 'event_unhandled', 'event_incomplete'].map(
@@ -21,30 +23,39 @@ const lookAgain = 50;
 export interface HandledOptions {
   /** For how long. Less than the five seconds that a test has as a rule, which would end without saying why. @default '3s' */
   readonly within?: Duration;
+  /** The receiver's manual clock: it is moved on, a second at a time, until a retry or a join is due. @default it stands still */
+  readonly clock?: ManualClock;
 }
 
-const optionsSchema = z.strictObject({ within: duration.default(3_000) });
+/** How far a manual clock is moved on between two looks. */
+const clockStep = '1s';
+
+const optionsSchema = z.strictObject({
+  within: duration.default(3_000),
+  clock: checked('a clock made by manualClock()', readManualClock).optional(),
+});
 
 /**
- * Waits until an event has been handled: every one of its runs is done or a dead letter. Time is the machine's,
- * whatever clock the receiver has.
+ * Waits until an event has been handled: every one of its runs is done or a dead letter. Resolves to the event as the inbox
+ * keeps it: a dead letter is among its `runs`. `within` is the machine's time, whatever clock the receiver has.
  *
  * @throws RingbackError `condition_not_met`, which says what the event waits for: the runs that are not done, with
  *   their attempts and reasons; or that no event with this trace id has arrived
  * @example
  * await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
- * await handled(receiver, 'trace-1', { within: '2s' });
+ * const { runs } = await handled(receiver, 'trace-1', { within: '2s' });
+ * expect(runs).toEqual([]); // nothing failed
  */
 export async function handled(
   receiver: Pick<Receiver, 'events'>,
   traceId: string,
   options: HandledOptions = {},
-): Promise<void> {
-  const { within } = parseStrictly(optionsSchema, options, 'handled');
+): Promise<WholeInboxEvent> {
+  const { within, clock } = parseStrictly(optionsSchema, options, 'handled');
   const deadline = systemClock.elapsed() + within;
   for (;;) {
     const event = await receiver.events.get(traceId);
-    if (event?.state === 'done') return;
+    if (event?.state === 'done') return event;
     const remaining = deadline - systemClock.elapsed();
     if (remaining <= 0) {
       throw ringbackError('condition_not_met', {
@@ -52,7 +63,8 @@ export async function handled(
         state: event ? inWords(event) : `no event with the trace id ${JSON.stringify(traceId)} has arrived`,
       });
     }
-    await hintWithin(Math.min(remaining, lookAgain));
+    if (clock) await movedOn(clock);
+    else await hintWithin(Math.min(remaining, lookAgain));
   }
 }
 
@@ -62,13 +74,23 @@ function inWords({ state, runs }: WholeInboxEvent): string {
     state === 'new'
       ? 'not all of its handlers have ended, or none is registered'
       : 'a run of it waits for its time (a failed one to be tried again, a join for the rest of its call), which on a ' +
-        'manual clock comes with clock.advance()';
+        'manual clock comes with clock.advance(), or with handled(…, { clock })';
   return waiting.length === 0 ? what : `${what}: ${waiting.join('; ')}`;
 }
 
 /** With the reason, which is the message of the handler's own error: this is for who writes the test. */
 function describe({ handler, attempts, reason }: StoredRun): string {
   return `"${handler}", attempts so far: ${attempts}${reason === undefined ? '' : `, reason: ${reason}`}`;
+}
+
+function readManualClock(value: unknown): ManualClock | undefined {
+  return hasMethods(value, ['now', 'elapsed', 'after', 'advance']) ? (value as ManualClock) : undefined;
+}
+
+/** A turn of the event loop for what is due by then. */
+function movedOn(clock: ManualClock): Promise<void> {
+  clock.advance(clockStep);
+  return setImmediate();
 }
 
 function hintWithin(milliseconds: number): Promise<void> {

@@ -1,9 +1,28 @@
+import { type Logger, pino } from 'pino';
 import type { ReceiverOptions } from '../options.ts';
 import { type Receiver, createReceiver } from '../receiver.ts';
 import { testSecret } from './delivery.ts';
 
+/** What would leave a test green, or fail it without a reason: a name that no event has, and a receiver never started. */
+function mistakeIn({ event, reason, fix, msg, handler, eventName, meant }: Record<string, unknown>) {
+  if (event === 'event_name_unknown')
+    return `${String(msg)} ${JSON.stringify({ handler, eventName, meant })}`;
+  return event === 'refusal_fix' && reason === 'not_open' ? String(fix) : undefined;
+}
+
+/** Says on the test's console what is wrong with its set-up; all else that happens is the test's own affair. */
+function setUpLogger(): Logger {
+  const write = (line: string): void => {
+    const mistake = mistakeIn(JSON.parse(line) as Record<string, unknown>);
+    // oxlint-disable-next-line no-console -- what runs tests shows each line with its test
+    if (mistake !== undefined) console.warn(`ringback: ${mistake}`);
+  };
+  return pino({ level: 'warn' }, { write });
+}
+
 /**
- * A receiver for tests: its inbox is in memory, its secret is `testSecret`, it takes plain HTTP and logs nothing.
+ * A receiver for tests: its inbox is in memory, its secret is `testSecret`, it takes plain HTTP. It logs nothing but two
+ * mistakes of the test, on the console: a handler for a name that is close to a known one, and a receiver that was never started.
  * Every option of `createReceiver` can be given and goes first. Register handlers, then `await start()`.
  *
  * @example
@@ -16,7 +35,7 @@ export function testReceiver(options: ReceiverOptions = {}): Receiver {
     secrets: testSecret,
     database: ':memory:',
     https: { required: false },
-    logger: { level: 'silent' },
+    logger: setUpLogger(),
     ...options,
   });
 }

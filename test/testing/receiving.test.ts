@@ -1,6 +1,6 @@
 import express from 'express';
 import request from 'supertest';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Discard, type Receiver, RetryLater } from '../../src/index.ts';
 import {
   buildDelivery,
@@ -56,7 +56,60 @@ describe('a test receiver', () => {
   });
 });
 
+describe('the console of a test', () => {
+  it('says that no event has the name of a handler, and that a receiver was never started, and nothing else', async () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
+    onTestFinished(() => warn.mockRestore());
+    const forgotten = testReceiver().on('*', () => {});
+    expect(await deliver(forgotten, buildDelivery('call-ended'))).toMatchObject({ status: 503 });
+    const receiver = testReceiver().on('CallHandler.CallEnd', { name: 'late' }, () => {});
+    receiver.on('*', () => {
+      throw new Discard('no such customer');
+    });
+    await started(receiver);
+    expect(await deliver(receiver, buildDelivery('call-ended', { secret: 'whsec_b3RoZXI=' }))).toMatchObject({
+      status: 401,
+    });
+    const { body } = await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
+    expect(body).toMatchObject({ status: 'accepted' });
+    await handled(receiver, 'trace-1');
+    expect(warn.mock.calls).toEqual([
+      [expect.stringMatching(/^ringback: The receiver has never been started.*receiver\.start\(\)/)],
+      [expect.stringMatching(/^ringback: .*"late".*"CallHandler\.CallEnd".*"CallHandler\.CallEnded"/)],
+    ]);
+  });
+});
+
 describe('handled', () => {
+  it('gives the event, with what has become of its runs', async () => {
+    const receiver = testReceiver().on('*', { name: 'well' }, () => {});
+    receiver.on('*', { name: 'dying' }, () => {
+      throw new Discard('no such customer');
+    });
+    await started(receiver);
+    await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
+    const { runs } = await handled(receiver, 'trace-1');
+    expect(runs.filter(({ state }) => state === 'dead')).toMatchObject([
+      { handler: 'dying', reason: 'no such customer' },
+    ]);
+  });
+
+  it('moves a manual clock on until a retry and a join are due', async () => {
+    const clock = manualClock();
+    const events = ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'] as const;
+    const seen: unknown[] = [];
+    const receiver = testReceiver({ clock })
+      .on('*', { name: 'late' }, (_event, { attempt }) => {
+        if (attempt === 1) throw new RetryLater('90s');
+        seen.push(attempt);
+      })
+      .onCall({ name: 'join', events, within: '2m' }, ({ missing }) => void seen.push(missing));
+    await started(receiver);
+    await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1', timestamp: clock.now() }));
+    await handled(receiver, 'trace-1', { clock });
+    expect(seen).toEqual([2, ['callAnalysis.pcaCompleted']]);
+  });
+
   it('waits for every handler, however it ends', async () => {
     const gate = Promise.withResolvers<void>();
     const ended: string[] = [];
@@ -98,7 +151,7 @@ describe('handled', () => {
       code: 'condition_not_met',
       message: expect.stringContaining(
         'within 200 ms, but a run of it waits for its time (a failed one to be tried again, a join for the rest of its ' +
-          'call), which on a manual clock comes with clock.advance(): ' +
+          'call), which on a manual clock comes with clock.advance(), or with handled(…, { clock }): ' +
           '"tell-crm", attempts so far: 1, reason: the CRM is down',
       ),
     });
