@@ -87,7 +87,6 @@ export function callRecordOf(callId: string, rows: readonly CallEventRow[]): Cal
   const analysis = named(eventNames.pcaCompleted).at(-1);
   const start = named(eventNames.callStarted).find(hasEventTime);
   const end = named(eventNames.callEnded).findLast(hasEventTime);
-  // One by one, not as arguments: a call under a placeholder's id may have more events than the stack has room.
   const arrivals = events.map((row) => row.receivedAt);
   const startedAt = start?.occurredAt ?? firstOf(events.map((row) => row.facts.callStart));
   return {
@@ -106,6 +105,7 @@ export function callRecordOf(callId: string, rows: readonly CallEventRow[]): Cal
       receivedAt: new Date(row.receivedAt),
       traceId: row.traceId,
     })),
+    // One by one, not as arguments: a call under a placeholder's id may have more events than the stack has room.
     firstSeenAt: new Date(arrivals.reduce((first, arrival) => Math.min(first, arrival), Infinity)),
     lastSeenAt: new Date(arrivals.reduce((last, arrival) => Math.max(last, arrival), -Infinity)),
   };

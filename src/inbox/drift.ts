@@ -28,7 +28,7 @@ export interface DriftParts {
   readonly store: DriftStore;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** @throws ConfigError unless the receiver runs */
+  /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
 

@@ -37,7 +37,7 @@ export interface ErasureParts {
   readonly clock: Clock;
   /** How long the trace ids of what was erased are remembered, in milliseconds. */
   readonly traceIds: number;
-  /** @throws ConfigError unless the receiver runs */
+  /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
 

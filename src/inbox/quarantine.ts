@@ -47,7 +47,7 @@ export interface Reverified {
 
 /** What the quarantine works with. */
 export interface QuarantineParts extends ReleaseParts {
-  /** @throws ConfigError unless the receiver runs */
+  /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
 
@@ -76,7 +76,7 @@ export class Quarantine {
    * Deliveries in quarantine, latest first, without their bodies; `cursor` gives the next page and is undefined
    * on the last.
    *
-   * @throws ConfigError for a filter that can't be, or when the receiver isn't running
+   * @throws ConfigError for a filter that can't be; RingbackError when the receiver isn't running
    * @example const { deliveries, cursor } = await receiver.quarantine.list({ kind: 'unreadable' });
    */
   async list(query: QuarantineQuery = {}): Promise<{
