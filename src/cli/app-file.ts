@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RingbackError, configError } from '../errors.ts';
 import { messageOf } from '../kit/thrown.ts';
-import { placeOf } from '../kit/place.ts';
+import { placeOf } from '../kit/error-location.ts';
 import { isObject } from '../option-problems.ts';
 import type { AppOptions } from '../options.ts';
 import type { Receiver } from '../receiver.ts';

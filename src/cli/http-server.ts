@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { listen, urlOf } from '../listening.ts';
 import type { Receiver } from '../receiver.ts';
-import { isPlainHook } from './hook-target.ts';
+import { isPlainDelivery as isPlainHook } from './delivery-target.ts';
 
 /** Where to listen. */
 export interface Address {

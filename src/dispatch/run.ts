@@ -1,7 +1,7 @@
 import { RingbackError } from '../errors.ts';
 import type { Clock } from '../kit/clock.ts';
 import { isThenable } from '../kit/thenable.ts';
-import { placeThrownAt } from '../kit/place.ts';
+import { placeThrownAt } from '../kit/error-location.ts';
 import { classOf, messageOf } from '../kit/thrown.ts';
 import { Discard, type Outcome, RetryLater, type Run, type RunContext } from '../handling.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { configError } from '../errors.ts';
-import { type Mentions, mentionsOfIds, mentionsOfPhoneNumber } from '../events/mentions.ts';
+import { type Mentions, mentionsOfIds, mentionsOfPhoneNumber } from './person-mentions.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import { checked, parseStrictly } from '../option-problems.ts';
 import type { Kept, KeptIn, RetentionStore, Scrubbed } from '../store/retention-store.ts';

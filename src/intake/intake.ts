@@ -12,7 +12,7 @@ import type { Authenticator, Proof } from './authenticate.ts';
 import { decode } from './decode.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
-import { RotationWatch } from './rotation-alarm.ts';
+import { RotationWatch } from './rotation-watch.ts';
 
 /** What the stages need. */
 export interface IntakeParts {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { configError } from '../errors.ts';
-import { closest } from '../kit/suggest.ts';
+import { closest } from '../kit/closest-name.ts';
 import type { Layout } from '../model.ts';
 import { prepareLayout } from './content.ts';
 import type { PreparedLayout } from './content.ts';

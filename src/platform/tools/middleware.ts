@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { closeAfterLingering } from '../../kit/lingering.ts';
+import { closeAfterLingering } from '../../kit/close-refused-request.ts';
 import { classOf } from '../../kit/thrown.ts';
 import { DeadlineExceeded, withDeadline } from './deadline.ts';
 import type { Tool } from './define-tool.ts';
