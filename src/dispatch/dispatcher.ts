@@ -4,15 +4,15 @@ import type { Handler } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { ClaimedEvent } from '../store/store.ts';
 import { storePause } from '../store/store-pause.ts';
-import { Claiming } from './claiming.ts';
+import { Claimer } from './claimer.ts';
 import { DueTimer } from './due-timer.ts';
 import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
 import { Held } from './held.ts';
 import { Lanes } from './lanes.ts';
 import { lookBack } from './look-back.ts';
-import { Placing } from './placing.ts';
+import { Placer } from './placer.ts';
 import { Pulse, pulseInterval } from './pulse.ts';
-import { Settlements } from './settlements.ts';
+import { Settler } from './settler.ts';
 import { UnderWay } from './under-way.ts';
 
 /** What the dispatcher works with. */
@@ -37,15 +37,15 @@ export class Dispatcher {
   /** The active run over which a process may have died. */
   #suspect: ClaimedWork | undefined;
   readonly #held = new Held();
-  readonly #placing: Placing;
-  readonly #claiming: Claiming;
+  readonly #placer: Placer;
+  readonly #claimer: Claimer;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     // Every active run listens for the stop.
     setMaxListeners(0, this.#stop.signal);
-    const settlements = new Settlements({ ...parts, stop: this.#stop.signal });
-    this.#execution = new Execution({ ...parts, stop: this.#stop.signal }, settlements);
+    const settler = new Settler({ ...parts, stop: this.#stop.signal });
+    this.#execution = new Execution({ ...parts, stop: this.#stop.signal }, settler);
     const all = parts.fallback ? [...parts.handlers, parts.fallback] : parts.handlers;
     this.#lanes = new Map(all.map((handler) => [handler.name, new Lanes(handler, callOf)]));
     this.#inTurn = [...this.#lanes.values()];
@@ -53,12 +53,12 @@ export class Dispatcher {
     this.#underWay = new UnderWay(telemetry);
     const follow = (work: Promise<unknown>) => this.#underWay.follow(work);
     const ties = { follow, wake: () => this.wake() };
-    const places = { settlements, lanes: this.#lanes, held: this.#held };
-    this.#placing = new Placing({ ...parts, ...places, ...ties });
+    const places = { settler, lanes: this.#lanes, held: this.#held };
+    this.#placer = new Placer({ ...parts, ...places, ...ties });
     this.#pulse = new Pulse({ store, telemetry, clock, follow, onWork: () => this.wake() });
     const from = { store, clock, dueTimer: new DueTimer(store, clock, pulseInterval) };
-    const to = { lanes: this.#inTurn, held: this.#held, placing: this.#placing };
-    this.#claiming = new Claiming({ ...from, ...to });
+    const to = { lanes: this.#inTurn, held: this.#held, placer: this.#placer };
+    this.#claimer = new Claimer({ ...from, ...to });
   }
 
   /** Takes over what dead processes held, says what waits for nobody, and begins. */
@@ -84,7 +84,7 @@ export class Dispatcher {
 
   /** Looks for work, and for what was claimed although that failed. */
   wakeUncertain(): void {
-    this.#claiming.doubt();
+    this.#claimer.claimMayBeLost();
     this.wake();
   }
 
@@ -93,7 +93,7 @@ export class Dispatcher {
    * comes here with what was read of its bytes: no transaction, and no second reading, between its answer and its runs.
    */
   expect(event: CallEvent) {
-    if (this.#isStopping || !this.#claiming.keepPlace()) return undefined;
+    if (this.#isStopping || !this.#claimer.keepPlace()) return undefined;
     let isHandedOver = false;
     let hasEnded = false;
     return {
@@ -102,12 +102,12 @@ export class Dispatcher {
         // What is claimed after the stop goes back to the inbox with everything else that is held here.
         if (this.#isStopping) return;
         // Placed at once: a run of its call that fails now has to find it behind itself.
-        this.#placing.placeHandedOver(claimed, event, { isAnswered: hasEnded });
+        this.#placer.placeHandedOver(claimed, event, { isAnswered: hasEnded });
         if (hasEnded) this.#beginReady();
       },
       end: (): boolean => {
         hasEnded = true;
-        this.#claiming.freePlace();
+        this.#claimer.freePlace();
         return isHandedOver;
       },
     };
@@ -123,7 +123,7 @@ export class Dispatcher {
   async stop(patience: number): Promise<void> {
     this.#isStopping = true;
     this.#pulse.stop();
-    this.#claiming.cancelTimer();
+    this.#claimer.cancelTimer();
     for (const lanes of this.#lanes.values()) lanes.clear();
     const cancel = this.#parts.clock.after(patience, () => this.#stop.abort(new Error('stopped')));
     await this.#underWay.drained();
@@ -143,13 +143,13 @@ export class Dispatcher {
     try {
       while (this.#isWanted && !this.#isStopping) {
         this.#isWanted = false;
-        if (await this.#claiming.claim()) this.#isWanted = true;
+        if (await this.#claimer.claim()) this.#isWanted = true;
         this.#beginReady();
       }
-      await this.#claiming.setTimer(() => this.wake());
-      if (this.#isStopping) this.#claiming.cancelTimer();
+      await this.#claimer.setTimer(() => this.wake());
+      if (this.#isStopping) this.#claimer.cancelTimer();
     } catch (error) {
-      this.#claiming.doubt();
+      this.#claimer.claimMayBeLost();
       this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) });
       this.#beginReady();
       this.#parts.clock.after(storePause, () => this.wake());
@@ -195,8 +195,7 @@ export class Dispatcher {
       const isWaiting = state?.kind === 'due';
       // Strict: what comes after a run that failed goes back to the inbox until that run is settled.
       if (isWaiting && lanes.handler.order === 'strict') {
-        for (const follower of lanes.takeFollowers(work))
-          this.#placing.putBack(follower, { kind: 'blocked' });
+        for (const follower of lanes.takeFollowers(work)) this.#placer.putBack(follower, { kind: 'blocked' });
       }
       if (isWaiting || lanes.handler.order === 'strict') this.wake();
     } finally {
@@ -205,7 +204,7 @@ export class Dispatcher {
       leave();
       lanes.finish(work);
       this.#beginReady();
-      if (this.#claiming.mayGoOn) this.wake();
+      if (this.#claimer.mayGoOn) this.wake();
     }
   }
 
