@@ -42,7 +42,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
     database.prepare(`delete from ${table} where sequence = ?`),
   );
   const deleteRuns = database.prepare('delete from runs where sequence = ?');
-  const entomb = database.prepare(`
+  const keepTombstone = database.prepare(`
     update identities set sequence = null, expires_at = @until
     where era in (@sequence >> 16, -1) and identity = @key and sequence = @sequence`);
   const count = database.prepare('update event_totals set events = events - ?');
@@ -63,7 +63,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
       const found = select.get(sequence) as FoundEvent | undefined;
       if (!found) continue;
       for (const identity of possibleIdentities(found))
-        entomb.run({ until, key: identityKey(identity), sequence });
+        keepTombstone.run({ until, key: identityKey(identity), sequence });
       if (found.key !== null) deleteIndexed.run({ key: found.key, sequence });
       runs += deleteRuns.run(sequence).changes;
       for (const statement of deleteFrom) statement.run(sequence);

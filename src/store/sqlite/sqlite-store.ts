@@ -9,7 +9,7 @@ import type { RetentionStore } from '../retention-store.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
 import type { ClaimOrder, ClaimedEvent, ClaimedRun, Settlement, Store, StoreCounts } from '../store.ts';
 import { recordPatience } from './commit-group.ts';
-import type { Parts } from './parts.ts';
+import type { OpenInbox as Parts } from './open-inbox.ts';
 import { Session } from './session.ts';
 import { settlementRow } from './settle.ts';
 import { type Access, SqliteCalls } from './sqlite-calls.ts';
