@@ -2,7 +2,7 @@
 // parts of one rank not each other. Type imports count. ARCHITECTURE.md explains the ranks.
 const ranks = [
   ['^src/kit/'],
-  ['^src/errors\\.ts$', '^src/model\\.ts$'],
+  ['^src/(errors|problems|refusals)\\.ts$', '^src/model\\.ts$'],
   ['^src/events/', '^src/signature/'],
   // What a call's events add up to: the inbox keeps it, so it ranks below the inbox.
   ['^src/calls/timeline\\.ts$'],

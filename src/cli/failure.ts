@@ -1,4 +1,5 @@
-import { type ProblemCode, RingbackError } from '../errors.ts';
+import { RingbackError } from '../errors.ts';
+import type { ProblemCode } from '../problems.ts';
 import { messageOf } from '../kit/thrown.ts';
 
 /** What the command exits with. */

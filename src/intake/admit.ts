@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Refusal, refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../refusals.ts';
 import { hostName, isAddressLiteral } from '../kit/addresses.ts';
 import { equalInConstantTime } from '../kit/bytes.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';

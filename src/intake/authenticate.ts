@@ -1,4 +1,4 @@
-import { Refusal, refusal } from '../errors.ts';
+import { Refusal, refusal } from '../refusals.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers, Layout } from '../model.ts';
 import type { PreparedLayout } from '../signature/content.ts';

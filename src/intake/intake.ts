@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Refusal, refusal } from '../errors.ts';
+import { Refusal, refusal } from '../refusals.ts';
 import { messageOf } from '../kit/thrown.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallEvent, Delivery, Headers, Reply } from '../model.ts';
