@@ -13,6 +13,7 @@ import { lookBack } from './look-back.ts';
 import { Placer } from './placer.ts';
 import { Pulse, pulseInterval } from './pulse.ts';
 import { Settler } from './settler.ts';
+import { SuspectRuns } from './suspect-runs.ts';
 import { UnderWay } from './under-way.ts';
 
 /** What the dispatcher works with. */
@@ -32,10 +33,7 @@ export class Dispatcher {
   #isStopping = false;
   #isPumping = false;
   #isWanted = false;
-  /** The lanes in the order in which they are looked at. */
-  #inTurn: readonly Lanes<ClaimedWork>[];
-  /** The active run over which a process may have died. */
-  #suspect: ClaimedWork | undefined;
+  readonly #suspects: SuspectRuns<ClaimedWork, Lanes<ClaimedWork>>;
   readonly #held = new Held();
   readonly #placer: Placer;
   readonly #claimer: Claimer;
@@ -48,7 +46,8 @@ export class Dispatcher {
     this.#execution = new Execution({ ...parts, stop: this.#stop.signal }, settler);
     const all = parts.fallback ? [...parts.handlers, parts.fallback] : parts.handlers;
     this.#lanes = new Map(all.map((handler) => [handler.name, new Lanes(handler, callOf)]));
-    this.#inTurn = [...this.#lanes.values()];
+    const lanes = [...this.#lanes.values()];
+    this.#suspects = new SuspectRuns(lanes);
     const { store, telemetry, clock } = parts;
     this.#underWay = new UnderWay(telemetry);
     const follow = (work: Promise<unknown>) => this.#underWay.follow(work);
@@ -57,7 +56,7 @@ export class Dispatcher {
     this.#placer = new Placer({ ...parts, ...places, ...ties });
     this.#pulse = new Pulse({ store, telemetry, clock, follow, onWork: () => this.wake() });
     const from = { store, clock, dueTimer: new DueTimer(store, clock, pulseInterval) };
-    const to = { lanes: this.#inTurn, held: this.#held, placer: this.#placer };
+    const to = { lanes, held: this.#held, placer: this.#placer };
     this.#claimer = new Claimer({ ...from, ...to });
   }
 
@@ -162,22 +161,14 @@ export class Dispatcher {
 
   #beginReady(): void {
     if (this.#isStopping) return;
-    for (const lanes of this.#inTurn) {
-      for (let work = lanes.next(this.#mayBegin); work; work = lanes.next(this.#mayBegin)) {
-        if (isSuspect(work)) this.#suspected(lanes, work);
+    const { inTurn, mayBegin } = this.#suspects;
+    for (const lanes of inTurn) {
+      for (let work = lanes.next(mayBegin); work; work = lanes.next(mayBegin)) {
+        this.#suspects.began(lanes, work);
         this.#follow(this.#perform(lanes, work));
       }
     }
   }
-
-  /** Each handler has its turn: one that is slow must not keep its siblings from all that is suspect. */
-  #suspected(lanes: Lanes<ClaimedWork>, work: ClaimedWork): void {
-    this.#suspect = work;
-    this.#inTurn = [...this.#inTurn.filter((other) => other !== lanes), lanes];
-  }
-
-  /** Where processes have died, runs begin one at a time: only the one that ends the next is to be blamed. */
-  readonly #mayBegin = (work: ClaimedWork): boolean => !isSuspect(work) || this.#suspect === undefined;
 
   async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
     // Others are held by their event.
@@ -199,7 +190,7 @@ export class Dispatcher {
       }
       if (isWaiting || lanes.handler.order === 'strict') this.wake();
     } finally {
-      if (this.#suspect === work) this.#suspect = undefined;
+      this.#suspects.ended(work);
       this.#held.endRun(work.run);
       leave();
       lanes.finish(work);
@@ -215,9 +206,4 @@ export class Dispatcher {
 
 function callOf({ run }: ClaimedWork): string | undefined {
   return run.handler.order === 'none' ? undefined : run.callId;
-}
-
-/** One death may be a deployment's; of what several processes died over, the next may die too. */
-function isSuspect({ run }: ClaimedWork): boolean {
-  return run.takeovers > 1;
 }
