@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
+import { bodyIdentity, digestIdentity, headerIdentity } from '../identity.ts';
 import type { Sequence } from '../run-key.ts';
 import { fromEventsOfCall } from './call-index.ts';
 import { callKey, identityKey } from './keys.ts';
@@ -80,5 +81,5 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
 
 /** An index of the identities by event would cost every event more than finding them here costs the few that go. */
 function possibleIdentities({ traceId, body }: FoundEvent): string[] {
-  return [`body:${traceId}`, `header:${traceId}`, `sha256:${hash('sha256', body, 'hex')}`];
+  return [bodyIdentity(traceId), headerIdentity(traceId), digestIdentity(hash('sha256', body, 'hex'))];
 }
