@@ -38,17 +38,31 @@ export interface CallRecord {
   readonly endedAt: Date | undefined;
   /** Milliseconds from start to end; only where both events carry their own time. */
   readonly durationMs: number | undefined;
+  /** What the last event of a transfer says, or undefined when there is none. */
   readonly transfer:
     | {
+        /** A SIP address, a phone number or an internal extension. */
         readonly destination: string | undefined;
+        /** How far the transfer is, for example `success` or `failed`. */
         readonly status: string | undefined;
+        /** Why the call was transferred, in the platform's words. */
         readonly reason: string | undefined;
+        /** The customer's sentiment before the transfer, in the platform's words. */
         readonly sentiment: string | undefined;
+        /** The end of the call that the transfer itself tells, else the time of its event. */
         readonly at: Date;
       }
     | undefined;
+  /** What the last event of the analysis says, or undefined when there is none. */
   readonly analysis:
-    | { readonly status: string | undefined; readonly reason: string | undefined; readonly at: Date }
+    | {
+        /** How the analysis ended, for example `success`. */
+        readonly status: string | undefined;
+        /** Why it has this status, in the platform's words. */
+        readonly reason: string | undefined;
+        /** The time of its event. */
+        readonly at: Date;
+      }
     | undefined;
   readonly status: CallStatus;
   /** The call's events in order of event time. */

@@ -88,7 +88,11 @@ export class Quarantine {
     return { deliveries: page.deliveries.map(withDate), cursor: page.cursor };
   }
 
-  /** One delivery with its headers and raw bytes, or undefined when it isn't there (any more). */
+  /**
+   * One delivery with its headers and raw bytes, or undefined when it isn't there (any more).
+   *
+   * @example const delivery = await receiver.quarantine.get(7); // delivery?.reason, delivery?.body
+   */
   async get(id: number): Promise<WholeQuarantinedDelivery | undefined> {
     this.#parts.requireStarted('quarantine.get()');
     const kept = await this.#parts.store.get(checkedId(id, 'quarantine.get'));
@@ -111,7 +115,11 @@ export class Quarantine {
     return attempt;
   }
 
-  /** Removes a delivery for good. Resolves to whether it was there. */
+  /**
+   * Removes a delivery for good. Resolves to whether it was there.
+   *
+   * @example await receiver.quarantine.discard(7) // true
+   */
   async discard(id: number): Promise<boolean> {
     this.#parts.requireStarted('quarantine.discard()');
     return this.#parts.store.discard(checkedId(id, 'quarantine.discard'));
