@@ -2,7 +2,7 @@
 // parts of one rank not each other. Type imports count. ARCHITECTURE.md explains the ranks.
 const ranks = [
   ['^src/kit/'],
-  ['^src/errors\\.ts$', '^src/model\\.ts$'],
+  ['^src/(errors|problems|refusals)\\.ts$', '^src/model\\.ts$'],
   ['^src/events/', '^src/signature/'],
   // What a call's events add up to: the inbox keeps it, so it ranks below the inbox.
   ['^src/calls/timeline\\.ts$'],
@@ -17,12 +17,12 @@ const ranks = [
   ],
   [
     '^src/intake/(?!intake\\.ts)',
-    '^src/dispatch/(?!(dispatcher|claiming|placing|execution|settlements)\\.ts)',
+    '^src/dispatch/(?!(dispatcher|claimer|placer|execution|settler)\\.ts)',
     '^src/calls/(?!timeline\\.ts)',
     '^src/inbox/',
     '^src/http/',
   ],
-  ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|claiming|placing|execution|settlements)\\.ts$'],
+  ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|claimer|placer|execution|settler)\\.ts$'],
   ['^src/wiring\\.ts$'],
   ['^src/lifecycle\\.ts$'],
   ['^src/receiver\\.ts$'],
@@ -50,7 +50,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/(intake|dispatch)/([^/]+)\\.ts$',
-        pathNot: '^src/(intake/intake|dispatch/(dispatcher|claiming|placing|execution|settlements))\\.ts$',
+        pathNot: '^src/(intake/intake|dispatch/(dispatcher|claimer|placer|execution|settler))\\.ts$',
       },
       to: { path: '^src/$1/', pathNot: '^src/$1/$2\\.ts$' },
     },

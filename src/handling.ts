@@ -30,7 +30,7 @@ export type Outcome =
       readonly place?: string | undefined;
     };
 
-/** A settled or waiting run's way of trying again. Times in milliseconds. */
+/** How a handler's failed runs are retried. Times in milliseconds. */
 export interface RetryPolicy extends Backoff {
   /** How many attempts a run has at the most. */
   readonly attempts: number;
@@ -47,7 +47,7 @@ export type Synchronous<Result> = [Result] extends [never]
 export interface RunContext {
   /** Which attempt this is, counted from 1. */
   readonly attempt: number;
-  /** Aborted at the deadline and when the receiver stops. */
+  /** Aborted at the deadline, and when `stop` has waited for `drain`. */
   readonly signal: AbortSignal;
   /** A child of the receiver's logger that carries traceId, callId and handler. */
   readonly log: Logger;

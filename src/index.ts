@@ -35,7 +35,9 @@ export { describeLayout, type LayoutName, type SignatureOption } from './signatu
 export type { Secrets } from './signature/secrets.ts';
 export type { SignatureReason } from './signature/match.ts';
 export type { AnyHeaders } from './signature/headers.ts';
-export { ConfigError, type ProblemCode, type RefusalCode, RingbackError } from './errors.ts';
+export { ConfigError, RingbackError } from './errors.ts';
+export type { ProblemCode } from './problems.ts';
+export type { RefusalCode } from './refusals.ts';
 export type { Clock } from './kit/clock.ts';
 export type { Duration } from './kit/duration.ts';
 export type { Size } from './kit/bytes.ts';

@@ -39,7 +39,7 @@ export class Lifecycle {
       requireStarted: this.requireStarted,
       wake: () => this.#dispatcher?.wake(),
       begin: () => this.#dispatcher?.begin(),
-      wakeUncertain: () => this.#dispatcher?.wakeUncertain(),
+      wakeAfterLostClaim: () => this.#dispatcher?.wakeAfterLostClaim(),
       expect: (event) => this.#dispatcher?.expect(event),
     });
   }

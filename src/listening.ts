@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ringbackError } from './errors.ts';
-import { messageOf } from './kit/thrown.ts';
+import { messageOf } from './kit/error-text.ts';
 
 /**
  * Resolves once a server listens.

@@ -49,7 +49,9 @@ export interface Layout {
   readonly syntax: 'v1=' | 't=,v1=' | 'sha256=' | 'v1,' | 'bare';
   /** What is signed, over `{body}`, `{t}` (from the signature header), `{id}` and `{timestamp}` (from theirs). */
   readonly content: string;
+  /** How the bytes of the signature are written as text. */
   readonly encoding: 'hex' | 'base64';
+  /** The hash function of the HMAC. */
   readonly hash: 'sha256' | 'sha512';
   /** How the secret becomes the key: all of it, the text after `whsec_`, or that text decoded from base64. */
   readonly key: 'whole' | 'suffix' | 'suffix-base64';

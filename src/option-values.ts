@@ -5,10 +5,9 @@ import { z } from 'zod';
 import { configError } from './errors.ts';
 import { hostName } from './kit/addresses.ts';
 import { parseSize } from './kit/bytes.ts';
-import type { Clock } from './kit/clock.ts';
 import { parseDuration } from './kit/duration.ts';
 import type { Random } from './kit/random.ts';
-import { messageOf } from './kit/thrown.ts';
+import { messageOf } from './kit/error-text.ts';
 import { compileTrustProxy } from './kit/trust-proxy.ts';
 import { checked, hasMethods, isObject } from './option-problems.ts';
 import type { Store } from './store/store.ts';
@@ -30,7 +29,6 @@ export const trustProxy = checked(
 );
 export const host = checked('a host name, without scheme, port, path or *', readHostName);
 export const database = checked("a file, ':memory:', or a store", readDatabase);
-export const clock = checked('a clock, with the methods now, elapsed and after', readClock);
 export const logger = checked('a pino instance or options for one', readLogger);
 
 /** In the form in which the Host header is read: anything else would match none. */
@@ -43,12 +41,6 @@ function readDatabase(value: unknown): string | Store | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
   return isObject(value) && hasMethods(value, ['open', 'record', 'close'])
     ? (value as unknown as Store)
-    : undefined;
-}
-
-function readClock(value: unknown): Clock | undefined {
-  return isObject(value) && hasMethods(value, ['now', 'elapsed', 'after'])
-    ? (value as unknown as Clock)
     : undefined;
 }
 

@@ -2,16 +2,15 @@ import type { Logger, LoggerOptions } from 'pino';
 import { z } from 'zod';
 import { configError } from './errors.ts';
 import type { Size } from './kit/bytes.ts';
-import { type Clock, systemClock } from './kit/clock.ts';
+import type { Clock } from './kit/clock.ts';
 import type { Duration } from './kit/duration.ts';
 import { hasOwnHeader } from './kit/header-fields.ts';
 import type { Random } from './kit/random.ts';
 import type { TrustProxySetting } from './kit/trust-proxy.ts';
-import { headersOption, parseStrictly } from './option-problems.ts';
+import { clockOption, headersOption, parseStrictly } from './option-problems.ts';
 import {
   asLogger,
   attemptTime,
-  clock,
   count,
   database,
   duration,
@@ -153,7 +152,7 @@ const optionsSchema = z.strictObject({
   timeout: attemptTime.default(30_000),
   concurrency: count.default(16),
   logger: logger.default({}),
-  clock: clock.default(systemClock),
+  clock: clockOption,
   random: random.default(() => Math.random),
 });
 

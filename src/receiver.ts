@@ -115,7 +115,9 @@ export class Receiver {
   /**
    * Opens the inbox, takes up everything acknowledged and not done, and begins to take deliveries.
    *
-   * @throws RingbackError when the database can't be used, ConfigError when the secrets can't be had
+   * @throws RingbackError when the database can't be used, ConfigError when the secrets can't be had, or `start` was called
+   *   before
+   * @example await receiver.start(); // from here on deliveries are taken
    */
   start(): Promise<void> {
     return this.#lifecycle.start();
@@ -126,6 +128,9 @@ export class Receiver {
    * (default '10s'), then interrupts them; what is not done is taken up at the next start. Closes the inbox. While somebody
    * else holds the database locked it waits 5 seconds more, and leaves unwritten what it has not written by then. Called
    * while `start` is under way, it waits for it first; called again, it waits for the first call.
+   *
+   * @throws ConfigError for options that can't be; the receiver goes on
+   * @example process.once('SIGTERM', () => void receiver.stop({ drain: '20s' }));
    */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#lifecycle.stop(options);
@@ -196,6 +201,7 @@ export class Receiver {
    * How many events, runs and quarantined deliveries the inbox holds, by state.
    *
    * @throws RingbackError `receiver_not_started`
+   * @example (await receiver.counts()).runs.dead // how many dead letters wait for a person
    */
   async counts(): Promise<StoreCounts> {
     this.#lifecycle.requireStarted('counts()');

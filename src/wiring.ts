@@ -29,7 +29,7 @@ export interface Ties {
   /** Begins the runs of events that have been handed over. */
   readonly begin: () => void;
   /** A write of this process may have been done without its hearing of it. */
-  readonly wakeUncertain: () => void;
+  readonly wakeAfterLostClaim: () => void;
   /** Room for an event that is about to be recorded. */
   readonly expect: (event: CallEvent) => Expected | undefined;
 }
@@ -113,9 +113,9 @@ function buildIntake(
   const recorder = new Recorder(store, telemetry, clock, { signatureHeaders, credentials: headers });
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers };
-  const { door, expect, wakeUncertain } = ties;
+  const { door, expect, wakeAfterLostClaim } = ties;
   const common = { limits, admission, authenticator, recorder, telemetry, clock };
-  return new Intake({ ...common, door, expect, onRecorded, onUncertain: wakeUncertain });
+  return new Intake({ ...common, door, expect, onRecorded, onUncertain: wakeAfterLostClaim });
 }
 
 function buildEvents({ options, ties, store, telemetry }: Common, registry: Registry): InboxEvents {

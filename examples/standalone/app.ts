@@ -42,8 +42,9 @@ export default function app(receiver: Receiver): void {
   });
 
   receiver.on('CallHandler.CallTransferred', { name: 'hand-over', timeout: '10s' }, (event, ctx) => {
-    // No later attempt would find a destination: the run becomes a dead letter, for a person to see.
-    if (!event.payload.transfer_to) throw new Discard('the transfer has no destination');
+    // No later attempt would make it succeed: the run becomes a dead letter, for a person to see.
+    if (event.payload.status === 'failed')
+      throw new Discard('the transfer failed: nobody took the call over');
     // Who called and where to is personal data, and stays out of the log.
     ctx.log.info('would tell the person who takes the call over');
   });

@@ -38,17 +38,31 @@ export interface CallRecord {
   readonly endedAt: Date | undefined;
   /** Milliseconds from start to end; only where both events carry their own time. */
   readonly durationMs: number | undefined;
+  /** What the last event of a transfer says, or undefined when there is none. */
   readonly transfer:
     | {
+        /** A SIP address, a phone number or an internal extension. */
         readonly destination: string | undefined;
+        /** How far the transfer is, for example `success` or `failed`. */
         readonly status: string | undefined;
+        /** Why the call was transferred, in the platform's words. */
         readonly reason: string | undefined;
+        /** The customer's sentiment before the transfer, in the platform's words. */
         readonly sentiment: string | undefined;
+        /** The end of the call that the transfer itself tells, else the time of its event. */
         readonly at: Date;
       }
     | undefined;
+  /** What the last event of the analysis says, or undefined when there is none. */
   readonly analysis:
-    | { readonly status: string | undefined; readonly reason: string | undefined; readonly at: Date }
+    | {
+        /** How the analysis ended, for example `success`. */
+        readonly status: string | undefined;
+        /** Why it has this status, in the platform's words. */
+        readonly reason: string | undefined;
+        /** The time of its event. */
+        readonly at: Date;
+      }
     | undefined;
   readonly status: CallStatus;
   /** The call's events in order of event time. */
@@ -87,7 +101,6 @@ export function callRecordOf(callId: string, rows: readonly CallEventRow[]): Cal
   const analysis = named(eventNames.pcaCompleted).at(-1);
   const start = named(eventNames.callStarted).find(hasEventTime);
   const end = named(eventNames.callEnded).findLast(hasEventTime);
-  // One by one, not as arguments: a call under a placeholder's id may have more events than the stack has room.
   const arrivals = events.map((row) => row.receivedAt);
   const startedAt = start?.occurredAt ?? firstOf(events.map((row) => row.facts.callStart));
   return {
@@ -106,6 +119,7 @@ export function callRecordOf(callId: string, rows: readonly CallEventRow[]): Cal
       receivedAt: new Date(row.receivedAt),
       traceId: row.traceId,
     })),
+    // One by one, not as arguments: a call under a placeholder's id may have more events than the stack has room.
     firstSeenAt: new Date(arrivals.reduce((first, arrival) => Math.min(first, arrival), Infinity)),
     lastSeenAt: new Date(arrivals.reduce((last, arrival) => Math.max(last, arrival), -Infinity)),
   };

@@ -1,5 +1,6 @@
-import { type ProblemCode, RingbackError } from '../errors.ts';
-import { messageOf } from '../kit/thrown.ts';
+import { RingbackError } from '../errors.ts';
+import type { ProblemCode } from '../problems.ts';
+import { messageOf } from '../kit/error-text.ts';
 
 /** What the command exits with. */
 export const exitCodes = {

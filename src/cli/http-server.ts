@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { listen, urlOf } from '../listening.ts';
 import type { Receiver } from '../receiver.ts';
-import { isPlainHook } from './hook-target.ts';
+import { isPlainDelivery } from './delivery-target.ts';
 
 /** Where to listen. */
 export interface Address {
@@ -52,7 +52,7 @@ export class HttpServer {
       if (request.url?.startsWith('/') !== true) return refuseTarget(response);
       this.#follow(response);
       // Nearly all that comes is this, and need not pay for Express.
-      if (isPlainHook(request, path)) return take(request, response);
+      if (isPlainDelivery(request, path)) return take(request, response);
       rest(request, response);
     });
   }

@@ -4,12 +4,10 @@
  * that is looked at first, before anything is imported that loads the driver.
  */
 import { ringbackError } from '../errors.ts';
-import { messageOf } from '../kit/thrown.ts';
+import { hasNeededNodeApi } from '../kit/node-api.ts';
+import { messageOf } from '../kit/error-text.ts';
 
-/** The Node-API version that the database driver is built for. */
-const neededNodeApi = 10;
-
-if (Number(process.versions['napi'] ?? 0) < neededNodeApi) {
+if (!hasNeededNodeApi()) {
   const problem = ringbackError('node_too_old', { found: process.versions.node });
   process.stderr.write(`ringback: ${messageOf(problem)}\n`);
   process.exit(1);

@@ -61,7 +61,7 @@ function buildProgram(): Command {
 }
 
 /** The version in package.json, which is two folders up from the sources and from what is built of them. */
-export function packageVersion(): string {
+function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }

@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
-import { type LayoutName, knownLayouts } from '../signature/layouts.ts';
+import type { LayoutName } from '../signature/layouts.ts';
 import { argument } from './argument.ts';
 import { expected, readEnvironment, readPort } from './environment.ts';
 import { asUsage } from './failure.ts';
+import { layoutName } from './layout-name.ts';
 import { openLog } from './log.ts';
 import { logAttempts, logListening } from './sandbox-log.ts';
 import { readSeedFile } from './sandbox-seed.ts';
@@ -27,8 +28,6 @@ const usualPort = 8090;
 
 /** What the simulator can still play. */
 const highestRate = 1_000_000;
-
-const layoutNames = [...knownLayouts.keys()];
 
 /** Adds `ringback sandbox`. */
 export function addSandbox(program: Command): void {
@@ -56,11 +55,7 @@ export function addSandbox(program: Command): void {
       '--adversary [seed]',
       'duplicate, delay, drop, forge deliveries; the same seed plays the same calls with the same trouble',
     )
-    .option(
-      '--layout <name>',
-      'how to sign (default: t-v1-hex-whole)',
-      argument(`one of ${layoutNames.join(', ')}`, readLayoutName),
-    )
+    .option('--layout <name>', 'how to sign (default: t-v1-hex-whole)', layoutName)
     .addHelpText(
       'after',
       [
@@ -109,8 +104,4 @@ function playCalls({ calls }: Sandbox, { callsPerMinute }: SandboxFlags): readon
 function readRate(value: unknown): number | undefined {
   const rate = typeof value === 'string' && /^\d*\.?\d+$/.test(value) ? Number(value) : 0;
   return rate > 0 && rate <= highestRate ? rate : undefined;
-}
-
-function readLayoutName(value: unknown): LayoutName | undefined {
-  return layoutNames.find((name) => name === value);
 }

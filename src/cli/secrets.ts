@@ -39,7 +39,7 @@ export function hasSecrets(environment: Environment): boolean {
 }
 
 /** The secrets of a comma-separated list. An empty list is one empty secret, which the receiver refuses. */
-export function parseSecrets(list: string): readonly string[] {
+function parseSecrets(list: string): readonly string[] {
   const secrets = list
     .split(',')
     .map((secret) => secret.trim())

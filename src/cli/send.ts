@@ -2,13 +2,14 @@ import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { configError } from '../errors.ts';
-import { type LayoutName, knownLayouts } from '../signature/layouts.ts';
+import type { LayoutName } from '../signature/layouts.ts';
 import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
 import { fixture, fixtureNames, readFixture, unknownFixture } from '../testing/fixtures.ts';
 import { readEnvironment, readUrl } from './environment.ts';
 import { argument } from './argument.ts';
 import { asUsage, exitCodes } from './failure.ts';
+import { layoutName } from './layout-name.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
 
 interface SendFlags {
@@ -18,8 +19,6 @@ interface SendFlags {
   readonly newIds?: true;
   readonly list?: true;
 }
-
-const layoutNames = [...knownLayouts.keys()];
 
 /** Adds `ringback send`. */
 export function addSend(program: Command, exitWith: (code: number) => void): void {
@@ -33,11 +32,7 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       argument('a URL such as http://127.0.0.1:8080/webhooks', readUrl),
     )
     .option('--secret <secret>', 'what to sign with (default: the first of RINGBACK_SECRETS)')
-    .option(
-      '--layout <name>',
-      'how to sign (default: t-v1-hex-whole)',
-      argument(`one of ${layoutNames.join(', ')}`, readLayoutName),
-    )
+    .option('--layout <name>', 'how to sign (default: t-v1-hex-whole)', layoutName)
     .option('--new-ids', 'give the event a new trace id, so that it is no duplicate')
     .option('--list', 'print the names of the fixtures')
     .addHelpText('after', '\nExits with 0 when the answer is 200, else with 1.')
@@ -104,10 +99,6 @@ function firstSecret(): string {
   }
   const secrets = secretsOf(environment);
   return (typeof secrets === 'function' ? secrets() : secrets)[0] ?? '';
-}
-
-function readLayoutName(value: unknown): LayoutName | undefined {
-  return layoutNames.find((name) => name === value);
 }
 
 function describe({ headers, body }: SignedDelivery): string {

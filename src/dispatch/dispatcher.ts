@@ -1,18 +1,19 @@
 import { setMaxListeners } from 'node:events';
-import { messageOf } from '../kit/thrown.ts';
+import { messageOf } from '../kit/error-text.ts';
 import type { Handler } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { ClaimedEvent } from '../store/store.ts';
 import { storePause } from '../store/store-pause.ts';
-import { Claiming } from './claiming.ts';
+import { Claimer } from './claimer.ts';
 import { DueTimer } from './due-timer.ts';
 import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
 import { Held } from './held.ts';
 import { Lanes } from './lanes.ts';
 import { lookBack } from './look-back.ts';
-import { Placing } from './placing.ts';
+import { Placer } from './placer.ts';
 import { Pulse, pulseInterval } from './pulse.ts';
-import { Settlements } from './settlements.ts';
+import { Settler } from './settler.ts';
+import { SuspectRuns } from './suspect-runs.ts';
 import { UnderWay } from './under-way.ts';
 
 /** What the dispatcher works with. */
@@ -32,33 +33,31 @@ export class Dispatcher {
   #isStopping = false;
   #isPumping = false;
   #isWanted = false;
-  /** The lanes in the order in which they are looked at. */
-  #inTurn: readonly Lanes<ClaimedWork>[];
-  /** The active run over which a process may have died. */
-  #suspect: ClaimedWork | undefined;
+  readonly #suspects: SuspectRuns<ClaimedWork, Lanes<ClaimedWork>>;
   readonly #held = new Held();
-  readonly #placing: Placing;
-  readonly #claiming: Claiming;
+  readonly #placer: Placer;
+  readonly #claimer: Claimer;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     // Every active run listens for the stop.
     setMaxListeners(0, this.#stop.signal);
-    const settlements = new Settlements({ ...parts, stop: this.#stop.signal });
-    this.#execution = new Execution({ ...parts, stop: this.#stop.signal }, settlements);
+    const settler = new Settler({ ...parts, stop: this.#stop.signal });
+    this.#execution = new Execution({ ...parts, stop: this.#stop.signal }, settler);
     const all = parts.fallback ? [...parts.handlers, parts.fallback] : parts.handlers;
     this.#lanes = new Map(all.map((handler) => [handler.name, new Lanes(handler, callOf)]));
-    this.#inTurn = [...this.#lanes.values()];
+    const lanes = [...this.#lanes.values()];
+    this.#suspects = new SuspectRuns(lanes);
     const { store, telemetry, clock } = parts;
     this.#underWay = new UnderWay(telemetry);
     const follow = (work: Promise<unknown>) => this.#underWay.follow(work);
     const ties = { follow, wake: () => this.wake() };
-    const places = { settlements, lanes: this.#lanes, held: this.#held };
-    this.#placing = new Placing({ ...parts, ...places, ...ties });
+    const places = { settler, lanes: this.#lanes, held: this.#held };
+    this.#placer = new Placer({ ...parts, ...places, ...ties });
     this.#pulse = new Pulse({ store, telemetry, clock, follow, onWork: () => this.wake() });
     const from = { store, clock, dueTimer: new DueTimer(store, clock, pulseInterval) };
-    const to = { lanes: this.#inTurn, held: this.#held, placing: this.#placing };
-    this.#claiming = new Claiming({ ...from, ...to });
+    const to = { lanes, held: this.#held, placer: this.#placer };
+    this.#claimer = new Claimer({ ...from, ...to });
   }
 
   /** Takes over what dead processes held, says what waits for nobody, and begins. */
@@ -83,8 +82,8 @@ export class Dispatcher {
   }
 
   /** Looks for work, and for what was claimed although that failed. */
-  wakeUncertain(): void {
-    this.#claiming.doubt();
+  wakeAfterLostClaim(): void {
+    this.#claimer.claimMayBeLost();
     this.wake();
   }
 
@@ -93,7 +92,7 @@ export class Dispatcher {
    * comes here with what was read of its bytes: no transaction, and no second reading, between its answer and its runs.
    */
   expect(event: CallEvent) {
-    if (this.#isStopping || !this.#claiming.keepPlace()) return undefined;
+    if (this.#isStopping || !this.#claimer.keepPlace()) return undefined;
     let isHandedOver = false;
     let hasEnded = false;
     return {
@@ -102,12 +101,12 @@ export class Dispatcher {
         // What is claimed after the stop goes back to the inbox with everything else that is held here.
         if (this.#isStopping) return;
         // Placed at once: a run of its call that fails now has to find it behind itself.
-        this.#placing.placeHandedOver(claimed, event, { isAnswered: hasEnded });
+        this.#placer.placeHandedOver(claimed, event, { isAnswered: hasEnded });
         if (hasEnded) this.#beginReady();
       },
       end: (): boolean => {
         hasEnded = true;
-        this.#claiming.freePlace();
+        this.#claimer.freePlace();
         return isHandedOver;
       },
     };
@@ -123,7 +122,7 @@ export class Dispatcher {
   async stop(patience: number): Promise<void> {
     this.#isStopping = true;
     this.#pulse.stop();
-    this.#claiming.cancelTimer();
+    this.#claimer.cancelTimer();
     for (const lanes of this.#lanes.values()) lanes.clear();
     const cancel = this.#parts.clock.after(patience, () => this.#stop.abort(new Error('stopped')));
     await this.#underWay.drained();
@@ -143,13 +142,13 @@ export class Dispatcher {
     try {
       while (this.#isWanted && !this.#isStopping) {
         this.#isWanted = false;
-        if (await this.#claiming.claim()) this.#isWanted = true;
+        if (await this.#claimer.claim()) this.#isWanted = true;
         this.#beginReady();
       }
-      await this.#claiming.setTimer(() => this.wake());
-      if (this.#isStopping) this.#claiming.cancelTimer();
+      await this.#claimer.setTimer(() => this.wake());
+      if (this.#isStopping) this.#claimer.cancelTimer();
     } catch (error) {
-      this.#claiming.doubt();
+      this.#claimer.claimMayBeLost();
       this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) });
       this.#beginReady();
       this.#parts.clock.after(storePause, () => this.wake());
@@ -162,22 +161,14 @@ export class Dispatcher {
 
   #beginReady(): void {
     if (this.#isStopping) return;
-    for (const lanes of this.#inTurn) {
-      for (let work = lanes.next(this.#mayBegin); work; work = lanes.next(this.#mayBegin)) {
-        if (isSuspect(work)) this.#suspected(lanes, work);
+    const { inTurn, mayBegin } = this.#suspects;
+    for (const lanes of inTurn) {
+      for (let work = lanes.next(mayBegin); work; work = lanes.next(mayBegin)) {
+        this.#suspects.began(lanes, work);
         this.#follow(this.#perform(lanes, work));
       }
     }
   }
-
-  /** Each handler has its turn: one that is slow must not keep its siblings from all that is suspect. */
-  #suspected(lanes: Lanes<ClaimedWork>, work: ClaimedWork): void {
-    this.#suspect = work;
-    this.#inTurn = [...this.#inTurn.filter((other) => other !== lanes), lanes];
-  }
-
-  /** Where processes have died, runs begin one at a time: only the one that ends the next is to be blamed. */
-  readonly #mayBegin = (work: ClaimedWork): boolean => !isSuspect(work) || this.#suspect === undefined;
 
   async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
     // Others are held by their event.
@@ -195,17 +186,16 @@ export class Dispatcher {
       const isWaiting = state?.kind === 'due';
       // Strict: what comes after a run that failed goes back to the inbox until that run is settled.
       if (isWaiting && lanes.handler.order === 'strict') {
-        for (const follower of lanes.takeFollowers(work))
-          this.#placing.putBack(follower, { kind: 'blocked' });
+        for (const follower of lanes.takeFollowers(work)) this.#placer.putBack(follower, { kind: 'blocked' });
       }
       if (isWaiting || lanes.handler.order === 'strict') this.wake();
     } finally {
-      if (this.#suspect === work) this.#suspect = undefined;
+      this.#suspects.ended(work);
       this.#held.endRun(work.run);
       leave();
       lanes.finish(work);
       this.#beginReady();
-      if (this.#claiming.mayGoOn) this.wake();
+      if (this.#claimer.mayGoOn) this.wake();
     }
   }
 
@@ -216,9 +206,4 @@ export class Dispatcher {
 
 function callOf({ run }: ClaimedWork): string | undefined {
   return run.handler.order === 'none' ? undefined : run.callId;
-}
-
-/** One death may be a deployment's; of what several processes died over, the next may die too. */
-function isSuspect({ run }: ClaimedWork): boolean {
-  return run.takeovers > 1;
 }

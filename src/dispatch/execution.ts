@@ -7,10 +7,11 @@ import type { JoinTerms, JoinedCall, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { RunState } from '../store/store.ts';
 import type { Claim } from './claim.ts';
+import { type Conclusion, conclude } from './conclude.ts';
 import { type Work, workOn } from './context.ts';
 import { outcomeOf, runAttempt } from './run.ts';
-import { type Conclusion, conclude, report, reportAfterCommit } from './settle.ts';
-import type { Settlements, SettlementsParts } from './settlements.ts';
+import { report, reportAfterCommit } from './run-log.ts';
+import type { Settler, SettlerParts } from './settler.ts';
 
 /** A run with the claim it came with; a run that was stored has none. */
 export interface ClaimedWork {
@@ -19,7 +20,7 @@ export interface ClaimedWork {
 }
 
 /** What executing a run needs. */
-export interface ExecutionParts extends SettlementsParts {
+export interface ExecutionParts extends SettlerParts {
   readonly logger: Logger;
   readonly random: Random;
 }
@@ -27,11 +28,11 @@ export interface ExecutionParts extends SettlementsParts {
 /** Takes one run through an attempt: run → settle, and a line in the log. */
 export class Execution {
   readonly #parts: ExecutionParts;
-  readonly #settlements: Settlements;
+  readonly #settler: Settler;
 
-  constructor(parts: ExecutionParts, settlements: Settlements) {
+  constructor(parts: ExecutionParts, settler: Settler) {
     this.#parts = parts;
-    this.#settlements = settlements;
+    this.#settler = settler;
   }
 
   /**
@@ -49,8 +50,7 @@ export class Execution {
     const startedAt = clock.elapsed();
     const { conclusion, isSettled } = await this.#conclude(run, claim);
     onConcluded();
-    if (!isSettled && (await this.#settlements.settle(run, claim, conclusion)) === 'lost')
-      return this.#lost(run);
+    if (!isSettled && (await this.#settler.settle(run, claim, conclusion)) === 'lost') return this.#lost(run);
     report(telemetry, run, conclusion, clock.elapsed() - startedAt);
     return conclusion.state;
   }
@@ -63,7 +63,7 @@ export class Execution {
       handler: run.handler.name,
       stored: run.stored,
     };
-    const attempts = await this.#settlements.persist(() => this.#parts.store.begin(key));
+    const attempts = await this.#settler.persist(() => this.#parts.store.begin(key));
     return attempts === undefined ? undefined : { ...run, stored: true, attempts: attempts - 1 };
   }
 
@@ -94,7 +94,7 @@ export class Execution {
     join: JoinTerms,
   ): Promise<CallEvent | JoinedCall | undefined> {
     if (callId === undefined) return event();
-    const view = await this.#settlements.persist(() =>
+    const view = await this.#settler.persist(() =>
       this.#parts.store.calls.see(handler.name, callId, join.events),
     );
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
@@ -109,7 +109,7 @@ export class Execution {
       return callId === undefined || events.length === 0 ? undefined : callRecordOf(callId, events);
     };
     const settleWith = (effects: (database: UserDatabase) => void) =>
-      this.#settlements.settleWith(run, claim, effects);
+      this.#settler.settleWith(run, claim, effects);
     return workOn({ run, attempt: run.attempts + 1, logger, callSoFar, settleWith });
   }
 

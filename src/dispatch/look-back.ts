@@ -1,4 +1,4 @@
-import { messageOf } from '../kit/thrown.ts';
+import { messageOf } from '../kit/error-text.ts';
 import type { Handler } from '../handling.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import type { Sequence } from '../store/run-key.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../kit/thrown.ts';
+import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';

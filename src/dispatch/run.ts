@@ -1,8 +1,8 @@
 import { RingbackError } from '../errors.ts';
 import type { Clock } from '../kit/clock.ts';
 import { isThenable } from '../kit/thenable.ts';
-import { placeThrownAt } from '../kit/place.ts';
-import { classOf, messageOf } from '../kit/thrown.ts';
+import { placeThrownAt } from '../kit/error-location.ts';
+import { classOf, messageOf } from '../kit/error-text.ts';
 import { Discard, type Outcome, RetryLater, type Run, type RunContext } from '../handling.ts';
 
 /** What one attempt needs besides its run. */

@@ -1,4 +1,4 @@
-import { closest } from '../kit/suggest.ts';
+import { closest } from '../kit/closest-name.ts';
 
 /**
  * The events that the platform is known to send, by the name they carry in `eventName`. Names are case-sensitive,

@@ -24,7 +24,7 @@ export function unwrapPayload(body: Readonly<Fields>): Fields {
  * The documented ids of a payload, with the other names that the platform has for the same thing. `_id` means the
  * call only where the event is known to be about one: an unknown event may use it for anything.
  */
-export const idAliases = { call_id: ['callId'], agent_id: ['ai_agent_id'] } as const;
+const idAliases = { call_id: ['callId'], agent_id: ['ai_agent_id'] } as const;
 export const idAliasesOfKnown = { ...idAliases, call_id: ['callId', '_id'] } as const;
 const aliasList = Object.entries<readonly string[]>(idAliases);
 const aliasListOfKnown = Object.entries<readonly string[]>(idAliasesOfKnown);

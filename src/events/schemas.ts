@@ -52,13 +52,13 @@ const callFields = {
 };
 
 /** The payload of `CallHandler.CallStarted`. Source: "Payload fields". */
-export const callStartedPayload = lenientObject(callFields);
+const callStartedPayload = lenientObject(callFields);
 
 /** The payload of `CallHandler.CallEnded`. Source: "Payload fields". */
-export const callEndedPayload = lenientObject(callFields);
+const callEndedPayload = lenientObject(callFields);
 
 /** The payload of `callAnalysis.pcaCompleted`. Source: "Payload fields". */
-export const pcaCompletedPayload = lenientObject({
+const pcaCompletedPayload = lenientObject({
   ...callFields,
   /** Why the analysis has this status. */
   reason: optional(z.string()).describe('Reason.'),

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { closeAfterLingering } from '../kit/lingering.ts';
+import { closeAfterLingering } from '../kit/close-refused-request.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { BodySource, Delivery, Reply, Take } from '../model.ts';
 

@@ -57,7 +57,7 @@ export class Calls {
   /**
    * Calls, those first seen latest first; `cursor` gives the next page and is undefined on the last.
    *
-   * @throws ConfigError for a filter that can't be, or when the receiver isn't running
+   * @throws ConfigError for a filter that can't be; RingbackError when the receiver isn't running
    * @example const { calls, cursor } = await receiver.calls.list({ status: 'ended', since: '2026-01-01T00:00:00Z' });
    */
   async list(query: CallQuery = {}): Promise<CallPage> {

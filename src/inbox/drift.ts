@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { messageOf } from '../kit/thrown.ts';
+import { messageOf } from '../kit/error-text.ts';
 import { type Drift, type DriftKind, driftOf } from '../events/drift.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallEvent } from '../model.ts';
@@ -28,7 +28,7 @@ export interface DriftParts {
   readonly store: DriftStore;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** @throws ConfigError unless the receiver runs */
+  /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
 

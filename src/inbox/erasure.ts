@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { configError } from '../errors.ts';
-import { type Mentions, mentionsOfIds, mentionsOfPhoneNumber } from '../events/mentions.ts';
+import { type Mentions, mentionsOfIds, mentionsOfPhoneNumber } from './person-mentions.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import { checked, parseStrictly } from '../option-problems.ts';
 import type { Kept, KeptIn, RetentionStore, Scrubbed } from '../store/retention-store.ts';
@@ -37,7 +37,7 @@ export interface ErasureParts {
   readonly clock: Clock;
   /** How long the trace ids of what was erased are remembered, in milliseconds. */
   readonly traceIds: number;
-  /** @throws ConfigError unless the receiver runs */
+  /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
 

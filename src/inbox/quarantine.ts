@@ -47,7 +47,7 @@ export interface Reverified {
 
 /** What the quarantine works with. */
 export interface QuarantineParts extends ReleaseParts {
-  /** @throws ConfigError unless the receiver runs */
+  /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
 
@@ -76,7 +76,7 @@ export class Quarantine {
    * Deliveries in quarantine, latest first, without their bodies; `cursor` gives the next page and is undefined
    * on the last.
    *
-   * @throws ConfigError for a filter that can't be, or when the receiver isn't running
+   * @throws ConfigError for a filter that can't be; RingbackError when the receiver isn't running
    * @example const { deliveries, cursor } = await receiver.quarantine.list({ kind: 'unreadable' });
    */
   async list(query: QuarantineQuery = {}): Promise<{
@@ -88,7 +88,11 @@ export class Quarantine {
     return { deliveries: page.deliveries.map(withDate), cursor: page.cursor };
   }
 
-  /** One delivery with its headers and raw bytes, or undefined when it isn't there (any more). */
+  /**
+   * One delivery with its headers and raw bytes, or undefined when it isn't there (any more).
+   *
+   * @example const delivery = await receiver.quarantine.get(7); // delivery?.reason, delivery?.body
+   */
   async get(id: number): Promise<WholeQuarantinedDelivery | undefined> {
     this.#parts.requireStarted('quarantine.get()');
     const kept = await this.#parts.store.get(checkedId(id, 'quarantine.get'));
@@ -111,7 +115,11 @@ export class Quarantine {
     return attempt;
   }
 
-  /** Removes a delivery for good. Resolves to whether it was there. */
+  /**
+   * Removes a delivery for good. Resolves to whether it was there.
+   *
+   * @example await receiver.quarantine.discard(7) // true
+   */
   async discard(id: number): Promise<boolean> {
     this.#parts.requireStarted('quarantine.discard()');
     return this.#parts.store.discard(checkedId(id, 'quarantine.discard'));

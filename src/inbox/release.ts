@@ -1,4 +1,4 @@
-import { Refusal } from '../errors.ts';
+import { Refusal } from '../refusals.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { CallEvent, Headers } from '../model.ts';
 import { recordOf } from '../store/event-record.ts';

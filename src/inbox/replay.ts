@@ -3,7 +3,7 @@ import { configError } from '../errors.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Handler } from '../handling.ts';
 import type { Clock } from '../kit/clock.ts';
-import { closest } from '../kit/suggest.ts';
+import { closest } from '../kit/closest-name.ts';
 import type { CallEvent } from '../model.ts';
 import { listOptions } from '../option-problems.ts';
 import {

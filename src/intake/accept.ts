@@ -1,4 +1,4 @@
-import { Refusal, refusal } from '../errors.ts';
+import { Refusal, refusal } from '../refusals.ts';
 import type { Delivery } from '../model.ts';
 
 /** Method, media type and declared length: what can be told before anything is read. */

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
-import { type Refusal, refusal } from '../errors.ts';
+import { type Refusal, refusal } from '../refusals.ts';
 import { hostName, isAddressLiteral } from '../kit/addresses.ts';
-import { equalInConstantTime } from '../kit/bytes.ts';
+import { equalInConstantTime, textDigest } from '../kit/bytes.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { Delivery, Headers } from '../model.ts';
 
@@ -70,15 +69,10 @@ function passedOnHost(delivery: Delivery, admission: Admission): string | undefi
   return listOf(headers['x-forwarded-host'])[0] ?? forwarded(headers, 'host')[0];
 }
 
-/** Digests are compared, because lengths that differ would show in the time that comparing takes. */
 function requireHeader(headers: Headers, name: string, expected: string): void {
   const found = headers[name];
-  const isSame = typeof found === 'string' && equalInConstantTime(sha256(found), sha256(expected));
+  const isSame = typeof found === 'string' && equalInConstantTime(textDigest(found), textDigest(expected));
   if (!isSame) throw refusal('not_authentic', 'header_missing', { header: name });
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 function listOf(value: Headers[string]): string[] {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { Refusal, refusal } from '../errors.ts';
+import { Refusal, refusal } from '../refusals.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Delivery } from '../model.ts';
 

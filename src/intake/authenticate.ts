@@ -1,4 +1,4 @@
-import { Refusal, refusal } from '../errors.ts';
+import { Refusal, refusal } from '../refusals.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers, Layout } from '../model.ts';
 import type { PreparedLayout } from '../signature/content.ts';
@@ -15,7 +15,7 @@ export interface AuthenticateParts {
   /** Undefined for an unsigned subscription, which its headers have already told. */
   readonly secrets: SecretSource | undefined;
   readonly layouts: readonly PreparedLayout[];
-  /** Whether the layout was found out (and is to be pinned) rather than given. */
+  /** Whether the layout was set as an option, so that none is searched for or pinned. */
   readonly isLayoutGiven: boolean;
   readonly tolerance: number;
   readonly store: Pick<Store, 'pinnedLayout' | 'pinLayout'>;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Refusal, refusal } from '../errors.ts';
-import { messageOf } from '../kit/thrown.ts';
+import { Refusal, refusal } from '../refusals.ts';
+import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallEvent, Delivery, Headers, Reply } from '../model.ts';
 import type { ClaimedEvent } from '../store/store.ts';
@@ -12,7 +12,7 @@ import type { Authenticator, Proof } from './authenticate.ts';
 import { decode } from './decode.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
-import { RotationWatch } from './rotation-alarm.ts';
+import { RotationWatch } from './rotation-watch.ts';
 
 /** What the stages need. */
 export interface IntakeParts {

@@ -1,5 +1,5 @@
-import { Refusal } from '../errors.ts';
-import { messageOf } from '../kit/thrown.ts';
+import { Refusal } from '../refusals.ts';
+import { messageOf } from '../kit/error-text.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers } from '../model.ts';

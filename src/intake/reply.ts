@@ -1,4 +1,4 @@
-import { type RefusalCode, refusals } from '../errors.ts';
+import { type RefusalCode, refusals } from '../refusals.ts';
 import type { Reply } from '../model.ts';
 
 const json = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' } as const;

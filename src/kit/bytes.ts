@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 
 const units = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 } as const;
 
@@ -24,4 +24,12 @@ export function parseSize(value: unknown): number | undefined {
  */
 export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolean {
   return left.byteLength === right.byteLength && timingSafeEqual(left, right);
+}
+
+/**
+ * The SHA-256 of a text. Digests are compared where texts may differ in length: that would show in the time that
+ * comparing takes.
+ */
+export function textDigest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

@@ -1,6 +1,6 @@
 import BetterSqlite from 'better-sqlite3';
 import { RingbackError, ringbackError } from '../errors.ts';
-import { messageOf } from '../kit/thrown.ts';
+import { messageOf } from '../kit/error-text.ts';
 
 /** An open connection of the database driver. */
 export type Connection = BetterSqlite.Database;

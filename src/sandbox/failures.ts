@@ -1,5 +1,5 @@
 import { configError } from '../errors.ts';
-import { closest } from '../kit/suggest.ts';
+import { closest } from '../kit/closest-name.ts';
 
 /** Requests that are to be answered with 503, so that a client's patience can be tried. */
 export class Failures {

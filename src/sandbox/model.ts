@@ -39,7 +39,7 @@ export interface RetryPolicy {
   readonly maxRetryDelayMs: number;
 }
 
-/** A subscription with what its owner may see, and its secrets, which he sees once. */
+/** A subscription with what its owner may see, and its secrets, which they see once. */
 export interface Subscription {
   readonly id: string;
   readonly organizationId: string;

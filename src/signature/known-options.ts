@@ -1,5 +1,5 @@
 import { configError } from '../errors.ts';
-import { closest } from '../kit/suggest.ts';
+import { closest } from '../kit/closest-name.ts';
 
 /**
  * Refuses what is no option of `verify` or `sign`. What the one calls `signature` the other calls `layout`: mixed up in

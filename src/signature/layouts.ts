@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { configError } from '../errors.ts';
-import { closest } from '../kit/suggest.ts';
+import { closest } from '../kit/closest-name.ts';
+import { headerName } from '../kit/header-fields.ts';
 import type { Layout } from '../model.ts';
 import { prepareLayout } from './content.ts';
 import type { PreparedLayout } from './content.ts';
@@ -49,7 +50,7 @@ export const layoutSchema = z
     {
       header: z
         .string('should be the name of a header')
-        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'should be the name of a header')
+        .regex(headerName, 'should be the name of a header')
         .transform((name) => name.toLowerCase())
         .default(platformHeader),
       syntax: z.enum(

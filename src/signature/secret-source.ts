@@ -1,7 +1,7 @@
 import { RingbackError, configError } from '../errors.ts';
-import { messageOf } from '../kit/thrown.ts';
+import { messageOf } from '../kit/error-text.ts';
 import { type Clock, pause } from '../kit/clock.ts';
-import { placeThrownAt } from '../kit/place.ts';
+import { placeThrownAt } from '../kit/error-location.ts';
 import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
 
 /** A function of the user's that gives the secrets. */

@@ -40,6 +40,7 @@ export interface JoinView {
   readonly isSettled: boolean;
 }
 
+/** Tells calls from their events, and keeps what joins wait for. */
 export interface CallStore {
   /** The events of a call, in order of arrival. */
   eventsOf(callId: string): Promise<readonly CallEventRow[]>;

@@ -9,6 +9,7 @@ export interface DriftRow extends Drift {
   readonly count: number;
 }
 
+/** Keeps each departure once, with how often it was seen. */
 export interface DriftStore {
   /** Adds counts, and resolves to what was never seen before. What is over the bounds is left out. */
   add(rows: readonly DriftRow[]): Promise<readonly Drift[]>;

@@ -1,6 +1,7 @@
 /** What an event leaves in the inbox, however it gets there: as it arrives, or later, out of quarantine. */
 import { type CallFacts, factsOf } from '../calls/timeline.ts';
 import type { CallEvent, Headers } from '../model.ts';
+import { bodyIdentity, digestIdentity, headerIdentity } from './identity.ts';
 
 /** What one authentic, readable delivery leaves behind. */
 export interface EventRecord {
@@ -47,7 +48,7 @@ export function recordOf(
  * bytes count as well: else anyone who saw a delivery could send it again under another id.
  */
 function identitiesOf({ traceId, traceIdSource }: CallEvent, digest: () => string): string[] {
-  if (traceIdSource === 'body') return [`body:${traceId}`];
-  if (traceIdSource === 'header') return [`sha256:${digest()}`, `header:${traceId}`];
-  return [`sha256:${digest()}`];
+  if (traceIdSource === 'body') return [bodyIdentity(traceId)];
+  if (traceIdSource === 'header') return [digestIdentity(digest()), headerIdentity(traceId)];
+  return [digestIdentity(digest())];
 }

@@ -148,6 +148,7 @@ export function joinKey({ handler, callId }: Pick<ReplayCandidate, 'handler' | '
   return JSON.stringify([handler, callId]);
 }
 
+/** Every verb looks at, or writes, a bounded number of events, so that deliveries are recorded in between. */
 export interface EventStore {
   /** The event of a trace id. */
   get(traceId: string): Promise<KeptEventWithBytes | undefined>;

@@ -50,6 +50,7 @@ export interface QuarantinePage {
   readonly cursor: string | undefined;
 }
 
+/** Keeps deliveries until they are released, discarded, crowded out or kept long enough. */
 export interface QuarantineStore {
   /**
    * Keeps a delivery. Unreadable ones are kept like events, one for all copies. Those not authentic are bounded

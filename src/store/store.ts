@@ -98,6 +98,10 @@ export interface StoreCounts {
   };
 }
 
+/**
+ * What keeps the inbox. Several processes may share one: what one of them has written the others see, and what it has
+ * claimed no other gets while it lives.
+ */
 export interface Store {
   /** What to call this store in a sentence for a person, such as its file. */
   readonly name: string;

@@ -1,4 +1,4 @@
-import { messageOf } from '../kit/thrown.ts';
+import { messageOf } from '../kit/error-text.ts';
 
 /**
  * A write that is committed, so that everybody sees it, while the disk has not confirmed that it would survive a power

@@ -1,5 +1,5 @@
 import { ringbackError } from '../errors.ts';
-import { fetchCauseOf } from '../kit/thrown.ts';
+import { fetchCauseOf } from '../kit/error-text.ts';
 import type { Receiver } from '../receiver.ts';
 import type { SignedDelivery } from './delivery.ts';
 

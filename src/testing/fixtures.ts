@@ -16,7 +16,11 @@ export interface Fixture {
 
 const folder = new URL('../../fixtures/', import.meta.url);
 
-/** The names of the fixtures that come with Ringback, in alphabetical order. */
+/**
+ * The names of the fixtures that come with Ringback, in alphabetical order.
+ *
+ * @example for (const name of fixtureNames()) await deliver(receiver, buildDelivery(name));
+ */
 export function fixtureNames(): readonly string[] {
   return readdirSync(fileURLToPath(folder))
     .filter((file) => file.endsWith('.json'))

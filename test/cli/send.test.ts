@@ -93,7 +93,7 @@ describe('send', () => {
     expect(stderr).toMatch(/^[^\n]*\n$/);
   });
 
-  it('is misused with a secret that is none', async () => {
+  it('refuses a secret that does not begin as one, with 2', async () => {
     const args = ['send', 'call-ended', '--to', 'http://127.0.0.1', '--secret', '4711'];
     const { code, stderr } = await ringback(args);
     expect(code).toBe(2);

@@ -37,7 +37,7 @@ describe('a wrong registration', () => {
     expect(codeOf(() => receiver.on('*', { name: 'fallback' }, handler))).toBe('handler_duplicate');
   });
 
-  test('is one after start', async () => {
+  test('is a handler, or a fallback, that is registered after start', async () => {
     const { receiver } = await started();
     expect(codeOf(() => receiver.on('*', handler))).toBe('handler_too_late');
     expect(codeOf(() => receiver.fallback(handler))).toBe('handler_too_late');
@@ -53,7 +53,7 @@ describe('a wrong registration', () => {
     ['a pattern that matches nothing', ['CallHandler.Call*', handler]],
     ['a star in front', ['*.CallEnded', handler]],
     ['two stars', [['a', 'a.*.*'], handler]],
-  ])('is one with %s', (_, parameters) => {
+  ])('is a handler with %s', (_, parameters) => {
     const { receiver } = made();
     expect(codeOf(() => untyped(receiver).on(...parameters))).toBe('handler_invalid');
   });

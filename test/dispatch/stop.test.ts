@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { address, bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { started } from '../support/receiver.ts';
+import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 describe('stop', () => {
@@ -113,7 +113,14 @@ describe('stop', () => {
     await first;
   });
 
-  test('before start, or twice, does nothing', async () => {
+  test('before start does nothing: the receiver can still be started', async () => {
+    const { receiver } = made();
+    await receiver.stop();
+    await receiver.start();
+    expect(receiver.isReady).toBe(true);
+  });
+
+  test('called twice at once, and again when it has stopped, stops once', async () => {
     const { receiver } = await started();
     await Promise.all([receiver.stop(), receiver.stop()]);
     await receiver.stop();

@@ -16,12 +16,13 @@ test('each handler has its turn, whichever was registered first', async () => {
   const database = faultyStore(':memory:', clock, () => undefined, { handsOver: false });
   const seen: string[] = [];
   let active = 0;
+  let mostActive = 0;
   const { receiver } = await started({ clock, database }, (r) => {
     r.database.exec(makeSuspect);
     for (const name of ['one', 'another'])
       r.on('*', { name }, async ({ traceId }) => {
         active += 1;
-        expect(active).toBe(1);
+        mostActive = Math.max(mostActive, active);
         seen.push(`${name} ${traceId}`);
         await new Promise(setImmediate);
         active -= 1;
@@ -31,4 +32,5 @@ test('each handler has its turn, whichever was registered first', async () => {
   while ((await receiver.counts()).events.done < 3) await new Promise(setImmediate);
   expect(seen.slice(0, 4)).toEqual(['one first', 'another first', 'one second', 'another second']);
   expect(seen).toHaveLength(6);
+  expect(mostActive).toBe(1);
 });

@@ -98,7 +98,7 @@ describe('a wrong option gives a sentence', () => {
     expect(problem.code).toBe('option_unknown');
   });
 
-  test.each([undefined, null, 7, []])('for options that are none: %j', (options) => {
+  test.each([undefined, null, 7, []])('for options that are no object with options: %j', (options) => {
     expect(problemOf(options).code).toMatch(/option_invalid|credentials_missing/);
   });
 
@@ -112,7 +112,7 @@ describe('a wrong option gives a sentence', () => {
     expect(() => receiver.on('*', options, () => {})).toThrow(sentence);
   });
 
-  test('of the time of a handler', () => {
+  test('for a handler whose timeout is 0', () => {
     const { receiver } = made();
     expect(() => receiver.on('*', { timeout: 0 }, () => {})).toThrow(/timeout in on should be more than 0/);
   });
@@ -125,7 +125,7 @@ describe('a wrong option gives a sentence', () => {
     ]);
   });
 
-  test('for a delay that is none', () => {
+  test('for a RetryLater whose delay is no duration', () => {
     expect(() => new RetryLater('10 minutes' as never)).toThrow(/RetryLater\(delay\) should be/);
   });
 });

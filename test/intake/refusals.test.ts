@@ -61,7 +61,7 @@ describe('a delivery is refused', () => {
     expectRefusal(await take(receiver, { source: { kind: 'bytes', bytes } }), 413, 'too_large');
   });
 
-  test('but not at the limit', async () => {
+  test('200: a body of exactly the limit', async () => {
     const body = bodyOf();
     const { receiver } = await started({ limits: { body: body.length } });
     const source = { kind: 'stream', stream: Readable.from([Buffer.from(body)]) } as const;

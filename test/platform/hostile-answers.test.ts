@@ -61,19 +61,19 @@ describe('an error holds no credential', () => {
     );
   });
 
-  test('one that begins with another', async () => {
+  test('a credential that begins with another', async () => {
     const headers = { 'x-tenant': 'tenant', 'x-key': 'tenant-0815' };
     expect(await quoted(headers, { type: 'x', message: 'tenant-0815 is wrong' })).not.toContain('0815');
   });
 
-  test('one with characters that JSON writes otherwise', async () => {
+  test('a credential with characters that JSON writes otherwise', async () => {
     const headers = { 'x-key': '{"token":"0815"}' };
     expect(await quoted(headers, { type: 'x', message: 'wrong', details: { headers } })).not.toContain(
       '0815',
     );
   });
 
-  test('one that is quoted without its scheme', async () => {
+  test('a credential that is quoted without its scheme', async () => {
     const headers = { authorization: 'Bearer token-0815' };
     expect(await quoted(headers, { type: 'x', message: 'token-0815 is wrong' })).not.toContain('0815');
   });
@@ -97,13 +97,13 @@ describe('the names of fields cannot forge lines in a log', () => {
     });
     await expect(update).rejects.toMatchObject({ message: expect.not.stringMatching(/.{1000}/) });
   });
+});
 
-  it('and a scope that is none stops no update', async () => {
-    const { url, received } = await standIn(
-      { json: { ...answered, scope: { toString: 1 } } },
-      { json: answered },
-    );
-    await clientOf(url).platform.subscriptions.update('sub_1', { active: true });
-    expect(received.map(({ method }) => method)).toEqual(['GET', 'PUT']);
-  });
+it('a scope that no text can be made of stops no update', async () => {
+  const { url, received } = await standIn(
+    { json: { ...answered, scope: { toString: 1 } } },
+    { json: answered },
+  );
+  await clientOf(url).platform.subscriptions.update('sub_1', { active: true });
+  expect(received.map(({ method }) => method)).toEqual(['GET', 'PUT']);
 });

@@ -39,14 +39,14 @@ describe('what is tried again', () => {
     expect(received).toHaveLength(2);
   });
 
-  it('in a process that has nothing else to do', async () => {
+  it('a read in a process that has nothing else to do', async () => {
     const { url } = await standIn({ status: 503, headers: { connection: 'close' }, json: {} }, { json: kb });
     const script = new Script(fileURLToPath(new URL('retrying-process.ts', import.meta.url)), url);
     expect(await script.line('name')).toEqual({ name: 'Handbook' });
     expect(await script.exit()).toBe(0);
   });
 
-  it('no more often than it should', async () => {
+  it('a read as often as the option retry allows, after waits that grow up to its cap', async () => {
     const { url, received } = await standIn({ status: 503, json: { error: 'db', message: 'down' } });
     const { platform, waits } = clientOf(url, { retry: { attempts: 3, base: 100, factor: 10, cap: 600 } });
     expect(await platformError(platform.knowledgeBases.get('kb_1'))).toMatchObject({

@@ -55,7 +55,7 @@ describe('a call is answered whatever the tool throws', () => {
     expect(await called(doing(run))).toEqual(failed);
   });
 
-  test('and when the logger does', async () => {
+  test('a call is answered when the logger throws', async () => {
     const logger = untyped({ info: boom, warn: boom });
     expect(
       await called(

@@ -102,7 +102,7 @@ describe('an option that is not right', () => {
     expect(make).toThrow(expect.objectContaining({ code: 'option_invalid', message }));
   });
 
-  it('or unknown', () => {
+  it('is refused when there is none of its name, and the one that was meant is named', () => {
     const make = () => createSandbox({ databse: 'a' } as unknown as SandboxOptions);
     expect(make).toThrow(/Did you mean database\?/);
   });

@@ -62,7 +62,7 @@ describe('the key of a new database', () => {
 describe('a database that is not to be used', () => {
   const opening = (database: string) => () => createSandbox({ database });
 
-  it('because another sandbox has it', async () => {
+  it('is refused because another sandbox has it', async () => {
     const database = temporaryDatabase();
     const first = await startedSandbox({ database });
     expect(opening(database)).toThrow(
@@ -72,7 +72,7 @@ describe('a database that is not to be used', () => {
     await startedSandbox({ database });
   });
 
-  it('because a later version wrote it', async () => {
+  it('is refused because a later version wrote it', async () => {
     const database = temporaryDatabase();
     await (await startedSandbox({ database })).stop();
     const connection = new BetterSqlite(database);
@@ -81,7 +81,7 @@ describe('a database that is not to be used', () => {
     expect(opening(database)).toThrow(expect.objectContaining({ code: 'database_newer' }));
   });
 
-  it("because it is a receiver's inbox, which stays as it is", async () => {
+  it("is refused because it is a receiver's inbox, which stays as it is", async () => {
     const database = temporaryDatabase();
     const receiver = createReceiver({ secrets: 'whsec_dGVzdA==', database, logger: { level: 'silent' } });
     await receiver.start();
@@ -92,7 +92,7 @@ describe('a database that is not to be used', () => {
     await again.stop();
   });
 
-  it('because it is no database', () => {
+  it('is refused because it is no database', () => {
     const database = temporaryDatabase();
     writeFileSync(
       database,

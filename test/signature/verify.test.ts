@@ -258,13 +258,13 @@ describe('the time', () => {
     expect(verify(body, headers, { secrets: one, now, tolerance: 1 })).toMatchObject({ ok: true });
   });
 
-  test('of t may be in milliseconds', () => {
+  test('t may be in milliseconds', () => {
     expect(verify(body, sign(body, { secrets: one, t: now }), { secrets: one, now })).toMatchObject({
       ok: true,
     });
   });
 
-  test('that is signed must be readable', () => {
+  test('a signed time must be readable', () => {
     const unreadable = { ok: false, reason: 'timestamp_unreadable' };
     const t = sign(body, { secrets: one, t: 'soon' });
     const timestamp = sign(body, { secrets: one, layout: 'v1-timestamp-hex-whole', timestamp: 'soon' });
@@ -272,7 +272,7 @@ describe('the time', () => {
       expect(verify(body, headers, { secrets: one, now })).toEqual(unreadable);
   });
 
-  test('that is not signed is looked at when it can be read', () => {
+  test('an unsigned time is looked at when it can be read', () => {
     const check = (timestamp: string | undefined) =>
       verify(body, { ...signed('v1-hex-whole'), 'x-webhook-timestamp': timestamp }, { secrets: one, now });
     for (const timestamp of [iso, undefined, 'soon', '']) {
@@ -282,7 +282,7 @@ describe('the time', () => {
     expect(check('2026-01-01T00:05:00.001Z')).toEqual(tooFar);
   });
 
-  test('of a signature that does not match is not worth a word', () => {
+  test('no time is told of where the signature does not match', () => {
     const verification = verify(body, signed('t-v1-hex-whole'), { secrets: two, now: 0 });
     expect(verification).toEqual({ ok: false, reason: 'signature_mismatch' });
   });
@@ -300,7 +300,7 @@ describe('options that can’t be', () => {
     expect(() => verify(body, {}, options)).toThrow(expect.objectContaining({ name: 'ConfigError', code }));
   });
 
-  test('a parsed body', () => {
+  test('a body that was parsed already', () => {
     expect(() => verify(untyped(JSON.parse(body)), {}, { secrets: one })).toThrow(/raw bytes/);
   });
 });

@@ -7,7 +7,7 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { MainTurn } from '../../src/store/sqlite/turn.ts';
 import { Unconfirmed } from '../../src/store/unconfirmed.ts';
 import { systemClock } from '../../src/kit/clock.ts';
-import { messageOf } from '../../src/kit/thrown.ts';
+import { messageOf } from '../../src/kit/error-text.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 

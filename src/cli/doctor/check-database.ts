@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import { connect, openingCause } from '../../store/sqlite/connection.ts';
 import { schemaVersion } from '../../store/sqlite/migrations/migrate.ts';
 import { type Finding, finding } from './finding.ts';

@@ -1,4 +1,4 @@
-import { type RefusalCode, refusals } from '../../errors.ts';
+import { type RefusalCode, refusals } from '../../refusals.ts';
 import { type Finding, finding } from './finding.ts';
 import type { Probe } from './probe.ts';
 

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import { fingerprint, prepareSecrets } from '../../signature/secrets.ts';
 import type { Environment } from '../environment.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';

@@ -1,4 +1,4 @@
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import type { Subscription } from '../../platform/subscriptions/subscription.ts';
 import { type Finding, finding } from './finding.ts';
 

@@ -1,4 +1,5 @@
-import { fetchCauseOf } from '../../kit/thrown.ts';
+import { readBounded } from '../../kit/read-bounded.ts';
+import { fetchCauseOf } from '../../kit/error-text.ts';
 import type { Clock } from '../../kit/clock.ts';
 
 /** How long an answer is waited for, in milliseconds. */
@@ -62,15 +63,8 @@ const halfSecond = 500;
 const longestAnswer = 65_536;
 
 async function textOf({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength;
-    // Leaving the loop ends the connection.
-    if (size > longestAnswer) return '';
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  const bytes = await readBounded(body, longestAnswer);
+  return bytes?.toString() ?? '';
 }
 
 function codeOf(text: string): string | undefined {

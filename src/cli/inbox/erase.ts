@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { pino } from 'pino';
-import { mentionsOfPhoneNumber } from '../../events/mentions.ts';
+import { mentionsOfPhoneNumber } from '../../inbox/person-mentions.ts';
 import { Erasure } from '../../inbox/erasure.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { retentionSchema } from '../../options.ts';

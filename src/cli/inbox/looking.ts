@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { InboxEvents } from '../../inbox/events.ts';
 import { Quarantine } from '../../inbox/quarantine.ts';
-import { Refusal } from '../../errors.ts';
+import { Refusal } from '../../refusals.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { Telemetry } from '../../telemetry.ts';
 import type { Store } from '../../store/store.ts';

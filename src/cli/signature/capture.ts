@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ringbackError } from '../../errors.ts';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import type { Headers } from '../../model.ts';
 import { lowerCase } from '../../signature/headers.ts';
 

@@ -1,12 +1,11 @@
 import { Option } from 'commander';
 import { configError } from '../../errors.ts';
 import type { Layout } from '../../model.ts';
-import { type LayoutName, knownLayouts } from '../../signature/layouts.ts';
+import type { LayoutName } from '../../signature/layouts.ts';
 import { argument } from '../argument.ts';
 import { type Environment, readEnvironment } from '../environment.ts';
+import { layoutNames } from '../layout-name.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
-
-const layoutNames = [...knownLayouts.keys()];
 
 /** What `sign` and `verify` call what is set on the command line. */
 export const flagsOfOptions = {

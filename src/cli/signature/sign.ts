@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
 import { ringbackError } from '../../errors.ts';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import type { Layout } from '../../model.ts';
 import type { LayoutName } from '../../signature/layouts.ts';
 import { sign } from '../../signature/sign.ts';

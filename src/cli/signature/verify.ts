@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { fixes } from '../../errors.ts';
+import { fixes } from '../../refusals.ts';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
 import { parseInstant } from '../../kit/time.ts';
 import type { Layout } from '../../model.ts';

@@ -1,4 +1,5 @@
-import { fetchCauseOf } from '../../kit/thrown.ts';
+import { readBounded } from '../../kit/read-bounded.ts';
+import { fetchCauseOf } from '../../kit/error-text.ts';
 import { addressOf } from './base-url.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
@@ -100,15 +101,10 @@ function refuseRedirect({ operation }: PlatformRequest, { status, type, redirect
 
 /** A byte order mark is taken off, as JSON.parse would stumble over it. */
 async function textOf(request: PlatformRequest, response: Response): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    if (size > largestAnswer) throw tooLarge(request, response.status);
-    chunks.push(chunk);
-  }
+  const bytes = await readBounded(response.body, largestAnswer);
+  if (!bytes) throw tooLarge(request, response.status);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     return undefined;
   }

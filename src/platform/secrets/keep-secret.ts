@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import { parseTimestamp } from '../../kit/time.ts';
 import { isObject } from '../../option-problems.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';

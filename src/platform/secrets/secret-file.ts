@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { configError, ringbackError } from '../../errors.ts';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import { underLock } from './file-lock.ts';
 import { type NewSecret, parseSecretLines, textOfSecrets, withNewSecret } from './secret-lines.ts';
 

@@ -1,6 +1,7 @@
 /** What is sent about a subscription, checked before it is sent. */
 import { z } from 'zod';
 import type { EventPattern } from '../../events/names.ts';
+import { headerName } from '../../kit/header-fields.ts';
 
 /**
  * A subscription as `subscriptions.replace` sends it: everything that the platform is to know (platform document,
@@ -38,9 +39,6 @@ export type SubscriptionPatch = Partial<WholeSubscription>;
 
 /** The most characters of a description (platform document, Limits). */
 const longestDescription = 1_500;
-
-/** A token (RFC 9110, 5.6.2). */
-const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 const expectedName = 'a name that is not blank';
 const expectedUrl = 'a URL that begins with https:// (or http://)';

@@ -59,6 +59,7 @@ export class Subscriptions {
    * One subscription, without its secret.
    *
    * @throws PlatformError 404 when there is none of this id
+   * @example const { name, active } = await platform.subscriptions.get(id);
    */
   async get(id: string, options: CallOptions = {}): Promise<Subscription> {
     const { signal } = readCallOptions(options, 'subscriptions.get');
@@ -104,6 +105,14 @@ export class Subscriptions {
    * Replaces the whole configuration: what is left out is cleared or reset.
    *
    * @throws ConfigError for what breaks a rule of the document; PlatformError; SecretNotKeptError
+   * @example
+   * await platform.subscriptions.replace(id, {
+   *   name: 'calls',
+   *   url: 'https://calls.example.com/webhooks',
+   *   active: true,
+   *   enable_signed_webhooks: true,
+   *   events: ['CallHandler.*'],
+   * });
    */
   async replace(
     id: string,
@@ -116,7 +125,12 @@ export class Subscriptions {
     return this.#turns.take(id, () => this.#writer.replace(operation, id, checked, secretOptions));
   }
 
-  /** Deletes a subscription. Not in the platform's document: documented elsewhere. @throws PlatformError 404 when there is none */
+  /**
+   * Deletes a subscription. Not in the platform's document: documented elsewhere.
+   *
+   * @throws PlatformError 404 when there is none of this id
+   * @example await platform.subscriptions.delete(id);
+   */
   async delete(id: string, options: CallOptions = {}): Promise<void> {
     const { signal } = readCallOptions(options, 'subscriptions.delete');
     await this.#turns.take(id, () => this.#requests.delete('subscriptions.delete', id, signal));
@@ -138,22 +152,40 @@ export class Subscriptions {
   /**
    * Turns signing on. An unsigned subscription gets a new secret, which is returned once; a signed one keeps its own, and
    * `secret` is undefined (platform document, States and transitions).
+   *
+   * @throws as `update` does
+   * @example const { secret } = await platform.subscriptions.enableSigning(id, { secretFile: './secrets' });
    */
   async enableSigning(id: string, options: UpdateOptions = {}): Promise<SubscriptionResult> {
     return this.#update('enableSigning', id, { enable_signed_webhooks: true }, options);
   }
 
-  /** Turns signing off: deliveries can then be told by the subscription's headers only. */
+  /**
+   * Turns signing off: deliveries can then be told by the subscription's headers only.
+   *
+   * @throws as `update` does
+   * @example await platform.subscriptions.disableSigning(id);
+   */
   async disableSigning(id: string, options: UpdateOptions = {}): Promise<SubscriptionResult> {
     return this.#update('disableSigning', id, { enable_signed_webhooks: false }, options);
   }
 
-  /** Pauses deliveries. What happens meanwhile is not delivered later. */
+  /**
+   * Pauses deliveries. What happens meanwhile is not delivered later.
+   *
+   * @throws as `update` does
+   * @example await platform.subscriptions.pause(id);
+   */
   async pause(id: string, options: UpdateOptions = {}): Promise<SubscriptionResult> {
     return this.#update('pause', id, { active: false }, options);
   }
 
-  /** Lets deliveries be attempted again. */
+  /**
+   * Lets deliveries be attempted again.
+   *
+   * @throws as `update` does
+   * @example await platform.subscriptions.resume(id);
+   */
   async resume(id: string, options: UpdateOptions = {}): Promise<SubscriptionResult> {
     return this.#update('resume', id, { active: true }, options);
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { closeAfterLingering } from '../../kit/lingering.ts';
-import { classOf } from '../../kit/thrown.ts';
+import { closeAfterLingering } from '../../kit/close-refused-request.ts';
+import { classOf } from '../../kit/error-text.ts';
 import { DeadlineExceeded, withDeadline } from './deadline.ts';
 import type { Tool } from './define-tool.ts';
 import {

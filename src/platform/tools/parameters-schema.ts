@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { configError, RingbackError } from '../../errors.ts';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import { isObject } from '../../option-problems.ts';
 
 /** One parameter as the model sees it (platform document, CustomTool). */

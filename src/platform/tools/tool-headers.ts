@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { equalInConstantTime } from '../../kit/bytes.ts';
+import { equalInConstantTime, textDigest } from '../../kit/bytes.ts';
 import { headersOption } from '../../option-problems.ts';
 
 /** The headers that the platform is to send to a tool, and that the tool then expects. */
@@ -11,23 +10,19 @@ export class RequiredHeaders {
   readonly #digests: readonly (readonly [name: string, digest: Buffer])[];
 
   constructor(headers: Readonly<Record<string, string>>) {
-    this.#digests = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), sha256(value)]);
+    this.#digests = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), textDigest(value)]);
   }
 
   /**
-   * Whether all of them are there with their values. Digests are compared, because lengths that differ would show in
-   * the time that comparing takes; and all of them are, because stopping at the first would tell which one is wrong.
+   * Whether all of them are there with their values. All are compared, because stopping at the first would tell which
+   * one is wrong.
    */
   areIn(headers: IncomingHttpHeaders): boolean {
     let isSame = true;
     for (const [name, digest] of this.#digests) {
       const found = headers[name];
-      isSame = equalInConstantTime(sha256(typeof found === 'string' ? found : ''), digest) && isSame;
+      isSame = equalInConstantTime(textDigest(typeof found === 'string' ? found : ''), digest) && isSame;
     }
     return isSame;
   }
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

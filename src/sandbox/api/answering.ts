@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Failures } from '../failures.ts';
 import type { Keys } from '../keys.ts';

@@ -12,7 +12,7 @@ export interface CallParts {
 
 /**
  * The operations that read calls back. They are not in the platform's document: their paths and fields were seen in use
- * (platform findings, Reading back).
+ * (docs/sandbox.md).
  */
 export function callRoutes({ calls, clock }: CallParts): readonly Route[] {
   const find = ({ caller, params }: ApiRequest): PlayedCall | undefined =>

@@ -19,7 +19,7 @@ const path = '/v2/ai-agents/:ai_agent_id/custom-tools';
 /** The size of a page that isn't asked for: a choice of the sandbox. */
 const defaultPageSize = '20';
 
-/** The operations on custom tools: create is in the platform's document, the others were seen in use (platform findings). */
+/** The operations on custom tools: create is in the platform's document, the others were seen in use (docs/sandbox.md). */
 export function customToolRoutes(parts: CustomToolParts): readonly Route[] {
   const operations = new Operations(parts);
   const route = (operation: string, method: Route['method'], at: string, handle: Route['handle']): Route => ({

@@ -10,7 +10,7 @@ import { validated } from './validation.ts';
 
 const path = '/v1/public/webhook/subscription';
 
-/** The operations on subscriptions (platform document, Endpoints; platform findings, Subscription API). */
+/** The operations on subscriptions (platform document, Endpoints; docs/sandbox.md). */
 export function subscriptionRoutes(subscriptions: Subscriptions, clock: Clock): readonly Route[] {
   const operations = new Operations(subscriptions, clock);
   const route = (operation: string, method: Route['method'], at: string, handle: Route['handle']): Route => ({

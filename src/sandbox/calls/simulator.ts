@@ -58,6 +58,7 @@ export class CallSimulator {
    * The same, but returns as soon as the call is begun.
    *
    * @throws ConfigError as `play` does
+   * @example const { callId } = sandbox.calls.begin({ scenario: 'transferred' });
    */
   begin(plan: CallPlan = {}): PlayedCall {
     const { requireStarted, played, seed, clock, engine } = this.#parts;

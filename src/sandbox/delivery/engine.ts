@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import type { Layout } from '../../model.ts';
 import type { SandboxEvent } from '../model.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { readBounded } from '../../kit/read-bounded.ts';
 import { requestLoopback } from './loopback-request.ts';
 import { WebsiteProblem } from './website-problem.ts';
 
@@ -55,23 +56,11 @@ export class Website {
 /** Undefined when it breaks off, is too long, or can't be unpacked. */
 async function textIn(answer: IncomingMessage): Promise<string | undefined> {
   try {
-    const bytes = await bytesIn(answer);
+    const bytes = await readBounded(answer, mostBytes);
     const isPacked = bytes?.[0] === 0x1f && bytes[1] === 0x8b;
     const unpacked = isPacked ? await unzip(bytes, { maxOutputLength: mostBytes }) : bytes;
     return unpacked && new TextDecoder().decode(unpacked);
   } catch {
     return undefined;
   }
-}
-
-async function bytesIn(answer: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    length += chunk.byteLength;
-    // Leaving the loop ends the connection.
-    if (length > mostBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

@@ -6,13 +6,13 @@ import type { Settings } from './settings.ts';
 
 /** How long one attempt of a delivery may take, in milliseconds (platform document, Limits). */
 const defaultTimeout = 1_000;
-/** The one policy that the platform has shown (platform findings, Subscription API). */
+/** The one policy that the platform has shown (docs/sandbox.md). */
 const defaultRetryPolicy = {
   retryStrategy: 'FIXED_DELAY',
   maxRetryAttempts: 3,
   maxRetryDelayMs: 10_000,
 } as const;
-/** For how long after a rotation deliveries are signed with both secrets (platform findings, Signature). */
+/** For how long after a rotation deliveries are signed with both secrets (docs/sandbox.md). */
 const overlap = 72 * 3_600_000;
 
 /** A subscription that has just been asked for. */
@@ -31,7 +31,7 @@ export function created(caller: Caller, settings: Settings, now: number): Subscr
   };
 }
 
-/** Replaces everything that its owner decides; what he left out is cleared. Signed stays signed with the same secret. */
+/** Replaces everything that its owner decides; what they left out is cleared. Signed stays signed with the same secret. */
 export function replaced(subscription: Subscription, settings: Settings, now: number): Subscription {
   const { secret = newSecret(), previousSecret } = subscription;
   return {

@@ -1,4 +1,5 @@
-import { messageOf } from '../../kit/thrown.ts';
+import { readBounded } from '../../kit/read-bounded.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { type CallableTool, toolRequestOf } from './tool-request.ts';
 
@@ -72,14 +73,9 @@ async function answered(
 }
 
 async function textOf(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength;
-    if (size > mostBytes) throw new TooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  const bytes = await readBounded(response.body, mostBytes);
+  if (!bytes) throw new TooLarge();
+  return bytes.toString();
 }
 
 function parsedOr(text: string): unknown {

@@ -25,7 +25,7 @@ const withoutBody: ReadonlySet<string> = new Set(['GET', 'DELETE', 'HEAD']);
 
 /**
  * What the platform sends when a model calls a tool: a flat object of the model's arguments, no envelope, no signature
- * (platform findings, Reading back). Two choices are the sandbox's own, because the document doesn't show them: fixed
+ * (docs/sandbox.md). Two choices are the sandbox's own, because the document doesn't show them: fixed
  * parameters are merged in and go before the model's arguments of the same name, since "the value is sent with every
  * call"; and GET and DELETE have it all in the query, where a list is repeated and an object is JSON.
  */

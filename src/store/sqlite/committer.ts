@@ -13,7 +13,7 @@ import {
   failed,
   readyMessage,
 } from './commit-message.ts';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import { standStill, systemClock } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';

@@ -1,11 +1,10 @@
 import Database from 'better-sqlite3';
 import { RingbackError, ringbackError } from '../../errors.ts';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
+import { hasNeededNodeApi } from '../../kit/node-api.ts';
 import { standStill } from '../../kit/clock.ts';
 import { migrate } from './migrations/migrate.ts';
 
-/** The Node-API version that the database driver is built for. */
-const neededNodeApi = 10;
 /** How long opening, and what users do before the start, wait for another process, in milliseconds. */
 const openPatience = 5_000;
 /** More than the commit thread lets gather in the log. */
@@ -15,7 +14,7 @@ const walPause = 20;
 
 /** Opens the file, or says in a sentence why it can't. */
 export function openDatabase(file: string): Database.Database {
-  refuseOldNode();
+  if (!hasNeededNodeApi()) throw ringbackError('node_too_old', { found: process.versions.node });
   let database: Database.Database | undefined;
   try {
     database = connect(file);
@@ -75,13 +74,6 @@ export function isDiskFull(error: unknown): boolean {
 function isOfKind(error: unknown, kind: string): boolean {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && code.startsWith(kind);
-}
-
-/** On an older Node the driver would end the process without a word. */
-function refuseOldNode(): void {
-  if (Number(process.versions['napi'] ?? 0) < neededNodeApi) {
-    throw ringbackError('node_too_old', { found: process.versions.node });
-  }
 }
 
 /**

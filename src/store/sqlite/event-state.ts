@@ -7,7 +7,7 @@ export const isNewEvent = `(exists (select 1 from waiting w where w.sequence = e
   or exists (select 1 from claims c where c.sequence = e.sequence))`;
 
 /** SQL: 1 while stored runs keep the event. */
-export const hasOpenRuns = `exists (select 1 from runs r where r.sequence = e.sequence and r.${isOpen})`;
+const hasOpenRuns = `exists (select 1 from runs r where r.sequence = e.sequence and r.${isOpen})`;
 
 /** SQL: the event's state. */
 export const eventState = `case when ${isNewEvent} then 'new' when ${hasOpenRuns} then 'open' else 'done' end`;

@@ -7,6 +7,7 @@ import type {
   KeptRun,
   StoredEvent,
 } from '../event-store.ts';
+import { bodyIdentity, headerIdentity } from '../identity.ts';
 import type { Sequence } from '../run-key.ts';
 import type { DueTime } from './due-time.ts';
 import { withErasOf } from './eras.ts';
@@ -70,8 +71,8 @@ export function prepareEvents(database: Database.Database, dueTime: DueTime) {
     .pluck();
   const lastSequence = database.prepare('select coalesce(max(sequence), 0) from events').pluck();
   const keysOf = (traceId: string) => ({
-    ofBody: identityKey(`body:${traceId}`),
-    ofHeader: identityKey(`header:${traceId}`),
+    ofBody: identityKey(bodyIdentity(traceId)),
+    ofHeader: identityKey(headerIdentity(traceId)),
     ofDigest: identityKey(traceId),
   });
 

@@ -76,7 +76,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   );
   const insertWaiting = database.prepare('insert into waiting values (?)');
   const insertClaim = database.prepare('insert into claims values (?, ?)');
-  const goesBefore = prepareGoesBefore(database, holder);
+  const mayClaim = prepareMayClaim(database, holder);
   const indexCalls = prepareCallIndex(database);
 
   const isNew = (identities: readonly string[], sequence: Sequence): boolean => {
@@ -109,7 +109,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   return (rows: readonly EventRow[]): RecordedRow[] => {
     // Many groups only end what was claimed: they would write the totals for nothing.
     if (rows.length === 0) return [];
-    const claimable = goesBefore();
+    const claimable = mayClaim();
     const totals = reserve.get(rows.length) as SequenceTotals;
     const lastCommitted = totals.last - rows.length;
     let sequence = lastCommitted;
@@ -144,7 +144,7 @@ export function prepareRecordOne(
  * Whether an event may be claimed as it is written. Not when others go before it: events that nobody has claimed yet,
  * runs of its call that are not settled, or an event of its call that another process works on.
  */
-function prepareGoesBefore(database: Database.Database, holder: Holder) {
+function prepareMayClaim(database: Database.Database, holder: Holder) {
   const isAnyWaiting = database.prepare('select 1 from waiting limit 1');
   const isAnyOpen = database.prepare(`select 1 from runs ${byCall} where ${isOpen} limit 1`);
   const openOfCall = database.prepare(`select 1 from runs ${byCall} where call_id = ? and ${isOpen} limit 1`);

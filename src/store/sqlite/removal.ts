@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
+import { bodyIdentity, digestIdentity, headerIdentity } from '../identity.ts';
 import type { Sequence } from '../run-key.ts';
 import { fromEventsOfCall } from './call-index.ts';
 import { callKey, identityKey } from './keys.ts';
@@ -42,7 +43,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
     database.prepare(`delete from ${table} where sequence = ?`),
   );
   const deleteRuns = database.prepare('delete from runs where sequence = ?');
-  const entomb = database.prepare(`
+  const keepTombstone = database.prepare(`
     update identities set sequence = null, expires_at = @until
     where era in (@sequence >> 16, -1) and identity = @key and sequence = @sequence`);
   const count = database.prepare('update event_totals set events = events - ?');
@@ -63,7 +64,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
       const found = select.get(sequence) as FoundEvent | undefined;
       if (!found) continue;
       for (const identity of possibleIdentities(found))
-        entomb.run({ until, key: identityKey(identity), sequence });
+        keepTombstone.run({ until, key: identityKey(identity), sequence });
       if (found.key !== null) deleteIndexed.run({ key: found.key, sequence });
       runs += deleteRuns.run(sequence).changes;
       for (const statement of deleteFrom) statement.run(sequence);
@@ -80,5 +81,5 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
 
 /** An index of the identities by event would cost every event more than finding them here costs the few that go. */
 function possibleIdentities({ traceId, body }: FoundEvent): string[] {
-  return [`body:${traceId}`, `header:${traceId}`, `sha256:${hash('sha256', body, 'hex')}`];
+  return [bodyIdentity(traceId), headerIdentity(traceId), digestIdentity(hash('sha256', body, 'hex'))];
 }

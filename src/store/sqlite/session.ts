@@ -2,7 +2,7 @@ import type { InboxDatabase } from '../../handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { WriteLimits } from './commit-group.ts';
 import { inTransaction } from './in-transaction.ts';
-import { type Parts, openParts } from './parts.ts';
+import { type OpenInbox, openInbox } from './open-inbox.ts';
 import { inboxDatabase } from './user-database.ts';
 import { Writes } from './writes.ts';
 
@@ -22,7 +22,7 @@ export class Session {
   });
   readonly #file: string;
   readonly #clock: Clock;
-  #parts: Parts | undefined;
+  #inbox: OpenInbox | undefined;
   #isOpen = false;
   #isClosed = false;
 
@@ -43,53 +43,53 @@ export class Session {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const parts = this.#parts;
-    if (!parts) return;
+    const inbox = this.#inbox;
+    if (!inbox) return;
     await this.writes.close();
     // What the app has begun by hand and left open would keep everybody from writing.
-    if (parts.database.inTransaction) parts.database.exec('rollback');
+    if (inbox.database.inTransaction) inbox.database.exec('rollback');
     const hasLeft = await this.write(leave, { patience: closePatience }).then(
       () => true,
       () => false,
     );
-    await parts.group.drained();
-    this.#parts = undefined;
-    if (hasLeft) parts.database.close();
-    else this.#leaveLater(parts);
+    await inbox.group.drained();
+    this.#inbox = undefined;
+    if (hasLeft) inbox.database.close();
+    else this.#leaveLater(inbox);
   }
 
   abandon(): void {
     this.writes.abandon();
-    this.#parts?.group.abandon();
+    this.#inbox?.group.abandon();
   }
 
   /** @throws unless the database is open */
-  opened(): Parts {
-    if (!this.#parts) throw new Error(`The database ${this.#file} is not open`);
-    return this.#parts;
+  opened(): OpenInbox {
+    if (!this.#inbox) throw new Error(`The database ${this.#file} is not open`);
+    return this.#inbox;
   }
 
   /** In one transaction: each alone would look at the file anew, and read again what it knew as soon as others wrote. */
-  read<T>(operation: (parts: Parts) => T): T {
-    const parts = this.opened();
-    return parts.database.transaction(() => operation(parts)).deferred();
+  read<T>(operation: (inbox: OpenInbox) => T): T {
+    const inbox = this.opened();
+    return inbox.database.transaction(() => operation(inbox)).deferred();
   }
 
   /** In the next commit of the main thread. */
-  write<T>(operation: (parts: Parts) => T, limits?: WriteLimits<T>): Promise<T> {
+  write<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits<T>): Promise<T> {
     return this.writes.here(operation, limits);
   }
 
   /** Users' own tables must be there before the first handler runs, so they may ask for the connection first. */
-  #connected(): Parts {
-    if (!this.#isClosed) this.#parts ??= openParts(this.#file, this.#clock, this.writes);
+  #connected(): OpenInbox {
+    if (!this.#isClosed) this.#inbox ??= openInbox(this.#file, this.#clock, this.writes);
     return this.opened();
   }
 
   /** What users write outside of `ctx.commit` can't wait off the event loop for another process, or receiver. */
   #patiently<T>(work: () => T): T {
     // Before the start the connection waits by itself.
-    const database = this.#isOpen ? this.#parts?.database : undefined;
+    const database = this.#isOpen ? this.#inbox?.database : undefined;
     database?.pragma(`busy_timeout = ${usersPatience}`);
     try {
       return work();
@@ -102,27 +102,27 @@ export class Session {
    * A full disk, or a lock that nobody gives back. Were this process to end, others would take over what it holds; as long
    * as it lives they leave that alone, and so would a receiver that is started in it later.
    */
-  #leaveLater(parts: Parts): void {
+  #leaveLater(inbox: OpenInbox): void {
     this.#clock.after(leavePause, () => {
       try {
-        inTransaction(parts.database, () => leave(parts), { syncs: true });
-        parts.database.close();
+        inTransaction(inbox.database, () => leave(inbox), { syncs: true });
+        inbox.database.close();
       } catch {
-        this.#leaveLater(parts);
+        this.#leaveLater(inbox);
       }
     });
   }
 }
 
 /** Enters this process. */
-function join({ processes, dueTime }: Parts): void {
+function join({ processes, dueTime }: OpenInbox): void {
   if (processes.isAlone()) dueTime.catchUp();
   processes.join();
   dueTime.note();
 }
 
 /** Gives back what this process holds, and takes its leave of the others. */
-function leave({ claims, processes, dueTime }: Parts): void {
+function leave({ claims, processes, dueTime }: OpenInbox): void {
   dueTime.propose();
   dueTime.note();
   claims.releaseAll(processes.id, { died: false });

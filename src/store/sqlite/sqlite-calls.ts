@@ -4,16 +4,16 @@ import type { CallFilter, CallPage, CallStore, JoinArrival, JoinLookBack, JoinVi
 import type { Sequence, Settled } from '../run-key.ts';
 import { type ListedCall, type ListPlace, listPlaceOf } from './call-list.ts';
 import type { WriteLimits } from './commit-group.ts';
-import type { Parts } from './parts.ts';
+import type { OpenInbox } from './open-inbox.ts';
 
 /** How a part of the store reads and writes. */
 export interface Access {
   /** Reads at once, and all of it as it is at one moment; a reader never waits in WAL mode. */
-  read<T>(operation: (parts: Parts) => T): Promise<T>;
+  read<T>(operation: (inbox: OpenInbox) => T): Promise<T>;
   /** Does at once what can't be done within a transaction. */
-  outside<T>(operation: (parts: Parts) => T): Promise<T>;
+  outside<T>(operation: (inbox: OpenInbox) => T): Promise<T>;
   /** Writes in the next group commit. */
-  write<T>(operation: (parts: Parts) => T, limits?: WriteLimits): Promise<T>;
+  write<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits): Promise<T>;
 }
 
 /** Calls and joins in SQLite. */

@@ -15,7 +15,7 @@ import type {
   ReplayedRuns,
 } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
-import type { Parts } from './parts.ts';
+import type { OpenInbox } from './open-inbox.ts';
 import type { Access } from './sqlite-calls.ts';
 
 /** How many events a replay takes in one transaction at the most. */
@@ -129,7 +129,7 @@ export class SqliteEvents implements EventStore {
 
 /** What becomes of the events before they are handed out is no matter: `putBack` decides for each run anew. */
 function lookAhead(
-  findEvents: Parts['findEvents'],
+  findEvents: OpenInbox['findEvents'],
   filter: EventFilter,
   after: Sequence,
   upTo: Sequence,

@@ -8,7 +8,7 @@ import type {
   Scrubbed,
 } from '../retention-store.ts';
 import type { Sequence } from '../run-key.ts';
-import type { Parts } from './parts.ts';
+import type { OpenInbox } from './open-inbox.ts';
 import type { Access } from './sqlite-calls.ts';
 
 /** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */
@@ -64,7 +64,7 @@ export class SqliteRetention implements RetentionStore {
   }
 
   /** Says in the same transaction that the files are to be scrubbed. */
-  #erase<T>(operation: (erasure: Parts['erasure']) => T): Promise<T> {
+  #erase<T>(operation: (erasure: OpenInbox['erasure']) => T): Promise<T> {
     return this.#access.write(({ erasure, scrubbing }) => {
       scrubbing.want();
       return operation(erasure);

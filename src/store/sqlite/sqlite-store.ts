@@ -9,7 +9,7 @@ import type { RetentionStore } from '../retention-store.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
 import type { ClaimOrder, ClaimedEvent, ClaimedRun, Settlement, Store, StoreCounts } from '../store.ts';
 import { recordPatience } from './commit-group.ts';
-import type { Parts } from './parts.ts';
+import type { OpenInbox } from './open-inbox.ts';
 import { Session } from './session.ts';
 import { settlementRow } from './settle.ts';
 import { type Access, SqliteCalls } from './sqlite-calls.ts';
@@ -141,7 +141,7 @@ export class SqliteStore implements Store {
   }
 
   async unblock(handler: string, order: Order): Promise<void> {
-    const step = ({ unblock }: Parts): number =>
+    const step = ({ unblock }: OpenInbox): number =>
       order === 'strict' ? unblock.first(handler) : unblock.all(handler, order === 'call');
     if (this.#session.opened().unblock.hasAny(handler)) while ((await this.#session.write(step)) > 0);
   }
@@ -189,7 +189,7 @@ export class SqliteStore implements Store {
 const claim = { endsWithProcess: true };
 
 /** Beats, and takes over what is held by those of whom the kernel says that they are dead, and those that are silent. */
-function takeOver({ processes, claims, dueTime }: Parts, dead: readonly number[]): number {
+function takeOver({ processes, claims, dueTime }: OpenInbox, dead: readonly number[]): number {
   processes.beat();
   dueTime.note();
   let takenOver = 0;

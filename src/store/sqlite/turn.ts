@@ -24,7 +24,7 @@ const longestStand = 2_000;
 export const turnMessage = 'turn';
 
 /** The memory that both sides share. */
-export function sharedTurn(): Int32Array<SharedArrayBuffer> {
+function sharedTurn(): Int32Array<SharedArrayBuffer> {
   return new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
 }
 

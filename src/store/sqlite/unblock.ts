@@ -9,13 +9,13 @@ interface BlockedRun {
   readonly dueAt: number | null;
 }
 
-/** SQL: lets blocked runs go. One that a replay has put back may have a time before which it must not begin. */
-const letGo = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
+/** SQL that lets blocked runs go. One that a replay has put back may have a time before which it must not begin. */
+const dueUpdate = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
 
 /** Lets the next run of a call and handler go when the one is over that it waited for. */
 export function prepareUnblockNext(database: Database.Database) {
   const next = database.prepare(`
-    ${letGo} where (sequence, handler) in (
+    ${dueUpdate} where (sequence, handler) in (
       select sequence, handler from runs indexed by runs_blocked
         where call_id = ${asText('?')} and handler = ${asText('?')} and state = 'blocked' order by sequence limit 1)`);
   return (callId: string | undefined, handler: string): void => void next.run(callId ?? null, handler);
@@ -43,7 +43,7 @@ export function prepareUnblock(database: Database.Database) {
     "update runs set state = 'due', due_at = ? where sequence = ? and handler = ?",
   );
   const first = database.prepare(`
-    ${letGo} where (sequence, handler) in (
+    ${dueUpdate} where (sequence, handler) in (
       select sequence, handler ${ofHandler} and not exists (
         select 1 from runs o ${byCall} where o.call_id = runs.call_id and o.handler = runs.handler and o.${isOpen}
           and (o.sequence < runs.sequence or o.state <> 'blocked'))

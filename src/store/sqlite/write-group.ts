@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { messageOf } from '../../kit/thrown.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import { recordPatience } from './commit-group.ts';
 import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
 import { isDiskError, isDiskFull, isLocked } from './connection.ts';

@@ -5,7 +5,7 @@ import type { ClaimedEvent, Settlement } from '../store.ts';
 import { type GroupTies, type WriteLimits, recordPatience } from './commit-group.ts';
 import { recordedOf, settled } from './commit-message.ts';
 import { CommitThread } from './commit-thread.ts';
-import type { Parts } from './parts.ts';
+import type { OpenInbox } from './open-inbox.ts';
 import { type EventRow, type RecordedRow, eventRow } from './record.ts';
 import { type SettlementRow, isOrdinary, settlementRow } from './settle.ts';
 import { MainTurn } from './turn.ts';
@@ -19,11 +19,11 @@ export class Writes implements GroupTies {
   readonly #file: string;
   readonly #clock: Clock;
   /** @throws unless the database is open */
-  readonly #opened: () => Parts;
+  readonly #opened: () => OpenInbox;
   #thread: CommitThread | undefined;
   #isClosed = false;
 
-  constructor(file: string, clock: Clock, opened: () => Parts) {
+  constructor(file: string, clock: Clock, opened: () => OpenInbox) {
     this.#file = file;
     this.#clock = clock;
     this.#opened = opened;
@@ -59,9 +59,9 @@ export class Writes implements GroupTies {
   }
 
   /** In the next commit of the main thread. */
-  async here<T>(operation: (parts: Parts) => T, limits?: WriteLimits<T>): Promise<T> {
-    const parts = this.#opened();
-    return parts.group.write(() => operation(parts), limits);
+  async here<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits<T>): Promise<T> {
+    const inbox = this.#opened();
+    return inbox.group.write(() => operation(inbox), limits);
   }
 
   record(
@@ -79,10 +79,10 @@ export class Writes implements GroupTies {
   }
 
   settle(settlement: Settlement): Promise<Settled> {
-    const parts = this.#opened();
-    const thread = this.#committer(parts);
+    const inbox = this.#opened();
+    const thread = this.#committer(inbox);
     if (thread && isOrdinary(settlement)) return settledByThread(thread, settlement.sequence);
-    const row = settlementRow(settlement, parts.dueTime);
+    const row = settlementRow(settlement, inbox.dueTime);
     return thread ? settledByThread(thread, row) : this.here(({ settling }) => settling.settle(row));
   }
 
@@ -99,10 +99,10 @@ export class Writes implements GroupTies {
     onCommitted: (recorded: RecordedRow) => void,
   ): Promise<'new' | 'duplicate'> {
     const limits = { patience: recordPatience, bytes, onCommitted };
-    return statusOf(await this.here((parts) => parts.recordOne(row), limits));
+    return statusOf(await this.here((inbox) => inbox.recordOne(row), limits));
   }
 
-  #committer({ database, processes }: Parts): CommitThread | undefined {
+  #committer({ database, processes }: OpenInbox): CommitThread | undefined {
     if (database.memory) return undefined;
     // One that has ended by itself is replaced; what it had not answered has been told as failed.
     if (!this.#thread || (this.#thread.isGone && !this.#isClosed)) {

@@ -14,7 +14,8 @@ export function fetchCauseOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause === undefined) return messageOf(error);
   const { code } = cause as { readonly code?: string };
-  return messageOf(cause) || (code ?? 'no connection');
+  const message = messageOf(cause);
+  return message === '' ? (code ?? 'no connection') : message;
 }
 
 /**

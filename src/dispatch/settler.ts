@@ -1,4 +1,4 @@
-import { messageOf } from '../kit/thrown.ts';
+import { messageOf } from '../kit/error-text.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import type { JoinTerms, Run, UserDatabase } from '../handling.ts';
 import type { Sequence, Settled } from '../store/run-key.ts';
@@ -7,13 +7,13 @@ import { storePause } from '../store/store-pause.ts';
 import { Unconfirmed } from '../store/unconfirmed.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Claim } from './claim.ts';
-import type { Conclusion } from './settle.ts';
+import type { Conclusion } from './conclude.ts';
 
 /** In place of a handler's name, for an event that could not be routed to any. */
 const unreadableEvent = '(unreadable event)';
 
-/** What writing settlements needs. */
-export interface SettlementsParts {
+/** What the settler needs. */
+export interface SettlerParts {
   readonly store: Store;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
@@ -22,10 +22,10 @@ export interface SettlementsParts {
 }
 
 /** Writes what becomes of runs, however long that takes: what has ended must not be begun again. */
-export class Settlements {
-  readonly #parts: SettlementsParts;
+export class Settler {
+  readonly #parts: SettlerParts;
 
-  constructor(parts: SettlementsParts) {
+  constructor(parts: SettlerParts) {
     this.#parts = parts;
   }
 
@@ -73,7 +73,7 @@ export class Settlements {
   }
 
   /** Makes a dead letter of a run, or of a whole event, whose stored bytes can't be read any more. */
-  async bury(
+  async settleUnreadable(
     {
       sequence,
       callId,

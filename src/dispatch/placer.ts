@@ -4,21 +4,22 @@ import type { StoredEvent } from '../store/event-store.ts';
 import type { Sequence } from '../store/run-key.ts';
 import type { ClaimedEvent, ClaimedRun, OpenRun, RunState } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
-import { Claim, dueAfter, placementOf } from './claim.ts';
+import { Claim } from './claim.ts';
 import type { ClaimedWork } from './execution.ts';
 import type { Held } from './held.ts';
 import type { Lanes } from './lanes.ts';
+import { dueAfter, placementOf } from './placement.ts';
 import { Readings, readStored } from './readings.ts';
+import { ReturningRuns } from './returning-runs.ts';
 import { route } from './route.ts';
-import type { Settlements } from './settlements.ts';
-import { WayBack } from './way-back.ts';
+import type { Settler } from './settler.ts';
 
-/** What placing works with. */
-export interface PlacingParts {
+/** What the placer works with. */
+export interface PlacerParts {
   readonly handlers: readonly Handler[];
   readonly fallback: Handler | undefined;
   readonly telemetry: Telemetry;
-  readonly settlements: Settlements;
+  readonly settler: Settler;
   /** By the handler's name. */
   readonly lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
   readonly held: Held;
@@ -39,14 +40,14 @@ interface Circumstances {
 }
 
 /** Puts what this process has claimed where it is to be run from: a handler's lanes, or back into the inbox. */
-export class Placing {
-  readonly #parts: PlacingParts;
-  readonly #wayBack = new WayBack();
+export class Placer {
+  readonly #parts: PlacerParts;
+  readonly #returning = new ReturningRuns();
   readonly #readings = new Readings();
   /** Claimed from the inbox, and not placed yet. */
   #taken: ClaimedEvent[] = [];
 
-  constructor(parts: PlacingParts) {
+  constructor(parts: PlacerParts) {
     this.#parts = parts;
   }
 
@@ -61,7 +62,7 @@ export class Placing {
     for (let stored = this.#taken.shift(); stored; stored = this.#taken.shift()) {
       const reading = readStored(stored);
       if (reading.ok) this.#place(stored, reading.event, { isAnswered: true });
-      else this.#bury(stored, undefined, reading.reason);
+      else this.#settleUnreadable(stored, undefined, reading.reason);
     }
   }
 
@@ -91,7 +92,7 @@ export class Placing {
   /** Puts a stored run that was claimed among those to be run. */
   takeUp(lanes: Lanes<ClaimedWork>, stored: ClaimedRun): void {
     const reading = readStored(stored);
-    if (!reading.ok) return this.#bury(stored, lanes.handler.name, reading.reason);
+    if (!reading.ok) return this.#settleUnreadable(stored, lanes.handler.name, reading.reason);
     const { attempts, replay } = stored;
     const marks = { stored: true, isCounted: true, attempts, replay };
     const run: Run = { ...runOf(lanes.handler, reading.event, stored), ...marks };
@@ -101,17 +102,17 @@ export class Placing {
 
   /** Puts a claimed run back into the inbox. */
   putBack({ run, claim }: ClaimedWork, state: RunState): void {
-    const { follow, settlements, held, wake } = this.#parts;
-    const written = settlements
+    const { follow, settler, held, wake } = this.#parts;
+    const written = settler
       .settle(run, claim, { state, attempts: run.attempts })
       .finally(() => held.endRun(run));
-    this.#wayBack.add(run, state, written);
+    this.#returning.add(run, state, written);
     follow(written.then(wake));
   }
 
   /** Resolves when all that goes back is there: only then does the inbox tell what goes before what. */
   async putAllBack(): Promise<void> {
-    await this.#wayBack.ended();
+    await this.#returning.ended();
   }
 
   #placeRun(
@@ -120,8 +121,8 @@ export class Placing {
     isAnswered: boolean,
   ): void {
     const { handler } = run;
-    const { follow, settlements, wake } = this.#parts;
-    if (handler.join) return follow(settlements.arrive(run, claim, handler.join).then(wake));
+    const { follow, settler, wake } = this.#parts;
+    if (handler.join) return follow(settler.arrive(run, claim, handler.join).then(wake));
     const lanes = this.#lanesOf(handler);
     const work = { run, claim };
     this.#put(work, lanes, { room: lanes.roomFor(work), openRuns, isAnswered });
@@ -133,7 +134,7 @@ export class Placing {
    */
   #put(work: ClaimedWork, lanes: Lanes<ClaimedWork>, { room, openRuns, isAnswered }: Circumstances): void {
     const { handler } = lanes;
-    const before = this.#wayBack.runsBefore(work.run, openRuns);
+    const before = this.#returning.runsBefore(work.run, openRuns);
     const placement = placementOf(handler, room, before);
     if (placement === 'memory') lanes.add(work, { isAnswered });
     else if (placement === 'blocked') this.putBack(work, { kind: 'blocked' });
@@ -141,14 +142,18 @@ export class Placing {
   }
 
   #finish(sequence: Sequence): void {
-    this.#parts.follow(this.#parts.settlements.finish(sequence));
+    this.#parts.follow(this.#parts.settler.finish(sequence));
   }
 
   /** Keeps as a dead letter what can't be read any more, and lets everything claimed with it go on. */
-  #bury({ sequence, traceId, callId }: StoredEvent, handler: string | undefined, reason: string): void {
-    const { telemetry, follow, settlements } = this.#parts;
+  #settleUnreadable(
+    { sequence, traceId, callId }: StoredEvent,
+    handler: string | undefined,
+    reason: string,
+  ): void {
+    const { telemetry, follow, settler } = this.#parts;
     telemetry.tell('event_unreadable', { traceId, handler, reason });
-    follow(settlements.bury({ sequence, callId, handler }, reason));
+    follow(settler.settleUnreadable({ sequence, callId, handler }, reason));
   }
 
   #lanesOf(handler: Handler): Lanes<ClaimedWork> {

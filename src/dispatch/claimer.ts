@@ -4,7 +4,7 @@ import type { DueTimer } from './due-timer.ts';
 import type { ClaimedWork } from './execution.ts';
 import type { Held } from './held.ts';
 import type { Lanes } from './lanes.ts';
-import type { Placing } from './placing.ts';
+import type { Placer } from './placer.ts';
 
 /** The bodies in hand at the most: a backlog of large ones must not take the process's memory. */
 const mostHeldBytes = 32 * 1024 * 1024;
@@ -12,28 +12,28 @@ const mostHeldBytes = 32 * 1024 * 1024;
 /** What is claimed in one step at the most: it is read there and then, while deliveries wait. */
 const mostClaimed = 250;
 
-/** What claiming works with. */
-export interface ClaimingParts {
+/** What the claimer works with. */
+export interface ClaimerParts {
   readonly store: Pick<Store, 'claimEvents' | 'claimRuns' | 'releaseUnheld'>;
   readonly clock: Clock;
   readonly dueTimer: DueTimer;
   /** Of every handler. */
   readonly lanes: readonly Lanes<ClaimedWork>[];
   readonly held: Held;
-  readonly placing: Placing;
+  readonly placer: Placer;
 }
 
 /** Claims from the inbox what there is room for: runs that are due, then new events. */
-export class Claiming {
-  readonly #parts: ClaimingParts;
+export class Claimer {
+  readonly #parts: ClaimerParts;
   /** Whether the inbox may hold more than was claimed. */
   #mayBeMore = false;
   /** Whether a claim has failed, which may have been written all the same. */
-  #isUncertain = false;
+  #mayHaveLostClaims = false;
   /** Events that are being recorded and may be handed over: each may need a place in every handler's lanes. */
   #expected = 0;
 
-  constructor(parts: ClaimingParts) {
+  constructor(parts: ClaimerParts) {
     this.#parts = parts;
   }
 
@@ -51,8 +51,8 @@ export class Claiming {
   }
 
   /** A claim of this process may have been written without its hearing of it. */
-  doubt(): void {
-    this.#isUncertain = true;
+  claimMayBeLost(): void {
+    this.#mayHaveLostClaims = true;
   }
 
   /**
@@ -60,11 +60,11 @@ export class Claiming {
    * reached.
    */
   async claim(): Promise<boolean> {
-    const { placing, lanes } = this.#parts;
-    await this.#settleDoubt();
-    await placing.putAllBack();
+    const { placer, lanes } = this.#parts;
+    await this.#releaseLostClaims();
+    await placer.putAllBack();
     for (const one of lanes) await this.#claimDue(one);
-    await placing.putAllBack();
+    await placer.putAllBack();
     return this.#claimNew();
   }
 
@@ -87,20 +87,20 @@ export class Claiming {
   }
 
   /** Gives back what was claimed without our hearing of it: nobody else would ever take it up. */
-  async #settleDoubt(): Promise<void> {
-    if (!this.#isUncertain) return;
+  async #releaseLostClaims(): Promise<void> {
+    if (!this.#mayHaveLostClaims) return;
     const { store, held } = this.#parts;
-    this.#isUncertain = false;
+    this.#mayHaveLostClaims = false;
     try {
       await store.releaseUnheld(() => held.work);
     } catch (error) {
-      this.#isUncertain = true;
+      this.#mayHaveLostClaims = true;
       throw error;
     }
   }
 
   async #claimDue(lanes: Lanes<ClaimedWork>): Promise<void> {
-    const { store, clock, dueTimer, held, placing } = this.#parts;
+    const { store, clock, dueTimer, held, placer } = this.#parts;
     const { handler, isCrowded } = lanes;
     const room = this.#roomIn(lanes);
     if (room === 0 || held.bytes > mostHeldBytes || !(await dueTimer.isDue(handler.name))) return;
@@ -111,7 +111,7 @@ export class Claiming {
     };
     const claimed = await store.claimRuns(handler.name, room, clock.now(), order);
     dueTimer.claimed(handler.name, claimed.length);
-    for (const stored of claimed) placing.takeUp(lanes, stored);
+    for (const stored of claimed) placer.takeUp(lanes, stored);
   }
 
   async #claimNew(): Promise<boolean> {
@@ -128,19 +128,19 @@ export class Claiming {
   }
 
   async #claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
-    const { store, placing } = this.#parts;
+    const { store, placer } = this.#parts;
     let isHandedOver = false;
     const handOver = (claimed: readonly ClaimedEvent[]): void => {
       isHandedOver = true;
-      placing.take(claimed);
+      placer.take(claimed);
     };
     try {
       const claimed = await store.claimEvents(limit, handOver);
       // A store of the user's own may do no more than return them.
-      if (!isHandedOver) placing.take(claimed);
+      if (!isHandedOver) placer.take(claimed);
       return claimed;
     } finally {
-      placing.placeTaken();
+      placer.placeTaken();
     }
   }
 

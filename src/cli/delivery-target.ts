@@ -8,7 +8,7 @@ const plainQuery = /^[!"$-~]*$/;
  * query. What Express would send to the receiver besides (other case, a slash at the end, a path below) is not told
  * here but left to Express: two readings of one target would sooner or later differ.
  */
-export function isPlainHook({ method, url = '' }: Pick<IncomingMessage, 'method' | 'url'>, path: string) {
+export function isPlainDelivery({ method, url = '' }: Pick<IncomingMessage, 'method' | 'url'>, path: string) {
   if (method !== 'POST' || !url.startsWith(path)) return false;
   return url.length === path.length || (url[path.length] === '?' && plainQuery.test(url.slice(path.length)));
 }

@@ -10,7 +10,7 @@ interface ReturningRun extends OpenRun {
  * The runs that are on their way back to the inbox. A claim that is made meanwhile can't see them there, so what it
  * brings is asked about here: else an event would be handled before an earlier one of its call.
  */
-export class WayBack {
+export class ReturningRuns {
   readonly #written = new Set<Promise<unknown>>();
   readonly #byCall = new Map<string, Set<ReturningRun>>();
 

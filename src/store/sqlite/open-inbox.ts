@@ -24,7 +24,7 @@ import { prepareSettling } from './settle.ts';
 import { prepareUnblock } from './unblock.ts';
 
 /** Everything that exists only while the database is open: its verbs, their statements prepared once. */
-export interface Parts {
+export interface OpenInbox {
   readonly database: Database.Database;
   readonly processes: Processes;
   readonly dueTime: DueTime;
@@ -49,7 +49,7 @@ export interface Parts {
 }
 
 /** Opens the database and prepares its verbs. */
-export function openParts(file: string, clock: Clock, ties: GroupTies): Parts {
+export function openInbox(file: string, clock: Clock, ties: GroupTies): OpenInbox {
   const database = openDatabase(file);
   const processes = new Processes(database);
   const callEvents = prepareCallEvents(database);

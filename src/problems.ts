@@ -1,0 +1,154 @@
+/** What a user can be told: a sentence that says what was expected, what was found, and what to do. */
+
+/** What the methods that register a handler expect. */
+const registrations = {
+  on: 'on(names, [options], handler) expects one or more event names and a function',
+  onCall: 'onCall(options, handler) expects the options of a join and a function',
+  fallback: 'fallback(handler) expects a function',
+} as const;
+
+/** Each entry turns details into one sentence. */
+export const problems = {
+  option_invalid: (d: { option: string; expected: string; found: string; fix?: string }) =>
+    `The option ${d.option} should be ${d.expected}, but is ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,
+  option_unknown: (d: { option: string; where: string; meant: string | undefined; known: string }) =>
+    `There is no option ${d.option} in ${d.where}.` +
+    (d.meant === undefined ? ` The options are: ${d.known}.` : ` Did you mean ${d.meant}?`),
+  credentials_missing: () =>
+    'A receiver needs something to tell the platform by, but neither secrets nor headers is set. ' +
+    "Pass secrets with the subscription's signing secret (it starts with whsec_), or headers with the " +
+    "subscription's own headers if it is unsigned.",
+  secrets_missing: (d?: { fileOption: string }) =>
+    `This command needs the subscription's signing secret, but neither ${d ? `${d.fileOption} nor ` : ''}` +
+    'RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set. Set RINGBACK_SECRETS to the secret that the platform ' +
+    'returned when signing was enabled (it starts with whsec_), or ' +
+    `${d ? `${d.fileOption} or ` : ''}RINGBACK_SECRETS_FILE to a file that holds it.`,
+  secret_malformed: (d: { position: number; found: string; file?: string | undefined }) =>
+    `Secret ${d.position}${d.file === undefined ? '' : ` in the secrets file ${d.file}`} should be a signing secret ` +
+    `that starts with whsec_ and has something after it, but it ${d.found}. Copy the whole secret that the platform ` +
+    'returned when signing was enabled.',
+  secrets_unavailable: (d: { cause: string }) =>
+    `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause.replace(/\.$/, '')}. ` +
+    'Make it return the last known secrets when its source is down.',
+  handler_duplicate: (d: { name: string }) =>
+    `A handler named "${d.name}" is already registered, and a name must belong to one handler because runs ` +
+    'are remembered by it. Give one of the two another name: on(names, { name: "…" }, handler).',
+  handler_too_late: (d: { name: string }) =>
+    `The handler "${d.name}" was registered after start(), when stored events may already have been ` +
+    'dispatched without it. Register every handler before start().',
+  handler_invalid: (d: { method: keyof typeof registrations; found: string; fix?: string }) =>
+    `${registrations[d.method]}, but found ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,
+  fallback_duplicate: () =>
+    'A fallback is already registered, and there can be only one. Put both pieces of work into one function.',
+  receiver_started: (d?: { app: string }) =>
+    d === undefined
+      ? 'start() has been called before, and a receiver starts once. Remove the second call, or await the first.'
+      : `The app file ${d.app} should only register handlers, but it calls start(), and \`ringback serve\` starts ` +
+        'the receiver. Leave start() out of the app file.',
+  receiver_stopped: () =>
+    'The receiver has been stopped and cannot be started again. Create a new one with createReceiver().',
+  adapter_not_called: (d: { method: string }) =>
+    `receiver.${d.method}() should be called once, where it is mounted, but a request came to it. ` +
+    `Write receiver.${d.method}(), with the parentheses.`,
+  receiver_not_started: (d: { method: string }) =>
+    `${d.method} should be called while the receiver runs, but it is not started or has been stopped. ` +
+    'Call it after await receiver.start() and before receiver.stop().',
+  handler_unknown: (d: { name: string; meant: string | undefined; known: string }) =>
+    `The handler "${d.name}" should be registered before its runs are replayed, but it is not.` +
+    (d.meant === undefined ? ` The handlers are: ${d.known || 'none'}.` : ` Did you mean "${d.meant}"?`),
+  handler_registered: (d: { name: string }) =>
+    `The handler "${d.name}" should be gone before its open runs are dismissed, but it is registered here and will run ` +
+    "them. To dismiss its dead letters, say state: 'dead'; to end its open runs, let it throw Discard, or remove it first.",
+  event_unknown: (d: { traceId: string; database: string }) =>
+    `There should be an event with the trace id "${d.traceId}" in ${d.database}, but there is none: it may have been ` +
+    'removed after its time. Look with ringback inbox events --trace-id and a part of it.',
+  quarantine_unknown: (d: { id: number }) =>
+    `There should be a delivery ${d.id} in quarantine, but there is none: it may have been released, discarded ` +
+    'or dropped since. Look with ringback inbox quarantine, or quarantine.list().',
+  release_not_authentic: (d: { id: number; reason: string }) =>
+    `The delivery ${d.id} should verify under the present secrets and layouts, as of its arrival, before it is ` +
+    `released, but it does not: ${d.reason}. Set the secret that signed it, or discard it.`,
+  release_unreadable: (d: { id: number; reason: string }) =>
+    `The delivery ${d.id} should be readable as an event before it is released, but it is not: ${d.reason}. ` +
+    `Look at its body with ringback inbox delivery ${d.id}, or quarantine.get(${d.id}), then discard it.`,
+  database_not_offered: (d: { database: string }) =>
+    `receiver.database should be the connection of the inbox, but the store ${d.database} has none to give. ` +
+    'Use a connection of your own for your tables.',
+  transaction_left_open: () =>
+    "A transaction was begun on the inbox's connection and left open, so nothing can be stored safely. " +
+    'Use receiver.database.transaction(() => { … }), and no begin, commit or rollback of your own.',
+  commit_repeated: () =>
+    'ctx.commit should be called once in a run, but this is the second call, and nothing of it was written. ' +
+    'Put all effects into one.',
+  commit_asynchronous: () =>
+    'ctx.commit expects a synchronous function, but this one returned a promise, so nothing was committed. ' +
+    'Await what you need first, then write everything inside ctx.commit without await.',
+  commit_too_late: () =>
+    'ctx.commit should be called while the attempt lasts and this process holds the run, but either is over, so ' +
+    'nothing was committed: another attempt does it. Commit before the deadline, and within the handler.',
+  node_too_old: (d: { found: string }) =>
+    `Ringback needs Node 22.14 or later (Node-API 10), but runs on Node ${d.found}, where its database ` +
+    'driver would end the process. Install a current Node.',
+  database_unreadable: (d: { database: string; cause: string }) =>
+    `The database ${d.database} should be a SQLite file that this process can read and write, but: ${d.cause}. ` +
+    'Check the path and its permissions, or set another database.',
+  database_newer: (d: { database: string; found: number; expected: number }) =>
+    `The database ${d.database} has schema ${d.found}, but this version of Ringback knows schemas up to ` +
+    `${d.expected}: a newer version wrote it. Run that version or a later one, or use another database.`,
+  port_in_use: (d: { host: string; port: number }) =>
+    `The server should listen on ${d.host}:${d.port}, but that port is in use. ` +
+    'Stop the other process, or choose another port (--port, or the option port).',
+  listen_failed: (d: { host: string; port: number; cause: string }) =>
+    `The server should listen on ${d.host}:${d.port}, but could not: ${d.cause}. ` +
+    'Check the host and the port: --host and --port, or their variables.',
+  app_unloadable: (d: { file: string; cause: string }) =>
+    `The app file ${d.file} should be a JavaScript or TypeScript module that loads, but: ${d.cause}. ` +
+    'Check the path, then the module itself.',
+  app_no_default: (d: { file: string; found: string }) =>
+    `The app file ${d.file} should have a default export of the form (receiver) => void, but ${d.found}. ` +
+    'Write: export default (receiver) => { receiver.on(…) }.',
+  secrets_file_unreadable: (d: { file: string; cause: string }) =>
+    `The secrets file ${d.file} should hold one signing secret a line (or separated by commas), but: ` +
+    `${d.cause}. Check the path, which may be set by RINGBACK_SECRETS_FILE, and the permissions of the file.`,
+  fixture_unknown: (d: { fixture: string; known: string }) =>
+    `${d.fixture} should be a fixture's name or a JSON file, but it is neither. The fixtures are: ${d.known}.`,
+  delivery_unsent: (d: { url: string; cause: string }) =>
+    `The delivery should reach ${d.url}, but: ${d.cause}. Check that a receiver listens there.`,
+  seed_invalid: (d: { place: string; expected: string }) =>
+    `In the seed, ${d.place} should be ${d.expected}, but is not. What a seed looks like is in docs/sandbox.md ` +
+    'and in schemas/sandbox-seed.schema.json.',
+  seed_unreadable: (d: { file: string; cause: string }) =>
+    `The seed file ${d.file} should be a JSON file that this process can read, but: ${d.cause}. ` +
+    'Check the path and the file; what a seed looks like is in docs/sandbox.md.',
+  sandbox_not_running: (d: { method: string }) =>
+    `${d.method} should be used while the sandbox runs, but it is not started or has been stopped. ` +
+    'Use it after await sandbox.start() and before sandbox.stop().',
+  sandbox_started: () =>
+    'start() has been called before, and a sandbox starts once. Create another with createSandbox().',
+  tool_unregistered: (d: { agentId: string; toolId: string }) =>
+    `The agent "${d.agentId}" should have a custom tool "${d.toolId}" before it is called, but it has none. ` +
+    "Register it with the client's customTools.create(), and compare both ids.",
+  capture_unreadable: (d: { file: string; cause: string }) =>
+    `The captured request ${d.file} should be a file with the request line, the headers, a blank line and the exact ` +
+    `bytes of the body, but: ${d.cause}. Save the request as it came over the wire.`,
+  body_unreadable: (d: { file: string; cause: string }) =>
+    `The file ${d.file} should hold the body to sign, but: ${d.cause}. Check the path and its permissions.`,
+  condition_not_met: (d: { waited: number; state: string }) =>
+    `The event should have been handled within ${d.waited} ms, but ${d.state}. ` +
+    "Look at what the handler waits for, or allow more time, as with { within: '10s' }.",
+  update_unsafe: (d: { cause: string; fix: string }) =>
+    'An update should send every field of the subscription back, because what is left out is cleared, but ' +
+    `${d.cause}. Nothing was changed. ${d.fix}`,
+  secret_file_unwritable: (d: { file: string; cause: string }) =>
+    `The file ${d.file} should be able to take a new signing secret, but: ${d.cause}. Nothing was asked of the ` +
+    'platform. Check the path, and that this process may write the file and its folder.',
+  secret_not_kept: (d: { cause: string }) =>
+    `The platform has issued a new signing secret, which it shows only once, but it could not be kept: ${d.cause}. ` +
+    'The secret is in error.secret.reveal(): store it now, or rotate it once the cause is put right.',
+} as const;
+
+/** The code of a problem, for programs; the message is for people. */
+export type ProblemCode = keyof typeof problems;
+
+/** Every code a user can meet, for the documents and the test that compares them. */
+export const problemCodes = Object.keys(problems) as ProblemCode[];

@@ -1,0 +1,122 @@
+/** What can be wrong with a delivery: what its sender is told (a code and a status, never a reason), and what the log says. */
+
+/** What the sender of a delivery can be answered instead of 200. Their statuses live here and nowhere else. */
+export const refusals = {
+  method: { status: 405, headers: { allow: 'POST' } },
+  media_type: { status: 415, headers: {} },
+  too_large: { status: 413, headers: {} },
+  https_required: { status: 403, headers: {} },
+  host_not_allowed: { status: 421, headers: {} },
+  not_authentic: { status: 401, headers: {} },
+  timeout: { status: 408, headers: {} },
+  body_already_parsed: { status: 500, headers: {} },
+  unavailable: { status: 503, headers: { 'retry-after': '2' } },
+} as const satisfies Record<string, { status: number; headers: Readonly<Record<string, string>> }>;
+
+/** The code of a refusal: the whole body of the answer is `{"error": code}`. */
+export type RefusalCode = keyof typeof refusals;
+
+/**
+ * Why a delivery was refused, for the log only, and what its user can do about it where the cause may be
+ * their own set-up. The first refusal of each kind logs that sentence.
+ */
+export const fixes = {
+  not_open: () =>
+    'The receiver has never been started, so it takes no delivery: call await receiver.start() once its handlers ' +
+    'are registered.',
+  proxy_not_trusted: (d: { peer: string }) =>
+    `The peer ${d.peer} says https, but is not a trusted proxy: set https: { trustProxy }, for example to 'loopback' ` +
+    '(--trust-proxy loopback).',
+  not_https: (d: { peer: string }) =>
+    `The peer ${d.peer} sent a delivery over plain HTTP: serve HTTPS, or put a TLS proxy in front that sets ` +
+    'X-Forwarded-Proto and name it in https: { trustProxy } (--trust-proxy). For development on loopback set ' +
+    'https: { required: false } (--insecure-http).',
+  proxy_silent: (d: { peer: string }) =>
+    `The trusted proxy ${d.peer} did not say whether the client came over HTTPS: let it set X-Forwarded-Proto ` +
+    '(nginx: proxy_set_header X-Forwarded-Proto $scheme).',
+  proxy_says_http: (d: { peer: string }) =>
+    `The trusted proxy ${d.peer} says that the client came over plain HTTP: serve HTTPS there. If another proxy in front ` +
+    'of it ends TLS, let that one set X-Forwarded-Proto, and this one pass it on.',
+  https_contradicted: (d: { peer: string }) =>
+    `The trusted proxy ${d.peer} sent headers that contradict each other on http or https: make it overwrite ` +
+    "X-Forwarded-Proto and Forwarded instead of passing the client's on.",
+  host_is_address: () =>
+    'The Host header is an IP address, but the platform delivers to domain names only. Behind a proxy, let it ' +
+    'pass the Host header on (nginx: proxy_set_header Host $host).',
+  host_not_listed: () =>
+    'The Host header is not one of https: { hosts }: add the name that the subscription delivers to.',
+  header_missing: (d: { header: string }) =>
+    `The subscription's header ${d.header} is missing or different: compare the option headers with the ` +
+    'headers of the subscription.',
+  signature_missing: (pinned?: string) =>
+    'There is no signature header: is signing enabled for the subscription? An unsigned subscription needs ' +
+    `the option headers instead of secrets.${orPinned(pinned)}`,
+  signature_malformed: (pinned?: string) =>
+    "The signature header can't be read in the layout that counts: find out with ringback signature detect how " +
+    `deliveries are signed, and set signature.${orPinned(pinned)}`,
+  timestamp_missing: (pinned?: string) =>
+    'The layout that counts signs a time, and the delivery has none: find out with ringback signature detect how ' +
+    `deliveries are signed, and set signature.${orPinned(pinned)}`,
+  signature_mismatch: (pinned?: string) =>
+    'The signature was made with another secret or layout, or the body was changed on its way: compare the ' +
+    `secret, and check that no proxy or body parser rewrites the body.${orPinned(pinned)}`,
+  timestamp_unreadable: (pinned?: string) =>
+    "The signed time can't be read as a time: find out with ringback signature detect how deliveries are signed, " +
+    `and set signature.${orPinned(pinned)}`,
+  timestamp_out_of_tolerance: () =>
+    'The signature is right but its time is too far from ours: check the clock of this machine, or widen tolerance.',
+  body_already_parsed: () =>
+    'A body parser in front of the receiver consumed the raw bytes, which are what is signed: mount the ' +
+    "receiver before express.json(), or keep the bytes with express.json({ limit: '5mb', verify: (req, _res, " +
+    'buffer) => Object.assign(req, { rawBody: buffer }) }).',
+  media_type_not_json: () =>
+    'The Content-Type is not JSON, and deliveries are application/json: has something else been sent to this path, or ' +
+    'does a proxy change the header?',
+  content_encoded: () =>
+    'The body is compressed, and the signature is over the bytes that the platform sends: let no proxy compress requests.',
+  declared_length: (d: { limit: number }) => tooLarge(d.limit),
+  body_too_large: (d: { limit: number }) => tooLarge(d.limit),
+} as const;
+
+function tooLarge(limit: number): string {
+  return `The body is larger than ${limit} bytes: if it may be a genuine delivery, allow more with limits: { body: … }.`;
+}
+
+/** A delivery that somebody sent as a test may have pinned a layout that the platform doesn't sign in. */
+function orPinned(layout: string | undefined): string {
+  if (layout === undefined) return '';
+  return (
+    ` Or the platform doesn't sign in the layout ${layout}, which an earlier delivery has pinned: let it go with ` +
+    'ringback signature unpin, or set signature.'
+  );
+}
+
+/** A reason that comes with a fix. */
+type FixReason = keyof typeof fixes;
+
+/**
+ * Thrown by a stage of the intake to end a delivery. `reason` and `fix` go to the log only: a sender that is
+ * told why it was refused learns how to do better.
+ */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: RefusalCode;
+  readonly reason: string;
+  readonly fix: string | undefined;
+
+  constructor(code: RefusalCode, reason: string, fix?: string) {
+    super(`${code}: ${reason}`);
+    this.code = code;
+    this.reason = reason;
+    this.fix = fix;
+  }
+}
+
+/** A refusal whose reason comes with a fix. */
+export function refusal<Reason extends FixReason>(
+  code: RefusalCode,
+  reason: Reason,
+  ...details: Parameters<(typeof fixes)[Reason]>
+): Refusal {
+  return new Refusal(code, reason, (fixes[reason] as (...details: readonly unknown[]) => string)(...details));
+}
