@@ -6,7 +6,7 @@ const ranks = [
   ['^src/events/', '^src/signature/'],
   // What a call's events add up to: the inbox keeps it, so it ranks below the inbox.
   ['^src/calls/timeline\\.ts$'],
-  ['^src/handling\\.ts$'],
+  ['^src/handling\\.ts$', '^src/outcomes\\.ts$'],
   ['^src/store/'],
   [
     '^src/options\\.ts$',

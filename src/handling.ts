@@ -1,9 +1,7 @@
-/** What a handler is and what it is called with: the shapes of Run → Outcome, and how a handler ends a run. */
+/** What a handler is and what it is called with: the shapes of Run → Outcome. */
 import type { Logger } from 'pino';
 import type { CallRecord } from './calls/timeline.ts';
-import { configError } from './errors.ts';
 import type { Backoff } from './kit/backoff.ts';
-import { type Duration, parseDuration } from './kit/duration.ts';
 import type { CallEvent } from './model.ts';
 
 /**
@@ -156,51 +154,4 @@ export interface Run {
   readonly attempts: number;
   /** The replay that put it back, if any. */
   readonly replay: RunReplay | undefined;
-}
-
-const discardMark: unique symbol = Symbol.for('ringback.Discard') as never;
-const retryLaterMark: unique symbol = Symbol.for('ringback.RetryLater') as never;
-
-/**
- * Thrown by a handler to give a run up at once: it becomes a dead letter.
- *
- * @example throw new Discard('the customer no longer exists')
- */
-export class Discard extends Error {
-  override readonly name = 'Discard';
-  readonly [discardMark] = true;
-
-  /** Known by its mark, not by its class: a program may hold two copies of this module. */
-  static is(thrown: unknown): thrown is Discard {
-    return typeof thrown === 'object' && thrown !== null && discardMark in thrown;
-  }
-}
-
-/**
- * Thrown by a handler to be called again after a time of its own choosing. It counts as an attempt.
- *
- * @example throw new RetryLater('10m', 'the analysis is not ready yet')
- */
-export class RetryLater extends Error {
-  override readonly name = 'RetryLater';
-  readonly [retryLaterMark] = true;
-  /** Milliseconds. */
-  readonly delay: number;
-
-  constructor(delay: Duration, reason = 'the handler asked for a later attempt') {
-    super(reason);
-    const milliseconds = parseDuration(delay);
-    if (milliseconds === undefined)
-      throw configError('option_invalid', {
-        option: 'RetryLater(delay)',
-        expected: "milliseconds or a string such as '90s', '5m' or '2h'",
-        found: JSON.stringify(delay),
-      });
-    this.delay = milliseconds;
-  }
-
-  /** Known by its mark, not by its class: a program may hold two copies of this module. */
-  static is(thrown: unknown): thrown is RetryLater {
-    return typeof thrown === 'object' && thrown !== null && retryLaterMark in thrown;
-  }
 }

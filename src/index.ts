@@ -6,17 +6,16 @@ export type { HandlerOptions, JoinOptions } from './handler-options.ts';
 export type { CallRecord, CallStatus } from './calls/timeline.ts';
 export type { CallQuery, Calls } from './inbox/calls.ts';
 export type { CallPage } from './store/call-store.ts';
-export {
-  Discard,
-  type InboxDatabase,
-  type JoinedCall,
-  type Order,
-  RetryLater,
-  type RunContext,
-  type RunReplay,
-  type UserDatabase,
-  type UserStatement,
+export type {
+  InboxDatabase,
+  JoinedCall,
+  Order,
+  RunContext,
+  RunReplay,
+  UserDatabase,
+  UserStatement,
 } from './handling.ts';
+export { Discard, RetryLater } from './outcomes.ts';
 export { type CallEvent, type Delivery, type Headers, type Issue, type Layout, type Reply } from './model.ts';
 export {
   type CallEndedPayload,

@@ -3,7 +3,8 @@ import type { Clock } from '../kit/clock.ts';
 import { isThenable } from '../kit/thenable.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
 import { classOf, messageOf } from '../kit/error-text.ts';
-import { Discard, type Outcome, RetryLater, type Run, type RunContext } from '../handling.ts';
+import type { Outcome, Run, RunContext } from '../handling.ts';
+import { Discard, RetryLater } from '../outcomes.ts';
 
 /** What one attempt needs besides its run. */
 export interface Attempt {

@@ -22,7 +22,7 @@ import {
   type UpdateOptions,
   updateOptionsSchema,
 } from './writer.ts';
-import { Turns } from '../resources/turns.ts';
+import { Turns } from './turns.ts';
 
 /** Registered destinations of deliveries (platform document, Webhook subscriptions). */
 export class Subscriptions {
