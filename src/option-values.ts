@@ -13,7 +13,7 @@ import { checked, hasMethods, isObject } from './option-problems.ts';
 import type { Store } from './store/store.ts';
 
 /** A length of time that may be none. */
-export const duration = checked("milliseconds or a duration such as '90s', '5m', '2h'", parseDuration);
+export const duration = checked("milliseconds or a duration such as '90s', '5m', '30d'", parseDuration);
 /** No attempt could end within none. */
 export const attemptTime = checked("more than 0: milliseconds or a duration such as '90s', '5m'", (value) => {
   const milliseconds = parseDuration(value);

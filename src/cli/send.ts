@@ -31,7 +31,10 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       'where to send it',
       argument('a URL such as http://127.0.0.1:8080/webhooks', readUrl),
     )
-    .option('--secret <secret>', 'what to sign with (default: the first of RINGBACK_SECRETS)')
+    .option(
+      '--secret <secret>',
+      'what to sign with (default: the first of RINGBACK_SECRETS or RINGBACK_SECRETS_FILE)',
+    )
     .option('--layout <name>', 'how to sign (default: t-v1-hex-whole)', layoutName)
     .option('--new-ids', 'give the event a new trace id, so that it is no duplicate')
     .option('--list', 'print the names of the fixtures')
@@ -41,7 +44,10 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       if (name === undefined) return command.error("error: missing the fixture's name or file");
       if (flags.to === undefined) return command.error("error: missing the option '--to <url>'");
       const { status } = await send(name, flags.to, flags);
-      if (status !== 200) exitWith(exitCodes.failure);
+      if (status === 200) return;
+      // The sender learns no reason: that is for the log.
+      process.stderr.write("ringback: refused; the receiver's log says why (refusal_fix)\n");
+      exitWith(exitCodes.failure);
     });
 }
 
@@ -94,7 +100,7 @@ function firstSecret(): string {
       option: '--secret',
       expected: 'the signing secret',
       found: 'missing',
-      fix: 'Set it, or RINGBACK_SECRETS, to the secret that the receiver has.',
+      fix: 'Set it, RINGBACK_SECRETS or RINGBACK_SECRETS_FILE to the secret that the receiver has.',
     });
   }
   const secrets = secretsOf(environment);

@@ -32,10 +32,10 @@ describe('send', () => {
 
   it('exits with 1 when the answer is not 200', async () => {
     const to = await target();
-    const { code, stdout } = await ringback(['send', 'call-ended', '--to', to, '--secret', otherSecret], {
-      env,
-    });
+    const args = ['send', 'call-ended', '--to', to, '--secret', otherSecret];
+    const { code, stdout, stderr } = await ringback(args, { env });
     expect(code).toBe(1);
+    expect(stderr).toMatch(/^ringback: refused; the receiver's log says why/);
     expect(stdout).toContain('← 401 {"error":"not_authentic"}');
   });
 
@@ -104,7 +104,7 @@ describe('send', () => {
     const { code, stderr } = await ringback(['send', 'call-ended', '--to', 'http://127.0.0.1']);
     expect(code).toBe(2);
     expect(stderr).toMatch(
-      /^ringback: The option --secret should be the signing secret, but is missing\. Set it, or/,
+      /^ringback: The option --secret should be the signing secret, but is missing\. Set it, RINGBACK_SECRETS or RINGBACK_SECRETS_FILE/,
     );
   });
 });

@@ -218,7 +218,7 @@ describe('retention', () => {
 
   test('says what an option should be', () => {
     expect(() => made({ retention: { done: 'forever' as never } })).toThrow(
-      `The option retention.done should be milliseconds or a duration such as '90s', '5m', '2h', but is "forever".`,
+      `The option retention.done should be milliseconds or a duration such as '90s', '5m', '30d', but is "forever".`,
     );
     expect(() => made({ retention: { quarantined: '7d' } as never })).toThrow('Did you mean quarantine?');
   });

@@ -65,7 +65,7 @@ export class CallSimulator {
     requireStarted('calls.play()');
     const parsed = parseStrictly(callPlanSchema, plan, 'calls.play', 'plan');
     if (parsed.callId !== undefined && played.has(parsed.callId))
-      throw planInvalid('callId', 'new', 'played before');
+      throw planInvalid('callId', 'new', 'of a call that was played before');
     const number = played.nextNumber();
     const agent = this.#agentOf(parsed, number);
     const call = composeCall(parsed, { seed, number, agent, clock });
