@@ -30,7 +30,7 @@ const logEvents = {
   delivery_refused: ['warn', 'delivery refused'],
   quarantine_dropped: [
     'warn',
-    'deliveries that are not authentic were dropped: strangers may take only so much',
+    'deliveries that are not authentic were dropped: the quarantine keeps only so many of them',
   ],
   quarantine_released: ['info', 'a delivery was released from quarantine'],
   quarantine_reverified: ['info', 'the deliveries that were not authentic have been checked again'],
@@ -60,7 +60,10 @@ const logEvents = {
     'error',
     'run given up: it is kept as a dead letter, and its reason is in receiver.events.get(traceId), or: ringback inbox event <traceId>',
   ],
-  run_lost: ['warn', 'another process took this run over, or it was erased, while it was worked on'],
+  run_lost: [
+    'warn',
+    'this run was no longer ours at its end: another process took it over, it was erased, or its effects ended the transaction',
+  ],
   run_failed_after_commit: ['error', 'handler failed after its commit; the run is done all the same'],
   events_replayed: ['info', 'events were put back to be run again'],
   runs_dismissed: ['info', 'runs were dismissed: nobody does them any more'],
