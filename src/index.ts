@@ -43,7 +43,23 @@ export type { Size } from './kit/bytes.ts';
 export type { Random } from './kit/random.ts';
 export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
 export type { EventState } from './store/event-store.ts';
-export type { Store, StoreCounts } from './store/store.ts';
+export type {
+  ClaimOrder,
+  ClaimedEvent,
+  ClaimedRun,
+  RunState,
+  Settlement,
+  Store,
+  StoreCounts,
+} from './store/store.ts';
+export type { CallStore } from './store/call-store.ts';
+export type { DriftStore } from './store/drift-store.ts';
+export type { EventRecord } from './store/event-record.ts';
+export type { EventStore } from './store/event-store.ts';
+export type { QuarantineStore } from './store/quarantine-store.ts';
+export type { RetentionStore } from './store/retention-store.ts';
+export type { HeldWork, RunKey, Settled } from './store/run-key.ts';
+export { Unconfirmed } from './store/unconfirmed.ts';
 export type { DriftKind } from './events/drift.ts';
 export type { DriftFinding } from './inbox/drift.ts';
 export type {

@@ -13,6 +13,7 @@ describe('the public names', () => {
         "Receiver",
         "RetryLater",
         "RingbackError",
+        "Unconfirmed",
         "createReceiver",
         "describeLayout",
         "eventNames",
