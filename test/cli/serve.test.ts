@@ -96,6 +96,8 @@ describe('serve', () => {
     const url = await running.url();
     const { body } = buildDelivery('call-ended', { secret });
     await fetch(`${url}/wp-login`, { method: 'POST', body: new Uint8Array(body) });
+    await fetch(`${url}/looking`, { headers: { 'x-webhook-event': 'CallHandler.CallEnded' } });
+    expect(running.stdout).not.toContain('delivery_misdirected');
     for (const path of ['/hooks', '/']) await deliverTo(url + path, buildDelivery('call-ended', { secret }));
     await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }));
     running.child.kill('SIGTERM');

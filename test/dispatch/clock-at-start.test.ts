@@ -40,3 +40,20 @@ test('retries go on where the clock of each boot begins in 1970 and is put right
   await third.clock.runUntil(third.logs.until('run_done', 4));
   expect((await third.receiver.counts()).events).toEqual({ new: 0, open: 0, done: 3 });
 });
+
+test('time that passes while no process runs counts, where the clock has gone on', async () => {
+  const database = temporaryDatabase();
+  const boot = (clock: ManualClock) =>
+    started({ database, clock }, (r) =>
+      r.on('*', { name: 'late' }, (_event, { attempt }) => {
+        if (attempt === 1) throw new RetryLater('10s');
+      }),
+    );
+  const first = await boot(new ManualClock(present));
+  await deliver(first.receiver);
+  await first.logs.until('run_retry');
+  await first.receiver.stop();
+  const second = await boot(new ManualClock(present + 10_000));
+  // Its clock stands still.
+  await second.logs.until('run_done');
+});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
 import { Discard, RetryLater } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 
@@ -17,6 +18,25 @@ describe('a failed run', () => {
     await logs.until('run_dead');
     expect(logs.of('run_retry')).toHaveLength(149);
     expect(logs.of('dispatch_failed')).toEqual([]);
+  });
+
+  test('is counted as running while it is tried again, and keeps its event open', async () => {
+    const gate = new Gate();
+    const { receiver, logs } = await started({ retry: { base: 0 } }, (r) =>
+      r.on('*', { name: 'second' }, async (_event, { attempt }) => {
+        if (attempt === 1) failing();
+        await gate.pass();
+      }),
+    );
+    await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
+    await gate.reached;
+    expect(await receiver.counts()).toMatchObject({
+      events: { new: 0, open: 1, done: 0 },
+      runs: { due: 0, running: 1, blocked: 0, dead: 0 },
+    });
+    expect((await receiver.events.list({ state: 'open' })).events).toMatchObject([{ traceId: 'trace-1' }]);
+    gate.open();
+    await logs.until('run_done');
   });
 
   test('is tried again with growing waits, and is a dead letter when its attempts are exhausted', async () => {

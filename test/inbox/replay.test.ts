@@ -243,7 +243,9 @@ describe('replaying events', () => {
     const steps: number[] = [];
     store.events.putBack = async (step) => {
       const put = await putBack(step);
-      if (steps.push(put.length) === 1) clock.setWallClock(3_600_000);
+      if (steps.push(put.length) > 1) return put;
+      clock.setWallClock(3_600_000);
+      clock.advance(5_000);
       return put;
     };
     const { receiver, logs } = await started({ clock, database: store }, (r) =>
@@ -259,7 +261,7 @@ describe('replaying events', () => {
     expect(steps.length).toBeGreaterThan(1);
     const { events } = await receiver.events.list({ limit: 2 });
     const waits = events.map(({ runs }) => Number(runs[0]?.dueAt) - clock.now());
-    expect(waits).toEqual([149_000, 148_000]);
+    expect(waits).toEqual([144_000, 143_000]);
   });
 
   test("commits a run's effects again, because that is what was asked for", async () => {
