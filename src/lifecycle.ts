@@ -90,6 +90,7 @@ export class Lifecycle {
       this.#dispatcher = buildDispatcher(this.parts, this.#options);
       await this.#dispatcher.start();
     } catch (error) {
+      await this.#dispatcher?.stop(0);
       await this.#close();
       throw error;
     }
@@ -101,12 +102,15 @@ export class Lifecycle {
   async #drain(patience: number): Promise<void> {
     this.#state = 'stopping';
     const { telemetry, intake, drift, retention, store } = this.parts;
+    const { clock } = this.#options;
+    const begunAt = clock.elapsed();
     telemetry.tell('receiver_stopping');
     // Beside each other: anybody can send half a body, and must not make of one drain two.
     const dispatched = this.#dispatcher?.stop(patience);
     await intake.drained();
     // Whoever holds the database must not keep the process from ending: what is not written is done again.
-    const cancel = this.#options.clock.after(patience + lockPatience, () => store.abandon());
+    const left = Math.max(0, begunAt + patience + lockPatience - clock.elapsed());
+    const cancel = clock.after(left, () => store.abandon());
     await dispatched;
     await drift.stop();
     await retention.stop();

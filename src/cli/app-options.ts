@@ -1,4 +1,5 @@
 import { ConfigError, RingbackError, configError } from '../errors.ts';
+import { isThenable } from '../kit/thenable.ts';
 import { isObject } from '../option-problems.ts';
 import { type AppOptions, type ReceiverOptions, resolveOptions } from '../options.ts';
 import { type Environment, databaseOf } from './environment.ts';
@@ -24,12 +25,12 @@ const someSecret = 'whsec_stand-in';
 export function readAppOptions(exported: unknown, file: string): AppOptions {
   if (exported === undefined) return {};
   const where = `the options of ${file}`;
-  if (!isObject(exported) || Array.isArray(exported)) {
+  if (!isPlain(exported)) {
     const expected = "an object with options of createReceiver, such as { tolerance: '10m' }";
     throw configError('option_invalid', {
       option: `export options in ${file}`,
       expected,
-      found: typeof exported,
+      found: kindOf(exported),
     });
   }
   for (const [option, fix] of Object.entries(decidedHere)) {
@@ -42,12 +43,31 @@ export function readAppOptions(exported: unknown, file: string): AppOptions {
     });
   }
   try {
-    resolveOptions({ secrets: someSecret, ...exported });
+    resolveOptions({ secrets: someSecret, ...given(exported) });
   } catch (error) {
     if (!(error instanceof RingbackError)) throw error;
     throw new ConfigError(error.code, `${error.message} (${where})`, { cause: error });
   }
-  return exported;
+  return given(exported);
+}
+
+/** A promise, or a map, would be taken for no options at all, and what it is to demand would be lost unsaid. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || Array.isArray(value)) return value === null ? 'null' : 'a list';
+  return isThenable(value) ? 'a promise, which is to be awaited' : `of type ${classOf(value)}`;
+}
+
+function classOf(value: unknown): string {
+  return isObject(value) ? value.constructor.name : typeof value;
+}
+
+/** Undefined counts as not set. */
+function given(options: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 /** What was given on the command line that is an option of a receiver. */

@@ -121,11 +121,13 @@ export class Dispatcher {
   /** Begins nothing new, gives active runs until `patience` milliseconds to end, then interrupts them. */
   async stop(patience: number): Promise<void> {
     this.#isStopping = true;
-    this.#pulse.stop();
+    // Others must not take what is finished here for what a dead process has left.
+    this.#pulse.drain();
     this.#claimer.cancelTimer();
     for (const lanes of this.#lanes.values()) lanes.clear();
     const cancel = this.#parts.clock.after(patience, () => this.#stop.abort(new Error('stopped')));
     await this.#underWay.drained();
+    this.#pulse.stop();
     cancel();
   }
 

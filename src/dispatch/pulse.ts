@@ -20,6 +20,7 @@ export interface PulseParts {
 /** Says that this process lives, takes over what dead ones held, and notices what other processes store. */
 export class Pulse {
   readonly #parts: PulseParts;
+  #isDraining = false;
   #isStopped = false;
   #cancel = () => {};
 
@@ -33,6 +34,11 @@ export class Pulse {
     this.#schedule();
   }
 
+  /** From now on nobody waits for a beat: whoever locks the database must not hold up a stop. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
   stop(): void {
     this.#isStopped = true;
     this.#cancel();
@@ -41,7 +47,10 @@ export class Pulse {
   #schedule(): void {
     if (this.#isStopped) return;
     const { clock, follow } = this.#parts;
-    this.#cancel = clock.after(pulseInterval, () => follow(this.#beat()));
+    this.#cancel = clock.after(pulseInterval, () => {
+      const beat = this.#beat();
+      if (!this.#isDraining) follow(beat);
+    });
   }
 
   async #beat(): Promise<void> {
@@ -50,7 +59,7 @@ export class Pulse {
       await this.#keepAlive();
       if (store.changedElsewhere()) onWork();
     } catch (error) {
-      telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+      if (!this.#isStopped) telemetry.tell('dispatch_failed', { cause: messageOf(error) });
     }
     this.#schedule();
   }

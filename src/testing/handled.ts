@@ -1,6 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { clearTimeout, setTimeout } from 'node:timers';
-import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { ringbackError } from '../errors.ts';
 import { systemClock } from '../kit/clock.ts';
@@ -23,12 +22,9 @@ const lookAgain = 50;
 export interface HandledOptions {
   /** For how long. Less than the five seconds that a test has as a rule, which would end without saying why. @default '3s' */
   readonly within?: Duration;
-  /** The receiver's manual clock: it is moved on, a second at a time, until a retry or a join is due. @default it stands still */
+  /** The receiver's manual clock: it is moved on to when a retry or a join is due, once nothing runs. @default it stands still */
   readonly clock?: ManualClock;
 }
-
-/** How far a manual clock is moved on between two looks. */
-const clockStep = '1s';
 
 const optionsSchema = z.strictObject({
   within: duration.default(3_000),
@@ -63,8 +59,8 @@ export async function handled(
         state: event ? inWords(event) : `no event with the trace id ${JSON.stringify(traceId)} has arrived`,
       });
     }
-    if (clock) await movedOn(clock);
-    else await hintWithin(Math.min(remaining, lookAgain));
+    if (clock && event) moveOn(clock, event);
+    await hintWithin(Math.min(remaining, lookAgain));
   }
 }
 
@@ -87,10 +83,11 @@ function readManualClock(value: unknown): ManualClock | undefined {
   return hasMethods(value, ['now', 'elapsed', 'after', 'advance']) ? (value as ManualClock) : undefined;
 }
 
-/** A turn of the event loop for what is due by then. */
-function movedOn(clock: ManualClock): Promise<void> {
-  clock.advance(clockStep);
-  return setImmediate();
+/** To when the next run is due. Not while one is under way: its deadline would pass before it has done anything. */
+function moveOn(clock: ManualClock, { state, runs }: WholeInboxEvent): void {
+  if (state !== 'open' || runs.some((run) => run.state === 'running')) return;
+  const due = runs.filter((run) => run.state === 'due').map(({ dueAt }) => Number(dueAt));
+  if (due.length > 0) clock.advance(Math.max(0, Math.min(...due) - clock.now()));
 }
 
 function hintWithin(milliseconds: number): Promise<void> {

@@ -31,11 +31,12 @@ function setUpLogger(): Logger {
  * await receiver.start();
  */
 export function testReceiver(options: ReceiverOptions = {}): Receiver {
+  const set = Object.entries(options).filter(([, value]) => value !== undefined);
   return createReceiver({
     secrets: testSecret,
     database: ':memory:',
     https: { required: false },
     logger: setUpLogger(),
-    ...options,
+    ...Object.fromEntries(set),
   });
 }

@@ -99,7 +99,9 @@ describe('ringback inbox quarantine', () => {
   });
 
   it('releases by the options that the app file exports', async () => {
-    const app = `export const options = { secrets: ['${otherSecret}'] };\nexport default () => {};`;
+    const app = `console.log('loaded');
+      export const options = { secrets: ['${otherSecret}'] };
+      export default () => {};`;
     const cwd = await inboxWithTrouble({ app });
     const { code, stdout } = await ringback(['inbox', 'release', '1', '--app', 'app.mjs'], { env: {}, cwd });
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { status: 'accepted' }]);

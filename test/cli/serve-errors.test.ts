@@ -178,7 +178,17 @@ describe('serve ends with a sentence and 1 when', () => {
     [
       'has options that are none',
       'export const options = 7; export default () => {};',
-      /^The option export options in app\.ts should be an object .* but is number\./,
+      /^The option export options in app\.ts should be an object .* but is of type number\./,
+    ],
+    [
+      'has options that are still to come',
+      'export const options = Promise.resolve({}); export default () => {};',
+      /in app\.ts should be an object .* but is a promise, which is to be awaited\./,
+    ],
+    [
+      'has options that are null',
+      'export const options = null; export default () => {};',
+      /in app\.ts should be an object .* but is null\./,
     ],
     [
       'has a misspelled option',

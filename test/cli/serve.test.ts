@@ -69,7 +69,7 @@ describe('serve', () => {
   it('takes options of the receiver from the app file, behind its own', async () => {
     const app = `
       export const options = {
-        secrets: () => '${otherSecret}', tolerance: '1h', https: { required: false, hosts: ['calls.example.com'] },
+        headers: undefined, secrets: () => '${otherSecret}', tolerance: '1h', https: { required: false, hosts: ['calls.example.com'] },
       };
       export default () => {};`;
     const early = { timestamp: Date.now() - 1_800_000 };
@@ -89,6 +89,12 @@ describe('serve', () => {
     expect(await posted(byEnvironment, buildDelivery('call-ended', later), '127.0.0.1')).toBe(421);
     const strict = await start({ RINGBACK_SECRETS: secret, RINGBACK_INSECURE_HTTP: 'false' });
     expect(await posted(strict, buildDelivery('call-ended', later))).toBe(403);
+  });
+
+  it('takes what the app file leaves undefined from the environment', async () => {
+    const app = "export const options = { secrets: undefined, tolerance: '10m' };\nexport default () => {};";
+    const url = await serve(['--app', 'app.mjs'], { cwd: folder({ 'app.mjs': app }) }).url();
+    expect(await posted(url, buildDelivery('call-ended', { secret }))).toBe(200);
   });
 
   it('says once that a delivery came to another path, and nothing of whatever else does', async () => {

@@ -4,7 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../support/clock.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
-import { claimedOf, eventOf, presentTime } from './parts.ts';
+import { claimedOf, done, eventOf, only, presentTime, settlementOf } from './parts.ts';
 
 let file: string;
 let clock: ManualClock;
@@ -19,10 +19,12 @@ beforeEach(async () => {
     await store.open();
     onTestFinished(() => store.close());
   }
-  const identity = { host: 'elsewhere', boot: '', namespace: '', pid: 1, startedAt: '' };
   const other = new Database(file);
-  const last = '(select max(id) from processes)';
-  other.prepare(`update processes set identity = ? where id = ${last}`).run(JSON.stringify(identity));
+  // Each as the other sees it.
+  for (const { id } of other.prepare('select id from processes').all() as { id: number }[]) {
+    const identity = { host: `elsewhere-${id}`, boot: '', namespace: '', pid: 1, startedAt: '' };
+    other.prepare('update processes set identity = ? where id = ?').run(JSON.stringify(identity), id);
+  }
   other.close();
 });
 
@@ -46,11 +48,28 @@ test('one that says that it lives keeps what it holds', async () => {
   }
 });
 
-test('one that was idle is not dead as soon as it holds something', async () => {
-  await looks(3);
+test('one that holds nothing says that it lives all the same, so that it is not dead as soon as it does', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    expect(await looks(3)).toEqual([0, 0, 0]);
+    await elsewhere.keepAlive();
+  }
   await claimedOf(elsewhere, eventOf('held'));
   expect(await looks(3)).toEqual([0, 0, 0]);
-  expect(await looks(1)).toEqual([1]);
+});
+
+test('one that holds something else at each look lives', async () => {
+  for (let round = 0; round < 6; round += 1) {
+    const event = only(await claimedOf(elsewhere, eventOf(`held-${round}`)));
+    expect(await looks(1)).toEqual([0]);
+    expect(await elsewhere.settle(settlementOf(event, done))).toBe('settled');
+    await elsewhere.keepAlive();
+  }
+});
+
+test('it takes as long where the one that looks holds something itself', async () => {
+  await claimedOf(here, eventOf('own', { callId: 'call-own' }));
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(4)).toEqual([0, 0, 0, 1]);
 });
 
 test('one that nobody allowed to write is not dead', async () => {

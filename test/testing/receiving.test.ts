@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import express from 'express';
 import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -99,7 +100,9 @@ describe('handled', () => {
     const events = ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'] as const;
     const seen: unknown[] = [];
     const receiver = testReceiver({ clock })
-      .on('*', { name: 'late' }, (_event, { attempt }) => {
+      .on('*', { name: 'late' }, async (_event, { attempt }) => {
+        // A deadline that passes meanwhile would make further attempts.
+        for (let turns = 0; turns < 200; turns += 1) await setImmediate();
         if (attempt === 1) throw new RetryLater('90s');
         seen.push(attempt);
       })

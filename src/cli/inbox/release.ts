@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Quarantine } from '../../inbox/quarantine.ts';
+import { keepConsoleOffStdout } from '../console.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
 import { loadApp } from '../app-file.ts';
 import { asUsage } from '../failure.ts';
@@ -69,6 +70,7 @@ async function withQuarantine<T>(
   const environment = asUsage(readEnvironment);
   const database = inboxFile(flags, environment);
   const app = flags.app ?? environment.RINGBACK_APP;
+  keepConsoleOffStdout();
   // What it registers is left out: whoever runs for a moment is not to begin what the receiver has time for.
   const options = app === undefined ? {} : (await loadApp(app)).options;
   const receiver = receiverBeside(database, environment, options);

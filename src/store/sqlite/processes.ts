@@ -23,8 +23,6 @@ const mostSilences = 3;
 /** How another process was found, and how often since. */
 interface Look {
   readonly beats: number;
-  /** Whether it held anything; undefined where that has not been asked. */
-  readonly holds: boolean | undefined;
   readonly silences: number;
 }
 
@@ -100,27 +98,20 @@ export class Processes implements Holder {
     return this.#others('dead').map(({ id }) => id);
   }
 
-  /** Whether one of which the kernel can't tell has not beaten since the last look. */
-  isAnySilent(): boolean {
-    let isSilent = false;
-    for (const { id, beats } of this.#others('unknown')) {
-      if (this.#looks.get(id)?.beats === beats) isSilent = true;
-      else this.#looks.set(id, { beats, holds: undefined, silences: 0 });
-    }
-    return isSilent;
+  /** Whether there are some of which the kernel can't tell: they can't tell of this one either, unless it beats. */
+  isWatched(): boolean {
+    return this.#others('unknown').length > 0;
   }
 
   /**
-   * Looks again at those that are silent, and gives the ones that have been for so long that they are dead. One that has
-   * begun to hold something has had no reason to beat before. Called only where this process can write: then so could they.
+   * Looks at those of which the kernel can't tell, and gives the ones that have been silent for so long that they are dead.
+   * Called only where this process can write: then so could they.
    */
-  lookAtSilent(holdsAny: (id: number) => boolean): number[] {
+  lookAtSilent(): number[] {
     return this.#others('unknown').flatMap(({ id, beats }) => {
       const last = this.#looks.get(id);
-      const holds = holdsAny(id);
-      const isSilent = last?.beats === beats && holds === (last.holds ?? holds);
-      const silences = isSilent ? last.silences + 1 : 0;
-      this.#looks.set(id, { beats, holds, silences });
+      const silences = last?.beats === beats ? last.silences + 1 : 0;
+      this.#looks.set(id, { beats, silences });
       return silences >= mostSilences ? [id] : [];
     });
   }
