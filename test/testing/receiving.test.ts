@@ -95,6 +95,31 @@ describe('handled', () => {
     ]);
   });
 
+  it('moves a manual clock on only while nothing runs: no deadline passes over what is under way', async () => {
+    const clock = manualClock();
+    const attempts: number[] = [];
+    const looks: string[] = [];
+    const receiver = testReceiver({ clock })
+      .on('*', { name: 'slow' }, async (_event, { attempt }) => {
+        attempts.push(attempt);
+        if (attempt === 1) throw new RetryLater('1s');
+        const enough = looks.length + 3;
+        while (looks.length < enough) await setImmediate();
+      })
+      .on('*', { name: 'late' }, (_event, { attempt }) => {
+        if (attempt === 1) throw new RetryLater('2h');
+      });
+    await started(receiver);
+    await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1', timestamp: clock.now() }));
+    const get = receiver.events.get.bind(receiver.events);
+    receiver.events.get = (traceId) => {
+      looks.push(traceId);
+      return get(traceId);
+    };
+    await handled(receiver, 'trace-1', { clock });
+    expect(attempts).toEqual([1, 2]);
+  });
+
   it('moves a manual clock on until a retry and a join are due', async () => {
     const clock = manualClock();
     const events = ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'] as const;
