@@ -1,4 +1,5 @@
 import { ConfigError, RingbackError, configError } from '../errors.ts';
+import { defined } from '../kit/defined.ts';
 import { isThenable } from '../kit/thenable.ts';
 import { isObject } from '../option-problems.ts';
 import { type AppOptions, type ReceiverOptions, resolveOptions } from '../options.ts';
@@ -43,12 +44,12 @@ export function readAppOptions(exported: unknown, file: string): AppOptions {
     });
   }
   try {
-    resolveOptions({ secrets: someSecret, ...given(exported) });
+    resolveOptions({ secrets: someSecret, ...defined(exported) });
   } catch (error) {
     if (!(error instanceof RingbackError)) throw error;
     throw new ConfigError(error.code, `${error.message} (${where})`, { cause: error });
   }
-  return given(exported);
+  return defined(exported);
 }
 
 /** A promise, or a map, would be taken for no options at all, and what it is to demand would be lost unsaid. */
@@ -63,11 +64,6 @@ function kindOf(value: unknown): string {
 
 function classOf(value: unknown): string {
   return isObject(value) ? value.constructor.name : typeof value;
-}
-
-/** Undefined counts as not set. */
-function given(options: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 /** What was given on the command line that is an option of a receiver. */

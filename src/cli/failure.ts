@@ -1,6 +1,7 @@
 import { RingbackError } from '../errors.ts';
 import type { ProblemCode } from '../problems.ts';
 import { messageOf } from '../kit/error-text.ts';
+import { remark } from './remark.ts';
 
 /** What the command exits with. */
 export const exitCodes = {
@@ -45,7 +46,7 @@ function withFlag(message: string, flags: Readonly<Record<string, string>>): str
 export function explain(error: unknown): number {
   const isExpected = isRingbackError(error) || error instanceof Misuse;
   const line = (isExpected ? '' : 'unexpected error: ') + messageOf(error).replaceAll(/\s*\n\s*/g, ' ');
-  process.stderr.write(`ringback: ${line}\n`);
+  remark(line);
   // Read here and not from the checked environment: that may be what is wrong.
   const isDebugging = /^(debug|trace)$/.test(process.env['RINGBACK_LOG_LEVEL'] ?? '');
   if (isDebugging && error instanceof Error) process.stderr.write(`${stackOf(error)}\n`);

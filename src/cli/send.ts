@@ -11,6 +11,7 @@ import { argument } from './argument.ts';
 import { asUsage, exitCodes } from './failure.ts';
 import { layoutName } from './layout-name.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
+import { remark } from './remark.ts';
 
 interface SendFlags {
   readonly to?: URL;
@@ -46,7 +47,7 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       const { status } = await send(name, flags.to, flags);
       if (status === 200) return;
       // The sender learns no reason: that is for the log.
-      process.stderr.write("ringback: refused; the receiver's log says why (refusal_fix)\n");
+      remark("refused; the receiver's log says why (refusal_fix)");
       exitWith(exitCodes.failure);
     });
 }

@@ -19,6 +19,7 @@ import { asUsage } from './failure.ts';
 import { type Address, HttpServer, healthPaths, isHealthPath } from './http-server.ts';
 import { atEveryLevel, openLog } from './log.ts';
 import { stopSignal } from './stop-signal.ts';
+import { remark } from './remark.ts';
 
 /** What was given on the command line. */
 export interface ServeFlags {
@@ -103,7 +104,7 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   const always = atEveryLevel(logger);
   new Telemetry(always).tell('listening', { url: server.url, path: address.path });
   always.flush();
-  if (app === undefined) process.stderr.write(`ringback: ${hintAtApp}\n`);
+  if (app === undefined) remark(hintAtApp);
   await stopping;
   await close(receiver, server);
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { configError } from '../errors.ts';
-import type { DismissalStep, DismissedRun, EventFilter } from '../store/event-store.ts';
-import type { ReplayParts } from './replay.ts';
+import type { DismissalStep, EventFilter } from '../store/event-store.ts';
+import { type ReplayParts, requireCondition } from './replay.ts';
+import { RunTally } from './run-tally.ts';
 
 /** How to dismiss. */
 export interface DismissOptions {
@@ -46,11 +47,11 @@ export async function runDismissal(
   { handler: named, by, reason: why, dryRun }: z.output<typeof dismissOptionsSchema>,
 ): Promise<DismissResult> {
   const handler = named ?? filter.handler;
-  requireCondition(filter);
+  requireCondition(filter, 'events.dismiss(filter)', "To dismiss every dead letter, say { state: 'dead' }.");
   if (filter.state !== 'dead') requireGone(handler, handlerNames());
   const kinds = { handler, takesDead: filter.state !== 'open', takesWaiting: filter.state !== 'dead' };
   const reason = `dismissed${by === undefined ? '' : ` by ${by}`}: ${why}`;
-  const total: Total = { events: 0, handlers: new Map() };
+  const tally = new RunTally();
   const upTo = await store.lastSequence();
 
   for (let after = 0; after < upTo;) {
@@ -59,28 +60,15 @@ export async function runDismissal(
     after = reached;
     if (events.length === 0) continue;
     const step: DismissalStep = { ...kinds, sequences: events.map(({ sequence }) => sequence) };
-    add(
-      total,
+    tally.add(
       dryRun ? await store.wouldDismiss(step) : await store.dismiss({ ...step, reason, now: clock.now() }),
     );
   }
 
-  const handlers = Object.fromEntries(total.handlers);
-  const runs = [...total.handlers.values()].reduce((sum, count) => sum + count, 0);
-  const { events } = total;
+  const result = tally.result;
+  const { events, runs, handlers } = result;
   if (!dryRun) telemetry.tell('runs_dismissed', { events, runs, handlers: Object.keys(handlers) });
-  return { events, runs, handlers };
-}
-
-/** A forgotten value must not dismiss everything. */
-function requireCondition(filter: EventFilter): void {
-  if (Object.values(filter).some((value) => value !== undefined)) return;
-  throw configError('option_invalid', {
-    option: 'events.dismiss(filter)',
-    expected: 'at least one condition',
-    found: 'without any',
-    fix: "To dismiss every dead letter, say { state: 'dead' }.",
-  });
+  return result;
 }
 
 /** An open run is one that a handler is to do yet: only of one that isn't there can a person say that nobody will. */
@@ -94,15 +82,4 @@ function requireGone(handler: string | undefined, known: readonly string[]): voi
     });
   }
   if (known.includes(handler)) throw configError('handler_registered', { name: handler });
-}
-
-/** What has come of it so far. */
-interface Total {
-  events: number;
-  readonly handlers: Map<string, number>;
-}
-
-function add(total: Total, dismissed: readonly DismissedRun[]): void {
-  total.events += new Set(dismissed.map(({ sequence }) => sequence)).size;
-  for (const { handler } of dismissed) total.handlers.set(handler, (total.handlers.get(handler) ?? 0) + 1);
 }

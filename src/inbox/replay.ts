@@ -4,6 +4,7 @@ import { readBytes } from '../events/read-bytes.ts';
 import type { Handler } from '../handling.ts';
 import type { Clock } from '../kit/clock.ts';
 import { closest } from '../kit/closest-name.ts';
+import { defined } from '../kit/defined.ts';
 import type { CallEvent } from '../model.ts';
 import { listOptions } from '../option-problems.ts';
 import {
@@ -15,6 +16,7 @@ import {
   joinKey,
 } from '../store/event-store.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { RunTally } from './run-tally.ts';
 
 /** How to replay. */
 export interface ReplayOptions {
@@ -77,13 +79,6 @@ export const replayOptionsSchema = z.strictObject({
   reason: text,
 });
 
-/** Where a replay goes through the events, and what has come of it so far. */
-interface Progress {
-  events: number;
-  readonly handlers: Map<string, number>;
-  readonly joins: Set<string>;
-}
-
 /**
  * Goes through the events in order of arrival, a bounded number at a time, so that intake is never held up. The
  * same store decides the same way whether or not it writes: that is what makes a dry run true.
@@ -93,12 +88,13 @@ export async function runReplay(
   filter: EventFilter,
   options: z.output<typeof replayOptionsSchema>,
 ): Promise<ReplayResult> {
-  requireCondition(filter);
+  requireCondition(filter, 'events.replay(filter)', 'To run every event again, say { since: 0 }.');
   const handler = options.handler ?? filter.handler;
   if (handler !== undefined) requireHandler(handler, parts.handlerNames());
   const { store, clock, telemetry, requireStarted, onPutBack } = parts;
   const { dryRun, rate, by, reason } = options;
-  const progress: Progress = { events: 0, handlers: new Map(), joins: new Set() };
+  const tally = new RunTally();
+  const joins = new Set<string>();
   const upTo = await store.lastSequence();
   const asked = JSON.stringify({ ...filter, replayed: options.handler, rate });
   const id = dryRun ? undefined : await store.beginReplay({ by, reason, filter: asked, now: clock.now() });
@@ -110,22 +106,22 @@ export async function runReplay(
     after = reached;
     const candidates = events.flatMap((event) => candidatesOf(event, parts.route, handler));
     if (candidates.length === 0) continue;
-    const step = { candidates, onlyDead: filter.state === 'dead', joins: progress.joins };
+    const step = { candidates, onlyDead: filter.state === 'dead', joins };
     const put =
       id === undefined
         ? await store.wouldPutBack(step)
-        : await store.putBack({ ...step, replay: id, spread: spreadFrom(runsOf(progress)) });
-    add(progress, put);
+        : await store.putBack({ ...step, replay: id, spread: spreadFrom(tally.runs) });
+    tally.add(put);
+    for (const candidate of put) if (candidate.isJoin) joins.add(joinKey(candidate));
     if (id !== undefined && put.length > 0) onPutBack();
   }
 
-  const { events } = progress;
-  const runs = runsOf(progress);
+  const { events, runs, handlers } = tally.result;
   if (id !== undefined) {
     await store.endReplay(id, clock.now());
     telemetry.tell('events_replayed', { replay: id, events, runs });
   }
-  return { id, events, runs, handlers: Object.fromEntries(progress.handlers) };
+  return { id, events, runs, handlers };
 }
 
 /**
@@ -139,14 +135,14 @@ function spreading(rate: number | undefined, clock: Clock): (before: number) => 
   return (before) => ({ delay: begunAt + before * gap - clock.elapsed(), gap });
 }
 
-/** A forgotten value must not run the whole inbox again. */
-function requireCondition(filter: EventFilter): void {
-  if (Object.values(filter).some((value) => value !== undefined)) return;
+/** A forgotten value must not take the whole inbox. */
+export function requireCondition(filter: EventFilter, option: string, fix: string): void {
+  if (Object.keys(defined(filter)).length > 0) return;
   throw configError('option_invalid', {
-    option: 'events.replay(filter)',
+    option,
     expected: 'at least one condition',
     found: 'without any',
-    fix: 'To run every event again, say { since: 0 }.',
+    fix,
   });
 }
 
@@ -166,17 +162,4 @@ function candidatesOf(
   return route(reading.event)
     .filter(({ name }) => only === undefined || name === only)
     .map(({ name, order, join }) => ({ sequence, callId, handler: name, order, isJoin: join !== undefined }));
-}
-
-function add(progress: Progress, put: readonly ReplayCandidate[]): void {
-  progress.events += new Set(put.map(({ sequence }) => sequence)).size;
-  for (const candidate of put) {
-    const { handler, isJoin } = candidate;
-    progress.handlers.set(handler, (progress.handlers.get(handler) ?? 0) + 1);
-    if (isJoin) progress.joins.add(joinKey(candidate));
-  }
-}
-
-function runsOf({ handlers }: Progress): number {
-  return [...handlers.values()].reduce((sum, runs) => sum + runs, 0);
 }

@@ -1,5 +1,5 @@
 import { messageOf } from '../kit/error-text.ts';
-import type { Clock } from '../kit/clock.ts';
+import { type Clock, distanceOf } from '../kit/clock.ts';
 import type { RetentionLimits, RetentionStore } from '../store/retention-store.ts';
 import type { Telemetry } from '../telemetry.ts';
 
@@ -137,10 +137,6 @@ export class Retention {
       this.#parts.telemetry.tell('retention_cleaned', removed);
     }
   }
-}
-
-function distanceOf(clock: Clock): number {
-  return clock.now() - clock.elapsed();
 }
 
 function nothing() {

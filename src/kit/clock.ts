@@ -28,6 +28,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** How far the wall clock is from the measuring one, in milliseconds: it changes only when the wall clock is set. */
+export function distanceOf(clock: Clock): number {
+  return clock.now() - clock.elapsed();
+}
+
 /** Resolves after `ms` milliseconds of the clock. */
 export function pause(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => {

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { defined } from '../kit/defined.ts';
 import type { ReceiverOptions } from '../options.ts';
 import { type Receiver, createReceiver } from '../receiver.ts';
 import { testSecret } from './delivery.ts';
@@ -31,12 +32,11 @@ function setUpLogger(): Logger {
  * await receiver.start();
  */
 export function testReceiver(options: ReceiverOptions = {}): Receiver {
-  const set = Object.entries(options).filter(([, value]) => value !== undefined);
   return createReceiver({
     secrets: testSecret,
     database: ':memory:',
     https: { required: false },
     logger: setUpLogger(),
-    ...Object.fromEntries(set),
+    ...defined(options),
   });
 }

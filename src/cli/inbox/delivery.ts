@@ -6,6 +6,7 @@ import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
 import { deliveryIdArgument } from './delivery-id.ts';
 import { lookInto } from './looking.ts';
+import { printWhole } from './print.ts';
 
 /** Adds `ringback inbox delivery`. */
 export function addDelivery(inbox: Command): void {
@@ -17,7 +18,7 @@ export function addDelivery(inbox: Command): void {
     .action(async (id: number, flags: { readonly database?: string }) => {
       const delivery = await withInbox(inboxFile(flags), (store) => lookInto(store).quarantine.get(id));
       if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
-      process.stdout.write(`${JSON.stringify(readable(delivery), undefined, 2)}\n`);
+      printWhole(readable(delivery));
     });
 }
 

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { EventFilter } from '../../inbox/events.ts';
 import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
+import { remark } from '../remark.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { lookInto } from './looking.ts';
 import { printResult } from './print.ts';
@@ -45,5 +46,5 @@ async function dismiss(flags: DismissFlags, command: Command): Promise<void> {
   await withInbox(inboxFile(flags), async (store) => {
     await printResult(await lookInto(store).events.dismiss(filter, { by, reason, dryRun }));
   });
-  if (dryRun) process.stderr.write('ringback: Nothing was dismissed. To dismiss these runs, add --yes.\n');
+  if (dryRun) remark('Nothing was dismissed. To dismiss these runs, add --yes.');
 }

@@ -1,15 +1,11 @@
 import { type Command, Option } from 'commander';
-import { pino } from 'pino';
 import { mentionsOfPhoneNumber } from '../../inbox/person-mentions.ts';
-import { Erasure } from '../../inbox/erasure.ts';
-import { systemClock } from '../../kit/clock.ts';
-import { retentionSchema } from '../../options.ts';
-import type { Store } from '../../store/store.ts';
-import { Telemetry } from '../../telemetry.ts';
 import { argument } from '../argument.ts';
 import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
-import { printResult, remark } from './print.ts';
+import { remark } from '../remark.ts';
+import { lookInto } from './looking.ts';
+import { printResult } from './print.ts';
 
 interface EraseFlags {
   readonly callId?: string;
@@ -36,19 +32,8 @@ export function addErase(inbox: Command): void {
         return command.error("error: missing the option '--call-id <id>' or '--phone-number <number>'");
       const file = inboxFile(flags);
       if (yes !== true) return remark('nothing was erased: add --yes');
-      await printResult(await withInbox(file, (store) => erasureIn(store).erase(target)));
+      await printResult(await withInbox(file, (store) => lookInto(store).erasure.erase(target)));
     });
-}
-
-/** Trace ids are remembered for as long as `serve` remembers them. */
-function erasureIn(store: Store): Erasure {
-  return new Erasure({
-    store: store.retention,
-    telemetry: new Telemetry(pino({ level: 'silent' })),
-    clock: systemClock,
-    traceIds: retentionSchema.parse({}).traceIds,
-    requireStarted: () => {},
-  });
 }
 
 function readText(value: unknown): string | undefined {

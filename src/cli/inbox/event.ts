@@ -3,6 +3,7 @@ import { ringbackError } from '../../errors.ts';
 import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
 import { lookInto } from './looking.ts';
+import { printWhole } from './print.ts';
 import { withDead } from './with-dead.ts';
 
 /** Adds `ringback inbox event`. */
@@ -16,6 +17,6 @@ export function addEvent(inbox: Command): void {
       const file = inboxFile(flags);
       const event = await withInbox(file, (store) => lookInto(store).events.get(traceId));
       if (event === undefined) throw ringbackError('event_unknown', { traceId, database: file });
-      process.stdout.write(`${JSON.stringify(withDead(event), undefined, 2)}\n`);
+      printWhole(withDead(event));
     });
 }

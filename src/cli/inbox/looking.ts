@@ -1,6 +1,8 @@
 import { pino } from 'pino';
+import { Erasure } from '../../inbox/erasure.ts';
 import { InboxEvents } from '../../inbox/events.ts';
 import { Quarantine } from '../../inbox/quarantine.ts';
+import { retentionSchema } from '../../options.ts';
 import { Refusal } from '../../refusals.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { Telemetry } from '../../telemetry.ts';
@@ -10,6 +12,7 @@ import type { Store } from '../../store/store.ts';
 export interface Looking {
   readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss'>;
   readonly quarantine: Pick<Quarantine, 'get' | 'list' | 'discard'>;
+  readonly erasure: Pick<Erasure, 'erase'>;
 }
 
 /** Looks into a store that is open. */
@@ -31,6 +34,13 @@ export function lookInto(store: Store): Looking {
       // Nothing is released without secrets.
       authenticate: () => Promise.reject(new Refusal('not_authentic', 'secrets_not_set')),
       onReleased: () => {},
+    }),
+    erasure: new Erasure({
+      ...common,
+      store: store.retention,
+      clock: systemClock,
+      // For as long as `serve` remembers them.
+      traceIds: retentionSchema.parse({}).traceIds,
     }),
   };
 }

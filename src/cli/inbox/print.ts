@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
 import { argument } from '../argument.ts';
+import { remark } from '../remark.ts';
 
 /** How many are printed when nobody says: an inbox may have millions. */
 const usual = 100;
@@ -30,9 +31,9 @@ export async function printResult(value: unknown): Promise<void> {
   await printLine(value).catch(forgive);
 }
 
-/** Says something to the person, beside the result, which is for programs. */
-export function remark(sentence: string): void {
-  process.stderr.write(`ringback: ${sentence}\n`);
+/** Prints one thing over several lines, for a person to read. */
+export function printWhole(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
 /** One page of a list, and where the next begins. */

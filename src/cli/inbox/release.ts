@@ -5,9 +5,10 @@ import { databaseOption, readEnvironment } from '../environment.ts';
 import { loadApp } from '../app-file.ts';
 import { asUsage } from '../failure.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
-import { receiverBeside } from './beside.ts';
+import { remark } from '../remark.ts';
+import { receiverBeside } from './receiver-beside.ts';
 import { deliveryIdArgument } from './delivery-id.ts';
-import { printResult, remark } from './print.ts';
+import { printResult } from './print.ts';
 
 interface ReleaseFlags {
   readonly database?: string;

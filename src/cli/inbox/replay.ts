@@ -9,11 +9,12 @@ import { keepConsoleOffStdout } from '../console.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
+import { remark } from '../remark.ts';
 import { stopSignal } from '../stop-signal.ts';
-import { receiverBeside } from './beside.ts';
+import { receiverBeside } from './receiver-beside.ts';
 import { filterOf, takesFilter } from './filter.ts';
-import { printResult, remark } from './print.ts';
-import { describeRuns, untilSettled } from './put-back.ts';
+import { printResult } from './print.ts';
+import { describeRuns, untilSettled } from './replayed-runs.ts';
 
 interface ReplayFlags extends EventFilter {
   readonly database?: string;

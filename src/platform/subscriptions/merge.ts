@@ -1,4 +1,5 @@
 /** Makes the whole that a PUT sends from what is there and what is to change, or says why that isn't safe. */
+import { defined } from '../../kit/defined.ts';
 import { type RingbackError, ringbackError } from '../../errors.ts';
 import { oneLine } from '../requests/redact.ts';
 import { answerOnlyFields } from './subscription.ts';
@@ -39,9 +40,7 @@ export function wholeWith(
       requestFields.map((name) => [name, name in patch ? patch[name] : present(current, name)]),
     ),
   };
-  return Object.fromEntries(
-    Object.entries(whole).filter(([, value]) => value !== undefined),
-  ) as unknown as WholeSubscription;
+  return defined(whole) as unknown as WholeSubscription;
 }
 
 /** The field as a request has it. */

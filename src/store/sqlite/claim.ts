@@ -148,8 +148,8 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       return unheldEvents.length + unheldRuns.length;
     },
 
-    /** Whether anything is claimed by a process. */
-    isHolding: (id: number) => anyClaim.get({ id }) !== undefined,
+    /** Whether anything is claimed by this process. */
+    hasAny: () => anyClaim.get({ id: processes.id }) !== undefined,
 
     nextDue(handler: string, after?: number): number | undefined {
       const stored = after === undefined ? Number.MIN_SAFE_INTEGER : dueTime.store(after);

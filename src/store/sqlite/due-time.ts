@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Clock } from '../../kit/clock.ts';
+import { type Clock, distanceOf } from '../../kit/clock.ts';
 
 /** How far wall clock and measuring clock may part, in milliseconds, before the wall clock counts as set. */
 const tolerance = 1_000;
@@ -36,7 +36,7 @@ export class DueTime {
       'insert into settings values (?, ?) on conflict do update set value = excluded.value',
     );
     this.#agreed = this.#stored();
-    this.#distance = this.#measure();
+    this.#distance = distanceOf(this.#clock);
   }
 
   /** The wall clock, in milliseconds since 1970. */
@@ -85,7 +85,7 @@ export class DueTime {
     this.#agreed = offset;
     this.#own -= own;
     // What was just short of a jump here, and a jump to another process, must not count a second time later.
-    this.#distance = this.#measure();
+    this.#distance = distanceOf(this.#clock);
   }
 
   /** Writes down what time it is, for whoever opens the file next. */
@@ -112,16 +112,12 @@ export class DueTime {
 
   /** Looks at both clocks, and takes a difference between them as a jump of the one that may. */
   #offset(): number {
-    const jump = this.#measure() - this.#distance;
+    const jump = distanceOf(this.#clock) - this.#distance;
     if (Math.abs(jump) > tolerance) {
       this.#own += Math.round(jump);
       this.#distance += jump;
     }
     return this.#agreed + this.#own;
-  }
-
-  #measure(): number {
-    return this.#clock.now() - this.#clock.elapsed();
   }
 
   #stored(): number {

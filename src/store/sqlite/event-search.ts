@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { defined } from '../../kit/defined.ts';
 import type { EventFilter } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
 import { sequencesOfCall } from './call-index.ts';
@@ -86,10 +87,6 @@ export function searchSql(filter: EventFilter, latestFirst: boolean): string {
 
 function isIndexed({ callId, state }: EventFilter): boolean {
   return callId !== undefined || (state !== undefined && state in fewInState);
-}
-
-function defined(filter: EventFilter): Partial<EventFilter> {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
 /** Every parameter has a value, whether the statement names it or not. */

@@ -155,7 +155,7 @@ export class SqliteStore implements Store {
     if (dueTime.isDisputed()) dueTime.accept(await this.#session.write(() => dueTime.propose()));
     const dead = processes.dead();
     // A process that holds nothing and finds nothing writes nothing: an idle receiver leaves the disk alone.
-    const isNothingToSay = dead.length === 0 && !processes.isWatched() && !claims.isHolding(processes.id);
+    const isNothingToSay = dead.length === 0 && !processes.isWatched() && !claims.hasAny();
     if (isNothingToSay) return { takenOver: 0 };
     const askedAt = this.#clock.elapsed();
     const takenOver = await this.#session
