@@ -26,8 +26,9 @@ const pagesOfCommit = 8;
 const pageSize = 4_096;
 /** At so many, the commit thread writes the rest back even while others wait for it. */
 const mostPages = 24_000;
-/** What a checkpoint tells: the pages in the log, and how many of them are in the database. */
+/** What a checkpoint tells: whether somebody stood in its way, the pages in the log, and how many of them are in the database. */
 interface Progress {
+  readonly busy: number;
   readonly log: number;
   readonly checkpointed: number;
 }
@@ -36,6 +37,8 @@ interface Progress {
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 /** How long closing waits for a checkpoint, in milliseconds: it is a matter of the log's size, not of what is safe. */
 const closePatience = 5_000;
+/** How long those who read the log are waited for, in milliseconds: this process reads for moments only. */
+const readersPatience = 200;
 
 /**
  * Has the log written back. A thread of its own does so while commits go on, and syncs the database; what these add
@@ -43,6 +46,7 @@ const closePatience = 5_000;
  * the log begins anew: it would grow for ever if whoever writes it back were always a step behind.
  */
 export class Checkpoints {
+  readonly #database: Database.Database;
   readonly #finishing: Database.Statement;
   readonly #truncating: Database.Statement;
   readonly #state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -51,6 +55,7 @@ export class Checkpoints {
   #pages = 0;
 
   constructor(database: Database.Database, file: string) {
+    this.#database = database;
     this.#finishing = prepareCheckpoint(database);
     this.#truncating = database.prepare('pragma wal_checkpoint(TRUNCATE)');
     this.#file = file;
@@ -70,11 +75,21 @@ export class Checkpoints {
     if (Atomics.load(this.#state, 0) === checkpointed) this.#finish();
   }
 
-  /** Writes all of the log back, syncs it, and gives the log's room back to the disk. @throws unless it is written back */
+  /**
+   * Writes all of the log back, syncs it, and gives the log's room back to the disk. @throws unless the log begins anew
+   *
+   * That all of it is in the database is not enough: while somebody reads the log, what is added goes behind what is there,
+   * and that may be missing on disk, or have all the room.
+   */
   writeBack(): void {
-    const pages = this.#truncating.get() as Progress;
-    if (pages.checkpointed < pages.log) throw new Error('the log could not be written back');
-    this.#pages = 0;
+    this.#database.pragma(`busy_timeout = ${readersPatience}`);
+    try {
+      const { busy } = this.#truncating.get() as Progress;
+      if (busy !== 0) throw new Error('the log could not be written back: it is in use');
+      this.#pages = 0;
+    } finally {
+      this.#database.pragma('busy_timeout = 0');
+    }
   }
 
   /** Resolves, by standing still, when the thread has let go of the database. */
