@@ -135,8 +135,8 @@ function describe(line: LogLine): string | undefined {
   const by = `    handler ${handler.padEnd(10)} ${callId.padEnd(8)}`;
   if (event === undefined) return handler === '' ? undefined : `${by} ${msg}`;
   if (event === 'run_retry') {
-    const seconds = Math.max(0, Math.round((Date.parse(retryAt ?? '') - time) / 1_000));
-    return `${by} ${styleText('yellow', `not done at attempt ${attempt}; tried again in ${seconds} s`)}`;
+    const wait = retryAt === undefined ? 0 : Math.max(0, Math.round((Date.parse(retryAt) - time) / 1_000));
+    return `${by} ${styleText('yellow', `not done at attempt ${attempt}; tried again in ${wait} s`)}`;
   }
   if (event === 'run_dead') return `${by} ${styleText('red', `given up, kept as a dead letter: ${cause}`)}`;
   return level > warning ? `    ${styleText('red', msg)}` : undefined;

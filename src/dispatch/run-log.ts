@@ -30,8 +30,12 @@ export function report(
   });
   if (state.kind === 'done') telemetry.tell('run_done', fields);
   if (state.kind === 'dead') telemetry.tell('run_dead', fields);
-  if (state.kind === 'due')
-    telemetry.tell('run_retry', { ...fields(), retryAt: new Date(state.at).toISOString() });
+  if (state.kind === 'due') telemetry.tell('run_retry', { ...fields(), retryAt: retryAt(state.at) });
+}
+
+/** Absent for a run that is due at once. */
+function retryAt(at: number): string | undefined {
+  return at === 0 ? undefined : new Date(at).toISOString();
 }
 
 /** What a handler did after its commit is not tried again: somebody has to hear of it. */

@@ -57,7 +57,7 @@ describe('stop', () => {
     const gate = new Gate();
     const reasons: unknown[] = [];
     const attempts: number[] = [];
-    const { receiver } = await started({ database, clock, timeout: '1h' }, (r) =>
+    const { receiver, logs } = await started({ database, clock, timeout: '1h' }, (r) =>
       r.on('*', { name: 'hanging', retry: { attempts: 1 } }, async (_event, { signal, attempt }) => {
         attempts.push(attempt);
         signal.addEventListener('abort', () => reasons.push(signal.aborted));
@@ -74,6 +74,8 @@ describe('stop', () => {
     clock.advance(1);
     await stopping;
     expect(reasons).toEqual([true]);
+    // It is due at once: there is no time to tell.
+    expect(logs.of('run_retry')[0]).not.toHaveProperty('retryAt');
 
     const next = await started({ database }, (r) =>
       r.on('*', { name: 'hanging', retry: { attempts: 1 } }, (_event, { attempt }) => {

@@ -46,6 +46,15 @@ describe("the subscription's own headers", () => {
     expect(() => createReceiver({ headers: { ...headers, 'x-api-key': 'key-1' } })).not.toThrow();
   });
 
+  test.each(['X-Forwarded-Proto', 'Forwarded', 'Origin', 'X-Webhook-Event', 'X-Real-IP'])(
+    'tell nobody by what proxies add or every delivery has: %s',
+    (name) => {
+      expect(() => createReceiver({ headers: { [name]: 'https' } })).toThrow(
+        expect.objectContaining({ code: 'option_invalid' }),
+      );
+    },
+  );
+
   test.each<[string, Record<string, string>, RegExp]>([
     ['a name that no request can carry', { 'x key': 'key-1' }, /names and values/],
     ['nothing as a value', { 'x-key': '' }, /headers\.x-key should be .* not empty, but is empty/],
