@@ -9,10 +9,13 @@ export interface DriftRow extends Drift {
   readonly count: number;
 }
 
-/** Keeps each departure once, with how often it was seen. */
+/** Keeps each departure once, and counts how often it was seen. */
 export interface DriftStore {
-  /** Adds counts, and resolves to what was never seen before. What is over the bounds is left out. */
+  /**
+   * Adds counts, and resolves to the departures that were never seen before. Those beyond the store's bounds are left
+   * out.
+   */
   add(rows: readonly DriftRow[]): Promise<readonly Drift[]>;
-  /** Everything that was seen, the latest first seen first. */
+  /** Every departure, the one first seen last coming first. */
   list(): Promise<readonly DriftRow[]>;
 }

@@ -1,11 +1,11 @@
-/** What an event leaves in the inbox, however it gets there: as it arrives, or later, out of quarantine. */
+/** What an event leaves in the inbox, whether it is recorded as it arrives or released from quarantine later. */
 import { type CallFacts, factsOf } from '../calls/timeline.ts';
 import type { CallEvent, Headers } from '../model.ts';
 import { bodyIdentity, digestIdentity, headerIdentity } from './identity.ts';
 
 /** What one authentic, readable delivery leaves behind. */
 export interface EventRecord {
-  /** The event's identity, and every further key under which a copy would count as the same event. */
+  /** The event's own trace id; `identities` are the keys under which a copy counts as the same event. */
   readonly traceId: string;
   readonly identities: readonly string[];
   readonly eventName: string;
@@ -44,8 +44,8 @@ export function recordOf(
 }
 
 /**
- * What a copy of this event would be recognized by. A trace id from the header is not signed, so the signed
- * bytes count as well: else anyone who saw a delivery could send it again under another id.
+ * The keys by which a copy of this event would be recognized. A trace id from the header is not signed, so the signed
+ * bytes count as well: otherwise anyone who saw a delivery could send it again under another id.
  */
 function identitiesOf({ traceId, traceIdSource }: CallEvent, digest: () => string): string[] {
   if (traceIdSource === 'body') return [bodyIdentity(traceId)];

@@ -1,12 +1,15 @@
-/** The part of the store that shows events to a person, puts settled runs back to be run again, and dismisses others. */
+/** The part of the store that shows events to a person, puts settled runs back to be run again, and dismisses runs. */
 import type { Order } from '../handling.ts';
 import type { Headers } from '../model.ts';
 import type { Sequence } from './run-key.ts';
 
-/** How far an event has come: to be handled, kept by stored runs only, or settled by every handler. */
+/**
+ * How far an event has come: `new` while it is to be handled, `open` while only stored runs of it are unsettled,
+ * `done` when every handler has settled.
+ */
 export type EventState = 'new' | 'open' | 'done';
 
-/** A stored event with its bytes, as it is handled. */
+/** A stored event with its bytes, in the form in which it is handled. */
 export interface StoredEvent {
   readonly sequence: Sequence;
   readonly traceId: string;
@@ -16,19 +19,19 @@ export interface StoredEvent {
   readonly body: Uint8Array;
 }
 
-/** Which events. Times in milliseconds since 1970, of arrival; every condition that is given must hold. */
+/** Selects events: every condition that is given must hold. Times are times of arrival, in milliseconds since 1970. */
 export interface EventFilter {
   readonly eventName?: string | undefined;
   readonly callId?: string | undefined;
   readonly agentId?: string | undefined;
-  /** How far the event has come, or `dead`: it has a dead letter (of `handler`, where that is given). */
+  /** How far the event has come, or `dead`: it has a dead letter (of `handler`, if that is given). */
   readonly state?: EventState | 'dead' | undefined;
-  /** It has a stored run of this handler. Runs that were done at the first go mostly leave none. */
+  /** The event has a stored run of this handler. Most runs that were done at the first attempt are not stored. */
   readonly handler?: string | undefined;
   readonly since?: number | undefined;
   /** Exclusive. */
   readonly until?: number | undefined;
-  /** A text within the trace id. */
+  /** A text that the trace id contains. */
   readonly traceId?: string | undefined;
 }
 
@@ -40,7 +43,7 @@ export interface KeptRun {
   readonly dueAt: number | undefined;
   readonly reason: string | undefined;
   readonly settledAt: number | undefined;
-  /** The replay that put it back last. */
+  /** The replay that last put it back. */
   readonly replay: number | undefined;
 }
 
@@ -64,13 +67,13 @@ export interface KeptEventWithBytes extends KeptEvent {
   readonly body: Uint8Array;
 }
 
-/** Some of the events, latest first, and where the next page begins. */
+/** A page of events, latest first, and where the next page begins. */
 export interface KeptEventPage {
   readonly events: readonly KeptEvent[];
   readonly cursor: Sequence | undefined;
 }
 
-/** Some of the events in order of arrival, with their bytes. */
+/** Events in order of arrival, with their bytes. */
 export interface EventStretch {
   readonly events: readonly StoredEvent[];
   /** Every event up to this one has been looked at. */
@@ -100,42 +103,48 @@ export interface ReplayStep {
   readonly candidates: readonly ReplayCandidate[];
   /** Whether only dead letters are put back. */
   readonly onlyDead: boolean;
-  /** The joins, as `joinKey` names them, that this replay has put back already: one run a call. */
+  /** The joins, named by `joinKey`, that this replay has already put back: a join runs once for each call. */
   readonly joins: ReadonlySet<string>;
 }
 
-/** A part of a replay that is written. */
+/** A part of a replay, to be written. */
 export interface ReplayWrite extends ReplayStep {
   readonly replay: number;
-  /** In how many milliseconds the first of them is due, and how long after it each of the others; undefined: all at once. */
+  /**
+   * In how many milliseconds the first run is due, and how many milliseconds lie between two runs. Undefined: all are
+   * due at once.
+   */
   readonly spread: { readonly delay: number; readonly gap: number } | undefined;
 }
 
-/** A bounded part of a dismissal: which stored runs of some events a person has decided not to do. */
+/** A bounded part of a dismissal: the stored runs of these events that a person has decided not to do. */
 export interface DismissalStep {
   readonly sequences: readonly Sequence[];
-  /** Only of this handler; undefined: of every one. */
+  /** Only runs of this handler; undefined: of every handler. */
   readonly handler: string | undefined;
-  /** Dead letters. */
+  /** Whether dead letters are dismissed. */
   readonly takesDead: boolean;
-  /** Open runs that no process has claimed: due or blocked. */
+  /** Whether open runs are dismissed that no process has claimed: due or blocked. */
   readonly takesWaiting: boolean;
 }
 
-/** A part of a dismissal that is written. */
+/** A part of a dismissal, to be written. */
 export interface DismissalWrite extends DismissalStep {
-  /** Who dismisses, and why: the reason of the run from now on, before the one that it had. */
+  /** Who dismisses the run, and why. It becomes the run's reason, followed by the reason that the run had before. */
   readonly reason: string;
   readonly now: number;
 }
 
-/** A run that was dismissed, or would be. */
+/** A run that was dismissed, or that would be. */
 export interface DismissedRun {
   readonly sequence: Sequence;
   readonly handler: string;
 }
 
-/** What has become of the runs that a replay has put back, those left out that are gone, or that another put back since. */
+/**
+ * What has become of the runs that a replay has put back. Runs that were removed since, or that another replay has
+ * put back since, are not counted.
+ */
 export interface ReplayedRuns {
   readonly done: number;
   readonly dead: number;
@@ -148,35 +157,36 @@ export function joinKey({ handler, callId }: Pick<ReplayCandidate, 'handler' | '
   return JSON.stringify([handler, callId]);
 }
 
-/** Every verb looks at, or writes, a bounded number of events, so that deliveries are recorded in between. */
+/** Every method reads or writes a bounded number of events, so that deliveries are recorded in between. */
 export interface EventStore {
-  /** The event of a trace id. */
+  /** The event with a trace id. */
   get(traceId: string): Promise<KeptEventWithBytes | undefined>;
-  /** Events, latest first; `before` is the cursor of the page before. */
+  /** Events, latest first; `before` is the cursor of the previous page. */
   list(filter: EventFilter, page: { limit: number; before: Sequence | undefined }): Promise<KeptEventPage>;
 
-  /** The number of the latest event: a replay goes no further. */
+  /** The sequence of the latest event: a replay goes no further. */
   lastSequence(): Promise<Sequence>;
-  /** The next events of a filter, a bounded number of them, after one event and up to another. */
+  /** The next events that match a filter, a bounded number of them, after one sequence and up to another. */
   stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch>;
-  /** Which of the candidates `putBack` would put back now. */
+  /** The candidates that `putBack` would put back now. */
   wouldPutBack(step: ReplayStep): Promise<readonly ReplayCandidate[]>;
 
-  /** Writes down that a replay begins; resolves to its number. */
+  /** Records that a replay begins; resolves to its number. */
   beginReplay(request: ReplayRequest): Promise<number>;
   /**
-   * Puts settled runs back as due (or blocked, where the order of their call wants it), marks them, and adds
-   * them to the replay's record, all in one transaction. What is open is left alone. Resolves to what was put.
+   * Puts settled runs back as due (or blocked, if the order of their call requires it), marks them with the replay,
+   * and adds them to the replay's record, all in one transaction. Open runs are left alone. Resolves to what was put
+   * back.
    */
   putBack(step: ReplayWrite): Promise<readonly ReplayCandidate[]>;
-  /** Writes down that a replay has put everything it was asked for. */
+  /** Records that a replay has put back everything that it was asked for. */
   endReplay(replay: number, now: number): Promise<void>;
 
-  /** Which runs `dismiss` would dismiss now. */
+  /** The runs that `dismiss` would dismiss now. */
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]>;
   /**
-   * Settles runs as done that nobody does, and lets go what waits for them, all in one transaction. What is claimed is
-   * left alone. Resolves to what was dismissed.
+   * Settles runs as done without running them, and unblocks the runs that wait for them, all in one transaction.
+   * Claimed runs are left alone. Resolves to what was dismissed.
    */
   dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]>;
   /** How far the runs have come that a replay has put back. */

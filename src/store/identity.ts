@@ -1,4 +1,4 @@
-/** The keys under which a copy of an event counts as the same event: each says where it was found. */
+/** The keys under which a copy of an event counts as the same event. Each says where the key was found. */
 
 export function bodyIdentity(traceId: string): string {
   return `body:${traceId}`;
@@ -9,7 +9,7 @@ export function headerIdentity(traceId: string): string {
   return `header:${traceId}`;
 }
 
-/** Of the body, in hexadecimal. It is the trace id of an event that has no other. */
+/** `digest` is the body's, in hexadecimal. This key is also the trace id of an event that has no other. */
 export function digestIdentity(digest: string): string {
   return `sha256:${digest}`;
 }

@@ -1,14 +1,17 @@
-/** The part of the store that keeps deliveries which no handler sees. */
+/** The part of the store that keeps deliveries that no handler sees. */
 import type { Headers } from '../model.ts';
 import type { EventRecord } from './event-record.ts';
 
-/** Why a delivery is in quarantine: nobody knows who sent it, or it is the platform's and nobody can read it. */
+/**
+ * Why a delivery is in quarantine: its sender is not known to be the platform, or it is the platform's and can't be
+ * read.
+ */
 export type QuarantineKind = 'not_authentic' | 'unreadable';
 
 /** What is kept of a delivery that no handler will see. */
 export interface QuarantineRecord {
   readonly kind: QuarantineKind;
-  /** Why, as a code of the log. */
+  /** Why it is in quarantine, as a code that the log uses. */
   readonly reason: string;
   /** The SHA-256 of the body, in hex. */
   readonly digest: string;
@@ -18,11 +21,14 @@ export interface QuarantineRecord {
   readonly headers: Headers;
   /** The raw bytes, as they came. */
   readonly body: Uint8Array;
-  /** How many were not kept since the last one that was, because they came too fast: they are counted with it. */
+  /**
+   * How many deliveries were not kept since the last one that was, because they came too fast: they are counted with
+   * this one.
+   */
   readonly skipped: number;
 }
 
-/** A delivery in quarantine, without what is large. */
+/** A delivery in quarantine, without its headers and body. */
 export interface QuarantineEntry extends Omit<QuarantineRecord, 'headers' | 'body' | 'skipped'> {
   /** Rises in the order of arrival. */
   readonly id: number;
@@ -30,21 +36,21 @@ export interface QuarantineEntry extends Omit<QuarantineRecord, 'headers' | 'bod
   readonly bytes: number;
 }
 
-/** A delivery in quarantine, whole. */
+/** A delivery in quarantine, with its headers and body. */
 export interface KeptDelivery extends QuarantineEntry, Pick<QuarantineRecord, 'headers' | 'body'> {}
 
-/** Which deliveries. Times in milliseconds since 1970, of arrival; `until` itself is left out. */
+/** Selects deliveries. Times of arrival, in milliseconds since 1970; `until` is exclusive. */
 export interface QuarantineFilter {
   readonly kind?: QuarantineKind | undefined;
   readonly reason?: string | undefined;
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly limit: number;
-  /** What the page before gave. */
+  /** The cursor of the previous page. */
   readonly cursor?: string | undefined;
 }
 
-/** Some of the deliveries, latest first, and where the next page begins. */
+/** A page of deliveries, latest first, and where the next page begins. */
 export interface QuarantinePage {
   readonly deliveries: readonly QuarantineEntry[];
   readonly cursor: string | undefined;
@@ -53,17 +59,17 @@ export interface QuarantinePage {
 /** Keeps deliveries until they are released, discarded, crowded out or kept long enough. */
 export interface QuarantineStore {
   /**
-   * Keeps a delivery. Unreadable ones are kept like events, one for all copies. Those not authentic are bounded
-   * by count and bytes: the oldest go first. Resolves to how many went.
+   * Keeps a delivery. Unreadable ones are kept like events, one for all copies. Those that are not authentic are
+   * bounded by count and bytes: the oldest are dropped. Resolves to how many were dropped.
    */
   keep(record: QuarantineRecord): Promise<{ readonly dropped: number }>;
   list(filter: QuarantineFilter): Promise<QuarantinePage>;
   get(id: number): Promise<KeptDelivery | undefined>;
-  /** The ids of those that are not authentic, oldest first: no more than the bound on their count. */
+  /** The ids of the deliveries that are not authentic, oldest first: no more than the bound on their count. */
   strangers(): Promise<readonly number[]>;
-  /** Records the delivery as the event that it turned out to be, and removes it from here, in one transaction. */
+  /** Records the delivery as the event that it turned out to be, and removes it from quarantine, in one transaction. */
   release(id: number, record: EventRecord): Promise<'new' | 'duplicate' | 'missing'>;
-  /** Keeps one that was not authentic as the unreadable one that it turned out to be. */
+  /** Keeps a delivery that was not authentic as unreadable from now on, because it turned out to be the platform's. */
   markUnreadable(id: number, reason: string): Promise<void>;
   /** Removes a delivery. Resolves to whether it was there. */
   discard(id: number): Promise<boolean>;

@@ -1,17 +1,17 @@
-/** The part of the store that lets go of what it has kept long enough, and of what a person asks to have erased. */
+/** The part of the store that removes what it has kept long enough, and what a person asks to have erased. */
 import type { Sequence } from './run-key.ts';
 
-/** What has been kept long enough. All times in milliseconds since 1970. */
+/** Which of the things in the store have been kept long enough. All times in milliseconds since 1970. */
 export interface RetentionLimits {
-  /** Events go that arrived before then and whose runs are all done. */
+  /** Events without a dead letter are removed if they arrived, and all their runs were done, before then. */
   readonly doneBefore: number;
-  /** Events go whose dead letters were all given up before then. */
+  /** Events with a dead letter are removed if all their runs were settled before then. */
   readonly deadBefore: number;
-  /** Deliveries in quarantine go that arrived before then. */
+  /** Deliveries in quarantine are removed that arrived before then. */
   readonly quarantineBefore: number;
-  /** Trace ids of events that are gone are forgotten when their time is over by then. */
+  /** Trace ids of removed events are forgotten if the time until which they were remembered is over by then. */
   readonly now: number;
-  /** Until when the trace ids of the events that go now are remembered. */
+  /** Until when the trace ids of the events that are removed now are remembered. */
   readonly traceIdsUntil: number;
 }
 
@@ -25,10 +25,13 @@ export interface CleaningStep {
   readonly next: string | undefined;
 }
 
-/** Where something of a person can be: events, those of them that belong to no call, or what is kept beside them. */
+/**
+ * Where a person's data can be: in events, in those events that belong to no call, or in what is kept beside the
+ * events.
+ */
 export type KeptIn = 'events' | 'events_without_call' | 'quarantine' | 'replays';
 
-/** Something that is kept, as far as it can name a person. */
+/** The parts of something kept that can name a person. */
 export interface Kept {
   /** An event's sequence, or the id of anything else. */
   readonly key: number;
@@ -36,7 +39,7 @@ export interface Kept {
   readonly contents: readonly (string | Uint8Array)[];
 }
 
-/** Some of what is kept, and after which key the next look begins, or undefined at the end. */
+/** Some of what is kept, and the key after which the next look begins, or undefined at the end. */
 export interface Look {
   readonly found: readonly Kept[];
   readonly next: number | undefined;
@@ -53,32 +56,35 @@ export interface ErasureStep {
 
 /** Whether what was erased is also gone from the files. */
 export interface Scrubbed {
-  /** The write-ahead log holds nothing any more. */
+  /** Whether the write-ahead log holds nothing any more. */
   readonly checkpointed: boolean;
-  /** No unused part of a page holds a rest of what once was there. */
+  /** Whether no unused part of a page holds remains of what was once there. */
   readonly compacted: boolean;
 }
 
-/** Every verb takes a bounded time, so that deliveries are recorded in between. */
+/** Every method but `scrub` takes a bounded time, so that deliveries are recorded in between. */
 export interface RetentionStore {
-  /** Removes some of what has been kept long enough; identities stay until `traceIdsUntil`. */
+  /** Removes some of what has been kept long enough. Identities of removed events stay until `traceIdsUntil`. */
   clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep>;
 
   /** Looks at what is kept, in order of the keys, after `after`. */
   look(where: KeptIn, after: number): Promise<Look>;
-  /** Removes events of a call with all that belongs to them; with the last of them goes the call's own record. */
+  /**
+   * Removes events of a call with all that belongs to them. With the last event, what the call's joins remember is
+   * removed.
+   */
   eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep>;
-  /** Removes events, as many as `look` gives at once. */
+  /** Removes events: at most as many as one `look` finds. */
   eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep>;
   /** Removes deliveries from quarantine. Resolves to how many were there. */
   eraseQuarantined(ids: readonly number[]): Promise<number>;
   /** Removes from the records of replays who asked for them, why, and for which events. */
   eraseReplays(ids: readonly number[]): Promise<void>;
 
-  /** Whether something was erased since the files were last scrubbed, in whichever process. */
+  /** Whether any process has erased something since the files were last scrubbed. */
   needsScrubbing(): Promise<boolean>;
-  /** The size of the database, in bytes: scrubbing whole takes a time that grows with it. */
+  /** The size of the database, in bytes: the time that compacting takes grows with it. */
   size(): Promise<number>;
-  /** Tries once to remove from the files what was erased; what can't be done now is left as it is. */
+  /** Tries once to remove from the files what was erased. What can't be removed now stays. */
   scrub(options: { readonly compact: boolean }): Promise<Scrubbed>;
 }

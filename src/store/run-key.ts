@@ -1,7 +1,7 @@
-/** The inbox's number for an event: rises in the order of arrival. */
+/** The inbox's number of an event: rises in the order of arrival. */
 export type Sequence = number;
 
-/** Which run, and whether a row exists for it. */
+/** Names a run, and says whether a row exists for it. */
 export interface RunKey {
   readonly sequence: Sequence;
   readonly callId: string | undefined;
@@ -9,10 +9,10 @@ export interface RunKey {
   readonly stored: boolean;
 }
 
-/** Whether a settlement took effect: `lost` when another process had taken the claim over. */
+/** Whether a settlement took effect: `lost` when another process had taken over the claim. */
 export type Settled = 'settled' | 'lost';
 
-/** Claims that a process has in hand. */
+/** The claims that a process has in hand. */
 export interface HeldWork {
   readonly events: readonly Sequence[];
   readonly runs: readonly Pick<RunKey, 'sequence' | 'handler'>[];

@@ -1,10 +1,10 @@
 /**
- * The contract of the inbox: what the receiver asks of whatever keeps its events. Every method is
- * asynchronous and free of any one database's habits; `test/store/conformance.ts` is what a store must pass.
+ * The contract of the inbox: what the receiver requires of a store. Every method is asynchronous and assumes no
+ * particular database. Every store must pass `test/store/conformance.ts`.
  *
- * An event is `new` until its handlers are settled, `open` while only stored runs keep it, `done` after. Most
- * events never have a stored run: one exists only where there is something to remember (a retry, a dead
- * letter, a sibling that still works).
+ * An event is `new` while it waits to be claimed or is claimed, `open` while only stored runs of it are unsettled,
+ * and `done` after that. Most events never have a stored run: a run is stored only if there is something to remember
+ * (a retry, a dead letter, a sibling that is still working).
  */
 import type { InboxDatabase, Order, RunReplay, UserDatabase } from '../handling.ts';
 import type { CallStore } from './call-store.ts';
@@ -17,11 +17,11 @@ import type { HeldWork, RunKey, Sequence, Settled } from './run-key.ts';
 
 /** Which of the due runs may be claimed. */
 export interface ClaimOrder {
-  /** None that is behind one of its call that waits. */
+  /** Whether a run is left out while an earlier run of the same handler and call waits. */
   readonly isStrict: boolean;
-  /** None of these calls: enough of their runs are in hand. */
+  /** Calls whose runs are left out, because this process has enough of them in hand. */
   readonly without: readonly string[];
-  /** Of each call one at the most. */
+  /** Whether at most one run of each call is claimed. */
   readonly isOneACall: boolean;
 }
 
@@ -29,19 +29,22 @@ export interface ClaimOrder {
 export interface OpenRun {
   readonly handler: string;
   readonly attempts: number;
-  /** When it is due, as the store counts it: to be compared, and given back with a run that follows it. Zero is at once. */
+  /**
+   * When it is due, in the store's own time: only to be compared with others, and to be passed back for a run that
+   * follows it. Zero means at once.
+   */
   readonly dueAt: number;
 }
 
-/** A claim: this process, and no other, may run the event's handlers until it settles or dies. */
+/** A claimed event: this process, and no other, may run its handlers until they are settled or the process dies. */
 export interface ClaimedEvent extends StoredEvent {
   /** How many processes died while they held this event. */
   readonly takeovers: number;
   /** Handlers that already have a stored run for this event, in whatever state. */
   readonly storedHandlers: readonly string[];
   /**
-   * Unsettled stored runs of earlier events of the same call. One for each handler is enough: the one that is due last of
-   * those that no attempt has begun, or any where all have begun.
+   * Unsettled stored runs of earlier events of the same call. One for each handler is enough: of those whose first
+   * attempt has not begun, the one that is due last; if all have begun, any of them.
    */
   readonly openRuns: readonly OpenRun[];
 }
@@ -57,9 +60,9 @@ export interface ClaimedRun extends StoredEvent {
   readonly replay: RunReplay | undefined;
 }
 
-/** How a run is left. */
+/** What becomes of a run: it is done, dead, or stored to be run later. */
 export interface Settlement extends RunKey {
-  /** Whether no sibling without a row is left in this process: the claim on the event ends. */
+  /** Whether no sibling without a row is left in this process, so that the claim on the event ends. */
   readonly last: boolean;
   /** Attempts that count, this one included. */
   readonly attempts: number;
@@ -68,16 +71,16 @@ export interface Settlement extends RunKey {
   readonly isJoin: boolean;
   /** Whether later runs of the same handler and call wait until this one is done or dead. */
   readonly isStrict: boolean;
-  /** When that was decided, on the same wall clock as a time at which it is due. Milliseconds since 1970. */
+  /** When this was decided, on the same wall clock as `at` of a state that is due. Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** What a run is left as. */
+/** The state in which a settlement leaves a run. */
 export type RunState =
   | { readonly kind: 'done' }
   | { readonly kind: 'dead'; readonly reason: string }
   | { readonly kind: 'due'; readonly at: number; readonly reason: string }
-  /** Not begun, and due with the open run before it whose `dueAt` that is, to the millisecond. */
+  /** Not begun, and due at the same millisecond as an earlier open run: `dueAt` is that run's. */
   | { readonly kind: 'following'; readonly dueAt: number }
   | { readonly kind: 'blocked' };
 
@@ -93,17 +96,20 @@ export interface StoreCounts {
   readonly quarantine: {
     readonly notAuthentic: number;
     readonly unreadable: number;
-    /** How many that were not authentic have been dropped, ever, because strangers may take only so much. */
+    /**
+     * How many deliveries that were not authentic were ever dropped or not kept at all, because strangers may take
+     * only so much of the disk.
+     */
     readonly dropped: number;
   };
 }
 
 /**
- * What keeps the inbox. Several processes may share one: what one of them has written the others see, and what it has
- * claimed no other gets while it lives.
+ * Keeps the inbox. Several processes may share one store: each sees what the others have written, and what a living
+ * process has claimed no other process gets.
  */
 export interface Store {
-  /** What to call this store in a sentence for a person, such as its file. */
+  /** The name of this store in a sentence for a person, such as its file. */
   readonly name: string;
 
   /** Opens, brings the schema up to date, and joins the processes that share the store. */
@@ -111,74 +117,84 @@ export interface Store {
   /** Finishes what was begun, gives claims back, and closes. */
   close(): Promise<void>;
   /**
-   * From now on no write waits for others that hold the store: what can't be written at once fails. Claims are given back
-   * once that can be written, or taken over when the process has ended. Called when closing must not wait any longer.
+   * From now on no write waits while another process has locked the store: a write that can't be made at once fails.
+   * Claims are given back as soon as that can be written, or taken over when this process has ended. Called when
+   * closing must not wait any longer.
    */
   abandon(): void;
 
   /**
    * ONE durable write: when it resolves, the event is on disk. The insert itself decides on duplicates. With
-   * `handOver`, a new event may be claimed by the same write, unless others go before it; `handOver` is then called
-   * with it, in the order of such writes, before the promise resolves, and even if it was rejected because the
-   * write took too long.
+   * `handOver`, the same write may also claim a new event, unless others go before it. `handOver` is then called with
+   * the claimed event, in the order of these writes and before the promise resolves. It is called even if the promise
+   * was rejected before, because the write took too long.
    */
   record(record: EventRecord, handOver?: (claimed: ClaimedEvent) => void): Promise<'new' | 'duplicate'>;
   /** The layout pinned for this inbox, if any. */
   pinnedLayout(): Promise<string | undefined>;
-  /** Pins a layout unless one is pinned, and returns the one that is. */
+  /** Pins a layout unless one is pinned already, and returns the one that is pinned. */
   pinLayout(layout: string): Promise<string>;
-  /** Lets go of the layout that is pinned, and returns it. */
+  /** Removes the pinned layout, and returns it. */
   unpinLayout(): Promise<string | undefined>;
 
   /**
-   * Claims new events in order of arrival, as many as asked for at the most. `handOver` gets them when they are claimed:
-   * before any event that is claimed later, as it is recorded, and before the promise resolves.
+   * Claims at most `limit` new events, in order of arrival. `handOver` is called with them as soon as they are
+   * claimed: before the promise resolves, and before any event is handed over that a later `record` claims.
    */
   claimEvents(
     limit: number,
     handOver?: (claimed: readonly ClaimedEvent[]) => void,
   ): Promise<readonly ClaimedEvent[]>;
   /**
-   * Claims the due runs of one handler, earliest first; none that no attempt has begun while an earlier event of its call
-   * is new and nobody's.
+   * Claims due runs of one handler, earliest first. A run that no attempt has begun, and that no replay has put back,
+   * is left out while an earlier event of its call waits unclaimed.
    */
   claimRuns(handler: string, limit: number, now: number, order?: ClaimOrder): Promise<readonly ClaimedRun[]>;
   /**
-   * Gives back the claims of this process that it hasn't in hand: a claim may have been written although it
-   * failed. `held` is asked as it is written: meanwhile more may have come into hand. Resolves to how many that were.
+   * Gives back claims that this process has, but has not in hand: a claim may have been written although its write
+   * was reported as failed. `held` is called inside the write, because more claims may have come into hand while the
+   * write waited. Resolves to the number of claims given back.
    */
   releaseUnheld(held: () => HeldWork): Promise<number>;
-  /** When the handler's next stored run is due that is due later than `after`, in milliseconds since 1970; default: ever. */
+  /**
+   * When the handler's next stored run is due, in milliseconds since 1970. With `after`, only runs that are due later
+   * than that count.
+   */
   nextDue(handler: string, after?: number): Promise<number | undefined>;
   /**
-   * Counts an attempt before it begins, for runs whose event has already seen a process die: an event that
-   * kills its process must come to an end. Resolves to the attempts counted, or undefined when the claim is lost.
+   * Counts an attempt before it begins, for a run of an event over which a process has already died: an event that
+   * kills its process must not be tried for ever. Resolves to the attempts counted, or undefined when the claim is
+   * lost.
    */
   begin(run: RunKey): Promise<number | undefined>;
   /** Writes how a run ended, if the claim still holds. */
   settle(settlement: Settlement): Promise<Settled>;
   /**
-   * Writes `effects` and the settlement in one transaction: both or neither. `effects` gets the database's
-   * own connection for as long as it runs, and must be synchronous where the database is. Rejects with `Unconfirmed` when both are
-   * written, and only not surely on disk.
+   * Writes `effects` and the settlement in one transaction: both or neither. `effects` gets the database's own
+   * connection for as long as it runs, and must be synchronous if the database is. Rejects with `Unconfirmed` when
+   * both are written, but the disk has not confirmed it.
    */
   settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled>;
   /**
-   * Lets blocked runs of a handler go that nothing lets go any more: all of them, due no sooner than those that they follow in
-   * order `call`; or with order `strict` the first of each call that has no other run open. Called as a process starts.
+   * Makes blocked runs of a handler due that no settlement would ever unblock. With order `none`, all of them; with
+   * order `call`, all of them, but none due sooner than the run that it follows; with order `strict`, the first of
+   * each call that has no other open run. Called when a process starts.
    */
   unblock(handler: string, order: Order): Promise<void>;
-  /** Marks an event done for which there is nothing to run. */
+  /** Marks an event as done when there is nothing to run for it. */
   finish(sequence: Sequence): Promise<void>;
 
-  /** Says that this process lives, and takes over what dead ones held. Resolves to how much that was. */
+  /**
+   * Tells the other processes that this one lives, and takes over what dead processes held. Resolves to the number of
+   * claims taken over.
+   */
   keepAlive(): Promise<{ readonly takenOver: number }>;
   /** Whether another process has changed the store since this was last asked. */
   changedElsewhere(): boolean;
 
   /**
-   * The connection for users' own tables, from before `open` until `close`, where the database has one that can be
-   * used at once; using it opens the database.
+   * The connection for users' own tables, if the database has one that works synchronously. It can be used before
+   * `open` and until `close`; using it opens the database.
    */
   readonly database?: InboxDatabase;
 
@@ -190,7 +206,7 @@ export interface Store {
   readonly quarantine: QuarantineStore;
   /** How the platform departs from its documents. */
   readonly drift: DriftStore;
-  /** Letting go of what was kept long enough, and of what is to be erased. */
+  /** Removing what was kept long enough, and what is to be erased. */
   readonly retention: RetentionStore;
 
   /** Names of handlers that have stored runs waiting. */

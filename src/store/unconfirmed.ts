@@ -1,12 +1,12 @@
 import { messageOf } from '../kit/error-text.ts';
 
 /**
- * What a store's `settleWith` rejects with for a write that is committed, so that everybody sees it, while the disk has not
- * confirmed that it would survive a power cut. To write it again would be wrong, and to say that it failed as well: what
- * helps is to ask again.
+ * A store's `settleWith` rejects with this when a write is committed and everybody sees it, but the disk has not
+ * confirmed that it would survive a power cut. The write must not be made again, and it has not failed: call
+ * `confirm` to ask the disk again.
  */
 export class Unconfirmed extends Error {
-  /** Resolves when it is on disk; rejects when the disk refuses once more. */
+  /** Resolves when the write is on disk; rejects when the disk refuses once more. */
   readonly confirm: () => Promise<void>;
 
   constructor(cause: unknown, confirm: () => Promise<void>) {
