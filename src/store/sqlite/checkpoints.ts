@@ -5,7 +5,7 @@ import { threadFile } from './thread-file.ts';
 /** What the checkpoint thread needs to begin. */
 export interface CheckpointThreadData {
   readonly file: string;
-  /** One of the numbers below: the two threads say no more to each other. */
+  /** One of the numbers below: the two threads tell each other nothing else. */
   readonly state: Int32Array<SharedArrayBuffer>;
 }
 
@@ -16,34 +16,40 @@ export const ending = 3;
 export const ended = 4;
 
 /**
- * So many pages in the log, by our estimate, are worth writing back: the more, the oftener one of them is written for
- * several commits, and the rarer are the syncs that commits have to wait for.
+ * How many pages in the log, by our estimate, are worth writing back. The more there are, the more often a page is
+ * written once for several commits, and the rarer are the syncs that commits have to wait for.
  */
 const enoughPages = 16_000;
-/** What a commit writes for each of its writes, and besides, in pages. */
+/** How many pages a commit writes for each of its writes, and how many besides. */
 const pagesOfWrite = 0.8;
 const pagesOfCommit = 8;
 const pageSize = 4_096;
-/** At so many, the commit thread writes the rest back even while others wait for it. */
+/** At how many pages the commit thread writes the rest back even while writes wait for it. */
 const mostPages = 24_000;
-/** What a checkpoint tells: whether somebody stood in its way, the pages in the log, and how many of them are in the database. */
+/**
+ * What a checkpoint reports: whether another connection stood in its way, the pages in the log, and how many of them
+ * are in the database.
+ */
 interface Progress {
   readonly busy: number;
   readonly log: number;
   readonly checkpointed: number;
 }
 
-/** It makes next to nothing. */
+/** The checkpoint thread makes next to no objects. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
-/** How long closing waits for a checkpoint, in milliseconds: it is a matter of the log's size, not of what is safe. */
+/** How long closing waits for a checkpoint, in milliseconds. Without it the log stays larger, but nothing is lost. */
 const closePatience = 5_000;
-/** How long those who read the log are waited for, in milliseconds: this process reads for moments only. */
+/**
+ * How long a write-back waits for connections that read the log, in milliseconds: those of this process read only for
+ * moments.
+ */
 const readersPatience = 200;
 
 /**
- * Has the log written back. A thread of its own does so while commits go on, and syncs the database; what these add
- * meanwhile is little, and the commit thread writes that back itself, between two commits. Then nothing is left, and
- * the log begins anew: it would grow for ever if whoever writes it back were always a step behind.
+ * Has the log written back to the database. A thread of its own does this while commits go on, and syncs the
+ * database. The commit thread writes back the few pages that commits have added meanwhile, between two commits. Then
+ * nothing is left, and the log begins anew; it would grow for ever if its write-back were always a step behind.
  */
 export class Checkpoints {
   readonly #database: Database.Database;
@@ -66,20 +72,23 @@ export class Checkpoints {
     this.#pages += pagesOfCommit + writes * pagesOfWrite + bytes / pageSize;
     const state = Atomics.load(this.#state, 0);
     if (state === idle && this.#pages >= enoughPages) this.#begin();
-    // Its two syncs hold up the answers of those that wait: on a slow disk, beyond their senders' patience.
+    // Finishing makes two syncs, and the answers that wait for this thread wait for them too: on a slow disk, longer
+    // than the senders do.
     else if (state === checkpointed && this.#pages >= mostPages) this.#finish();
   }
 
-  /** Nobody waits for a commit. */
+  /** No write waits for a commit. */
   rested(): void {
     if (Atomics.load(this.#state, 0) === checkpointed) this.#finish();
   }
 
   /**
-   * Writes all of the log back, syncs it, and gives the log's room back to the disk. @throws unless the log begins anew
+   * Writes all of the log back to the database, syncs it, and gives the log's room back to the disk.
    *
-   * That all of it is in the database is not enough: while somebody reads the log, what is added goes behind what is there,
-   * and that may be missing on disk, or have all the room.
+   * It is not enough that all of the log is in the database: while a connection reads the log, new pages are added
+   * behind the old ones, which may be missing on disk, or take up all the room.
+   *
+   * @throws unless the log begins anew
    */
   writeBack(): void {
     this.#database.pragma(`busy_timeout = ${readersPatience}`);
@@ -92,7 +101,7 @@ export class Checkpoints {
     }
   }
 
-  /** Resolves, by standing still, when the thread has let go of the database. */
+  /** Stands still until the thread has closed its connection to the database, or the patience is over. */
   close(): void {
     if (!this.#worker) return;
     Atomics.store(this.#state, 0, ending);
@@ -111,7 +120,10 @@ export class Checkpoints {
     Atomics.store(this.#state, 0, idle);
   }
 
-  /** How many pages of the log are left: where somebody reads it, or the disk is full, it is tried again sooner. */
+  /**
+   * Writes the rest back, and returns how many pages of the log are left: if another connection reads the log, or the
+   * disk is full, it is tried again sooner.
+   */
   #left(): number {
     try {
       const { log, checkpointed: done } = this.#finishing.get() as Progress;
@@ -130,7 +142,7 @@ export class Checkpoints {
       trackUnmanagedFds: false,
     });
     worker.unref();
-    // It is missed only by the disk: the commit thread's own bound writes the log back, if more slowly.
+    // Without this thread, the commit thread's `wal_autocheckpoint` still writes the log back, if more slowly.
     worker.on('error', () => {
       this.#worker = undefined;
       Atomics.store(this.#state, 0, idle);
@@ -139,7 +151,7 @@ export class Checkpoints {
   }
 }
 
-/** Writes back as much of the log as nobody stands in the way of. */
+/** Writes back as much of the log as it can without waiting for other connections. */
 export function prepareCheckpoint(database: Database.Database): Database.Statement {
   return database.prepare('pragma wal_checkpoint(PASSIVE)');
 }

@@ -25,21 +25,22 @@ interface RunRow extends EventRow {
 
 /** Claims stop here even when more rows were asked for: bodies of 5 MB must not pile up in memory. */
 const claimBytes = 8 * 1024 * 1024;
-/** So many rows are passed over in one step at the most: they were read for nothing, while deliveries wait. */
+/** How many rows one step passes over at the most: they are read for nothing, while deliveries wait. */
 const mostPassedOver = 500;
 
 /** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
   const fields = `e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body,
     coalesce((select count from takeovers t where t.sequence = e.sequence), 0) as takeovers`;
-  // In this order, so that the bodies are read of none but what is taken.
+  // Joined in this order, so that only the bodies of events that are taken are read.
   const newEvents = database.prepare(`
     select ${fields} from waiting w cross join events e using (sequence) cross join bodies b using (sequence)
     where ${isLeft('e')} order by w.sequence`);
   const endWait = database.prepare('delete from waiting where sequence = ?');
   const claimEvent = database.prepare('insert into claims values (?, ?)');
   const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
-  // What a replay has put back waits for those that wait, not they for it.
+  // With order `strict`, a run waits for the earlier runs of its call that are due or blocked, but not for blocked
+  // ones that a replay has put back.
   const dueRuns = database.prepare(`
     select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
     from runs r cross join events e using (sequence) cross join bodies b using (sequence)
@@ -109,7 +110,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
         if (!isOneACall || callId === null) return true;
         return calls.size < calls.add(callId).size;
       };
-      // One that has begun, or is run again, has had its turn.
+      // A run that has begun, or that a replay has put back, has already had its turn.
       const mayGo = ({ attempts, replay, sequence, call_id: callId }: RunRow): boolean =>
         (attempts > 0 || replay !== null || !behind.has({ sequence, callId })) && isAnother(callId);
       const rows = take(dueRuns.iterate(due) as Iterable<RunRow>, limit, mayGo);
@@ -125,14 +126,14 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       });
     },
 
-    /** Takes everything from a process: one that died (its attempts are suspect) or this one, leaving. */
+    /** Takes all claims from a process: one that died, whose attempts are suspect, or this one as it leaves. */
     releaseAll(id: number, { died }: { died: boolean }): number {
       if (died) suspectEvents.run({ id });
       waitAgain.run(id);
       return endClaims.run(id).changes + releaseRuns.run(id).changes;
     },
 
-    /** Takes from this process what it hasn't in hand. */
+    /** Takes from this process the claims that it hasn't in hand. */
     releaseUnheld(work: () => HeldWork): number {
       const { events, runs } = work();
       const held = new Set([...events, ...runs.map((run) => `${run.sequence} ${run.handler}`)].map(String));
@@ -159,7 +160,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   };
 }
 
-/** SQL: the event, or run, is of no call that is passed over. */
+/** SQL: the event or run belongs to no call that is passed over. */
 function isLeft(alias: 'e' | 'r'): string {
   return `(${alias}.call_id is null or ${alias}.call_id not in (select value from json_each(@passedOver)))`;
 }

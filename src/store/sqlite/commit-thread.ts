@@ -13,10 +13,10 @@ import { threadFile } from './thread-file.ts';
 import { type MainTurn, turnMessage } from './turn.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** What it makes is short-lived: a larger young heap is memory for nothing. */
+/** The thread's objects are short-lived: a larger young heap would take memory for nothing. */
 const resourceLimits = { maxYoungGenerationSizeMb: 3 };
 
-/** What the main thread has of the commit thread: it sends writes, and hears what became of them, in order. */
+/** The main thread's side of the commit thread: it sends writes, and hears in order what became of them. */
 export class CommitThread {
   readonly #worker: Worker;
   readonly #port: MessagePort;
@@ -48,7 +48,7 @@ export class CommitThread {
       transferList: [port2],
       resourceLimits,
     });
-    // A process stays for the sake of writes under way, not for a thread that waits for some.
+    // Writes under way keep the process alive; a thread that waits for writes doesn't.
     this.#worker.unref();
     this.#worker.on('error', (error) => this.#onGone(error));
     this.#exited = new Promise((resolve) => this.#worker.on('exit', resolve));
@@ -62,13 +62,13 @@ export class CommitThread {
     port1.unref();
   }
 
-  /** Resolves when it can write; rejects when it never will. */
+  /** Resolves when the thread can write; rejects when it never will. */
   async ready(): Promise<void> {
     const letGo = holdProcess();
     await this.#readiness.finally(letGo);
   }
 
-  /** Whether it has ended, and can't write any more. */
+  /** Whether the thread has ended, and can't write any more. */
   get isGone(): boolean {
     return this.#isGone;
   }
@@ -90,7 +90,10 @@ export class CommitThread {
     await this.#syncs.add();
   }
 
-  /** Hears at once what has been written so far: whoever has the turn then knows of all of it. */
+  /**
+   * Hears at once all that the commit thread has reported so far: when the main thread has the turn, it must know all
+   * of it.
+   */
   hearAll(): void {
     for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
       this.#hear(more.message as FromCommitThread);
@@ -112,7 +115,7 @@ export class CommitThread {
     await this.#exited;
   }
 
-  /** What waits for a lock fails. */
+  /** From now on, writes that would have to wait for a lock fail. */
   abandon(): void {
     this.#queue.abandon();
   }

@@ -1,7 +1,8 @@
 /**
- * What the commit thread does: it writes what arrives and what is settled, with a connection of its own, so that
- * neither the sync to disk nor a checkpoint ever stalls the app's event loop. Whatever comes while one commit runs is
- * in the next one: the sync, which is what a durable write costs, is paid once for all of it. Nothing waits for company.
+ * The work of the commit thread: it writes events and settlements through a connection of its own, so that neither
+ * the sync to disk nor a checkpoint ever stalls the app's event loop. All that arrives during one commit goes into
+ * the next one, so the sync, which is what a durable write costs, is paid once for all of it. No write is held back
+ * to wait for others.
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
@@ -28,7 +29,7 @@ import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
 const lockedPause = 5;
 /** Pages in the log at which a commit writes them back itself: far more than the checkpoint thread lets gather. */
 const checkpointPages = 36_000;
-/** The pages of the latest era are in memory, and need not be read; in kibibytes. */
+/** The size of the page cache, in kibibytes: the pages of the latest era stay in memory, and need not be read again. */
 const cacheSize = 6_000;
 
 export class Committer {
@@ -40,7 +41,7 @@ export class Committer {
   readonly #checkpoints: Checkpoints;
   readonly #givenUp: BigInt64Array<SharedArrayBuffer>;
   readonly #log: LogFile;
-  /** Up to which request the main thread's writes are to be synced, and have been. */
+  /** The number of the main thread's latest sync request, and of the latest one that was answered. */
   #syncWanted = 0;
   #synced = 0;
   readonly #incoming = new Incoming();
@@ -80,17 +81,22 @@ export class Committer {
     });
   }
 
-  /** One at a time: with many events it takes a moment, and neither the app's start nor a delivery must wait for all. */
+  /**
+   * Loads one filter at a time. With many events, loading all of them takes a moment, and neither the app's start nor
+   * a delivery must wait for that.
+   */
   #loadFilters(): void {
     if (this.#isClosing) return;
     try {
       if (this.#earlier.loadOne()) setImmediate(() => this.#loadFilters());
     } catch {
-      // Without them it takes longer to look. They are made or loaded when events are written.
+      // Without the filters, looking for duplicates takes longer. They are made or loaded when events are written.
     }
   }
 
-  /** Without going back to the event loop: what came in meanwhile is in the next commit. */
+  /**
+   * Takes all messages that have come in, without going back to the event loop: their writes are in the next commit.
+   */
   #takeAll(): void {
     for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
       this.#take(more.message as ToCommitThread);
@@ -108,12 +114,13 @@ export class Committer {
     const failures: [number, string][] = [];
     let open = group.map(({ item }, place) => ({ item, place }));
     let isAbandoned = false;
-    // Asked for before this commit began: its own sync is theirs as well.
+    // These syncs were requested before this commit began, so its own sync answers them.
     const syncing = this.#syncWanted;
     for (;;) {
       const givenUp = Number(Atomics.load(this.#givenUp, 0));
       open = open.filter(({ place }) => {
-        // One that was answered with 503 comes again, and is not to be a duplicate of what was never acknowledged.
+        // An event that was answered with 503 is sent again, and must not be a duplicate of one that was never
+        // acknowledged.
         const isGivenUp = isAbandoned || (group[place]?.number ?? Infinity) <= givenUp;
         if (isGivenUp) failures.push([place, 'the database did not take it in time']);
         return !isGivenUp;
@@ -129,13 +136,14 @@ export class Committer {
         if (written.some(Number.isFinite)) this.#tellSynced(syncing);
       });
       if (isWritten) break;
-      // What waits for a sync only needs no lock, and may have been asked for since.
+      // A sync needs no lock, and may have been requested since.
       this.#takeAll();
       this.#syncLog();
       isAbandoned = Atomics.load(this.#givenUp, 1) !== 0n;
       if (!isAbandoned) standStill(lockedPause);
     }
-    // What was given up is not in the log: a slow disk would have checkpoints, and their syncs, for nothing.
+    // Writes that were given up are not in the log and don't count: a slow disk would get checkpoints, and their
+    // syncs, for nothing.
     this.#checkpoints.committed(
       open.length,
       open.reduce((sum, { item }) => sum + bytesOf(item), 0),
@@ -143,8 +151,8 @@ export class Committer {
   }
 
   /**
-   * False while another process writes. What was written is told before the turn is given back: whoever has it next
-   * must know of every claim.
+   * Writes the items in this thread's turn; false when another process has the lock. The results are sent before the
+   * turn is given back: the thread that has the turn next must know of every claim.
    */
   #inTurn(items: readonly WriteItem[], tell: (written: readonly (number | string)[]) => void): boolean {
     if (items.length > 0) this.#turn.take();
@@ -157,7 +165,10 @@ export class Committer {
     }
   }
 
-  /** Behind a part of the log that may be missing on disk no commit would count, though its own sync succeeds. */
+  /**
+   * Writes the items once the log is sound: a commit behind a part of the log that may be missing on disk would not
+   * count, even if its own sync succeeds.
+   */
   #writeSurely(items: readonly WriteItem[]): readonly (number | string)[] | undefined {
     try {
       this.#log.makeSure();

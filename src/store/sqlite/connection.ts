@@ -7,7 +7,7 @@ import { migrate } from './migrations/migrate.ts';
 
 /** How long opening, and what users do before the start, wait for another process, in milliseconds. */
 const openPatience = 5_000;
-/** More than the commit thread lets gather in the log. */
+/** At how many pages in the log the main thread writes the log back itself: more than the commit thread lets gather. */
 const pagesBeforeMain = 48_000;
 /** How long to let another process turn the file to WAL before trying again, in milliseconds. */
 const walPause = 20;
@@ -18,7 +18,8 @@ export function openDatabase(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {
     database = connect(file);
-    // The commit thread writes the log back, so that the app's event loop never does, unless that can't keep up.
+    // The commit thread writes the log back, so that the app's event loop doesn't have to unless that thread can't
+    // keep up.
     database.pragma(`wal_autocheckpoint = ${pagesBeforeMain}`);
     migrate(database, file);
     return database;
@@ -29,7 +30,7 @@ export function openDatabase(file: string): Database.Database {
   }
 }
 
-/** Why a file can't be opened or written. The driver says of a lock only that there is one. */
+/** Why a file can't be opened or written. Of a lock, the driver says only that there is one. */
 export function openingCause(error: unknown): string {
   if (isLocked(error)) return 'another process has locked it, such as a sandbox or a tool';
   const isReadonly = (error as { readonly code?: unknown } | undefined)?.code === 'SQLITE_READONLY';
@@ -38,7 +39,7 @@ export function openingCause(error: unknown): string {
     : messageOf(error);
 }
 
-/** A connection with the settings that every one of them has. */
+/** Opens a connection with the settings that all connections have. */
 export function connect(file: string): Database.Database {
   const database = new Database(file, { timeout: openPatience });
   try {
@@ -46,7 +47,7 @@ export function connect(file: string): Database.Database {
     // FULL: a commit is on disk before it is acknowledged, whatever happens to the machine's power.
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
-    // What is deleted is overwritten: it is personal data, and a file may be copied by anyone who can read it.
+    // What is deleted is overwritten: it is personal data, and anyone who can read the file can copy it.
     database.pragma('secure_delete = ON');
     return database;
   } catch (error) {
@@ -70,16 +71,17 @@ export function isDiskFull(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_FULL');
 }
 
-/** The driver's codes are SQLite's extended ones: those of a kind begin alike. */
+/** The driver's codes are SQLite's extended ones: all codes of a kind begin with the name of the kind. */
 function isOfKind(error: unknown, kind: string): boolean {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && code.startsWith(kind);
 }
 
 /**
- * SQLite waits for locks by itself, but not for the one that turns a new file to WAL: of processes that start at
- * once on one file, some would be refused. Whoever has locked a file for itself it does wait for, so it is told not
- * to: two patiences, one within the other, would multiply.
+ * SQLite waits for locks by itself, but not for the lock that turns a new file to WAL: of several processes that
+ * start on one file at the same time, some would be refused. So the wait is made here. SQLite would still wait by
+ * itself if a process had locked the whole file, so its own busy timeout is off meanwhile: two waits, one within the
+ * other, would multiply.
  */
 function turnToWal(database: Database.Database): void {
   database.pragma('busy_timeout = 0');
@@ -87,7 +89,7 @@ function turnToWal(database: Database.Database): void {
   database.pragma(`busy_timeout = ${openPatience}`);
 }
 
-/** Tries once. What a lock refuses counts only when there is no patience left. */
+/** Tries once. A lock is an error only when there is no patience left. */
 function tryToTurn(database: Database.Database, waited: number): boolean {
   try {
     database.pragma('journal_mode = WAL');

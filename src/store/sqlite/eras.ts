@@ -1,12 +1,16 @@
 /**
- * An era is a stretch of 65,536 sequences. Keys come in no order, and each that is written changes a page: those of one
- * era are on few pages, which stay in memory and are written back once for many of them, however large the inbox is.
+ * An era is a stretch of 65,536 sequences. Keys come in random order, and each key that is written changes a page of
+ * its table. The keys of one era are on few pages, which stay in memory and are written back once for many keys,
+ * however large the inbox is.
  */
 import type { Sequence } from '../run-key.ts';
 
 const sequencesOfEra = 65_536;
 
-/** The eras that a table has rows of, as a table `eras`, the latest first: found by a seek for each, not by a scan. */
+/**
+ * SQL: the eras of which a table has rows, as a table `eras`, the latest first. Each is found by a seek, without a
+ * scan.
+ */
 export function withErasOf(table: 'call_events' | 'identities'): string {
   return `with recursive eras (era) as materialized (
       select max(era) from ${table}

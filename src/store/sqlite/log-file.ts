@@ -5,23 +5,25 @@ import { storePause } from '../store-pause.ts';
 import { fileOf } from './database-file.ts';
 
 /**
- * The file of SQLite's log, to sync what another connection of this process has written to it. It lies beside the
- * database for as long as a connection is open, and no lock is kept on it that closing it here could let go.
+ * The file of SQLite's log, opened to sync what another connection of this process has written to it. The file lies
+ * beside the database for as long as a connection is open. SQLite holds no lock on it that would be lost when it is
+ * closed here.
  *
- * After a sync that failed, the kernel may say of the next one that it succeeded, while what the first one dropped is
- * on no disk, and everything behind it in the log could not be read. So nothing counts until the log has been written
- * back to the database, whose own sync then answers for it.
+ * After a sync that failed, the kernel may report that the next one succeeded, although what the first one dropped is
+ * not on disk. Everything behind that place in the log could then not be read. So no write counts until the log has
+ * been written back to the database, whose own sync then confirms it.
  *
- * After the disk was full nothing is added either until then. The log would take whatever room there is again, bit by bit,
- * until there is not enough for the database to take the log: then no room that the log has could be had again.
+ * After the disk was full, nothing is added to the log until it has been written back either. Otherwise the log would
+ * take whatever room becomes free, bit by bit, until too little is left for the database to take in the log; the
+ * log's room could then never be freed.
  */
 export class LogFile {
   readonly #file: number;
   readonly #writeBack: () => void;
   readonly #clock: Clock;
-  /** Whether something in it may be missing on disk. */
+  /** Whether something in the log may be missing on disk. */
   #isDoubtful = false;
-  /** Whether it is to be written back before anything is added. */
+  /** Whether the log is to be written back before anything is added to it. */
   #isFull = false;
   /** Why the log could not be written back, and when that may be tried again: each try may take long. */
   #failure: { readonly error: unknown; readonly until: number } | undefined;
@@ -41,17 +43,21 @@ export class LogFile {
     this.#isDoubtful = false;
   }
 
-  /** Another sync of the log may have failed. */
+  /** Says that another connection's sync of the log may have failed. */
   doubt(): void {
     this.#isDoubtful = true;
   }
 
-  /** The disk has no room for more of it. */
+  /** Says that the disk has no room for more of the log. */
   full(): void {
     this.#isFull = true;
   }
 
-  /** @throws when a commit would not count, or must not take the room that there is */
+  /**
+   * Writes the log back, if that is needed before the next commit.
+   *
+   * @throws when a commit would not count, or must not take the room that is left
+   */
   makeSure(): void {
     if (!this.#isDoubtful && !this.#isFull) return;
     if (this.#failure && this.#clock.elapsed() < this.#failure.until) throw this.#failure.error;

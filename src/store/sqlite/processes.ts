@@ -17,26 +17,26 @@ interface ProcessRow {
   readonly beats: number;
 }
 
-/** A process that was found silent so often, one look after the other, is dead. */
+/** In how many looks, one after the other, a process must be found silent to count as dead. */
 const mostSilences = 3;
 
-/** How another process was found, and how often since. */
+/** The beats of another process at the last look, and in how many looks they have not changed. */
 interface Look {
   readonly beats: number;
   readonly silences: number;
 }
 
-/** Under whose id claims are written. */
+/** The process under whose id claims are written. */
 export interface Holder {
   readonly id: number;
   /**
-   * Enters the process again if another one took it for dead (it stood still too long): claims under an id
-   * that has no row would never be taken over. Ids are never given twice, so the old one is still its own.
+   * Enters the process again if another process took it for dead because it stood still too long: claims under an id
+   * that has no row would never be taken over. Ids are never given twice, so it keeps its old id.
    */
   ensureEntered(): void;
 }
 
-/** A holder by its id, on a connection of its own. */
+/** A holder with an id, for one connection. */
 export function holderOf(database: Database.Database, id: number, identity: string): Holder {
   const enter = database.prepare('insert into processes (id, identity) values (?, ?) on conflict do nothing');
   return { id, ensureEntered: () => void enter.run(id, identity) };
@@ -50,7 +50,7 @@ export function holderOf(database: Database.Database, id: number, identity: stri
 export class Processes implements Holder {
   readonly #database: Database.Database;
   readonly #own: ProcessIdentity = ownIdentity();
-  /** Who this process is, as it is written. */
+  /** Who this process is, as it is stored. */
   readonly identity = JSON.stringify(this.#own);
   readonly #looks = new Map<number, Look>();
   #holder: Holder;
@@ -93,19 +93,22 @@ export class Processes implements Holder {
     this.#looks.delete(id);
   }
 
-  /** The processes of which the kernel says that they are dead. */
+  /** The processes that are dead, according to the kernel. */
   dead(): number[] {
     return this.#others('dead').map(({ id }) => id);
   }
 
-  /** Whether there are some of which the kernel can't tell: they can't tell of this one either, unless it beats. */
+  /**
+   * Whether there are processes about which the kernel can't be asked. They can't ask it about this process either,
+   * so this process has to beat.
+   */
   isWatched(): boolean {
     return this.#others('unknown').length > 0;
   }
 
   /**
-   * Looks at those of which the kernel can't tell, and gives the ones that have been silent for so long that they are dead.
-   * Called only where this process can write: then so could they.
+   * Looks at the processes about which the kernel can't be asked, and returns those that have been silent for so long
+   * that they count as dead. Called only when this process can write, because then the others could have written too.
    */
   lookAtSilent(): number[] {
     return this.#others('unknown').flatMap(({ id, beats }) => {
@@ -116,7 +119,7 @@ export class Processes implements Holder {
     });
   }
 
-  /** Nobody could write: that nobody has beaten says nothing. */
+  /** Starts counting silences anew: while no process could write, a missing beat says nothing. */
   forgiveSilence(): void {
     this.#looks.clear();
   }

@@ -24,7 +24,7 @@ export interface EventRow {
   /** JSON, without the agent's id, which has a column of its own. */
   readonly facts: string;
   readonly body: Uint8Array;
-  /** Whether this process would handle it at once: then it is claimed with the same write, if nothing goes before it. */
+  /** Whether this process would handle the event at once: then the same write claims it, if nothing goes before it. */
   readonly isWanted: boolean;
 }
 
@@ -56,8 +56,8 @@ export function eventRow(record: EventRecord, isWanted: boolean): EventRow {
 const duplicate: RecordedRow = { sequence: undefined, isClaimed: false };
 
 /**
- * Writes events and everything they are recognized by, inside a transaction of the caller's; the identities' primary
- * key decides on duplicates. What a row shares with the others is asked and written once for all of them.
+ * Writes events and their identities, inside the caller's transaction. The identities' primary key decides on
+ * duplicates. What all rows share, such as the totals, is read and written once for all of them.
  */
 export function prepareRecord(database: Database.Database, holder: Holder, earlier: EarlierIdentities) {
   const reserve = database.prepare(`
@@ -69,8 +69,8 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   const insertIdentity = database.prepare(
     'insert into identities (era, identity, sequence) values (?, ?, ?) on conflict do nothing',
   );
-  // Identities that came with the copy must not stay: under them a later, different event would be taken
-  // for a duplicate, and the part of an identity that is not signed is the sender's to choose.
+  // The identities that a copy has just added must not stay. A later, different event with one of them would be taken
+  // for a duplicate, and an identity that is not signed can be chosen freely by whoever sends the copy.
   const deleteIdentity = database.prepare(
     'delete from identities where era = ? and identity = ? and sequence = ?',
   );
@@ -107,7 +107,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   };
 
   return (rows: readonly EventRow[]): RecordedRow[] => {
-    // Many groups only end what was claimed: they would write the totals for nothing.
+    // Many groups only end claims, and would write the totals for nothing.
     if (rows.length === 0) return [];
     const claimable = mayClaim();
     const totals = reserve.get(rows.length) as SequenceTotals;
@@ -141,8 +141,8 @@ export function prepareRecordOne(
 }
 
 /**
- * Whether an event may be claimed as it is written. Not when others go before it: events that nobody has claimed yet,
- * runs of its call that are not settled, or an event of its call that another process works on.
+ * Whether an event may be claimed by the write that records it. It may not if something goes before it: events that
+ * no process has claimed yet, unsettled runs of its call, or an event of its call that another process is working on.
  */
 function prepareMayClaim(database: Database.Database, holder: Holder) {
   const isAnyWaiting = database.prepare('select 1 from waiting limit 1');
@@ -157,7 +157,7 @@ function prepareMayClaim(database: Database.Database, holder: Holder) {
     return ({ isWanted, callId }: EventRow): boolean => {
       isAnyBefore ??= isAnyWaiting.get() !== undefined;
       if (!isWanted || isAnyBefore) {
-        // Whatever comes after it comes after an event that waits.
+        // This event will wait, so all later events have a waiting event before them.
         isAnyBefore = true;
         return false;
       }

@@ -8,7 +8,7 @@ import { Writes } from './writes.ts';
 
 /** How long closing waits for a locked database, in milliseconds. */
 const closePatience = 5_000;
-/** How soon what could not be given back in closing is given back, in milliseconds. */
+/** How long to wait before trying again to give back what closing could not, in milliseconds. */
 const leavePause = 1_000;
 /** How long users' own writes wait for a locked database, in milliseconds. */
 const usersPatience = 1_000;
@@ -34,7 +34,7 @@ export class Session {
 
   async open(): Promise<void> {
     const { database } = this.#connected();
-    // From here on a locked database is waited for off the event loop, in the commit group.
+    // From here on the commit group waits for a locked database, without blocking the event loop.
     database.pragma('busy_timeout = 0');
     this.#isOpen = true;
     await this.write(join);
@@ -46,7 +46,7 @@ export class Session {
     const inbox = this.#inbox;
     if (!inbox) return;
     await this.writes.close();
-    // What the app has begun by hand and left open would keep everybody from writing.
+    // A transaction that the app has begun by hand and left open would keep every process from writing.
     if (inbox.database.inTransaction) inbox.database.exec('rollback');
     const hasLeft = await this.write(leave, { patience: closePatience }).then(
       () => true,
@@ -69,26 +69,35 @@ export class Session {
     return this.#inbox;
   }
 
-  /** In one transaction: each alone would look at the file anew, and read again what it knew as soon as others wrote. */
+  /**
+   * Reads in one transaction: each statement by itself would check the file again, and drop its cached pages as soon
+   * as another connection has written.
+   */
   read<T>(operation: (inbox: OpenInbox) => T): T {
     const inbox = this.opened();
     return inbox.database.transaction(() => operation(inbox)).deferred();
   }
 
-  /** In the next commit of the main thread. */
+  /** Runs `operation` in the next commit of the main thread. */
   write<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits<T>): Promise<T> {
     return this.writes.here(operation, limits);
   }
 
-  /** Users' own tables must be there before the first handler runs, so they may ask for the connection first. */
+  /**
+   * Opens the inbox if it isn't open yet. Users may need the connection before `open`, because their own tables must
+   * exist before the first handler runs.
+   */
   #connected(): OpenInbox {
     if (!this.#isClosed) this.#inbox ??= openInbox(this.#file, this.#clock, this.writes);
     return this.opened();
   }
 
-  /** What users write outside of `ctx.commit` can't wait off the event loop for another process, or receiver. */
+  /**
+   * Runs a write that users make outside of `ctx.commit`. It is synchronous, so it blocks the event loop while it
+   * waits for another process, or another receiver, that has locked the database.
+   */
   #patiently<T>(work: () => T): T {
-    // Before the start the connection waits by itself.
+    // Before `open`, the connection has a busy timeout of its own.
     const database = this.#isOpen ? this.#inbox?.database : undefined;
     database?.pragma(`busy_timeout = ${usersPatience}`);
     try {
@@ -99,8 +108,9 @@ export class Session {
   }
 
   /**
-   * A full disk, or a lock that nobody gives back. Were this process to end, others would take over what it holds; as long
-   * as it lives they leave that alone, and so would a receiver that is started in it later.
+   * Tries until it succeeds to give back what closing could not, because of a full disk or a lock that nobody gave
+   * back. While this process lives nobody else would take over what it holds: neither other processes, nor a receiver
+   * that is started in this process later.
    */
   #leaveLater(inbox: OpenInbox): void {
     this.#clock.after(leavePause, () => {
@@ -114,14 +124,14 @@ export class Session {
   }
 }
 
-/** Enters this process. */
+/** Enters this process among those that share the file. */
 function join({ processes, dueTime }: OpenInbox): void {
   if (processes.isAlone()) dueTime.catchUp();
   processes.join();
   dueTime.note();
 }
 
-/** Gives back what this process holds, and takes its leave of the others. */
+/** Gives back what this process holds, and removes it from the processes that share the file. */
 function leave({ claims, processes, dueTime }: OpenInbox): void {
   dueTime.propose();
   dueTime.note();

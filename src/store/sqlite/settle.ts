@@ -8,11 +8,13 @@ import { prepareUnblockNext } from './unblock.ts';
 
 /** A settlement as it is written. */
 export interface SettlementRow extends Settlement {
-  /** When the run is due, as it is stored; null unless it is. */
+  /** When the run is due, in stored time; null if it isn't. */
   readonly dueAt: number | null;
 }
 
-/** How long it waits is what was decided; the wall clock may have been set since. */
+/**
+ * The row of a settlement. A due run keeps the wait that was decided, because the wall clock may have been set since.
+ */
 export function settlementRow(settlement: Settlement, dueTime: DueTime): SettlementRow {
   const { state, now } = settlement;
   if (state.kind === 'following') return { ...settlement, state: atOnce, dueAt: state.dueAt };
@@ -47,7 +49,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     .prepare('select count(*) from claims where sequence between ? and ? and process = ?')
     .pluck();
   const endStretch = database.prepare('delete from claims where sequence between ? and ? and process = ?');
-  // What the join's run has seen needs no further run.
+  // Events that the join's run has seen need no further run.
   const settleJoin = database.prepare('update joins set settled = seen where handler = ? and call_id = ?');
   const earlierOpen = database.prepare(`
     select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}`);
@@ -66,13 +68,14 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const isBehindAnother = ({ sequence, handler, callId }: RunKey): boolean =>
     callId !== undefined && earlierOpen.get(callId, handler, sequence) !== undefined;
 
-  /** Without those that are blocked themselves: it may be this very run that they wait for. */
+  /** The same, but without earlier runs that are blocked themselves: this may be the very run that they wait for. */
   const isBehindActive = ({ sequence, handler, callId }: RunKey): boolean =>
     callId !== undefined && earlierActive.get(callId, handler, sequence) !== undefined;
 
   /**
-   * Decided here and not by the caller: what it saw may have been settled since, and nobody would wake this one;
-   * or a replay may have put an earlier run back, which a strict one that failed has to wait for.
+   * Decides the state inside the transaction, because the inbox may have changed since the caller decided. The run
+   * that a blocked one was to wait for may have been settled, and nothing would unblock it any more. And a replay may
+   * have put back an earlier run, which a strict run that failed has to wait for.
    */
   const decided = (row: SettlementRow): SettlementRow => {
     const { state, isStrict } = row;
@@ -82,7 +85,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     return row;
   };
 
-  /** The claim that the run came with ends all the same, if this was the last run of it. */
+  /** The settlement is lost; the claim on the event ends all the same, if this was the last run under it. */
   const lost = ({ sequence, last }: Settlement): Settled => {
     if (last) endClaim.run(sequence, holder.id);
     return 'lost';
@@ -95,7 +98,8 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       if (!holds(run)) return undefined;
       if (run.stored) return countAttempt.get(run.sequence, run.handler) as number;
       insertClaimed.run(run.sequence, run.handler, run.callId ?? null, holder.id);
-      // A row that was there is that of a try whose end was not heard of, or is not ours to begin.
+      // A row that existed before is from an earlier try whose success was not reported to us, or it is not ours to
+      // begin.
       return ownAttempts.get(run.sequence, run.handler, holder.id) as number | undefined;
     },
 
@@ -108,21 +112,25 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       const isRemembered = stored || !last || state.kind !== 'done';
       if (isRemembered) {
         const write = stored ? updateRun : insertRun;
-        // A row that is there already is that of a commit which overtook this settlement.
+        // A row that exists already was written by a commit that overtook this settlement.
         if (write.run(columnsOf(decided(settlement))).changes === 0) {
           return lost(settlement);
         }
       }
       if (last) endClaim.run(sequence, holder.id);
       if (settlement.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
-      // Whatever its order is here: another process may have blocked what comes after it, or this one before a restart.
+      // Done whatever the handler's order is here: another process, or this one before a restart, may have blocked
+      // the next run.
       if (state.kind === 'done' || state.kind === 'dead') unblockNext(callId, handler);
       return 'settled';
     },
 
     endClaim: endOne,
 
-    /** Ends the claims on events, and tells of each whether it still held. Events end much as they came: in stretches. */
+    /**
+     * Ends the claims on events, and returns for each whether it still held. Events mostly end in the order in which
+     * they came, so whole stretches of sequences are ended at once.
+     */
     endClaims: (sequences: readonly Sequence[]): boolean[] =>
       stretchesOf(sequences).flatMap((stretch) => {
         const [first = 0, last = first] = [stretch[0], stretch.at(-1)];
@@ -137,12 +145,12 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 const atOnce: RunState = { kind: 'due', at: 0, reason: '' };
 const blocked: RunState = { kind: 'blocked' };
 
-/** One handler, done at once: that the event is no longer claimed says all there is to remember. */
+/** Whether there was one handler, and it was done at once: the end of the claim then says all there is to remember. */
 export function isOrdinary({ state, stored, last, isJoin, isStrict }: Settlement): boolean {
   return state.kind === 'done' && last && !stored && !isJoin && !isStrict;
 }
 
-/** Sequences that follow each other, together. */
+/** Groups sequences that directly follow each other. */
 function stretchesOf(sequences: readonly Sequence[]): Sequence[][] {
   const stretches: Sequence[][] = [];
   for (const sequence of sequences) {

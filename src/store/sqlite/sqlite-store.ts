@@ -19,7 +19,7 @@ import { SqliteQuarantine } from './sqlite-quarantine.ts';
 import { SqliteRetention } from './sqlite-retention.ts';
 import { lent } from './user-database.ts';
 
-/** How long a write may wait so that what was read before it still counts, in milliseconds. */
+/** How long a write may wait before what was read ahead of it no longer counts, in milliseconds. */
 const trustedWait = 1_000;
 
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
@@ -126,7 +126,7 @@ export class SqliteStore implements Store {
     return this.#session.write(
       ({ database, settling: runs, dueTime }) => {
         const result = runs.settle(settlementRow(settlement, dueTime));
-        // Not ours any more: the process that took the run over writes its effects, not this one.
+        // The claim is no longer ours: the process that took the run over writes the effects, not this one.
         if (result === 'lost') return result;
         const loan = lent(database);
         try {
@@ -154,7 +154,8 @@ export class SqliteStore implements Store {
     const { processes, claims, dueTime } = this.#session.opened();
     if (dueTime.isDisputed()) dueTime.accept(await this.#session.write(() => dueTime.propose()));
     const dead = processes.dead();
-    // A process that holds nothing and finds nothing writes nothing: an idle receiver leaves the disk alone.
+    // A process writes nothing if it has no claims, found none dead and is watched by none: an idle receiver leaves
+    // the disk alone.
     const isNothingToSay = dead.length === 0 && !processes.isWatched() && !claims.hasAny();
     if (isNothingToSay) return { takenOver: 0 };
     const askedAt = this.#clock.elapsed();
@@ -164,7 +165,7 @@ export class SqliteStore implements Store {
         processes.forgiveSilence();
         throw error;
       });
-    // While the database was locked nobody could beat: who is dead is asked again when all have had their turn.
+    // While the database was locked no process could beat, so their silences are counted anew.
     if (takenOver === undefined) processes.forgiveSilence();
     return { takenOver: takenOver ?? 0 };
   }
@@ -185,10 +186,13 @@ export class SqliteStore implements Store {
   }
 }
 
-/** Claims, taken or given back. */
+/** Limits of the writes that take claims or give them back. */
 const claim = { endsWithProcess: true };
 
-/** Beats, and takes over what is held by those of whom the kernel says that they are dead, and those that are silent. */
+/**
+ * Beats for this process, and takes over what is held by processes that the kernel says are dead, and by those that
+ * have been silent for too long.
+ */
 function takeOver({ processes, claims, dueTime }: OpenInbox, dead: readonly number[]): number {
   processes.beat();
   dueTime.note();
@@ -203,7 +207,10 @@ function takeOver({ processes, claims, dueTime }: OpenInbox, dead: readonly numb
 const selectLayout = "select value from settings where name = 'layout'";
 const deleteLayout = "delete from settings where name = 'layout' returning value";
 
-/** What the driver does at once, as the contract promises it: later, and never thrown where nobody looks. */
+/**
+ * Runs what the driver does synchronously, but answers with a promise, as the contract does: an error rejects the
+ * promise and is not thrown at the caller.
+ */
 async function asPromise<T>(work: () => T): Promise<T> {
   return work();
 }

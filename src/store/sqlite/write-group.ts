@@ -10,15 +10,15 @@ import { prepareRecord } from './record.ts';
 import { prepareSettling } from './settle.ts';
 
 /**
- * Writes all of it in one transaction: resolves to what became of each, as a number, or the reason why it failed.
+ * Writes all items in one transaction. Returns what became of each, as a number, or the reason why it failed.
  * Undefined when another process has the lock, and nothing was done.
  */
 export type WriteGroup = (items: readonly WriteItem[]) => (number | string)[] | undefined;
 
 /**
- * Events first and together, because they share what they ask of the inbox, then what has ended. When the disk refuses
- * something the transaction is taken back; the log is told, because what others have written before it may be missing too,
- * or because the disk is full.
+ * Events are written first and together, because they share what is read from the inbox for them; then claims are
+ * ended and runs settled. When the disk refuses something, the transaction is rolled back and the log file is told:
+ * what other connections wrote before may be missing on disk too, or the disk is full.
  */
 export function prepareWriteGroup(
   database: Database.Database,
@@ -58,9 +58,11 @@ export function prepareWriteGroup(
     }
   };
 
-  /** The group failed as a whole, so nothing of it is stored: find out which write it was. */
+  /**
+   * The group failed as a whole, so nothing of it is stored: writes each item by itself, to find out which one fails.
+   */
   const oneByOne = (items: readonly WriteItem[]): (number | string)[] => {
-    // Between two of them another process may come in.
+    // Another process may take the lock between two of these transactions.
     database.pragma(`busy_timeout = ${recordPatience}`);
     const results = items.map((item) => {
       try {

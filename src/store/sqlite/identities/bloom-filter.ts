@@ -1,12 +1,15 @@
 /**
- * A Bloom filter: of a key that was added it says yes, of nearly all others no. Keys are digests, so that their own bytes
- * are as good as any hashes of them.
+ * A Bloom filter: it says yes to each key that was added, and no to nearly all others. Keys are digests, so their own
+ * bytes are as good as any hashes of them.
  */
 
-/** Sixteen for each key that an era has as a rule: one in four hundred of the others is said to be there. */
+/**
+ * Sixteen bits for each key that an era usually has. The filter wrongly says yes to one in four hundred of all other
+ * keys.
+ */
 export const filterBits = 2 ** 20;
 
-/** How large a filter is. */
+/** The size of a filter, in bytes. */
 export const filterBytes = filterBits / 8;
 
 /** Where a key's bits are. */

@@ -5,13 +5,13 @@ import { asBytes, asInteger } from '../parameters.ts';
 
 /** Asks, inside the transaction that writes an identity, whether an event of an earlier era has it. */
 export interface EarlierIdentities {
-  /** Whether an era before this one has the key. */
+  /** Whether an era before `era` has the key. */
   has(key: Buffer, era: number): boolean;
-  /** Events have been written, after a last one that was committed before. */
+  /** Says that events have been written, and which sequence was the last one committed before them. */
   written(events: number, lastCommitted: Sequence): void;
 }
 
-/** Looks through all of them: for those who write few events, and keep no filters for it. */
+/** Searches all eras: for connections that write few events, and keep no filters for that. */
 export function prepareLookThrough(database: Database.Database): EarlierIdentities {
   const find = database.prepare(`
     ${withErasOf('identities')}

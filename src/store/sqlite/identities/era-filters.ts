@@ -1,23 +1,26 @@
 import { type FilterPlaces, filterBits } from './bloom-filter.ts';
 
 const lanesOfBoard = 32;
-/** What nearly all keys are answered with. */
+/** The answer for nearly all keys. */
 const none: readonly number[] = [];
 
-/** The filters of up to 32 eras side by side: the word at a place has its bit of each of them. */
+/**
+ * The filters of up to 32 eras side by side: the word at a place has, for each of these eras, the filter's bit at
+ * that place.
+ */
 interface Board {
   readonly words: Uint32Array;
   readonly eras: (number | undefined)[];
 }
 
 /**
- * The filters of many eras, asked at once. One after the other they would be as many reads all over the memory as there
- * are eras; side by side those of 32 eras are four.
+ * The filters of many eras, asked at once. Asked one after the other, they would take at least one read from a
+ * distant place in memory for each era; side by side, 32 eras take four.
  */
 export class EraFilters {
   #boards: Board[] = [];
 
-  /** Whose filters these are. */
+  /** The eras that have a filter here. */
   get eras(): number[] {
     return this.#boards.flatMap(({ eras }) => eras.filter((era) => era !== undefined));
   }
@@ -34,7 +37,7 @@ export class EraFilters {
     board.eras[lane] = era;
   }
 
-  /** Gives up the filter of an era. */
+  /** Removes the filter of an era. */
   remove(era: number): void {
     const board = this.#boards.find(({ eras }) => eras.includes(era));
     if (!board) return;

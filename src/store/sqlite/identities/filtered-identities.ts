@@ -6,9 +6,12 @@ import type { EarlierIdentities } from './earlier-identities.ts';
 import { EraFilters } from './era-filters.ts';
 import { addTo, filterBytes, newFilter, placesOf } from './bloom-filter.ts';
 
-/** How many identities go into the next filter for each event that is written: until it is done, their era is looked into. */
+/**
+ * How many identities are added to the unfinished filter for each event that is written. Until the filter is
+ * finished, its era is searched in the database.
+ */
 const pace = 16;
-/** What was there before there were eras is too much for a filter. */
+/** Era -1 gets no filter: it has all identities from before there were eras, which are too many for one filter. */
 const firstEra = 0;
 
 interface StoredFilter {
@@ -16,7 +19,7 @@ interface StoredFilter {
   readonly bits: Uint8Array<ArrayBuffer>;
 }
 
-/** Keys of an era, one behind the other, and the last of them. */
+/** Some keys of an era, one behind the other in hexadecimal, and the last of them. */
 interface Slice {
   readonly keys: string | null;
   readonly last: Buffer | null;
@@ -29,9 +32,9 @@ interface Unfinished extends StoredFilter {
 }
 
 /**
- * Asks the filters of the earlier eras, which are in memory, and looks only where one says that the key may be. An era
- * without a filter is looked into each time. A filter says yes to all that its era has: it is made of what was committed
- * after the era's last sequence had been, and nobody adds to that any more.
+ * Asks the filters of the earlier eras, which are in memory, and searches an era in the database only if its filter
+ * says that the key may be there. An era without a filter is searched each time. A filter says yes to every key of
+ * its era: it is made after the era's last sequence was committed, and no key is added to the era after that.
  */
 export class FilteredIdentities implements EarlierIdentities {
   readonly #find: Database.Statement;
@@ -45,19 +48,19 @@ export class FilteredIdentities implements EarlierIdentities {
   readonly #filters = new EraFilters();
   /** Eras that have no filter in memory. */
   #unfiltered: number[] = [];
-  /** Those of them that had one in the database at the first look. */
+  /** Those of them that had a filter in the database at the first look. */
   #unloaded: number[] = [];
-  /** All eras before it have a filter or are unfiltered, but for those that have been forgotten. */
+  /** Every era before this one has a filter in memory or is in `#unfiltered`, except eras that have been forgotten. */
   #known: number | undefined;
   #tidied = 0;
   #unfinished: Unfinished | undefined;
-  /** One for all that are made: thrown away, each would be memory until the next full garbage collection. */
+  /** Reused for every filter that is made: each new one would take memory until the next full garbage collection. */
   readonly #bits = newFilter();
 
   constructor(database: Database.Database) {
     this.#find = database.prepare('select 1 from identities where era = ? and identity = ?');
     this.#hasAny = database.prepare('select 1 from identities where era = ? limit 1');
-    // As one text: a buffer for each would be memory that only a full garbage collection gives back.
+    // Selected as one text: a buffer for each identity would take memory that only a full garbage collection frees.
     this.#next = database.prepare(`
       select group_concat(hex(identity), '') as keys, max(identity) as last from (
         select identity from identities where era = ? and identity > ? order by identity limit ?)`);
@@ -65,7 +68,7 @@ export class FilteredIdentities implements EarlierIdentities {
     this.#deleteFilters = database.prepare(`
       delete from identity_filters
       where not exists (select 1 from identities i where i.era = identity_filters.era)`);
-    // One of another length would say no to what its era has.
+    // A filter of another length would say no to keys that its era has.
     this.#storedFilter = database.prepare(`
       select era, bits from identity_filters
       where era = ? and typeof(bits) = 'blob' and length(bits) = ${filterBytes}`);
@@ -75,7 +78,7 @@ export class FilteredIdentities implements EarlierIdentities {
       .pluck();
   }
 
-  /** Brings a stored filter into memory, which takes some milliseconds; false when there is none left. */
+  /** Loads a stored filter into memory, which takes some milliseconds; false when there is none left. */
   loadOne(): boolean {
     this.#learn();
     const era = this.#unloaded.pop();
@@ -93,13 +96,13 @@ export class FilteredIdentities implements EarlierIdentities {
   }
 
   written(events: number, lastCommitted: Sequence): void {
-    // What is not committed may be taken back, and its sequences given again.
+    // Only committed sequences count: others may be rolled back, and then be given again.
     const latest = eraOf(lastCommitted);
     this.#learn();
     if (this.#tidied < latest) this.#tidy(latest);
     const era = this.#unfiltered.find((each) => each >= firstEra && each < latest);
     if (era === undefined) return;
-    // Another process may have made it.
+    // Another process may have made the filter.
     if (!this.#unfinished && this.#takeStored(era)) return;
     this.#unfinished ??= this.#begin(era);
     this.#goOn(this.#unfinished, events * pace);
@@ -131,7 +134,7 @@ export class FilteredIdentities implements EarlierIdentities {
     const stored = this.#storedFilter.get(era) as StoredFilter | undefined;
     if (!stored) return false;
     this.#take(stored);
-    // As above: the driver gave it memory of its own.
+    // Frees the memory that the driver has given it, without waiting for a full garbage collection.
     stored.bits.buffer.transfer(0);
     return true;
   }
@@ -149,7 +152,7 @@ export class FilteredIdentities implements EarlierIdentities {
     return this.#known;
   }
 
-  /** Eras that have been forgotten as a whole need not be asked any more. */
+  /** Drops the eras of which no identity is left, so that they are not asked any more. */
   #tidy(latest: number): void {
     this.#deleteFilters.run();
     const isEmpty = (era: number) => era < latest && this.#hasAny.get(era) === undefined;
