@@ -6,7 +6,10 @@ interface EventOfCall {
   readonly callId: string | null;
 }
 
-/** How many waiting events are read at once, and in one step at the most: a run beyond them counts as behind one. */
+/**
+ * How many waiting events are read at once, and in one step at the most: a run beyond the last one read counts as
+ * behind a waiting event.
+ */
 const atOnce = 256;
 const most = 16 * atOnce;
 
@@ -17,14 +20,17 @@ interface Waiting {
 }
 
 /**
- * Tells whether an event of a call waits that goes before another. What a process has in memory has no run in the inbox,
- * and waits for its claim again when that process ends; what found no room there has one. Claimed at once, that would
- * overtake all that the process had before it.
+ * Tells whether an earlier event of the same call waits. A run that a process has in memory has no row, and when that
+ * process ends its event waits to be claimed again. A later run of the call that found no room in memory has a row;
+ * claimed at once, it would overtake everything that the process had before it.
  */
 class BehindWaiting {
   readonly #waiting: Waiting;
   readonly #firstOfCalls = new Map<string | null, Sequence>();
-  /** Up to which sequence what waits has been read. As a rule no run comes after any that waits: that takes one look. */
+  /**
+   * Up to which sequence waiting events have been read. Usually no run comes after a waiting event, and the first
+   * waiting event tells that.
+   */
   #readTo: Sequence;
   #read = 0;
 

@@ -15,8 +15,8 @@ interface EventFactsRow {
 }
 
 /**
- * Reads the events of a call. A call itself is stored nowhere, but told from them whenever somebody asks: telling it
- * anew with every event would cost the square of its events.
+ * Reads the events of a call. The call itself is stored nowhere, but computed from its events whenever somebody asks:
+ * computing it anew with every event would cost the square of the number of events.
  */
 export function prepareCallEvents(database: Database.Database) {
   const eventsOfCall = database.prepare(`

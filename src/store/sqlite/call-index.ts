@@ -3,7 +3,10 @@ import type { Sequence } from '../run-key.ts';
 import { withErasOf } from './eras.ts';
 import { asInteger, asText } from './parameters.ts';
 
-/** After how many sequences the events of calls are indexed: by then a few pages take them all. */
+/**
+ * After how many sequences events are added to the index of calls: each page that is written then takes several of
+ * them.
+ */
 const batchSize = 2_048;
 
 /** What `event_totals` says of the sequences. */
@@ -12,32 +15,36 @@ export interface SequenceTotals {
   readonly indexed: Sequence;
 }
 
-/** Whether an event is not in the index yet. Such events are few, and read one after the other. */
+/** SQL: the event is not in the index yet. Such events are few, and are read one after the other. */
 export const isUnindexed = 'sequence > (select indexed_sequence from event_totals)';
 
 /**
- * Where a call's events are in the index: `from` for a statement, with their sequences as `i.sequence`, the latest era
- * first. Two calls may share a key, so whoever reads the events compares the id as well.
+ * SQL: a select from the index entries `i` of a call's events, the latest era first. Two calls may share a key, so
+ * the caller must compare the call's id as well.
  */
 export function indexedOfCall(columns: string, key: string): string {
   return `${withErasOf('call_events')}
     select ${columns} from eras cross join call_events i on i.era = eras.era and i.call_key = ${key}`;
 }
 
-/** A select of the sequences of a call's events, indexed or not, by the parameter that is its key; the id is to be compared too. */
+/**
+ * SQL: a select of the sequences of a call's events, indexed or not, by the parameter that has its key. The caller
+ * must compare the call's id as well.
+ */
 export function sequencesOfCall(key: string): string {
   return `${indexedOfCall('i.sequence', asInteger(key))}
     union all select sequence from events where ${isUnindexed} and call_key = ${asInteger(key)}`;
 }
 
 /**
- * `from` and `where` for a statement about the events `e` of a call, by the parameters `@key` and `@callId`: they are taken
- * one by one as the index has them, in no order, so that one that ends early doesn't gather all of them first.
+ * SQL: `from` and `where` of a statement about the events `e` of a call, by the parameters `@key` and `@callId`. The
+ * events are read one by one as the index has them, in no order, so that a statement that ends early doesn't gather
+ * all of them first.
  */
 export const fromEventsOfCall = `from (${sequencesOfCall('@key')}) of_call
   cross join events e on e.sequence = of_call.sequence where e.call_id = ${asText('@callId')}`;
 
-/** How many eras a look for a call goes through: what is done for many calls in one step has to be less by as much. */
+/** How many eras a search for a call goes through: the more there are, the fewer calls one step may search for. */
 export function prepareEraCount(database: Database.Database): () => number {
   const count = database
     .prepare('select (select max(era) from call_events) - (select min(era) from call_events) + 1')
@@ -46,8 +53,8 @@ export function prepareEraCount(database: Database.Database): () => number {
 }
 
 /**
- * Brings the events of calls into their index, inside the transaction that reserved the last sequence. Not each by
- * itself: keys come in no order, and every event would cost a page of its own.
+ * Adds events to the index of calls, inside the transaction that reserved the last sequence. They are added in
+ * batches because keys come in random order: one at a time, every event would cost the write of a page of its own.
  */
 export function prepareCallIndex(database: Database.Database) {
   const insert = database.prepare(`

@@ -27,20 +27,21 @@ export interface ListPlace {
   readonly arrival: Arrival | undefined;
 }
 
-/** What one look found, and where the next begins, after others had their turn; undefined at the end. */
+/** What one look found, and where the next begins after other work has run; undefined at the end. */
 export interface ListLook {
   readonly calls: readonly ListedCall[];
   readonly next: ListPlace | undefined;
 }
 
 /**
- * What one look goes through at the most: together some ten milliseconds, which is what intake can wait. The index has
- * to be looked into once for each event and era; to tell a call takes another look into each era, and its events.
+ * What one look goes through at the most: together some ten milliseconds, which is as long as intake can wait. Each
+ * event takes one seek in the index for each era. Computing a call takes one more seek for each era, and reads its
+ * events.
  */
 const eventsAtOnce = 1_000;
 const erasAtOnce = 16_000;
 const toldAtOnce = 400;
-/** Where only the time of an arrival counts, going through them is faster. */
+/** How many arrivals one look goes through at the most: going through them is faster where only their times count. */
 const arrivalsAtOnce = 20_000;
 
 /** Where a list begins: at its cursor, or at the end of the inbox. */
@@ -58,9 +59,9 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
   const ofCall = (condition: string) =>
     `${indexedOfCall('1', 'e.call_key')}
        cross join events o on o.sequence = i.sequence and o.call_id = e.call_id where ${condition}`;
-  // An event that arrived before `since` is no call's first: its call would be too early. Asked first, because the
-  // index of the calls costs more. The agent too is only to spare telling: the record decides. What is not in the
-  // index is read once for all events.
+  // An event that arrived before `since` is not the first of a call that matches. That is asked first, because the
+  // index of calls costs more. The condition on the agent only spares computing calls; the computed record decides.
+  // Events that are not in the index yet are read once for all rows.
   const [since, agentId] = [asInteger('@since'), asText('@agentId')];
   const firstEvents = database.prepare(`
     select e.sequence, e.call_id as callId from events e
@@ -84,7 +85,10 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
     select * from (${arrivals} limit ${arrivalsAtOnce}) where sequence < @before limit 1`);
   const arrivalAfterThose = database.prepare(`${arrivals} limit 1 offset ${arrivalsAtOnce}`);
 
-  /** Passes over what arrived at `until` or later; a call that has an event from before can't be above it. */
+  /**
+   * Passes over events that arrived at `until` or later: a call whose first event is among them has no event from
+   * before.
+   */
   const goBelowUntil = (place: ListPlace, to: Sequence, until: number): ListPlace => {
     const from = to - arrivalsAtOnce + 1;
     const found = lastBelowUntil.get(from, to, until) as Sequence | null;
@@ -117,8 +121,8 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
       return { calls: [], next: goBelowUntil(place, to, filter.until) };
     }
     if (!arrival) return walk(filter, place, to, wanted);
-    // Sequences and times don't go together where a delivery came out of quarantine or a clock was set. So it ends
-    // only when everything that arrived since then has been looked at, and nothing earlier can match.
+    // Sequences and times of arrival differ in order if a delivery came out of quarantine or a clock was set. So the
+    // list ends only when everything that arrived since `since` has been looked at, and nothing earlier can match.
     const earlier = arrivalBefore.get({ ...arrival, before }) as Arrival | undefined;
     if (earlier) return walk(filter, { ...place, arrival: earlier }, to, wanted);
     const rest = arrivalAfterThose.get(arrival) as Arrival | undefined;

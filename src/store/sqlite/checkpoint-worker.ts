@@ -15,7 +15,9 @@ import {
 import { connect } from './connection.ts';
 import { DatabaseFile } from './database-file.ts';
 
-/** Much comes during the first pass, and little during the second: that is what is left to the commit thread. */
+/**
+ * Commits add much to the log during the first pass, and little during the second: that is left to the commit thread.
+ */
 const passes = 2;
 
 const { file, state } = workerData as CheckpointThreadData;
@@ -28,7 +30,7 @@ for (;;) {
   Atomics.wait(state, 0, idle);
   Atomics.wait(state, 0, checkpointed);
   if (Atomics.load(state, 0) === ending) break;
-  // What fails now, such as on a full disk, is tried again with the next ones.
+  // A checkpoint that fails, such as on a full disk, is made up for by the next one.
   try {
     for (let pass = 0; pass < passes; pass += 1) {
       checkpoint.get();

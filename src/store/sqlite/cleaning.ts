@@ -8,7 +8,7 @@ import type { Remove } from './removal.ts';
 const eventsAtOnce = 200;
 const quarantinedAtOnce = 50;
 const traceIdsAtOnce = 500;
-/** Bodies that go are overwritten, so a step is bounded in bytes as well. */
+/** Bodies that are removed are overwritten, so a step is bounded in bytes as well. */
 const bytesAtOnce = 4 * 1024 * 1024;
 
 interface EventRow {
@@ -95,7 +95,7 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
 function mayGo({ state, receivedAt, settledAt, isDead }: EventRow, limits: RetentionLimits): boolean {
   if (state !== 'done') return false;
   const settled = settledAt ?? receivedAt;
-  // A dead letter waits for a person, from the day that it was given up.
+  // A dead letter is kept for a person, and its time begins when it was given up.
   if (isDead === 1) return settled < limits.deadBefore;
   return Math.max(settled, receivedAt) < limits.doneBefore;
 }

@@ -3,24 +3,24 @@ import { type Clock, holdProcess } from '../../kit/clock.ts';
 import { Locked, inTransaction } from './in-transaction.ts';
 import { type Committed, type Synced, Unsynced } from './unsynced.ts';
 
-/** What a caller can say of a write. */
+/** What a caller can specify for a write. */
 export interface WriteLimits<T = unknown> {
   /** How long it may wait for a locked database, in milliseconds; default without end. */
   readonly patience?: number;
   /** Its size, so that a group stays bounded. */
   readonly bytes?: number;
-  /** Gives it a transaction of its own: for work that must not be run a second time when another fails. */
+  /** Gives the write a transaction of its own: for work that must not be run a second time when another write fails. */
   readonly alone?: boolean;
   /**
-   * It tells what this process has in hand, and a power cut ends that with the process: it counts as soon as it is
+   * The write only tells what this process has in hand, and a power cut ends both. So it counts as soon as it is
    * committed, and is on disk with whatever is synced next. Default false.
    */
   readonly endsWithProcess?: boolean;
-  /** Called when it counts, before anything else goes on. */
+  /** Called when the write counts, before anything else goes on. */
   readonly onCommitted?: ((value: T) => void) | undefined;
 }
 
-/** Runs a function when nobody else of this process writes. */
+/** Runs a function when nothing else in this process writes. */
 export type InTurn = (work: () => void) => void;
 
 /** How a group is tied to the other writers of its process. */
@@ -152,7 +152,10 @@ export class CommitGroup {
     if (synced && lasting.length > 0) this.#unsynced.add(lasting, synced());
   }
 
-  /** The group failed as a whole, so nothing of it is stored: find out which write it was. */
+  /**
+   * The group failed as a whole, so nothing of it is stored: writes each one by itself, to find out which of them
+   * fails.
+   */
   #settleFailed(group: readonly Write[], error: unknown): void {
     if (group.length === 1) group[0]?.reject(error);
     for (const [index, write] of group.length === 1 ? [] : group.entries()) {
@@ -167,7 +170,10 @@ export class CommitGroup {
     this.#continue();
   }
 
-  /** All that wait are looked at: behind a write of endless patience may be one whose sender gives up in a moment. */
+  /**
+   * Lets writes wait for the lock. All of them are checked against their deadline: behind a write of endless patience
+   * may be one whose sender gives up in a moment.
+   */
   #waitForLock(group: readonly Write[], { cause }: Locked): void {
     const now = this.#clock.elapsed();
     const waiting = [...group, ...this.#waiting];
@@ -176,7 +182,7 @@ export class CommitGroup {
     this.#waiting = waiting.filter((write) => !isOver(write));
     if (this.#waiting.length === 0) return this.#continue();
     this.#scheduled = true;
-    // A process that does nothing but wait for this write would end, and the write with it.
+    // Without this, a process that only waits for this write would end, and the write with it.
     this.#letGo ??= holdProcess();
     this.#clock.after(lockedPause, () => this.#inTurn(() => this.#flush()));
   }

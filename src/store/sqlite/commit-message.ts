@@ -8,13 +8,13 @@ import type { turnMessage } from './turn.ts';
 /** What the commit thread needs to begin. */
 export interface CommitThreadData {
   readonly file: string;
-  /** Under whose id it claims. */
+  /** The id, in the table `processes`, under which it claims. */
   readonly process: number;
   readonly identity: string;
   readonly turn: Int32Array<SharedArrayBuffer>;
   /**
-   * What nobody waits for any more: up to which event, counted from 1 in the order in which they were sent; and, if the second
-   * is not zero, everything that would have to wait for a lock.
+   * What nobody waits for any more. The first number means all events up to this one, counted from 1 in the order in
+   * which they were sent. The second, if it is not zero, means everything that would have to wait for a lock.
    */
   readonly givenUp: BigInt64Array<SharedArrayBuffer>;
   readonly port: MessagePort;
@@ -23,7 +23,10 @@ export interface CommitThreadData {
 /** A write: an event, a settlement, or the sequence of an event whose claim ends and leaves nothing else to write. */
 export type WriteItem = EventRow | SettlementRow | Sequence;
 
-/** Writes that go together. Of events only the values, one behind the other: their names would be copied each time. */
+/**
+ * Writes that are sent together. Of events only the values are sent, one behind the other, because the property names
+ * would be copied each time.
+ */
 export interface WriteMessage {
   readonly writes: readonly ('event' | SettlementRow | Sequence)[];
   readonly values: readonly unknown[];
@@ -37,13 +40,13 @@ export type ToCommitThread = WriteMessage | SyncMessage | 'close';
 /** What the commit thread says. */
 export type FromCommitThread = WrittenMessage | SyncedMessage | typeof turnMessage | typeof readyMessage;
 
-/** What the main thread has written so far is to be synced. */
+/** Asks for a sync of what the main thread has written so far. */
 export interface SyncMessage {
   /** Counted from 1. */
   readonly sync: number;
 }
 
-/** Everything up to this request is on disk, unless it failed. */
+/** Everything that was written before this request is on disk, unless there is a failure. */
 export interface SyncedMessage {
   readonly synced: number;
   readonly failure?: string;
@@ -75,7 +78,7 @@ export function recordedOf(code: number): RecordedRow {
   return { sequence: code === 0 ? undefined : Math.abs(code), isClaimed: code > 0 };
 }
 
-/** Packs writes. A body of its own would be cloned with everything that shares its memory. */
+/** Packs writes. A body that is sent by itself would be cloned with everything that shares its memory. */
 export function packed(items: readonly WriteItem[]): WriteMessage {
   const values: unknown[] = [];
   const writes: WriteMessage['writes'][number][] = [];

@@ -8,11 +8,11 @@ export function fileOf(database: Database.Database): string {
 }
 
 /**
- * The database's own file, to sync what a checkpoint has written to it. SQLite does so only with the last part of the
- * log, and that is written back while deliveries wait.
+ * The database's own file, opened to sync what a checkpoint has written to it. SQLite syncs it only with the last
+ * part of the log, which is written back while deliveries wait.
  *
- * It is never closed: the kernel would let go of the locks of every connection that this process has to the file, and
- * another process could then remove the log under them.
+ * It is never closed: the kernel would then release the locks of every connection that this process has to the file,
+ * and another process could remove the log under them.
  */
 export class DatabaseFile {
   readonly #name: string;

@@ -12,8 +12,8 @@ interface RunRow {
 }
 
 /**
- * Settles runs that a person has decided not to do: they are done, with a reason that says so. What is claimed is its
- * process's to settle. What writes runs inside a transaction of the caller's.
+ * Settles runs that a person has decided not to do: they are done, with a reason that says so. A claimed run is left
+ * to the process that has claimed it. `dismiss` runs inside a transaction of the caller's.
  */
 export function prepareDismissals(database: Database.Database) {
   const find = database.prepare(`
@@ -22,14 +22,14 @@ export function prepareDismissals(database: Database.Database) {
       and (${asInteger('@takesDead')} and state = 'dead'
         or ${asInteger('@takesWaiting')} and state in ('due', 'blocked'))
     order by handler`);
-  // Why it was given up is still worth knowing.
+  // The reason that the run had is kept, because it is still worth knowing.
   const settle = database.prepare(`
     update runs set state = 'done', due_at = null, settled_at = @now,
       reason = @reason || coalesce(' (its reason was: ' || nullif(reason, '') || ')', '')
     where sequence = @sequence and handler = @handler`);
   const unblockNext = prepareUnblockNext(database);
 
-  /** The same whether or not it is then written: that is what makes a dry run true. */
+  /** Decides alike for a dry run and for the dismissal itself, so that the dry run is true. */
   const decide = ({ sequences, handler, takesDead, takesWaiting }: DismissalStep): RunRow[] => {
     const wanted = {
       handler: handler ?? null,
@@ -46,7 +46,7 @@ export function prepareDismissals(database: Database.Database) {
       const { reason, now } = step;
       const runs = decide(step);
       for (const run of runs) settle.run({ ...keyOf(run), reason, now });
-      // When all are settled, so that none of them is let go.
+      // Only when all of them are settled, so that none of them is unblocked.
       for (const { callId, handler } of lettingGo(runs)) unblockNext(callId, handler);
       return runs.map(keyOf);
     },
@@ -54,8 +54,8 @@ export function prepareDismissals(database: Database.Database) {
 }
 
 /**
- * One run of each handler and call whose next may go: a dead one let it go when it died, and one that is blocked holds
- * nothing up that the run before it doesn't.
+ * One run of each handler and call whose next run may be unblocked. A dead run unblocked its next one when it died,
+ * and a blocked run holds up only what the run before it holds up as well.
  */
 function lettingGo(runs: readonly RunRow[]): Iterable<{ handler: string; callId: string }> {
   const found = new Map<string, { handler: string; callId: string }>();

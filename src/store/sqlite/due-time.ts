@@ -1,30 +1,30 @@
 import type Database from 'better-sqlite3';
 import { type Clock, distanceOf } from '../../kit/clock.ts';
 
-/** How far wall clock and measuring clock may part, in milliseconds, before the wall clock counts as set. */
+/** How far wall clock and measuring clock may diverge, in milliseconds, before the wall clock counts as set. */
 const tolerance = 1_000;
 
-/** What a process would have the settings say, and how much of it it has seen itself. */
+/** The offset that a process proposes for the settings, and how much of it the process has seen itself. */
 interface Proposal {
   readonly offset: number;
   readonly own: number;
 }
 
 /**
- * When runs are due, kept apart from a wall clock that jumps: a machine whose clock is set by an hour must
- * neither begin an hour's retries at once nor wait an hour for them.
+ * The times when runs are due, protected from a wall clock that jumps: when a machine's clock is set by an hour, it
+ * must neither begin an hour's retries at once nor wait an hour longer for them.
  *
- * A due time is stored as the wall clock would show it had it never been set. How far it has been set is one
- * number in the settings, which all processes that share the file agree upon: zero until a clock is set, so
- * ordinarily the stored times are those of the wall clock. No row changes when a clock is set, however many wait.
+ * A due time is stored as the wall clock would show it if it had never been set. How far it has been set is one
+ * number in the settings, upon which all processes that share the file agree. It is zero until a clock is set, so the
+ * stored times are usually those of the wall clock. When a clock is set no row changes, however many runs wait.
  */
 export class DueTime {
   readonly #clock: Clock;
   readonly #select: Database.Statement;
   readonly #write: Database.Statement;
-  /** What the settings said when last asked. */
+  /** The offset that this process and the settings last agreed upon. */
   #agreed: number;
-  /** What this process has seen since, and the others may not know. */
+  /** Jumps that this process has seen since, and that the others may not know of. */
   #own = 0;
   /** How far the two clocks were apart when last compared. */
   #distance: number;
@@ -59,43 +59,48 @@ export class DueTime {
     return stored === 0 ? 0 : stored + this.#offset();
   }
 
-  /** Whether this process and the settings say different things. */
+  /** Whether this process and the settings disagree about the offset. */
   isDisputed(): boolean {
     this.#offset();
     return this.#own !== 0 || this.#stored() !== this.#agreed;
   }
 
-  /** Finds what both can agree upon and writes it down; to be accepted once it is on disk. */
+  /**
+   * Finds the offset upon which this process and the settings can agree, and writes it; to be accepted once it is on
+   * disk.
+   */
   propose(): Proposal {
-    // Asked before the clocks are compared: whatever another process has seen, this one sees now.
+    // Read before the clocks are compared: a jump that another process has written down is then seen by this one too.
     const byOthers = this.#stored() - this.#agreed;
     this.#offset();
     const own = this.#own;
-    // The same jump, seen by two, counts once, and a process that began after it has seen none. Where both have
-    // seen something and it differs, there was another jump since the other one looked.
+    // A jump that two processes have seen counts once, and a process that began after it has not seen it. If both
+    // have seen jumps, and these differ, there was another one after the other process looked.
     const isKnown = own === 0 || (byOthers !== 0 && Math.abs(own - byOthers) <= tolerance);
     const offset = this.#agreed + (isKnown ? byOthers : own);
     if (!isKnown) this.#write.run('clock_offset', String(offset));
     return { offset, own };
   }
 
-  /** Takes over what was written. */
+  /** Adopts the proposal, once it is written. */
   accept({ offset, own }: Proposal): void {
     this.#offset();
     this.#agreed = offset;
     this.#own -= own;
-    // What was just short of a jump here, and a jump to another process, must not count a second time later.
+    // A difference that was just too small for a jump here, but was a jump to another process, must not count again
+    // later.
     this.#distance = distanceOf(this.#clock);
   }
 
-  /** Writes down what time it is, for whoever opens the file next. */
+  /** Records the current time, for the next process that opens the file. */
   note(): void {
     this.#write.run('clock_seen', String(this.#undisturbed()));
   }
 
   /**
-   * Lets time go on where the last process left it, when the wall clock has gone back behind that: a machine without a battery
-   * begins in 1970 at each boot. For who is alone with the file: what the others have agreed upon is not to be touched.
+   * Lets time continue from what the last process recorded, if the wall clock is behind that: a machine without a
+   * battery begins in 1970 at each boot. Only for a process that is alone with the file, because the offset is
+   * otherwise agreed upon with the others.
    */
   catchUp(): void {
     const seen = this.#select.get('clock_seen') as string | undefined;
@@ -110,7 +115,7 @@ export class DueTime {
     return this.now() - this.#offset();
   }
 
-  /** Looks at both clocks, and takes a difference between them as a jump of the one that may. */
+  /** Compares both clocks, and counts a change of their distance as a jump of the wall clock. */
   #offset(): number {
     const jump = distanceOf(this.#clock) - this.#distance;
     if (Math.abs(jump) > tolerance) {

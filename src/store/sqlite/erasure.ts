@@ -7,7 +7,10 @@ import type { ForgetCall, Removable, Remove } from './removal.ts';
 
 /** What one step looks at or removes at the most: deliveries wait for it. */
 const atOnce = 200;
-/** Of events without a call, most that are passed over have one: only what is passed over quickly is bounded here. */
+/**
+ * How many events a look for those without a call passes over at the most: most have a call, and are passed over
+ * quickly.
+ */
 const passedAtOnce = 5_000;
 const bytesAtOnce = 4 * 1024 * 1024;
 
@@ -19,12 +22,12 @@ interface KeptRow {
   readonly more: string | null;
 }
 
-/** Looks for what is to be erased, and erases it. What writes runs inside a transaction of the caller's. */
+/** Looks for what is to be erased, and erases it. All verbs but `look` run inside a transaction of the caller's. */
 export function prepareErasure(
   database: Database.Database,
   { remove, forgetCall }: { readonly remove: Remove; readonly forgetCall: ForgetCall },
 ) {
-  // What the headers say of the event's name and trace id stands in its row only.
+  // The stored headers don't repeat the event's name and trace id, which are in its row.
   const kept =
     "headers || char(10) || facts || char(10) || trace_id || char(10) || event_name || char(10) || coalesce(agent_id, '')";
   const reasons = '(select group_concat(reason, char(10)) from runs r where r.sequence = e.sequence)';
@@ -51,7 +54,7 @@ export function prepareErasure(
     quarantine: first('quarantine', 'id'),
     replays: first('replays', 'id'),
   };
-  // The first that the index has are enough, and the next step finds others.
+  // The first events in the order of the index are enough: the next step finds the others.
   const eventsOfCall = database.prepare(`
     select e.sequence, e.call_id as callId ${fromEventsOfCall} limit ${atOnce}`);
   const eventBySequence = database.prepare(

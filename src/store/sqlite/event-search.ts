@@ -16,7 +16,7 @@ export interface SearchRange {
   readonly latestFirst: boolean;
 }
 
-/** What was found, and how far was looked; the rest is for a next look, after others had their turn. */
+/** What was found, and how far the search went. The rest is for a next search, after other work has run. */
 export interface Found {
   readonly sequences: readonly Sequence[];
   /** The last sequence that was looked at, in the direction of the search. */
@@ -36,7 +36,7 @@ const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> 
   traceId: 'instr(trace_id, @traceId) > 0',
 };
 
-/** The states that few events are in, each through an index that holds only those. */
+/** The states that few events are in, each found through an index that holds only those events. */
 const fewInState: Readonly<Record<string, string>> = {
   new: 'select sequence from waiting union all select sequence from claims',
   open: openSequences,
@@ -69,7 +69,7 @@ export function prepareEventSearch(database: Database.Database) {
   };
 }
 
-/** The statement of a filter: what is not asked for isn't in it, so that the planner sees what is. */
+/** The statement of a filter. It has only the conditions that are given, so that the planner sees which these are. */
 export function searchSql(filter: EventFilter, latestFirst: boolean): string {
   const given = Object.keys(defined(filter)).filter(
     (name) => name in conditions,

@@ -58,8 +58,8 @@ export function prepareEvents(database: Database.Database, dueTime: DueTime) {
   const selectRuns = database.prepare(`
     select handler, state, attempts, due_at, reason, settled_at, replay from runs where sequence = ${asInteger('?')}
     order by handler`);
-  // Through the identities, because trace ids have no index of their own. A trace id from the body and one from
-  // a header that read alike are two events; the one that is less far is told.
+  // Searches the identities, because trace ids have no index of their own. A trace id in one event's body and the
+  // same one in another's header are two events; of these, one that is not done is preferred.
   const sequenceOf = database
     .prepare(
       `${withErasOf('identities')}
@@ -129,7 +129,10 @@ function toEvent(row: SummaryRow, runs: readonly KeptRun[]): KeptEvent {
   };
 }
 
-/** A time that is over, or not there yet, isn't told: when a run is due counts only while it waits. */
+/**
+ * Turns a row into the run of the contract. Times that don't apply are left out: `dueAt` unless the run is due, and
+ * `settledAt` unless it is settled.
+ */
 function toRun(
   { handler, state, attempts, due_at, reason, settled_at, replay }: RunRow,
   dueTime: DueTime,

@@ -1,6 +1,7 @@
 /**
- * How the kept headers of an event are written. Every event has the same few, and what two of them say stands in the
- * event's own row as well: written out, they would take as much room as all else that is kept beside the body.
+ * How the kept headers of an event are written. Nearly every event has the same few headers, and two of their values
+ * are in the event's own row as well: written out, they would take as much room as all else that is kept beside the
+ * body.
  */
 import type { Headers } from '../../model.ts';
 

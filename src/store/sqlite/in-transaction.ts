@@ -6,28 +6,29 @@ import { isLocked } from './connection.ts';
 export class Locked extends Error {}
 
 /**
- * IMMEDIATE, because a transaction that begins by reading and then wants to write can be refused in the
- * middle by another process; one that asks for the lock first can not.
+ * Runs a transaction. It is IMMEDIATE, because one that begins by reading and then wants to write can be refused in
+ * the middle by another process; one that asks for the lock first can not.
  */
 export function inTransaction<T>(
   database: Database.Database,
   operation: () => T,
   { syncs }: { readonly syncs: boolean },
 ): T {
-  // Inside a transaction that a user began and left open nothing would be on disk when it is acknowledged.
+  // Inside a transaction that a user began and left open, nothing would be on disk when it is acknowledged.
   if (database.inTransaction) throw ringbackError('transaction_left_open');
   let hasBegun = false;
   const begun = () => {
     hasBegun = true;
     return operation();
   };
-  // Set back at once: whatever else is written through this connection is on disk when it returns.
+  // Reset right after the transaction: whatever else is written through this connection must be on disk when it
+  // returns.
   if (!syncs) database.pragma('synchronous = NORMAL');
   try {
     return database.transaction(begun).immediate();
   } catch (error) {
-    // Once begun, it is not our lock: a user's effects may have met with another database of theirs, and must not
-    // be tried again for ever.
+    // Once the transaction has begun, the lock is not this database's: a user's effects may have met one of another
+    // database, and must not be tried again for ever.
     throw !hasBegun && isLocked(error) ? new Locked('locked', { cause: error }) : error;
   } finally {
     if (!syncs) database.pragma('synchronous = FULL');

@@ -1,13 +1,16 @@
 import { type WriteItem, type WriteMessage, isEvent, unpacked } from './commit-message.ts';
 
-/** A commit is bounded, so that those behind it don't wait too long for their answer. */
+/** A commit is bounded, so that the writes behind it don't wait too long for their answer. */
 const groupWrites = 512;
 const groupBytes = 4 * 1024 * 1024;
 
 /** A write that has come in. */
 export interface Waiting {
   readonly item: WriteItem;
-  /** Which event it is; settlements have none, because what was handled is written however long that takes. */
+  /**
+   * Which event it is, counted from 1. Settlements have no number, because what was handled is written however long
+   * that takes.
+   */
   readonly number: number | undefined;
 }
 
@@ -37,15 +40,15 @@ export class Incoming {
   }
 
   /**
-   * Gives the memory of a written group's bodies back. Left to the garbage collector, those that were here during one
-   * of its looks would stay until a full collection, and the commit thread makes so little else that they would pile
-   * up meanwhile.
+   * Frees the memory of a written group's bodies. Left to the garbage collector, bodies that were here during a minor
+   * collection would stay until a full one, and the commit thread makes so little else that they would pile up
+   * meanwhile.
    */
   letGo(group: readonly Waiting[]): void {
     const next = this.#waiting.find(({ item }) => isEvent(item));
     const kept = next && bufferOf(next.item);
     for (const buffer of new Set(group.map(({ item }) => bufferOf(item)))) {
-      // Those of one message share it, and the next group may have the rest of them.
+      // The bodies of one message share one buffer, and the next group may have the rest of them.
       if (buffer !== kept) buffer?.transfer(0);
     }
   }

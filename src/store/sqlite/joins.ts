@@ -9,14 +9,14 @@ import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from './parameters.ts';
 
 interface JoinRow {
-  /** Names that were there when an attempt last began; null before the first. */
+  /** Names of the events that were there when an attempt last began; null before the first. */
   readonly seen: string | null;
-  /** Names that a run which is done has seen. */
+  /** Names of the events that a run saw which is done. */
   readonly settled: string | null;
   readonly reruns: number;
 }
 
-/** What the verbs of a join need of their neighbours. */
+/** What joins need of other parts of the store. */
 interface JoinParts {
   readonly eventsOf: (callId: string) => CallEventRow[];
   /** Whether this process still holds the event, and the end of its claim. */
@@ -27,7 +27,7 @@ interface JoinParts {
 
 /** How long a join that opens late waits at the least, unless its own time is shorter, in milliseconds. */
 const leastWait = 10_000;
-/** How many events one look back goes through, by how many eras of the index: other writes wait for it. */
+/** How many events one look back goes through, and how many eras of the index in all: other writes wait for it. */
 const lookSize = 500;
 const erasAtOnce = 5_000;
 
@@ -64,7 +64,7 @@ export function prepareJoins(
   const firstSince = database.prepare('select min(sequence) from events where received_at >= ?').pluck();
   const newest = database.prepare('select max(sequence) from events').pluck();
 
-  // Asked with each of the call's events, so it is not told from all of them: there may be a hundred thousand.
+  // Asked with each of the call's events, so it doesn't read all of them: there may be a hundred thousand.
   const anyOfName = database.prepare(
     `select 1 ${fromEventsOfCall} and e.event_name = ${asText('@name')} limit 1`,
   );
@@ -93,8 +93,9 @@ export function prepareJoins(
     open.run(handler, callId);
     if (isComplete(callId, events)) return void insertRun.run(sequence, handler, callId, 0);
     const now = dueTime.now();
-    // Never later than `within` from now: the clock may have been set back since the first one came. And never at
-    // once: what comes out of quarantine came long ago, one after the other, and the rest is just behind it.
+    // Never later than `within` from now, because the clock may have been set back since the first event came. And
+    // never at once: events released from quarantine came long ago, but are released one after the other, so the rest
+    // is just behind.
     const first = Math.min(firstArrivalOf(callId, events), now);
     const dueAt = Math.max(first + within, now + Math.min(within, leastWait));
     insertRun.run(sequence, handler, callId, dueTime.store(dueAt));
@@ -123,7 +124,7 @@ export function prepareJoins(
       remember.run(JSON.stringify(names), handler, callId);
       const settled = join?.settled;
       const hasSeenAll = typeof settled === 'string' && names.every((name) => listOf(settled).includes(name));
-      // Erased meanwhile: there is nothing left to see.
+      // If the events have been erased meanwhile, there is nothing left to see.
       const isSettled = hasSeenAll || rows.length === 0;
       return { events: rows, isSettled };
     },

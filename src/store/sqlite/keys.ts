@@ -1,18 +1,21 @@
-/** Short keys of one size for texts of any: random indexes are what an event costs most, and small ones cost less. */
+/**
+ * Short keys of one size for texts of any size: inserts at random places of an index are what an event costs most,
+ * and cost less in a small index.
+ */
 import { hash } from 'node:crypto';
 
-/** So many that nobody finds two texts with one key: what counts as a duplicate is decided by it alone. */
+/** So many bytes that nobody finds two texts with the same key: the key alone decides what counts as a duplicate. */
 export const identityBytes = 16;
 
 /** The key under which an identity is stored. */
 export function identityKey(identity: string): Buffer {
-  // As text of one letter a byte, because a buffer that the hash makes costs more than the hash.
+  // The digest is taken as text of one letter a byte, because a buffer that the hash makes costs more than the hash.
   return Buffer.from(hash('sha256', identity, 'binary').slice(0, identityBytes), 'binary');
 }
 
 /**
- * The key by which a call's events are found: a number that SQLite and JavaScript hold alike. It is only a way to
- * find few events fast, and two calls may share one.
+ * The key by which a call's events are found: a number that SQLite and JavaScript both hold exactly. It only serves
+ * to find few events fast, and two calls may share one.
  */
 export function callKey(callId: string): number;
 export function callKey(callId: string | undefined): number | null;

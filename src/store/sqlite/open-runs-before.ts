@@ -8,12 +8,12 @@ interface FoundRun {
   readonly dueAt: number | null;
 }
 
-/** Finds what an event follows: of each handler the one run that decides, however many of its call are open. */
+/** Finds the runs that an event follows: for each handler the one that decides, however many of the call are open. */
 export type OpenRunsBefore = (callId: string, sequence: number) => OpenRun[];
 
 /**
- * One look into an index for each question: a call under a placeholder's id may have a hundred thousand open runs, and
- * to read them all for each of its events would stop the app's event loop for seconds.
+ * Each question is answered by one seek in an index. A call under a placeholder's id may have a hundred thousand open
+ * runs, and reading all of them for each of its events would stop the app's event loop for seconds.
  */
 export function prepareOpenRunsBefore(database: Database.Database): OpenRunsBefore {
   const ofCall = `call_id = ${asText('@callId')}`;
@@ -31,7 +31,7 @@ export function prepareOpenRunsBefore(database: Database.Database): OpenRunsBefo
   const lastUnbegun = database.prepare(`
     select attempts, due_at as dueAt from runs ${byCallAndTime}
     where ${before} and ${isUnbegun} order by due_at desc limit 1`);
-  // In hand, in this process or another: few.
+  // Runs in hand, in this process or another: there are few.
   const claimedUnbegun = database.prepare(`
     select attempts, 0 as dueAt from runs indexed by runs_claimed
     where ${before} and claimed_by is not null and attempts = 0 limit 1`);

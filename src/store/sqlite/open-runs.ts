@@ -1,14 +1,14 @@
 /**
- * How open runs are found: those that are still to be run, or are being run. An index holds only them, and SQLite uses it
- * only where its condition stands word for word; `state = 'due'` alone doesn't lead to it.
+ * How open runs are found, that is, runs still to be run or being run. An index holds only these, and SQLite uses it
+ * only where a statement has the index's condition word for word; `state = 'due'` alone doesn't lead to it.
  */
 
 /** SQL: the run is open. */
 export const isOpen = "state in ('due', 'claimed', 'blocked')";
 
 /**
- * SQL: the sequence of each open run, as often as it has such runs. Each state has an index that tells all of this by
- * itself; that of all open runs does not have the state, so that each of a hundred thousand would be looked up for it.
+ * SQL: the event's sequence for each open run. Each state has an index that answers this by itself. The index of all
+ * open runs doesn't have the state, so each of a hundred thousand runs would have to be looked up for it.
  */
 export const openSequences = `select sequence from runs indexed by runs_due where state = 'due'
   union all select sequence from runs indexed by runs_claimed where claimed_by is not null
@@ -18,9 +18,9 @@ export const openSequences = `select sequence from runs indexed by runs_due wher
 export const isUnbegun = "state = 'due' and attempts = 0";
 
 /**
- * SQL, after the table's name: by the index of open runs, by call, handler and sequence. SQLite, which doesn't know how
- * many rows there are, might go through every due run of a handler, or every run there ever was, for those of one call.
- * A statement that can't use the index can't be prepared.
+ * SQL, after the table's name: use the index of open runs by call, handler and sequence. SQLite doesn't know how many
+ * rows there are, and might go through every due run of a handler, or every run there ever was, to find those of one
+ * call. A statement that can't use the index can't be prepared.
  */
 export const byCall = 'indexed by runs_open_by_call';
 

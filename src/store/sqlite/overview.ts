@@ -4,8 +4,8 @@ import { openSequences } from './open-runs.ts';
 
 /** What a person can ask about the inbox. */
 export function prepareOverview(database: Database.Database) {
-  // From name to name along the index of what is due, which a blocked run is never without: a hundred thousand
-  // waiting runs must not make a start slow.
+  // Goes from name to name along the index of due runs, because a hundred thousand waiting runs must not make a start
+  // slow. Blocked runs need no search of their own: the run that they wait for is due, or a process has claimed it.
   const waitingHandlers = database
     .prepare(
       `with recursive waiting (handler) as (
@@ -15,13 +15,13 @@ export function prepareOverview(database: Database.Database) {
        select handler from waiting where handler is not null`,
     )
     .pluck();
-  // Never by going through the events: there may be ten million.
+  // Counted without going through the events: there may be ten million.
   const countEvents = database.prepare(`
     select (select events from event_totals) as total,
       (select count(*) from waiting) + (select count(*) from claims) as new,
       (select count(distinct sequence) from (${openSequences})
         where sequence not in (select sequence from waiting) and sequence not in (select sequence from claims)) as open`);
-  // Nor by going through the runs that are done.
+  // Counted without going through the runs that are done.
   const countRuns = database.prepare(`
     select (select count(*) from runs where state = 'due') as due,
       (select count(*) from runs where claimed_by is not null) as running,

@@ -1,7 +1,7 @@
 /**
- * Parameters for statements that are run again and again. SQLite looks at the value of a bare one while it plans, where
- * a statement joins, orders or chooses between indexes, and so plans it anew whenever another value is bound: that takes
- * ten times as long as running it. A value that is cast it leaves alone.
+ * Parameters for statements that are run again and again. If a statement joins, orders or chooses between indexes,
+ * SQLite looks at the value of a bare parameter while it plans, and plans the statement again whenever another value
+ * is bound. That takes ten times as long as running it. SQLite doesn't look at the value of a parameter that is cast.
  */
 
 /** SQL: a parameter that is a whole number, or null. */

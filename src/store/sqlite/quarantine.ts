@@ -10,7 +10,7 @@ import type {
 import type { EventRecord } from '../event-record.ts';
 import { eventRow, type prepareRecordOne } from './record.ts';
 
-/** What strangers may take of the disk: the oldest go first. */
+/** How much of the disk deliveries that are not authentic may take: beyond that, the oldest are dropped. */
 const mostStrangers = 1_000;
 const mostStrangerBytes = 50 * 1024 * 1024;
 
@@ -26,9 +26,9 @@ interface KeptRow extends Omit<KeptDelivery, 'headers'> {
 const columns = 'id, kind, reason, digest, received_at as receivedAt, length(body) as bytes';
 
 /**
- * Keeps deliveries that no handler sees. Unreadable ones are authentic and kept like events, one row for all
- * copies. Those not authentic are a stranger's to send, so their count and bytes are bounded; triggers keep the
- * totals, so that a flood doesn't make every insert count what is there.
+ * Keeps deliveries that no handler sees. Unreadable ones are authentic and kept like events, one row for all copies.
+ * Anyone can send deliveries that are not authentic, so their count and bytes are bounded; triggers keep the totals,
+ * so that in a flood no insert has to count the rows.
  */
 export function prepareQuarantine(
   database: Database.Database,
@@ -95,13 +95,15 @@ export function prepareQuarantine(
 
     strangers: () => strangers.all() as number[],
 
-    /** Gone already: another process has released or discarded it, and its event is not ours to record. */
+    /**
+     * `missing`: another process has released or discarded the delivery already, and its event is not ours to record.
+     */
     release(id: number, event: EventRecord): 'new' | 'duplicate' | 'missing' {
       if (deleteOne.run(id).changes === 0) return 'missing';
       return recordOne(eventRow(event, false)).sequence === undefined ? 'duplicate' : 'new';
     },
 
-    /** A copy that is kept as unreadable already makes this one needless. */
+    /** If a copy is already kept as unreadable, this delivery is removed. */
     markUnreadable(id: number, reason: string): void {
       if (markUnreadable.run({ id, reason }).changes === 0) deleteStranger.run(id);
     },

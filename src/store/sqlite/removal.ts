@@ -14,7 +14,7 @@ export interface Removable {
 
 interface FoundEvent {
   readonly traceId: string;
-  /** Of its call. */
+  /** The key of its call. */
   readonly key: number | null;
   readonly body: Buffer;
 }
@@ -25,12 +25,12 @@ export type Remove = (
   traceIdsUntil: number,
 ) => { events: number; runs: number };
 
-/** Forgets what the joins of a call remember, unless there is an event of it. */
+/** Forgets what the joins of a call remember, unless an event of the call is left. */
 export type ForgetCall = (callId: string) => void;
 
 /**
- * With an event go its runs, and with the last event of a call what its joins remember. Its identities stay, without
- * it: a copy that comes late is still a duplicate.
+ * An event's runs are removed with it, and what a call's joins remember is removed with the call's last event. The
+ * event's identities stay, so that a copy that comes late is still a duplicate.
  */
 export function prepareRemoval(database: Database.Database): { remove: Remove; forgetCall: ForgetCall } {
   const select = database.prepare(`
@@ -52,7 +52,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const deleteJoins = database.prepare('delete from joins where call_id = ?');
 
   const forgetCall = (callId: string): void => {
-    // Asked first, because most calls have none, and it is asked fast.
+    // Asked first, because it is fast and most calls have no joins.
     if (anyJoin.get(callId) === undefined) return;
     if (anyOfCall.get({ key: callKey(callId), callId }) === undefined) deleteJoins.run(callId);
   };
@@ -79,7 +79,10 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   return { remove, forgetCall };
 }
 
-/** An index of the identities by event would cost every event more than finding them here costs the few that go. */
+/**
+ * The identities that an event may have. An index of identities by event would cost every event more than finding
+ * them here costs the few that are removed.
+ */
 function possibleIdentities({ traceId, body }: FoundEvent): string[] {
   return [bodyIdentity(traceId), headerIdentity(traceId), digestIdentity(hash('sha256', body, 'hex'))];
 }

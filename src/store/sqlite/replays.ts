@@ -33,7 +33,7 @@ interface UnbegunRow {
 /** Finds the next run of the candidate's call and handler that has not begun. */
 type FindUnbegun = (candidate: ReplayCandidate) => UnbegunRow | undefined;
 
-/** Puts settled runs back. What writes runs inside a transaction of the caller's. */
+/** Puts settled runs back. `begin`, `end` and `putBack` run inside a transaction of the caller's. */
 export function prepareReplays(database: Database.Database, dueTime: DueTime) {
   const insertReplay = database.prepare(
     'insert into replays (requested_at, requested_by, reason, filter) values (?, ?, ?, ?)',
@@ -46,8 +46,9 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     where e.sequence = ${asInteger('@sequence')}`);
   const ofHandler = `call_id = ${asText('@callId')} and handler = ${asText('@handler')}`;
   const openOfCall = database.prepare(`select 1 from runs ${byCall} where ${ofHandler} and ${isOpen}`);
-  // They wait in the order in which they came, so that the nearest on either side tells of all. To look for the latest
-  // or the earliest of a hundred thousand, for each of as many, would stop the app's event loop.
+  // Runs that have not begun are due in the order of their arrival, so the nearest one on either side decides.
+  // Looking for the latest or the earliest due time of a hundred thousand runs, for each of as many, would stop the
+  // app's event loop.
   const unbegun = `select sequence, due_at as dueAt from runs ${byCall}
     where ${ofHandler} and ${isOpen} and ${isUnbegun}`;
   const unbegunBefore = database.prepare(
@@ -62,7 +63,8 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     values (@sequence, @handler, @callId, @state, 0, @dueAt, @replay)
     on conflict (sequence, handler) do update set
       state = excluded.state, attempts = 0, due_at = excluded.due_at, settled_at = null, replay = excluded.replay`);
-  // As if none of its runs had been: its handler sees the call anew, and once more should an event come late.
+  // The join starts anew, as if it had never run: its handler sees the call again, and once more if an event comes
+  // late.
   const resetJoin = database.prepare(`
     insert into joins (handler, call_id) values (?, ?)
     on conflict (handler, call_id) do update set seen = null, settled = null, reruns = 0`);
@@ -71,7 +73,10 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
       count(*) filter (where ${isOpen}) as open
     from runs where sequence between @from and @to and replay = @replay`);
 
-  /** Whether the run is settled. A new event's runs without a row are in memory, or still to come: open. */
+  /**
+   * Whether the run is settled. If a run of a new event has no row, it is in memory or has yet to begin, so it is
+   * open.
+   */
   const isSettled = (candidate: ReplayCandidate, onlyDead: boolean): boolean => {
     const found = find.get(keyOf(candidate)) as FoundRow | undefined;
     if (!found) return false;
@@ -85,7 +90,7 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     return !joins.has(joinKey(candidate)) && openOfCall.get(keyOf(candidate)) === undefined;
   };
 
-  /** Decides for the candidates one by one, so that a join is decided upon once a call. */
+  /** Decides on the candidates one by one, so that a join is put back only once for each call. */
   const decide = (
     { candidates, onlyDead, joins }: ReplayStep,
     onWanted: (wanted: ReplayCandidate) => void,
@@ -101,7 +106,10 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
   const dueAtOf = ({ spread }: ReplayWrite, place: number): number =>
     spread === undefined ? 0 : Math.round(dueTime.after(spread.delay + place * spread.gap));
 
-  /** Where the order of the call puts it: among the runs of the call that have not begun, by order of arrival. */
+  /**
+   * How the run waits, as its order requires: with order `call`, it is due between its neighbours in order of
+   * arrival, among the runs of its call that have not begun.
+   */
   const waitingOf = (candidate: ReplayCandidate, dueAt: number, after: FindUnbegun): Waiting => {
     const { order, callId, isJoin } = candidate;
     if (callId === undefined || isJoin || order === 'none') return { state: 'due', dueAt };
@@ -109,12 +117,15 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     if (order === 'strict') return { state: openOfCall.get(key) === undefined ? 'due' : 'blocked', dueAt };
     const before = unbegunBefore.get(key) as UnbegunRow | undefined;
     const wanted = Math.max(dueAt, before?.dueAt ?? dueAt);
-    // Nothing is due before what is due at once.
+    // Nothing can be due before a run that is due at once.
     if (wanted === 0) return { state: 'due', dueAt: 0 };
     return { state: 'due', dueAt: Math.min(wanted, after(candidate)?.dueAt ?? Infinity) };
   };
 
-  /** Remembers what it found, for a step in order of arrival: what is far away is looked for once, and not by each. */
+  /**
+   * Remembers what it found for the next candidates, which come in order of arrival: a run that is far away is looked
+   * for only once.
+   */
   const rememberingAfter = (): FindUnbegun => {
     const found = new Map<string, UnbegunRow | undefined>();
     return (candidate) => {
@@ -133,7 +144,7 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
 
     end: (replay: number, now: number): void => void finish.run(now, replay),
 
-    /** Of the runs of some events; both ends are inclusive. */
+    /** Counts the replay's runs of some events; both ends of the range are inclusive. */
     countIn: (replay: number, range: { readonly from: Sequence; readonly to: Sequence }): ReplayedRuns =>
       countIn.get({ replay, ...range }) as ReplayedRuns,
 

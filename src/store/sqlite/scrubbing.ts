@@ -13,7 +13,9 @@ export function prepareScrubbing(database: Database.Database) {
   const done = database.prepare("delete from settings where name = 'scrubbing' and value = ?");
 
   return {
-    /** Remembers in the transaction that erases, so that it is done even if the process dies before. */
+    /**
+     * Notes, in the transaction that erases, that scrubbing is needed: so it is done even if the process dies before.
+     */
     want: (): void => void want.run(),
 
     isWanted: (): boolean => wanted.get() !== undefined,
@@ -27,7 +29,7 @@ export function prepareScrubbing(database: Database.Database) {
       const asked = wanted.get();
       const compacted = compact && succeeds(() => void database.exec('vacuum'));
       const checkpointed = succeeds(() => checkpoint(database));
-      // What another process has erased since wants a scrubbing of its own: then the number is another.
+      // If another process has erased something since, the number has changed, and that needs a scrubbing of its own.
       if (checkpointed && compacted === compact && asked !== undefined) succeeds(() => void done.run(asked));
       return { checkpointed, compacted };
     },
@@ -39,7 +41,7 @@ function checkpoint(database: Database.Database): void {
   if (result?.busy !== 0) throw new Error('busy');
 }
 
-/** Readers and writers in other processes can stand in the way, and so can a full disk. */
+/** Whether the work succeeds: readers and writers in other processes can stand in its way, and so can a full disk. */
 function succeeds(work: () => void): boolean {
   try {
     work();

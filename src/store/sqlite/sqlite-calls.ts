@@ -8,7 +8,7 @@ import type { OpenInbox } from './open-inbox.ts';
 
 /** How a part of the store reads and writes. */
 export interface Access {
-  /** Reads at once, and all of it as it is at one moment; a reader never waits in WAL mode. */
+  /** Reads at once, and everything as it was at one moment; in WAL mode a reader never waits. */
   read<T>(operation: (inbox: OpenInbox) => T): Promise<T>;
   /** Does at once what can't be done within a transaction. */
   outside<T>(operation: (inbox: OpenInbox) => T): Promise<T>;
@@ -28,7 +28,7 @@ export class SqliteCalls implements CallStore {
     return this.#access.read(({ callEvents }) => callEvents.eventsOf(callId));
   }
 
-  /** In several looks, and others have their turn between them: a filter that finds little looks at much. */
+  /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
   async list(filter: CallFilter): Promise<CallPage> {
     // One more than asked for tells whether there is another page.
     const wanted = filter.limit + 1;

@@ -20,23 +20,23 @@ import type { Access } from './sqlite-calls.ts';
 
 /** How many events a replay takes in one transaction at the most. */
 const stretchEvents = 100;
-/** How many a replay looks for at once: a look may go through all dead letters, or all events of a call. */
+/** How many events a replay looks up at once: one look-up may go through all dead letters, or all events of a call. */
 const lookEvents = 20_000;
 
-/** What was found for a replay and not handed out yet. */
+/** Events that were found for a replay, and not handed out yet. */
 interface Ahead {
   /** Where the replay stands, and where it ends. */
   readonly after: Sequence;
   readonly upTo: Sequence;
   readonly sequences: readonly Sequence[];
-  /** How far all of them go. */
+  /** Every event up to this one has been looked at. */
   readonly reached: Sequence;
 }
 
 /** Looking at events, replaying them and dismissing their runs, in SQLite. */
 export class SqliteEvents implements EventStore {
   readonly #access: Access;
-  /** By the filter of each replay, and gone with it. */
+  /** By the filter object of each replay, and dropped with it. */
   readonly #ahead = new WeakMap<EventFilter, Ahead>();
 
   constructor(access: Access) {
@@ -47,7 +47,7 @@ export class SqliteEvents implements EventStore {
     return this.#access.read(({ events }) => events.get(traceId));
   }
 
-  /** In several looks, and others have their turn between them: a filter that finds little looks at much. */
+  /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
   async list(
     filter: EventFilter,
     { limit, before }: { limit: number; before: Sequence | undefined },
@@ -81,7 +81,7 @@ export class SqliteEvents implements EventStore {
     });
   }
 
-  /** What is left of the last look, where this goes on from there. */
+  /** What is left of the last look-up, if this call continues it. */
   #aheadOf(filter: EventFilter, after: Sequence, upTo: Sequence): Ahead | undefined {
     const ahead = this.#ahead.get(filter);
     return ahead?.after === after && ahead.upTo === upTo && ahead.sequences.length > 0 ? ahead : undefined;
@@ -111,7 +111,7 @@ export class SqliteEvents implements EventStore {
     return this.#access.write(({ dismissals }) => dismissals.dismiss(step));
   }
 
-  /** In several looks: nothing leads to the runs of a replay but going through all that are stored. */
+  /** Counts in several steps: no index leads to the runs of a replay, so it goes through all stored runs. */
   async replayed(replay: number): Promise<ReplayedRuns> {
     const last = await this.lastSequence();
     const sum = { done: 0, dead: 0, open: 0 };
@@ -127,7 +127,10 @@ export class SqliteEvents implements EventStore {
   }
 }
 
-/** What becomes of the events before they are handed out is no matter: `putBack` decides for each run anew. */
+/**
+ * Looks up the next events of a replay. They may change before they are handed out, because `putBack` decides on each
+ * run anew.
+ */
 function lookAhead(
   findEvents: OpenInbox['findEvents'],
   filter: EventFilter,

@@ -13,7 +13,7 @@ import type { Access } from './sqlite-calls.ts';
 
 /** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */
 const cleaningPatience = 1_000;
-/** Alone, so that a delivery never shares its transaction, and its time, with a step of these. */
+/** Each step has a transaction of its own, so that a delivery never shares the transaction, and the time it takes. */
 const alone = { alone: true } as const;
 
 /** Retention and erasure in SQLite. */
@@ -63,7 +63,7 @@ export class SqliteRetention implements RetentionStore {
     return this.#access.outside(({ scrubbing }) => scrubbing.scrub(options));
   }
 
-  /** Says in the same transaction that the files are to be scrubbed. */
+  /** Erases, and notes in the same transaction that the files are to be scrubbed. */
   #erase<T>(operation: (erasure: OpenInbox['erasure']) => T): Promise<T> {
     return this.#access.write(({ erasure, scrubbing }) => {
       scrubbing.want();

@@ -12,7 +12,7 @@ export interface StoredEventRow {
   readonly body: Buffer;
 }
 
-/** A row of an event as the contract has it. */
+/** Turns a row into the event that the contract describes. */
 export function storedEvent(row: StoredEventRow): StoredEvent {
   return {
     sequence: row.sequence,

@@ -6,7 +6,7 @@ interface Request {
   readonly reject: (error: Error) => void;
 }
 
-/** Requests of the main thread that what it has written be synced: the next commit of the commit thread does it. */
+/** The main thread's requests to sync what it has written: the next commit of the commit thread answers them. */
 export class SyncRequests {
   readonly #ask: (message: SyncMessage) => void;
   #open: Request[] = [];
@@ -39,7 +39,7 @@ export class SyncRequests {
     }
   }
 
-  /** Nobody answers any more: what was written may be on disk, or not. */
+  /** Nobody answers any more: what was written may or may not be on disk. */
   fail(error: Error): void {
     for (const { reject } of this.#open.splice(0)) reject(error);
   }

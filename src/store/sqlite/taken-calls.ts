@@ -3,7 +3,10 @@ import type Database from 'better-sqlite3';
 /** The ids of the calls that other processes than this one work on. */
 export type TakenCalls = (process: number) => ReadonlySet<unknown>;
 
-/** Two processes must not run one call's events side by side, so whoever claims passes over the calls of the others. */
+/**
+ * Two processes must not run one call's events side by side, so a process that claims passes over the calls of the
+ * others.
+ */
 export function prepareTakenCalls(database: Database.Database): TakenCalls {
   const hasOthers = database.prepare('select 1 from processes where id <> ? limit 1');
   const callsOfOthers = database

@@ -1,4 +1,4 @@
-/** Where a thread begins: a file beside this one, as a source or as it is published. */
+/** The file that a thread starts with: it is beside this one, as a source or as published. */
 export function threadFile(name: 'commit-worker' | 'checkpoint-worker'): URL {
   const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return new URL(`./${name}.${ending}`, import.meta.url);

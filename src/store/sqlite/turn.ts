@@ -17,7 +17,10 @@ const commitThread = 2;
 const byMessage = 1;
 const standingStill = 2;
 
-/** How long the main thread stands still at the most, in milliseconds: nobody can tell it that the other has ended. */
+/**
+ * How long the main thread stands still at the most, in milliseconds: meanwhile nobody can tell it that the commit
+ * thread has ended.
+ */
 const longestStand = 2_000;
 
 /** What tells the main thread that it has the turn. */
@@ -39,14 +42,14 @@ export class MainTurn {
     this.#waiting.push(work);
     if (this.#take()) return this.#runWaiting();
     Atomics.or(this.memory, wanted, byMessage);
-    // It may have been given back just before that was seen.
+    // The turn may have been given back just before the commit thread could see that it is wanted.
     if (this.#take()) this.#runWaiting();
   }
 
   /**
-   * Runs `work` now, and stands still until then: for what users write without waiting for it.
+   * Runs `work` now, and stands still until it is this thread's turn: for users' synchronous writes.
    *
-   * @throws SQLITE_BUSY when the commit thread doesn't give it back: it may have ended
+   * @throws SQLITE_BUSY when the commit thread doesn't give the turn back: it may have ended
    */
   now<T>(work: () => T): T {
     if (this.#depth === 0) this.#takeStandingStill();
@@ -59,7 +62,7 @@ export class MainTurn {
     }
   }
 
-  /** The commit thread has said that it is the main thread's turn; it may have been used up already. */
+  /** The commit thread has said that it is the main thread's turn; that turn may have been used up already. */
   granted(): void {
     if (this.#isMine() && this.#depth === 0) this.#runWaiting();
   }
@@ -87,12 +90,15 @@ export class MainTurn {
     return Atomics.load(this.memory, owner) === mainThread;
   }
 
-  /** Says that nobody stands still any more; false when the commit thread has seen it, and hands over. */
+  /**
+   * Takes back the request of a main thread that stands still; false when the commit thread has seen it, and hands
+   * over.
+   */
   #withdraw(): boolean {
     return (Atomics.and(this.memory, wanted, ~standingStill) & standingStill) !== 0;
   }
 
-  /** Runs what waits, and whatever that adds, and gives the turn back. */
+  /** Runs all waiting work, and what it adds, and gives the turn back. */
   #runWaiting(): void {
     this.#depth += 1;
     try {
@@ -126,15 +132,16 @@ export class ThreadTurn {
     }
   }
 
-  /** Hands over to the main thread if that waits, and lets whoever comes first have it otherwise. */
+  /** Hands the turn over to the main thread if that waits; otherwise whichever thread comes first may take it. */
   give(): void {
     do {
       if (this.#handOver()) return;
       Atomics.store(this.#memory, owner, nobody);
       Atomics.notify(this.#memory, owner);
       if (Atomics.load(this.#memory, wanted) === 0) return;
-      // Wanted just before that was seen. It is handed over only by who has it: given to the main thread unasked, that
-      // could use it up and take it again meanwhile, and both would write.
+      // The main thread wanted the turn just before it could see that nobody has it. Only the thread that has the
+      // turn may hand it over, so this one takes it again first: the main thread could meanwhile have taken it, used
+      // it up and taken it again, and both would write.
     } while (Atomics.compareExchange(this.#memory, owner, nobody, commitThread) === nobody);
   }
 

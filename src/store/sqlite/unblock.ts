@@ -9,10 +9,10 @@ interface BlockedRun {
   readonly dueAt: number | null;
 }
 
-/** SQL that lets blocked runs go. One that a replay has put back may have a time before which it must not begin. */
+/** SQL that makes blocked runs due. A run that a replay has put back may have a time before which it must not begin. */
 const dueUpdate = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
 
-/** Lets the next run of a call and handler go when the one is over that it waited for. */
+/** Unblocks the next run of a call and handler when the run that it waited for is over. */
 export function prepareUnblockNext(database: Database.Database) {
   const next = database.prepare(`
     ${dueUpdate} where (sequence, handler) in (
@@ -21,13 +21,14 @@ export function prepareUnblockNext(database: Database.Database) {
   return (callId: string | undefined, handler: string): void => void next.run(callId ?? null, handler);
 }
 
-/** So many runs in one step at the most: deliveries wait meanwhile. */
+/** How many runs one step unblocks at the most: deliveries wait meanwhile. */
 const mostInAStep = 500;
 
 /**
- * Lets blocked runs go that nothing lets go any more. A run that was settled lets the next one of its call go; but a handler
- * may have had order `strict` when it was put there and have another now, in whose processes nobody waits for anything.
- * All run inside a transaction of the caller's; each resolves to how many it has let go.
+ * Unblocks runs that no settlement would ever unblock. A run that is settled unblocks the next one of its call; but a
+ * run may have been blocked when its handler had the order `strict`, and processes in which the handler now has
+ * another order block no runs. `all` and `first` run inside a transaction of the caller's, and return how many runs
+ * they have unblocked.
  */
 export function prepareUnblock(database: Database.Database) {
   const ofHandler = `from runs indexed by runs_blocked where handler = ${asText('?')} and state = 'blocked'`;
@@ -52,9 +53,12 @@ export function prepareUnblock(database: Database.Database) {
   const any = database.prepare(`select 1 ${ofHandler} limit 1`);
 
   return {
-    /** Whether a handler has any: as a rule there is nothing to write. */
+    /** Whether the handler has blocked runs: usually it has none, and there is nothing to write. */
     hasAny: (handler: string): boolean => any.get(handler) !== undefined,
-    /** Those of a handler that is not strict; `follows`: none is due sooner than one before it that has not begun. */
+    /**
+     * Unblocks the runs of a handler that is not strict. With `follows`, none is due sooner than an earlier run of
+     * its call that has not begun.
+     */
     all(handler: string, follows: boolean): number {
       const runs = some.all(handler) as BlockedRun[];
       for (const { sequence, callId, dueAt } of runs) {
@@ -63,7 +67,7 @@ export function prepareUnblock(database: Database.Database) {
       }
       return runs.length;
     },
-    /** The first of each call that has nothing else open: what the rest of the call waits for. */
+    /** Unblocks the first run of each call that has no other run open but blocked ones, which wait for it. */
     first: (handler: string): number => first.run(handler).changes,
   };
 }

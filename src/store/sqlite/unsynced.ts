@@ -1,6 +1,9 @@
 import { Unconfirmed } from '../unconfirmed.ts';
 
-/** Resolves when what the main thread has committed is on disk. Undefined when its commits have to see to that. */
+/**
+ * Returns a function that resolves when what the main thread has committed is on disk; or undefined, when the main
+ * thread's commits have to sync by themselves.
+ */
 export type Synced = () => (() => Promise<void>) | undefined;
 
 /** A write that is committed, and not yet on disk. */
@@ -13,8 +16,8 @@ export interface Committed {
 }
 
 /**
- * What the main thread has committed, and the commit thread is to sync: on a slow disk the app's event loop would stand
- * still for each commit.
+ * Writes that the main thread has committed and the commit thread is to sync: on a slow disk, the app's event loop
+ * would otherwise stand still for each commit.
  */
 export class Unsynced {
   readonly #synced: Synced;

@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3';
 import type { InboxDatabase, UserDatabase, UserStatement } from '../../handling.ts';
 
 /**
- * The connection as users get it, for as long as it is theirs: an asynchronous function that goes on after it
- * was refused would otherwise write outside of any transaction.
+ * The connection as users get it, until `end` is called: an asynchronous function that goes on after it was refused
+ * would otherwise write outside of any transaction.
  */
 export function lent(database: Database.Database): {
   readonly database: UserDatabase;
@@ -25,7 +25,7 @@ export function lent(database: Database.Database): {
 export interface Loan {
   /** Gives the connection while it may be used, and throws otherwise. */
   readonly opened: () => Database.Database;
-  /** Runs what may write when nobody else of this process does. */
+  /** Runs work that may write when nothing else in this process writes. */
   readonly inTurn: <T>(work: () => T) => T;
 }
 
@@ -52,7 +52,7 @@ function userDatabase(database: Database.Database, guard: () => void, inTurn = a
     return inTurn(work);
   };
   return {
-    // What only reads waits for nobody.
+    // A statement that only reads needs no turn.
     prepare: (sql) =>
       guarded(() => {
         const statement = database.prepare(sql);

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { openingCause } from './connection.ts';
 
-/** Why a file holds no inbox, or undefined: it is only read, and nothing is made in it. */
+/** Why a file holds no inbox, or undefined if it holds one. The file is only read; nothing is made in it. */
 export function whyNoInbox(file: string): string | undefined {
   try {
     const database = new Database(file, { readonly: true });

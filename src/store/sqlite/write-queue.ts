@@ -2,21 +2,24 @@ import type { Clock } from '../../kit/clock.ts';
 import { recordPatience } from './commit-group.ts';
 import type { WriteItem, WrittenMessage } from './commit-message.ts';
 
-/** Writes under way at the most: a disk that falls behind must not take the process's memory. */
+/** How many writes may be under way: a disk that falls behind must not take the process's memory. */
 const mostWrites = 16_384;
 const mostBytes = 48 * 1024 * 1024;
 
-/** So many go without waiting: one turn of the event loop may bring hundreds, and the thread would stand idle. */
+/**
+ * At how many writes they are sent without waiting for the end of the turn: one turn of the event loop may bring
+ * hundreds, and the commit thread would be idle meanwhile.
+ */
 const fullLoad = 24;
 
-/** An event and the end of the one before it: so many are written together where events come one by one. */
+/** How many writes are committed together where events come one by one: an event, and the end of the one before it. */
 const fewWrites = 2;
 
 /** A write that the commit thread has been given, or is about to be. */
 interface Write {
   readonly item: WriteItem;
   readonly bytes: number;
-  /** When whoever sent it no longer waits, on the clock that never jumps; settlements have no end. */
+  /** When its sender no longer waits, on the clock that never jumps; settlements have no deadline. */
   readonly deadline: number;
   /** Called once, whether or not anybody still waits: what was written has an effect all the same. */
   readonly onWritten: (code: number) => void;
@@ -26,12 +29,12 @@ interface Write {
   isGivenUp: boolean;
 }
 
-/** What the queue needs of whoever has the commit thread. */
+/** What the queue needs of the owner of the commit thread. */
 export interface QueueTies {
   readonly clock: Clock;
-  /** Sends what goes together to the commit thread. */
+  /** Sends writes to the commit thread together. */
   readonly send: (items: readonly WriteItem[]) => void;
-  /** Hears at once what has been written so far. */
+  /** Hears at once what the commit thread has reported so far. */
   readonly hearAll: () => void;
 }
 
@@ -47,7 +50,7 @@ export class WriteQueue {
   #bytes = 0;
   #isScheduled = false;
   #events = 0;
-  /** How many were written together last. */
+  /** How many writes were last written together. */
   #lastWritten = 0;
   #cancelWatch: (() => void) | undefined;
 
@@ -68,8 +71,8 @@ export class WriteQueue {
     this.#events += 1;
     this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
     this.#cancelWatch ??= this.#ties.clock.after(recordPatience, () => this.#watch());
-    // An event that comes alone goes at once. Where they come in numbers it waits for those of the same turn of the event
-    // loop: sent ahead of them it would have a commit of its own, and they would wait for that.
+    // An event that comes alone is sent at once. Where many come, it waits for the others of the same turn of the
+    // event loop: if it were sent ahead of them, it would have a commit of its own, and they would wait for that.
     if (this.#sent.length === 0 && this.#lastWritten <= fewWrites) this.#send();
   }
 
@@ -109,7 +112,7 @@ export class WriteQueue {
   #add(write: Write): void {
     this.#unsent.push(write);
     this.#bytes += write.bytes;
-    // Together, as far as they come in one turn: each message wakes the other side, which costs as much as an event.
+    // Writes of one turn are sent together: each message wakes the other thread, which costs as much as an event.
     if (this.#unsent.length >= fullLoad) this.#send();
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -129,7 +132,7 @@ export class WriteQueue {
 
   #end(write: Write, tell: () => void): void {
     this.#bytes -= write.bytes;
-    // Whatever comes of one of them, the others have been written too.
+    // What one callback throws must not concern the other writes: they have been written too.
     try {
       tell();
     } catch (error) {
@@ -137,9 +140,9 @@ export class WriteQueue {
     }
   }
 
-  /** Gives up what nobody waits for any more: the answer must be given while the sender is still there. */
+  /** Gives up events that nobody waits for any more: their answer must be given while the sender is still there. */
   #watch(): void {
-    // Where the app has stood still, it is not the disk that was slow.
+    // If the app's event loop has stood still, results may be here already, and the disk was not slow.
     this.#ties.hearAll();
     const now = this.#ties.clock.elapsed();
     let next = Infinity;

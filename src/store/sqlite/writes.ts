@@ -11,8 +11,9 @@ import { type SettlementRow, isOrdinary, settlementRow } from './settle.ts';
 import { MainTurn } from './turn.ts';
 
 /**
- * Where writes go. What every event needs, its record and its end, goes to the commit thread; everything else is
- * written here, by the main thread's group. A database in memory belongs to one connection: there, all of it is.
+ * Decides where writes go. What every event needs, its record and its end, goes to the commit thread; everything else
+ * goes to the main thread's group. A database in memory belongs to one connection, so the main thread makes all
+ * writes to it.
  */
 export class Writes implements GroupTies {
   readonly turn = new MainTurn();
@@ -53,12 +54,12 @@ export class Writes implements GroupTies {
     await this.#thread?.close();
   }
 
-  /** What waits for a lock fails. */
+  /** From now on, writes that would have to wait for a lock fail. */
   abandon(): void {
     this.#thread?.abandon();
   }
 
-  /** In the next commit of the main thread. */
+  /** Runs `operation` in the next commit of the main thread. */
   async here<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits<T>): Promise<T> {
     const inbox = this.#opened();
     return inbox.group.write(() => operation(inbox), limits);
@@ -70,7 +71,8 @@ export class Writes implements GroupTies {
   ): Promise<'new' | 'duplicate'> {
     const row = eventRow(record, handOver !== undefined);
     const bytes = record.body.byteLength;
-    // Not by the promise: what is handed over comes in the order of the commit, before anything else goes on.
+    // Not through the promise: claimed events are handed over in the order of the commits, before anything else goes
+    // on.
     const onRecorded = ({ sequence, isClaimed }: RecordedRow): void => {
       if (isClaimed && sequence !== undefined) handOver?.(claimedAtOnce(record, sequence));
     };
@@ -104,7 +106,8 @@ export class Writes implements GroupTies {
 
   #committer({ database, processes }: OpenInbox): CommitThread | undefined {
     if (database.memory) return undefined;
-    // One that has ended by itself is replaced; what it had not answered has been told as failed.
+    // A thread that has ended by itself is replaced; the writes that it had not answered have been reported as
+    // failed.
     if (!this.#thread || (this.#thread.isGone && !this.#isClosed)) {
       const { id, identity } = processes;
       this.#thread = new CommitThread({ file: this.#file, process: id, identity }, this.turn, this.#clock);

@@ -1,6 +1,7 @@
 /**
- * What the view "calls" tells, in schema 2 and 3: all but where the events of a call are found. Part of what databases in
- * the field have been through, so it is never edited either: a step that tells more has a text of its own.
+ * The select of the view "calls" in schema 2 and 3, without the part that finds the events of a call. Databases in
+ * the field have been through these migrations, so this text is never edited either: a later schema that changes the
+ * view has a text of its own.
  */
 export const callsSelect = `select
       first.call_id,

@@ -1,4 +1,4 @@
-/** Schema 4: identities are kept by era, so that only those of the latest are written among others. */
+/** Schema 4: identities are kept by era, so that new ones are written only among those of the latest era. */
 export const schema4 = `
   alter table identities rename to former_identities;
   drop index identities_expired;

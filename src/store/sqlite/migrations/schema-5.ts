@@ -1,4 +1,4 @@
-/** Schema 5: what an event has to wait for is asked of an index, however many runs of its call wait. */
+/** Schema 5: an index tells what an event has to wait for, however many runs of its call wait. */
 export const schema5 = `
   -- Runs that no attempt has begun, by the time when they are due: the latest of them is what a further event of the call
   -- follows.
