@@ -1,4 +1,4 @@
-/** The part of the store that tells calls and keeps joins. */
+/** The part of the store that computes calls and keeps joins. */
 import type { CallEventRow, CallRecord, CallStatus } from '../calls/timeline.ts';
 import type { RunKey, Sequence, Settled } from './run-key.ts';
 

@@ -13,7 +13,7 @@ interface EventOfCall {
 const atOnce = 256;
 const most = 16 * atOnce;
 
-/** Waiting events behind a sequence, in order, and the first of them. */
+/** The first of all waiting events, and those after a sequence, in order. */
 interface Waiting {
   readonly first: Sequence | undefined;
   readonly after: (sequence: Sequence) => readonly EventOfCall[];

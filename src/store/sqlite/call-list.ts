@@ -86,8 +86,8 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
   const arrivalAfterThose = database.prepare(`${arrivals} limit 1 offset ${arrivalsAtOnce}`);
 
   /**
-   * Passes over events that arrived at `until` or later: a call whose first event is among them has no event from
-   * before.
+   * Passes over events that arrived at `until` or later: a call whose first event is among them has none from before
+   * `until`.
    */
   const goBelowUntil = (place: ListPlace, to: Sequence, until: number): ListPlace => {
     const from = to - arrivalsAtOnce + 1;

@@ -38,7 +38,10 @@ interface Progress {
 
 /** The checkpoint thread makes next to no objects. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
-/** How long closing waits for a checkpoint, in milliseconds. Without it the log stays larger, but nothing is lost. */
+/**
+ * How long closing waits for a checkpoint, in milliseconds. If it takes longer, the log stays larger, but nothing is
+ * lost.
+ */
 const closePatience = 5_000;
 /**
  * How long a write-back waits for connections that read the log, in milliseconds: those of this process read only for
@@ -72,8 +75,8 @@ export class Checkpoints {
     this.#pages += pagesOfCommit + writes * pagesOfWrite + bytes / pageSize;
     const state = Atomics.load(this.#state, 0);
     if (state === idle && this.#pages >= enoughPages) this.#begin();
-    // Finishing makes two syncs, and the answers that wait for this thread wait for them too: on a slow disk, longer
-    // than the senders do.
+    // Finishing makes two syncs, which hold up every answer that waits for a commit: on a slow disk, longer than its
+    // sender waits.
     else if (state === checkpointed && this.#pages >= mostPages) this.#finish();
   }
 

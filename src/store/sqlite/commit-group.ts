@@ -44,7 +44,7 @@ interface Write {
 /** A commit is bounded, so that a burst stalls the app's event loop for one small group at a time. */
 const groupWrites = 256;
 const groupBytes = 4 * 1024 * 1024;
-/** How long to let another process finish its transaction before trying again. */
+/** How long to let another process finish its transaction before trying again, in milliseconds. */
 const lockedPause = 20;
 
 /** How long a delivery waits for its commit, in milliseconds: the sender gives up after 1,000. */

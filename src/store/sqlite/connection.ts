@@ -5,14 +5,14 @@ import { hasNeededNodeApi } from '../../kit/node-api.ts';
 import { standStill } from '../../kit/clock.ts';
 import { migrate } from './migrations/migrate.ts';
 
-/** How long opening, and what users do before the start, wait for another process, in milliseconds. */
+/** How long opening the file, and users' writes before the start, wait for another process, in milliseconds. */
 const openPatience = 5_000;
 /** At how many pages in the log the main thread writes the log back itself: more than the commit thread lets gather. */
 const pagesBeforeMain = 48_000;
 /** How long to let another process turn the file to WAL before trying again, in milliseconds. */
 const walPause = 20;
 
-/** Opens the file, or says in a sentence why it can't. */
+/** Opens the file, or throws an error that says in a sentence why it can't be opened. */
 export function openDatabase(file: string): Database.Database {
   if (!hasNeededNodeApi()) throw ringbackError('node_too_old', { found: process.versions.node });
   let database: Database.Database | undefined;

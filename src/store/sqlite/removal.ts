@@ -6,7 +6,7 @@ import { fromEventsOfCall } from './call-index.ts';
 import { callKey, identityKey } from './keys.ts';
 import { asInteger } from './parameters.ts';
 
-/** An event that is to go. */
+/** An event that is to be removed. */
 export interface Removable {
   readonly sequence: Sequence;
   readonly callId: string | null;

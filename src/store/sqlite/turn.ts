@@ -23,7 +23,7 @@ const standingStill = 2;
  */
 const longestStand = 2_000;
 
-/** What tells the main thread that it has the turn. */
+/** The message that tells the main thread that it has the turn. */
 export const turnMessage = 'turn';
 
 /** The memory that both sides share. */
@@ -116,7 +116,7 @@ function locked(): Error {
   return Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
 }
 
-/** The commit thread's side. It has no event loop to keep going, so it simply stands still while it waits. */
+/** The commit thread's side. It has no event loop to keep going, so it stands still while it waits. */
 export class ThreadTurn {
   readonly #memory: Int32Array<SharedArrayBuffer>;
   readonly #tell: (message: typeof turnMessage) => void;

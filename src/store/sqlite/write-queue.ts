@@ -100,7 +100,7 @@ export class WriteQueue {
     Atomics.store(this.givenUp, 1, 1n);
   }
 
-  /** Nobody will answer any more. */
+  /** The commit thread has ended: whatever it has not answered fails. */
   fail(error: Error): void {
     const writes = [...this.#sent, ...this.#unsent];
     this.#sent = [];
