@@ -27,8 +27,8 @@ export function inTransaction<T>(
   try {
     return database.transaction(begun).immediate();
   } catch (error) {
-    // Once the transaction has begun, the lock is not this database's: a user's effects may have met one of another
-    // database, and must not be tried again for ever.
+    // Once the transaction has begun, the lock is not this database's: a user's effects may have met the lock of
+    // another database of theirs, and must not be tried again for ever.
     throw !hasBegun && isLocked(error) ? new Locked('locked', { cause: error }) : error;
   } finally {
     if (!syncs) database.pragma('synchronous = FULL');

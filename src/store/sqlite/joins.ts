@@ -11,7 +11,7 @@ import { asText } from './parameters.ts';
 interface JoinRow {
   /** Names of the events that were there when an attempt last began; null before the first. */
   readonly seen: string | null;
-  /** Names of the events that a run saw which is done. */
+  /** Names of the events that were seen by a run which is done. */
   readonly settled: string | null;
   readonly reruns: number;
 }

@@ -36,7 +36,7 @@ export interface Holder {
   ensureEntered(): void;
 }
 
-/** A holder with an id, for one connection. */
+/** A holder with this id, which enters itself through this connection. */
 export function holderOf(database: Database.Database, id: number, identity: string): Holder {
   const enter = database.prepare('insert into processes (id, identity) values (?, ?) on conflict do nothing');
   return { id, ensureEntered: () => void enter.run(id, identity) };

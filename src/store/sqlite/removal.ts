@@ -81,7 +81,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
 
 /**
  * The identities that an event may have. An index of identities by event would cost every event more than finding
- * them here costs the few that are removed.
+ * them here costs the few events that are removed.
  */
 function possibleIdentities({ traceId, body }: FoundEvent): string[] {
   return [bodyIdentity(traceId), headerIdentity(traceId), digestIdentity(hash('sha256', body, 'hex'))];
