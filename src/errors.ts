@@ -1,7 +1,7 @@
 /** The errors that users meet: each has a code and the sentence of `problems.ts`. */
 import { type ProblemCode, problems } from './problems.ts';
 
-/** An error that names what the user can mend: a wrong option, an unreadable database, a port in use. */
+/** An error that the user can fix: a wrong option, an unreadable database, a port in use. */
 export class RingbackError extends Error {
   override readonly name: string = 'RingbackError';
   readonly code: ProblemCode;
@@ -37,8 +37,8 @@ export function ringbackError<Code extends ProblemCode>(
 }
 
 /**
- * Does the work of a public function, `called` of `owner`. A problem that it throws has a stack that begins where that function was
- * called: the line to mend is the user's, not one of ours.
+ * Does the work of the public function `owner[called]`. If it throws a RingbackError, the stack is made to begin where
+ * the user called that function: the line to fix is theirs, not one of ours.
  */
 export function blameCaller<Owner extends object, Result>(
   owner: Owner,

@@ -1,4 +1,4 @@
-/** The options of one handler and of one join: what `on` and `onCall` are given besides names and a function. */
+/** The options of a handler (`on`) and of a join (`onCall`). */
 import { z } from 'zod';
 import type { KnownEventName } from './events/names.ts';
 import type { Order } from './handling.ts';
@@ -9,15 +9,16 @@ import { type RetryOptions, retrySchema } from './options.ts';
 
 /** Options of one handler: `receiver.on(names, options, handler)`. */
 export interface HandlerOptions {
-  /** Under which its runs are remembered; stable across releases. @default its event names, joined by `,` */
+  /** The name under which its runs are stored; keep it across releases. @default its event names, joined by `,` */
   name?: string;
   /** How long one attempt may take. @default the receiver's `timeout` */
   timeout?: Duration;
   /** @default the receiver's `retry` */
   retry?: RetryOptions;
   /**
-   * `'call'`: one run at a time for each call, in order of arrival; a failed one steps aside while it waits.
-   * `'strict'`: later events of the call wait for it. `'none'`: side by side. @default 'call'
+   * `'call'`: one run at a time for each call, in order of arrival; while a failed run waits for its retry, later runs
+   * of the call may go ahead. `'strict'`: later runs of the call wait until it is done or dead. `'none'`: runs of one
+   * call may overlap. @default 'call'
    */
   order?: Order;
   /** How many runs of this handler may be active at once in one process. @default the receiver's `concurrency` */
@@ -26,13 +27,13 @@ export interface HandlerOptions {
 
 /** Options of a join: `receiver.onCall(options, handler)`. */
 export interface JoinOptions extends Omit<HandlerOptions, 'name' | 'order'> {
-  /** Under which its runs are remembered; stable across releases. */
+  /** The name under which its runs are stored; keep it across releases. */
   name: string;
-  /** The names of the events that it waits for; no patterns. Any string is a name; editors offer the known ones. */
+  /** The names of the events that it waits for; no patterns. Any string is accepted; editors offer the known names. */
   events: readonly (KnownEventName | (string & Record<never, never>))[];
-  /** How long it waits after the first of them. */
+  /** How long it waits after the first of its events. */
   within: Duration;
-  /** What an event does that comes after the join was called without it. @default 'run-again', once */
+  /** What to do with an event that arrives after the join was called without it. @default 'run-again', once */
   late?: 'run-again' | 'ignore';
 }
 
@@ -47,7 +48,7 @@ const handlerSchema = z.strictObject({
 const eventName = z
   .string('the name of an event')
   .regex(/^[^*]+$/, 'the name of an event: a join waits for each by its name, so patterns are not possible');
-// Without `order`: the runs of a join on one call follow each other, or one could miss what another has seen.
+// Without `order`: the runs of a join for one call must not overlap, because each records what it has seen.
 const joinSchema = handlerSchema.omit({ order: true }).extend({
   name: z.string('text that is not empty').min(1, 'text that is not empty'),
   events: z
@@ -58,7 +59,7 @@ const joinSchema = handlerSchema.omit({ order: true }).extend({
   late: z.enum(['run-again', 'ignore'], "'run-again' or 'ignore'").default('run-again'),
 });
 
-/** A handler's options with its own part filled in; what is undefined comes from the receiver. */
+/** A handler's checked options; fields that are undefined come from the receiver's options. */
 export type ResolvedHandlerOptions = z.output<typeof handlerSchema>;
 
 /** Checks the options of one join. */

@@ -1,12 +1,12 @@
-/** What a handler is and what it is called with: the shapes of Run → Outcome. */
+/** What a handler is and what it is called with: the shapes from Run to Outcome. */
 import type { Logger } from 'pino';
 import type { CallRecord } from './calls/timeline.ts';
 import type { Backoff } from './kit/backoff.ts';
 import type { CallEvent } from './model.ts';
 
 /**
- * How an attempt ended. The reason is the user's own words, kept in the inbox for a person to read; the cause
- * is one word that is safe to log.
+ * How an attempt ended. The reason is the message of the handler's error, stored in the inbox for a person to read; it
+ * may hold personal data. The cause is one word that is safe to log.
  */
 export type Outcome =
   | { readonly kind: 'done' }
@@ -14,11 +14,11 @@ export type Outcome =
       readonly kind: 'retry';
       /** Milliseconds until the next attempt. */
       readonly delay: number;
-      /** Whether this attempt counts: one that was interrupted by a stop doesn't. */
+      /** Whether this attempt counts: an attempt that was interrupted by `stop` doesn't. */
       readonly counts: boolean;
       readonly reason: string;
       readonly cause: string;
-      /** Where in the user's own files it was thrown. */
+      /** Where in the user's own files the error was thrown. */
       readonly place?: string | undefined;
     }
   | {
@@ -30,11 +30,11 @@ export type Outcome =
 
 /** How a handler's failed runs are retried. Times in milliseconds. */
 export interface RetryPolicy extends Backoff {
-  /** How many attempts a run has at the most. */
+  /** How many attempts a run may have. */
   readonly attempts: number;
 }
 
-/** What keeps a function that returns a promise from being taken: the editor says so before the run does. */
+/** Makes the compiler refuse a function that returns a promise, before a run does. */
 export type Synchronous<Result> = [Result] extends [never]
   ? unknown
   : Result extends PromiseLike<unknown>
@@ -45,7 +45,7 @@ export type Synchronous<Result> = [Result] extends [never]
 export interface RunContext {
   /** Which attempt this is, counted from 1. */
   readonly attempt: number;
-  /** Aborted at the deadline, and when `stop` has waited for `drain`. */
+  /** Aborted at the deadline, and when `stop` has waited as long as its `drain`. */
   readonly signal: AbortSignal;
   /** A child of the receiver's logger that carries traceId, callId and handler. */
   readonly log: Logger;
@@ -53,12 +53,12 @@ export interface RunContext {
   readonly receivedAt: Date;
   /** The replay that asked for this run, or undefined for an ordinary one. */
   readonly replay: RunReplay | undefined;
-  /** What the event's call has become so far, or undefined for an event without a call. */
+  /** The record of the event's call, computed from its events so far; undefined for an event without a call. */
   call(): Promise<CallRecord | undefined>;
   /**
-   * Writes the handler's effects and the run's "done" mark in one transaction of the inbox's own database:
-   * both happen, or neither, so the effects happen exactly once. `effects` is synchronous; at most one commit
-   * a run. Rejects, with nothing written, when `effects` throws or the run is no longer this process's.
+   * Writes the handler's effects and marks the run done in one transaction of the inbox's own database: both happen
+   * or neither, so the effects happen exactly once. `effects` must be synchronous, and a run can commit once.
+   * Rejects, with nothing written, if `effects` throws or the run no longer belongs to this process.
    *
    * @example await ctx.commit((db) => { db.prepare('insert into orders (call_id) values (?)').run(callId); });
    */
@@ -67,16 +67,16 @@ export interface RunContext {
   ) => Promise<void>;
 }
 
-/** Why a settled run is run again: what `receiver.events.replay` was told. */
+/** Why a settled run is run again: what was passed to `receiver.events.replay`. */
 export interface RunReplay {
-  /** The replay's number, in the runs that it has put back and in the table `replays`. */
+  /** The replay's number in the table `replays`; the runs that it put back carry it too. */
   readonly id: number;
   readonly reason: string | undefined;
   /** Who asked for it. */
   readonly by: string | undefined;
 }
 
-/** What `effects` may do with the inbox's database: the part of better-sqlite3 that is stable and synchronous. */
+/** What `effects` may do with the inbox's database: a stable, synchronous part of better-sqlite3. */
 export interface UserDatabase {
   prepare(sql: string): UserStatement;
   exec(sql: string): unknown;
@@ -84,7 +84,7 @@ export interface UserDatabase {
 
 /** The inbox's own database, for users' own tables. */
 export interface InboxDatabase extends UserDatabase {
-  /** Runs `work`, which is synchronous, in one transaction, and returns what it returns. */
+  /** Runs `work`, which must be synchronous, in one transaction, and returns its result. */
   transaction<Result>(work: () => Result): Result;
 }
 
@@ -98,10 +98,10 @@ export interface UserStatement {
 /** How the events of one call follow each other within one handler. */
 export type Order = 'call' | 'strict' | 'none';
 
-/** A registered handler with everything resolved. */
+/** A registered handler with all its options resolved. */
 export interface Handler {
   readonly name: string;
-  /** Event names and patterns it takes; the fallback has none. */
+  /** The event names and patterns that it takes; the fallback has none. */
   readonly patterns: readonly string[];
   readonly isFallback: boolean;
   /** Milliseconds. */
@@ -109,7 +109,7 @@ export interface Handler {
   readonly retry: RetryPolicy;
   readonly order: Order;
   readonly concurrency: number;
-  /** What it waits for, when it is a join: then its function gets a call instead of an event. */
+  /** What the handler waits for if it is a join; its function then gets a call instead of an event. */
   readonly join: JoinTerms | undefined;
   /** The user's function. */
   readonly handle: (subject: CallEvent | JoinedCall, context: RunContext) => unknown;
@@ -117,26 +117,26 @@ export interface Handler {
 
 /** What a join waits for. */
 export interface JoinTerms {
-  /** The names of the events that make it complete. */
+  /** The names of the events that make the join complete. */
   readonly events: readonly string[];
-  /** How long it waits after the first of them, in milliseconds. */
+  /** How long the join waits after the first of its events, in milliseconds. */
   readonly within: number;
-  /** Whether an event that comes after it was called makes it run again, once. */
+  /** Whether an event that arrives after the join was called makes it run again, once. */
   readonly runsAgain: boolean;
 }
 
-/** What a join's function gets: the call, and whether everything that was waited for has arrived. */
+/** What a join's function gets: the call, and whether all events of the join have arrived. */
 export interface JoinedCall extends CallRecord {
-  /** True: all events arrived. False: time ran out. */
+  /** True: all events have arrived. False: the time `within` is over. */
   readonly complete: boolean;
-  /** The names that have not arrived. */
+  /** The names of the events that have not arrived. */
   readonly missing: readonly string[];
 }
 
 /** One handler's work on one event. */
 export interface Run {
   readonly handler: Handler;
-  /** Gives what the handler gets, and may change. Read anew for each handler of the event but the first. */
+  /** Returns the handler's own copy of the event: the first handler gets the first reading, each other a new one. */
   readonly event: () => CallEvent | Promise<CallEvent>;
   readonly traceId: string;
   readonly eventName: string;
@@ -146,12 +146,12 @@ export interface Run {
   readonly receivedAt: number;
   /** Whether the inbox has a row for this run. */
   readonly stored: boolean;
-  /** Whether the attempt is counted before it begins: a run that ends its process must come to an end. */
+  /** Whether the attempt is counted before it begins, so that a run that ends its process every time becomes dead. */
   readonly isCounted: boolean;
-  /** How many processes have died while they held its event. */
+  /** How many processes have died while they held the event. */
   readonly takeovers: number;
-  /** Attempts counted so far, this one not included. */
+  /** Attempts counted so far, without this one. */
   readonly attempts: number;
-  /** The replay that put it back, if any. */
+  /** The replay that put the run back, if any. */
   readonly replay: RunReplay | undefined;
 }

@@ -8,20 +8,20 @@ import { duration } from './option-values.ts';
 import type { ResolvedOptions } from './options.ts';
 import { type Parts, buildDispatcher, wire } from './wiring.ts';
 
-/** How `stop` ends what is under way. */
+/** How `stop` ends the runs that are under way. */
 export interface StopOptions {
   /** How long active runs may take to end before they are interrupted. @default '10s' */
   readonly drain?: Duration;
 }
 
-/** How long after that a stop waits for a locked database, in milliseconds. */
+/** How long a stop waits for a locked database once `drain` is over, in milliseconds. */
 const lockPatience = 5_000;
 
 const stopSchema = z.strictObject({ drain: duration.default(10_000) });
 
 type State = 'created' | 'starting' | 'started' | 'stopping' | 'stopped';
 
-/** A receiver's life: what it is made of, opened in order, and closed the other way round. */
+/** Starts and stops a receiver: opens its parts in order, and closes them in reverse. */
 export class Lifecycle {
   readonly parts: Parts;
   readonly #options: ResolvedOptions;
@@ -49,7 +49,10 @@ export class Lifecycle {
     return this.#state === 'started';
   }
 
-  /** Handlers run before `start` has ended and while `stop` drains, and may use the inbox as long as it is open. */
+  /**
+   * Asks whether the inbox is open, not whether the receiver is ready: handlers already run before `start` has
+   * resolved, and still run while `stop` drains, and may use the inbox.
+   */
   readonly requireStarted = (method: string): void => {
     if (!this.#isInboxOpen) throw ringbackError('receiver_not_started', { method });
   };
@@ -66,13 +69,13 @@ export class Lifecycle {
   async stop(options: StopOptions): Promise<void> {
     const { drain } = parseStrictly(stopSchema, options, 'stop');
     if (this.#state === 'created' && this.#isDatabaseLent) await this.#close();
-    // A start that fails has told its own caller, and has closed what it opened.
+    // A start that fails rejects to its own caller, and closes what it opened.
     if (this.#state === 'starting') await this.#starting?.catch(() => {});
     if (this.#state === 'started') this.#stopping = this.#drain(drain);
     await this.#stopping;
   }
 
-  /** The inbox's database, which is open from then on: a receiver that is never started has it to close as well. */
+  /** Returns the inbox's database. This opens it, so `stop` must close it even if the receiver was never started. */
   lendDatabase(): InboxDatabase {
     if (this.#state === 'stopped') throw configError('receiver_stopped');
     const { database, name } = this.parts.store;
@@ -105,10 +108,12 @@ export class Lifecycle {
     const { clock } = this.#options;
     const begunAt = clock.elapsed();
     telemetry.tell('receiver_stopping');
-    // Beside each other: anybody can send half a body, and must not make of one drain two.
+    // The dispatcher drains at the same time as the intake. One after the other, a stranger who sends half a body and
+    // stalls could make the stop take longer than `drain`.
     const dispatched = this.#dispatcher?.stop(patience);
     await intake.drained();
-    // Whoever holds the database must not keep the process from ending: what is not written is done again.
+    // A process that holds the database locked must not keep this one from ending: runs whose end can't be written are
+    // run again.
     const left = Math.max(0, begunAt + patience + lockPatience - clock.elapsed());
     const cancel = clock.after(left, () => store.abandon());
     await dispatched;
@@ -121,7 +126,7 @@ export class Lifecycle {
 
   async #close(): Promise<void> {
     this.#isInboxOpen = false;
-    // A start that failed, or never was: nothing may be done with it any more.
+    // After a failed start, or without a start, nothing may use the receiver while the store closes.
     if (this.#state !== 'stopping') this.#state = 'stopped';
     await this.parts.store.close();
     this.#state = 'stopped';

@@ -26,7 +26,7 @@ export function listen(
   });
 }
 
-/** Where a server listens, without a path: the port is the one that the system chose. */
+/** The URL at which a server listens, without a path, and with the real port even if port 0 was asked for. */
 export function urlOf(server: Server): string {
   const { address, family, port } = server.address() as AddressInfo;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;

@@ -1,6 +1,6 @@
 /**
- * The shapes data takes on its way: Delivery → CallEvent here, Run → Outcome in `handling.ts`. A stage takes
- * one shape and returns the next.
+ * The shapes of data on its way in: Delivery → CallEvent → Reply. A stage takes one shape and returns the next. The
+ * shapes after the answer, Run → Outcome, are in `handling.ts`.
  */
 import type { Readable } from 'node:stream';
 import type { TrustProxy } from './kit/trust-proxy.ts';
@@ -9,8 +9,8 @@ import type { TrustProxy } from './kit/trust-proxy.ts';
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Where the raw bytes of a delivery are: still on the way, already read by a body parser that kept them, or
- * lost to one that did not.
+ * Where the raw bytes of a delivery are: still on their way (`stream`), read by a body parser that kept them
+ * (`bytes`), or lost to a body parser that did not (`parsed`).
  */
 export type BodySource =
   | { readonly kind: 'stream'; readonly stream: Readable }
@@ -22,15 +22,15 @@ export interface Delivery {
   readonly method: string;
   readonly headers: Headers;
   readonly body: BodySource;
-  /** Address of the socket's peer, when there is a socket. */
+  /** Address of the socket's peer, if there is a socket. */
   readonly peerAddress: string | undefined;
   /** Whether the socket itself is TLS. */
   readonly encrypted: boolean;
-  /** The app's own `trust proxy`, when mounted in Express; the receiver's option goes first. */
+  /** The Express app's own `trust proxy`, if the receiver is mounted in one; the receiver's option goes first. */
   readonly appTrustProxy: TrustProxy | undefined;
 }
 
-/** What the sender is answered. */
+/** The answer to the sender. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -41,13 +41,16 @@ export interface Reply {
 /** Takes a delivery and says what to answer; never rejects. */
 export type Take = (delivery: Delivery) => Promise<Reply>;
 
-/** How a signature is written and over what. Every name below is explained in `signature/layouts.ts`. */
+/** How a signature is written and what it covers. Every name below is explained in `signature/layouts.ts`. */
 export interface Layout {
   /** Header that carries the signature, in lower case. */
   readonly header: string;
   /** How the header is written: `v1=…`, `t=…,v1=…`, `sha256=…`, `v1,…`, or the bare signature. */
   readonly syntax: 'v1=' | 't=,v1=' | 'sha256=' | 'v1,' | 'bare';
-  /** What is signed, over `{body}`, `{t}` (from the signature header), `{id}` and `{timestamp}` (from theirs). */
+  /**
+   * What is signed: a template of `{body}`, `{t}` (from the signature header), `{id}` and `{timestamp}` (each from a
+   * header of its own).
+   */
   readonly content: string;
   /** How the bytes of the signature are written as text. */
   readonly encoding: 'hex' | 'base64';
@@ -57,26 +60,26 @@ export interface Layout {
   readonly key: 'whole' | 'suffix' | 'suffix-base64';
 }
 
-/** How far the way of reading an event's time had to go. */
+/** Where an event's time was found. */
 export type OccurredAtSource = 'body' | 'header' | 'arrival';
 
-/** Something in an event that is not what its name promises. `path` is dotted; no value is ever in it. */
+/** Something in an event that is not what its name promises. `path` is dotted, and never contains a value. */
 export interface Issue {
   readonly path: string;
   readonly expected: string;
 }
 
-/** What a delivery tells, read leniently. `Name` and `Payload` are narrowed by the event's name. */
+/** What a delivery reports, read leniently. `Name` and `Payload` are narrowed by the event's name. */
 export interface CallEvent<Name extends string = string, Payload = Record<string, unknown>> {
   /** Identity of the event: the body's `traceId`, else the header's, else `sha256:` and the body's digest. */
   readonly traceId: string;
   readonly traceIdSource: 'body' | 'header' | 'digest';
   /** For example `CallHandler.CallEnded`; `unknown` when neither body nor header names it. */
   readonly eventName: Name;
-  /** Identity of the call, when the event has one. Its format is not ours to assume. */
+  /** Identity of the call, if the event has one. Its format is the platform's: don't assume any. */
   readonly callId: string | undefined;
   readonly organizationId: string | undefined;
-  /** The payload in one shape, whether the event came flat or in the envelope; unknown fields included. */
+  /** The payload, in the same shape whether the event came flat or in the envelope; with unknown fields. */
   readonly payload: Payload;
   /** The parsed body exactly as it was sent. */
   readonly body: Readonly<Record<string, unknown>>;
@@ -86,8 +89,8 @@ export interface CallEvent<Name extends string = string, Payload = Record<string
   readonly occurredAt: Date;
   /** When it happened, in nanoseconds since 1970. */
   readonly occurredAtNs: bigint;
-  /** Where the time was found: the body, the header, or, for want of both, the arrival. */
+  /** Where the time was found: the body, else the header, else the arrival. */
   readonly occurredAtSource: OccurredAtSource;
-  /** What the payload misses of what its name promises. An event with issues goes to the fallback. */
+  /** Where the payload is not what the event's name promises. An event with issues goes to the fallback. */
   readonly issues: readonly Issue[];
 }

@@ -1,4 +1,4 @@
-/** Turns what a schema finds wrong with options into the sentence that a user gets. */
+/** Turns what a schema finds wrong with options into a sentence for the user. */
 import { z } from 'zod';
 import { type ConfigError, configError } from './errors.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
@@ -10,7 +10,7 @@ import { parseTimestamp } from './kit/time.ts';
 const mostNamed = 5;
 
 /**
- * Checks a value against a strict schema; `where` names the call in the sentence, and `argument` the value itself.
+ * Checks a value against a strict schema. In the sentence, `where` names the function, and `argument` its argument.
  *
  * @throws ConfigError that says which option, what was expected, what was found, and what to do
  */
@@ -53,7 +53,7 @@ function problemOf(
   });
 }
 
-/** The receiver's own options, and the variables of the environment, are known by their names alone. */
+/** The receiver's own options, and the variables of the environment, are named without the function. */
 function inCall(where: string): string {
   return ['createReceiver', 'the environment'].includes(where) ? '' : ` in ${where}`;
 }
@@ -69,7 +69,7 @@ function knownOptions(schema: z.ZodType, path: readonly string[]): readonly stri
   return Object.keys(shapeAt(schema, path));
 }
 
-/** Where an option is that was looked for one level too high: `trustProxy` is `https.trustProxy`. */
+/** The path of an option that was given one level too high: `https.trustProxy` for `trustProxy`. */
 function innerOption(schema: z.ZodType, path: readonly string[], option: string): string | undefined {
   const outer = Object.entries(shapeAt(schema, path)).find(([, inner]) => {
     const group = unwrap(inner);
@@ -91,7 +91,7 @@ function unwrap(schema: unknown): unknown {
 }
 
 function describe(value: unknown): string {
-  // A secret that was put in the wrong place would get into every log that this sentence gets into.
+  // A secret that was given as another option must not be in the sentence, which ends up in logs.
   if (typeof value === 'string' && value.includes('whsec_')) return 'a signing secret';
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
@@ -103,7 +103,7 @@ function describeCredential(value: string): string {
   return value === '' ? 'empty' : 'of type string';
 }
 
-/** A schema from a function that gives undefined for what it can't read; `expected` goes into the sentence. */
+/** A schema made of a function that returns undefined for values it can't read; `expected` goes into the sentence. */
 export function checked<T>(expected: string, read: (value: unknown) => T | undefined) {
   return z.unknown().transform((value, context) => {
     const result = read(value);
@@ -118,7 +118,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Whether a value has these methods: what is told from other objects by what it can do. */
+/** Whether a value has these methods: a clock, a logger or a store is recognised by them, not by its class. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return isObject(value) && names.every((name) => typeof value[name] === 'function');
 }
@@ -131,7 +131,7 @@ export const clockOption = checked('a clock, with the methods now, elapsed and a
 const headersExpected = 'an object of header names and values';
 const valueExpected = 'visible ASCII text that is not empty';
 
-/** Headers that the platform sends along, by name: credentials. */
+/** The subscription's own headers, by name. Their values are credentials. */
 export const headersOption = z.record(
   z.string().regex(headerName, headersExpected),
   z.string(valueExpected).regex(headerValue, valueExpected),
@@ -141,7 +141,7 @@ export const headersOption = z.record(
 /** A time given by a user: a Date, milliseconds since 1970, or a text in ISO 8601. */
 export type Instant = Date | number | string;
 
-/** What every list can be asked for besides its own filters; times become milliseconds. */
+/** The options that every list has besides its own filters; times become milliseconds. */
 export const listOptions = {
   since: checked('a Date, milliseconds since 1970, or ISO 8601', readInstant).optional(),
   until: checked('a Date, milliseconds since 1970, or ISO 8601', readInstant).optional(),

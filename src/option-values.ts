@@ -1,4 +1,4 @@
-/** The kinds of values that options take, each with what is said of one that isn't. */
+/** The kinds of values that options take, each with the words for what was expected. */
 import { EventEmitter } from 'node:events';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { z } from 'zod';
@@ -12,15 +12,15 @@ import { compileTrustProxy } from './kit/trust-proxy.ts';
 import { checked, hasMethods, isObject } from './option-problems.ts';
 import type { Store } from './store/store.ts';
 
-/** A length of time that may be none. */
+/** A length of time, which may be zero. */
 export const duration = checked("milliseconds or a duration such as '90s', '5m', '30d'", parseDuration);
-/** No attempt could end within none. */
+/** A length of time above zero: no attempt could end within zero. */
 export const attemptTime = checked("more than 0: milliseconds or a duration such as '90s', '5m'", (value) => {
   const milliseconds = parseDuration(value);
   return milliseconds === 0 ? undefined : milliseconds;
 });
 export const size = checked("bytes or a size such as '512kb', '5mb'", parseSize);
-/** How many, and never none. */
+/** A whole number above zero. */
 export const count = z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more');
 export const random = z.custom<Random>((value) => typeof value === 'function', 'a function');
 export const trustProxy = checked(
@@ -31,7 +31,7 @@ export const host = checked('a host name, without scheme, port, path or *', read
 export const database = checked("a file, ':memory:', or a store", readDatabase);
 export const logger = checked('a pino instance or options for one', readLogger);
 
-/** In the form in which the Host header is read: anything else would match none. */
+/** Only a name in the form in which `admit` reads the Host header, except its case: no other could ever match. */
 function readHostName(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.includes('*')) return undefined;
   return hostName(value) === value.toLowerCase() ? hostName(value) : undefined;
@@ -44,14 +44,14 @@ function readDatabase(value: unknown): string | Store | undefined {
     : undefined;
 }
 
-/** What logs and isn't pino's would be taken for options, and every line of ours would be lost. */
+/** Refuses a logger that isn't pino's: it would be taken for pino's options, and our lines would never reach it. */
 function readLogger(value: unknown): Logger | LoggerOptions | undefined {
   if (!isObject(value) || Array.isArray(value)) return undefined;
   if (isLogger(value)) return value;
   return ['info', 'log', 'child'].some((name) => typeof value[name] === 'function') ? undefined : value;
 }
 
-/** @throws ConfigError in pino's own words for options that it doesn't take */
+/** @throws ConfigError, in pino's own words, for options that pino doesn't take */
 export function asLogger(given: Logger | LoggerOptions): Logger {
   if (isLogger(given)) return given;
   try {
@@ -63,9 +63,9 @@ export function asLogger(given: Logger | LoggerOptions): Logger {
 }
 
 /**
- * A file on a full disk takes no more lines, and that must not end the process: while the disk is full, deliveries are
- * answered with 503, and when there is room again, with 200. Nor may it keep the process from ending, as pino's output does,
- * which tries for ever to write at the exit. What a transport of the user's does is the user's affair.
+ * A log file on a full disk makes pino's output emit an error, which must not end the process: deliveries are answered
+ * with 503 while the disk is full, and with 200 when there is room again. After such an error, the output must not keep
+ * the process from ending either: pino would try to write forever at the exit. A user's own transport is left alone.
  */
 function outlivingItsOutput(made: Logger, { transport }: LoggerOptions): Logger {
   const output = (made as { readonly [pino.symbols.streamSym]?: unknown })[pino.symbols.streamSym];

@@ -24,55 +24,56 @@ import { type SignatureOption, resolveLayouts } from './signature/layouts.ts';
 import { type Secrets, prepareSecrets } from './signature/secrets.ts';
 import type { Store } from './store/store.ts';
 
-/** How a failed run is tried again. The wait grows from `base` by `factor` up to `cap`, with full jitter. */
+/** How a failed run is retried. The longest wait grows from `base` by `factor` up to `cap`, with full jitter. */
 export interface RetryOptions {
   /** How many attempts a run has before it is a dead letter. @default 12 */
   attempts?: number;
   /** The longest wait before the second attempt. @default '1s' */
   base?: Duration;
-  /** What the longest wait is multiplied by for each further attempt. @default 2 */
+  /** The factor by which the longest wait grows with each further attempt. @default 2 */
   factor?: number;
-  /** What the longest wait never exceeds. @default '1h' */
+  /** The upper bound of the longest wait. @default '1h' */
   cap?: Duration;
 }
 
-/** How long what is kept is kept; then it goes, in small steps between deliveries. */
+/** How long data is kept in the inbox. It is then removed, in small steps between deliveries. */
 export interface RetentionOptions {
-  /** Events whose runs are all done, after they arrived. @default '30d' */
+  /** Events whose runs are all done: from their arrival, or from the end of their last stored run. @default '30d' */
   done?: Duration;
-  /** Events with dead letters, after the last of these was given up. @default '90d' */
+  /** Events with dead letters: from the end of their last stored run. @default '90d' */
   dead?: Duration;
-  /** Deliveries in quarantine, after they arrived. @default '7d' */
+  /** Deliveries in quarantine: from their arrival. @default '7d' */
   quarantine?: Duration;
-  /** Trace ids of events that are gone: for so long a late copy is still a duplicate. @default '180d' */
+  /** Trace ids of removed events: as long as this, a late copy still counts as a duplicate. @default '180d' */
   traceIds?: Duration;
 }
 
 /** Options of `createReceiver`. */
 export interface ReceiverOptions {
   /**
-   * The subscription's signing secret, or several (any of them counts), or a function that gives them and is
-   * asked again from time to time and whenever a signature doesn't verify. Undefined counts as not set.
+   * The subscription's signing secret, or several of which any may match, or a function that returns either. The
+   * function is called again for a delivery if its last call is 30 s ago, and after a signature that doesn't match.
+   * Undefined counts as not set.
    */
   secrets?: Secrets | (() => Secrets | Promise<Secrets>) | undefined;
   /** The subscription's own headers; each delivery must carry them. @default none */
   headers?: Record<string, string>;
-  /** How signatures are written: `'auto'` finds out and pins it, or a layout, by name or in full. @default 'auto' */
+  /** The signature layout: `'auto'` finds it and pins it; else a layout's name, or a layout in full. @default 'auto' */
   signature?: SignatureOption;
-  /** How far a signed time may be from ours, both ways. @default '5m' */
+  /** How far the time of a delivery may be from ours, in either direction. @default '5m' */
   tolerance?: Duration;
-  /** What counts as HTTPS, and which names we answer to. */
+  /** What counts as HTTPS, and which host names the receiver answers to. */
   https?: {
-    /** Whether plain HTTP is refused. Only for development on loopback should it be taken. @default true */
+    /** Whether plain HTTP is refused. Set it to false only for development on loopback. @default true */
     required?: boolean;
-    /** Who may say that a delivery came over HTTPS, in Express's forms. @default the app's own, else nobody */
+    /** The proxies that may say that a delivery came over HTTPS, in Express's forms. @default the app's, else nobody */
     trustProxy?: TrustProxySetting;
-    /** The host names we answer to. @default any name; an IP address is refused */
+    /** The host names that the receiver answers to. @default any name; an IP address is refused */
     hosts?: string[];
   };
   /** The inbox: a SQLite file, `':memory:'` for tests, or a store. @default './ringback.db' */
   database?: string | Store;
-  /** What one delivery, and all deliveries together, may take of this process. */
+  /** How much memory and time one delivery, and all deliveries together, may take. */
   limits?: {
     /** The largest body. @default '5mb' */
     body?: Size;
@@ -81,9 +82,9 @@ export interface ReceiverOptions {
     /** How long a body may take to arrive. @default '10s' */
     bodyTimeout?: Duration;
   };
-  /** How long what is kept is kept. */
+  /** How long data is kept in the inbox. */
   retention?: RetentionOptions;
-  /** How failed runs are tried again. */
+  /** How failed runs are retried. */
   retry?: RetryOptions;
   /** How long one attempt of a handler may take. @default '30s' */
   timeout?: Duration;
@@ -91,23 +92,23 @@ export interface ReceiverOptions {
   concurrency?: number;
   /** A pino instance, or options for one. @default pino's own defaults */
   logger?: Logger | LoggerOptions;
-  /** Time, for tests. @default the machine's */
+  /** The source of time, for tests. @default the machine's */
   clock?: Clock;
-  /** Chance, for tests: a number from 0 up to, not including, 1. @default Math.random */
+  /** The source of random numbers, for tests: from 0 up to, not including, 1. @default Math.random */
   random?: Random;
 }
 
 const day = 86_400_000;
 /**
- * What the app file of `ringback serve` may export as `options`: those of `createReceiver`, but for what the command itself
- * decides. An option of the command line or of the environment goes before the app's.
+ * What the app file of `ringback serve` may export as `options`: the options of `createReceiver`, except those that the
+ * command sets itself. An option of the command line or of the environment goes before the app file's.
  *
  * @example
  * export const options = { tolerance: '10m', retention: { done: '7d' } } satisfies AppOptions;
  */
 export type AppOptions = Omit<ReceiverOptions, 'database' | 'logger' | 'clock' | 'random'>;
 
-/** How to try again, with the defaults. */
+/** The options of retrying, with their defaults. */
 export const retrySchema = z.strictObject({
   attempts: count.default(12),
   base: duration.default(1_000),
@@ -115,7 +116,7 @@ export const retrySchema = z.strictObject({
   cap: duration.default(3_600_000),
 });
 
-/** How long what is kept, with the defaults. */
+/** The options of retention, with their defaults. */
 export const retentionSchema = z.strictObject({
   done: duration.default(30 * day),
   dead: duration.default(90 * day),
@@ -156,17 +157,17 @@ const optionsSchema = z.strictObject({
   random: random.default(() => Math.random),
 });
 
-/** The options with everything filled in and nothing left to parse. Frozen. */
+/** The options, parsed, with all defaults filled in. Frozen. */
 export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
 
 /**
  * Checks the options and fills in the defaults, once.
  *
- * @throws ConfigError that says which option, what was expected, and what was found (never a secret).
+ * @throws ConfigError that names the option, what was expected, and what was found (never a secret).
  */
 export function resolveOptions(options: ReceiverOptions) {
   const { logger: given, ...resolved } = parseStrictly(optionsSchema, options, 'createReceiver');
-  // Null is not "not set": it would go for a layout that was given.
+  // Only undefined counts as not set: null is passed on, and is refused as a layout.
   const signature = resolved.signature === undefined ? 'auto' : (resolved.signature as SignatureOption);
   const secrets = resolved.secrets as ReceiverOptions['secrets'];
   if (secrets === undefined) requireOwnHeader(resolved.headers);
@@ -179,7 +180,7 @@ export function resolveOptions(options: ReceiverOptions) {
   });
 }
 
-/** Of an unsigned subscription the headers are all that tells the platform from anybody else. */
+/** Without signatures, only the subscription's headers tell the platform's deliveries from a stranger's. */
 function requireOwnHeader(headers: ReadonlyMap<string, string>): void {
   if (headers.size === 0) throw configError('credentials_missing');
   if (hasOwnHeader(headers.keys())) return;

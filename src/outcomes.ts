@@ -1,4 +1,4 @@
-/** How a handler ends a run of its own accord: by what it throws. */
+/** The errors by which a handler decides how its run goes on. */
 import { configError } from './errors.ts';
 import { type Duration, parseDuration } from './kit/duration.ts';
 
@@ -6,7 +6,7 @@ const discardMark: unique symbol = Symbol.for('ringback.Discard') as never;
 const retryLaterMark: unique symbol = Symbol.for('ringback.RetryLater') as never;
 
 /**
- * Thrown by a handler to give a run up at once: it becomes a dead letter.
+ * Thrown by a handler to give the run up at once: the run becomes a dead letter.
  *
  * @example throw new Discard('the customer no longer exists')
  */
@@ -21,7 +21,7 @@ export class Discard extends Error {
 }
 
 /**
- * Thrown by a handler to be called again after a time of its own choosing. It counts as an attempt.
+ * Thrown by a handler to be called again after a time that it chooses. The attempt counts.
  *
  * @example throw new RetryLater('10m', 'the analysis is not ready yet')
  */

@@ -1,4 +1,4 @@
-/** What a user can be told: a sentence that says what was expected, what was found, and what to do. */
+/** The sentences of the errors that users meet: what was expected, what was found, and what to do. */
 
 /** What the methods that register a handler expect. */
 const registrations = {

@@ -26,19 +26,19 @@ export type EventHandler<Names extends EventPattern | readonly EventPattern[]> =
 
 /** What the fallback is called with besides the event. */
 export interface FallbackContext extends RunContext {
-  /** Whether the event's name is one of the four known ones: then no handler took it, or `issues` say why not. */
+  /** Whether the event has one of the four known names: then no handler takes it, or `issues` say why none got it. */
   readonly isKnown: boolean;
 }
 
-/** Receives the platform's deliveries, keeps them in the inbox, and runs the handlers. Made by `createReceiver`. */
+/** Receives the platform's deliveries, stores them in the inbox, and runs the handlers. Made by `createReceiver`. */
 export class Receiver {
-  /** What calls have become. */
+  /** The records of calls, computed from their events. */
   readonly calls: Calls;
-  /** The events of the inbox, to look at and to run again. */
+  /** The events of the inbox, to look at, to run again, and to dismiss runs of. */
   readonly events: InboxEvents;
   /** Deliveries that were kept but not handled. */
   readonly quarantine: Quarantine;
-  /** How the platform departs from what is documented. */
+  /** How what the platform sends differs from what is documented. */
   readonly drift: DriftLedger;
   readonly #lifecycle: Lifecycle;
   readonly #parts: Parts;
@@ -55,12 +55,12 @@ export class Receiver {
   }
 
   /**
-   * Registers a handler for the events of some names: one of the four known ones, any other, `Service.*`, or
-   * `*`. It ends a run by returning (done), throwing (tried again), or throwing `Discard` or `RetryLater`.
-   * Events that miss what their name promises go to the fallback instead.
+   * Registers a handler for events by their names: a known name, any other name, `Service.*`, or `*`. The handler ends
+   * a run by returning (done), by throwing (retried), or by throwing `Discard` or `RetryLater`. Known events whose
+   * payload is not what their name promises go to the fallback instead.
    *
    * @returns the receiver
-   * @throws ConfigError for a second handler of one name, or one registered after `start`
+   * @throws ConfigError for a second handler with the same name, or one registered after `start`
    * @example receiver.on('CallHandler.CallEnded', async (event, ctx) => save(event.payload.call_id));
    */
   on<const Names extends EventPattern | readonly EventPattern[]>(
@@ -82,8 +82,8 @@ export class Receiver {
   }
 
   /**
-   * Registers the function for events that no handler takes, or whose payload misses what the name promises
-   * (`event.issues`). It is a handler like any other, named `fallback`.
+   * Registers the handler for events that no other handler takes, or whose payload is not what their name promises
+   * (`event.issues`). It is a handler like any other, with the name `fallback`.
    *
    * @example receiver.fallback(async (event, { isKnown, log }) => log.warn({ isKnown }, event.eventName));
    */
@@ -96,9 +96,9 @@ export class Receiver {
   }
 
   /**
-   * Registers a handler that waits for several events of one call, and is then called once with the call:
-   * when all of them are there, in whatever order, or when `within` after the first of them is over. Events
-   * that came before a restart, or before the join was registered, count.
+   * Registers a join: a handler that waits for several events of one call and is then called once with the call. It is
+   * called when all of them have arrived, in any order, or when the time `within` after the first of them is over.
+   * Events that arrived before a restart, or before the join was registered, count, as far back as `within`.
    *
    * @throws ConfigError as `on` does
    * @example
@@ -113,10 +113,10 @@ export class Receiver {
   }
 
   /**
-   * Opens the inbox, takes up everything acknowledged and not done, and begins to take deliveries.
+   * Opens the inbox, continues with all acknowledged events that are not done, and begins to take deliveries.
    *
-   * @throws RingbackError when the database can't be used, ConfigError when the secrets can't be had, or `start` was called
-   *   before
+   * @throws RingbackError when the database can't be used; ConfigError when the secrets can't be obtained, or `start`
+   *   was called before
    * @example await receiver.start(); // from here on deliveries are taken
    */
   start(): Promise<void> {
@@ -124,12 +124,12 @@ export class Receiver {
   }
 
   /**
-   * Refuses new deliveries with 503, answers those under way, gives active runs until `drain` to end
-   * (default '10s'), then interrupts them; what is not done is taken up at the next start. Closes the inbox. While somebody
-   * else holds the database locked it waits 5 seconds more, and leaves unwritten what it has not written by then. Called
-   * while `start` is under way, it waits for it first; called again, it waits for the first call.
+   * Refuses new deliveries with 503, answers those under way, gives active runs `drain` (default '10s') to end, then
+   * interrupts them and closes the inbox. Runs that are not done continue at the next start. While another process has
+   * the database locked, it waits another 5 seconds; what it can't write by then stays unwritten. Called while `start`
+   * is under way, it waits for `start` first; called again, it waits for the first call.
    *
-   * @throws ConfigError for options that can't be; the receiver goes on
+   * @throws ConfigError for invalid options; the receiver then goes on
    * @example process.once('SIGTERM', () => void receiver.stop({ drain: '20s' }));
    */
   stop(options: StopOptions = {}): Promise<void> {
@@ -141,7 +141,7 @@ export class Receiver {
     return this.#lifecycle.isReady;
   }
 
-  /** Takes a delivery and says what to answer: what every adapter calls. */
+  /** Takes a delivery and resolves to the answer. Every adapter calls this. */
   readonly take = (delivery: Delivery): Promise<Reply> => this.#parts.intake.take(delivery);
 
   /**
@@ -174,8 +174,8 @@ export class Receiver {
   }
 
   /**
-   * The inbox's own database, for tables of your own: create them before `start`, when no handler runs yet. Using
-   * it opens the database. Handlers write to it with `ctx.commit`.
+   * The inbox's own database, for tables of your own: create them before `start`, when no handler runs yet. The first
+   * use opens the database. Handlers write to it with `ctx.commit`.
    *
    * @throws RingbackError `database_not_offered` for a store without a connection, `database_unreadable`,
    *   `database_newer`; ConfigError after `stop`
@@ -186,11 +186,11 @@ export class Receiver {
   }
 
   /**
-   * Erases a call, or every call and event that names a phone number: bodies, headers, runs with their reasons, the
-   * call's record, what of it is in quarantine; everywhere in the inbox and in its files. Its trace ids stay, so
-   * that a late copy is a duplicate and is not stored. Your own tables are yours to erase from.
+   * Erases a call, or every call and event that contains a phone number, everywhere in the inbox and in its files:
+   * bodies, headers, runs with their reasons, the call's record, and deliveries in quarantine. Digests of the trace ids
+   * stay, so that a late copy is a duplicate and is not stored. It doesn't erase anything from your own tables.
    *
-   * @throws ConfigError for a target that can't be; RingbackError `receiver_not_started`
+   * @throws ConfigError for an invalid target; RingbackError `receiver_not_started`
    * @example await receiver.erase({ callId: 'call_42' }) // { events: 3, runs: 1, quarantined: 0, calls: 1, … }
    */
   erase(target: ErasureTarget): Promise<Erased> {
@@ -209,7 +209,7 @@ export class Receiver {
   }
 }
 
-/** `app.use(receiver.middleware)`, without parentheses, would call it with each request, and nothing would answer that. */
+/** Without this, `app.use(receiver.middleware)`, without parentheses, would leave every request unanswered. */
 function refuseRequest(request: readonly never[], method: string): void {
   if (request.length > 0) throw configError('adapter_not_called', { method });
 }
@@ -217,7 +217,7 @@ function refuseRequest(request: readonly never[], method: string): void {
 /**
  * Makes a receiver. Nothing is opened before `start`.
  *
- * @throws ConfigError for options that can't be, in a sentence that says what to do
+ * @throws ConfigError for invalid options, with a sentence that says what to do
  * @example
  * const receiver = createReceiver({ secrets: process.env.WEBHOOK_SECRET });
  * receiver.on('CallHandler.CallEnded', async (event) => console.log(event.payload.call_id));

@@ -1,6 +1,6 @@
-/** What can be wrong with a delivery: what its sender is told (a code and a status, never a reason), and what the log says. */
+/** What can be wrong with a delivery. The sender gets a code and a status; the reason goes to the log only. */
 
-/** What the sender of a delivery can be answered instead of 200. Their statuses live here and nowhere else. */
+/** The answers that a sender can get instead of 200. The statuses of refusals are written here and nowhere else. */
 export const refusals = {
   method: { status: 405, headers: { allow: 'POST' } },
   media_type: { status: 415, headers: {} },
@@ -17,8 +17,8 @@ export const refusals = {
 export type RefusalCode = keyof typeof refusals;
 
 /**
- * Why a delivery was refused, for the log only, and what its user can do about it where the cause may be
- * their own set-up. The first refusal of each kind logs that sentence.
+ * What users can do about a refusal whose cause may be their own set-up, by the reason of the refusal. For the log
+ * only: the first refusal for each reason logs the sentence.
  */
 export const fixes = {
   not_open: () =>
@@ -82,7 +82,7 @@ function tooLarge(limit: number): string {
   return `The body is larger than ${limit} bytes: if it may be a genuine delivery, allow more with limits: { body: … }.`;
 }
 
-/** A delivery that somebody sent as a test may have pinned a layout that the platform doesn't sign in. */
+/** A delivery that was sent as a test may have pinned a layout in which the platform doesn't sign. */
 function orPinned(layout: string | undefined): string {
   if (layout === undefined) return '';
   return (
@@ -91,12 +91,12 @@ function orPinned(layout: string | undefined): string {
   );
 }
 
-/** A reason that comes with a fix. */
+/** A reason that has a fix. */
 type FixReason = keyof typeof fixes;
 
 /**
- * Thrown by a stage of the intake to end a delivery. `reason` and `fix` go to the log only: a sender that is
- * told why it was refused learns how to do better.
+ * Thrown by a stage of the intake to refuse a delivery. `reason` and `fix` go to the log only: they would tell an
+ * attacker what to change.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -112,7 +112,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal whose reason comes with a fix. */
+/** A refusal whose reason has a fix. */
 export function refusal<Reason extends FixReason>(
   code: RefusalCode,
   reason: Reason,

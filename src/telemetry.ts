@@ -1,6 +1,6 @@
 /**
- * What Ringback tells about itself: one table of log events with their level and their sentence. Each is
- * also published on the diagnostics channel `ringback.<name>`, which is where metrics and traces attach.
+ * What Ringback reports about itself: one table of log events with their levels and sentences. Each is also published
+ * on the diagnostics channel `ringback.<name>`, to which metrics and traces can subscribe.
  *
  * Fields never hold a body, a header value, a phone number, a transcript or a secret.
  */
@@ -93,7 +93,7 @@ export type LogEvent = keyof typeof logEvents;
 /** Every log event, for the documents and the test that compares them. */
 export const logEventNames = Object.keys(logEvents) as LogEvent[];
 
-/** What a log line may carry besides its name. */
+/** The fields that a log line may have besides the name of its event. */
 export type Fields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** Writes log lines and publishes them, by name. */
@@ -107,7 +107,10 @@ export class Telemetry {
     this.logger = logger;
   }
 
-  /** Tells that something happened. Every delivery and every run is told of, mostly to nobody: that costs nothing. */
+  /**
+   * Reports a log event. Every delivery and every run is reported, and mostly nobody reads the line: its fields are
+   * then not computed.
+   */
   tell(event: LogEvent, fields: Fields | (() => Fields) = {}): void {
     const [level, message] = logEvents[event];
     const published = this.#channels.get(event);
@@ -118,12 +121,12 @@ export class Telemetry {
     if (isPublished) published.publish({ ...told });
   }
 
-  /** A user's logger may throw: that would leave a delivery without an answer, or a run without its end. */
+  /** Never throws: if a user's logger throws, a delivery must still be answered, and a run settled. */
   #log(level: Level, told: object, message: string): void {
     try {
       this.logger[level](told, message);
     } catch {
-      // There is nowhere else to say so.
+      // The logger is the only place to report an error.
     }
   }
 }

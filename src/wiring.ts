@@ -1,4 +1,4 @@
-/** Puts the parts of a receiver together: what each is given, and whom it tells. */
+/** Connects the parts of a receiver: what each is given, and which other parts it calls. */
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { Registry } from './dispatch/registry.ts';
 import { route } from './dispatch/route.ts';
@@ -19,18 +19,18 @@ import { SqliteStore } from './store/sqlite/sqlite-store.ts';
 import type { Store } from './store/store.ts';
 import { Telemetry } from './telemetry.ts';
 
-/** What the parts ask of the receiver. */
+/** What the parts need from the receiver's lifecycle and from the dispatcher, which is made only at start. */
 export interface Ties {
   readonly door: IntakeParts['door'];
   /** @throws RingbackError unless the inbox is open */
   readonly requireStarted: (method: string) => void;
-  /** There may be something to run. */
+  /** Makes the dispatcher look for work in the inbox. */
   readonly wake: () => void;
   /** Begins the runs of events that have been handed over. */
   readonly begin: () => void;
-  /** A write of this process may have been done without its hearing of it. */
+  /** Makes the dispatcher look for work, and for claims that were written although their write was reported failed. */
   readonly wakeAfterLostClaim: () => void;
-  /** Room for an event that is about to be recorded. */
+  /** Reserves room for an event that is about to be recorded; undefined when there is none. */
   readonly expect: (event: CallEvent) => Expected | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface Parts {
   readonly retention: Retention;
 }
 
-/** What every part may need. */
+/** What most parts need. */
 interface Common {
   readonly options: ResolvedOptions;
   readonly ties: Ties;
@@ -57,7 +57,7 @@ interface Common {
   readonly telemetry: Telemetry;
 }
 
-/** Makes the parts; nothing is opened. */
+/** Makes the parts, and opens nothing. */
 export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const { clock, database } = options;
   const { requireStarted, wake, begin } = ties;
@@ -67,7 +67,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
   const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
-  // A new event is on disk, however it got there.
+  // Called when a new event is on disk: recorded on arrival, or released from quarantine.
   const afterAnswer = new AfterAnswer({
     observe: (event, receivedAt) => drift.observe(event, receivedAt),
     begin,
@@ -89,7 +89,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   };
 }
 
-/** The dispatcher, made at start: from then on no handler is added. */
+/** Makes the dispatcher. Called at start, after which no handler can be added. */
 export function buildDispatcher({ store, telemetry, registry }: Parts, options: ResolvedOptions): Dispatcher {
   const { clock, random, logger } = options;
   const { handlers, fallback } = registry;
