@@ -4,7 +4,7 @@ import { equalInConstantTime, textDigest } from '../kit/bytes.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { Delivery, Headers } from '../model.ts';
 
-/** Who is let in. */
+/** Which deliveries are let in. */
 export interface Admission {
   readonly isHttpsRequired: boolean;
   /** The receiver's own setting; without one, that of the app it is mounted in. */
@@ -16,7 +16,7 @@ export interface Admission {
 
 const nobody: TrustProxy = () => false;
 
-/** HTTPS, host and the subscription's headers. What a peer says of the client counts only if it is trusted. */
+/** Checks HTTPS, host and the subscription's headers. What a peer says of the client counts only if it is trusted. */
 export function admit(delivery: Delivery, admission: Admission): void {
   if (admission.isHttpsRequired && !delivery.encrypted) requireHttps(delivery, admission);
   requireHost(delivery, admission);
@@ -35,13 +35,13 @@ function requireHttps(delivery: Delivery, admission: Admission): void {
   const isTrusted = isPeerTrusted(delivery, admission);
   if (!protocols.includes('https')) throw notHttps(peer, isTrusted ? protocols : undefined);
   if (!isTrusted) throw refusal('https_required', 'proxy_not_trusted', { peer });
-  // A proxy that passes a client's own header on beside its own tells us nothing.
+  // A proxy that passes a client's own header on next to its own proves nothing.
   if (protocols.some((protocol) => protocol !== 'https')) {
     throw refusal('https_required', 'https_contradicted', { peer });
   }
 }
 
-/** Who has set up a proxy already needs to hear what that one leaves out. */
+/** The refusal of plain HTTP. With a trusted proxy in front, its fix says what that proxy has to change. */
 function notHttps(peer: string, saidByProxy: readonly string[] | undefined): Refusal {
   if (saidByProxy === undefined) return refusal('https_required', 'not_https', { peer });
   if (saidByProxy.length === 0) return refusal('https_required', 'proxy_silent', { peer });
@@ -57,11 +57,11 @@ function requireHost(delivery: Delivery, admission: Admission): void {
     if (!hosts.includes(host)) throw refusal('host_not_allowed', 'host_not_listed');
     return;
   }
-  // Without HTTPS this is development on loopback, where an address is how one gets here.
+  // Without HTTPS this is development on loopback, where the host may well be an IP address.
   if (isHttpsRequired && isAddressLiteral(host)) throw refusal('host_not_allowed', 'host_is_address');
 }
 
-/** The host that the sender asked for, by a trusted proxy. */
+/** The host that the sender asked for, as a trusted proxy reports it; undefined without such a proxy. */
 function passedOnHost(delivery: Delivery, admission: Admission): string | undefined {
   const { headers } = delivery;
   if (headers['x-forwarded-host'] === undefined && headers['forwarded'] === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { CallEvent } from '../model.ts';
 
-/** What new events lead to. */
+/** What is done after the answers to new events. */
 export interface AfterAnswerParts {
   readonly observe: (event: CallEvent, receivedAt: number) => void;
   /** Begins the runs of events that have been handed over. */
@@ -16,8 +16,8 @@ interface Answered {
 }
 
 /**
- * What is done about new events once they have been answered: once a turn of the event loop for all of them, after
- * their answers have been written. What looks at an event comes before its handlers, which may change it.
+ * Follows up on new events after their answers have been written: once per turn of the event loop, for all of them
+ * together. `observe` gets an event before its handlers do, because they may change it.
  */
 export class AfterAnswer {
   readonly #parts: AfterAnswerParts;

@@ -3,13 +3,13 @@ import { Refusal, refusal } from '../refusals.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Delivery } from '../model.ts';
 
-/** What bodies may take. */
+/** The limits of bodies. */
 export interface BodyLimits {
   /** Bytes of one body. */
   readonly body: number;
   /** Bytes of all bodies in flight. */
   readonly inflight: number;
-  /** Milliseconds until a body must be whole. */
+  /** Milliseconds until a body must have arrived completely. */
   readonly bodyTimeout: number;
 }
 
@@ -39,18 +39,21 @@ export function createBudget(limits: BodyLimits): () => Hold {
   };
 }
 
-/** Small bodies don't count together: strangers who stall with large ones must not shut the genuine ones out. */
+/**
+ * The first bytes of each body, which don't count against `inflight`: strangers who stall with large bodies may use
+ * `inflight` up, and small genuine bodies must still get through.
+ */
 const freeBytes = 64 * 1024;
 
-/** How many of a body's bytes count together with those of other bodies. */
+/** How many of a body's bytes count against `inflight`. */
 function beyondFree(bytes: number): number {
   return Math.max(0, bytes - freeBytes);
 }
 
 /**
- * The bytes of one body while it arrives, in one buffer that doubles. A list of chunks would let a sender who
- * writes byte by byte take hundreds of times the body's size: each chunk is an object, and pins what it was read
- * into.
+ * The bytes of one body while it arrives, in one buffer that doubles when it is full. With a list of chunks, a sender
+ * who writes byte by byte could take hundreds of times the body's size: each chunk is an object, and keeps the buffer
+ * alive that it was read into.
  */
 class GrowingBytes {
   readonly #most: number;
@@ -103,9 +106,11 @@ export async function assemble(
   const declared = Number(headers['content-length']);
   if (declared > 0 && declared <= freeBytes && !isReadAlong(stream)) {
     stream.on('error', ignore);
-    // A small body comes with its head: it is there when the parser has gone through what the socket had.
+    // A small body mostly arrives with its head, and the parser calls us at the end of the head. By the next microtask
+    // it has gone through the rest of what the socket had.
     await Promise.resolve();
-    // Whoever has begun to read it meanwhile has the bytes: an empty body would be refused as not authentic.
+    // If other code has begun to read the body meanwhile, we get no bytes; an empty body would be refused as not
+    // authentic, which would hide the cause.
     if (stream.readableDidRead || stream.readableEncoding !== null)
       throw refusal('body_already_parsed', 'body_already_parsed');
     if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream);
@@ -113,15 +118,18 @@ export async function assemble(
   return collect(stream, limits, hold, clock);
 }
 
-/** Whether somebody else reads it as well, such as a log of requests: who listens later than now gets nothing. */
+/**
+ * Whether other code, such as a log of requests, already reads the body too. `collect` then reads it so that both get
+ * the bytes. Code that begins to listen later gets nothing.
+ */
 function isReadAlong(stream: Readable): boolean {
   return stream.readableFlowing === true || stream.listenerCount('readable') > 0;
 }
 
-/** With all bytes there, nothing is to be listened for and no time to be kept. */
+/** Reads a body of which all bytes have arrived: this needs no listeners and no timer. */
 function readArrived(stream: Readable): Uint8Array {
   const bytes = stream.read() as Uint8Array;
-  // The end is still to be read, or the connection would take nothing more.
+  // The end of the stream has to be read too, or the connection would take no further request.
   stream.resume();
   return bytes;
 }
@@ -129,8 +137,8 @@ function readArrived(stream: Readable): Uint8Array {
 const ignore = () => {};
 
 /**
- * Listens instead of iterating: leaving an iteration early destroys the request and with it the socket that
- * the answer still has to go through.
+ * Reads a body as it arrives. It listens instead of iterating: leaving an iteration early destroys the request, and
+ * with it the socket that the answer still has to go through.
  */
 function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
@@ -140,7 +148,7 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
       cancelTimer();
       stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
       stream.off('readable', readOn);
-      // Whoever refuses still reads (and drops) the rest, or the sender would never see the answer.
+      // After a refusal the rest is still read, and dropped, or the sender would never see the answer.
       stream.on('error', ignore);
       stream.resume();
     };
@@ -150,7 +158,7 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
     };
     const onData = (chunk: Uint8Array | string) => {
       try {
-        // Read as text, the bytes that were signed can't be had back.
+        // Other code has set an encoding: the bytes that were signed can't be recovered from text.
         if (typeof chunk === 'string') throw refusal('body_already_parsed', 'body_already_parsed');
         body.append(chunk);
       } catch (problem) {
@@ -171,9 +179,9 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
 
     if (stream.destroyed) return onBroken();
     stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
-    // Where somebody waits for `readable`, nothing flows: it is read here, and both get it.
+    // While other code listens for `readable`, the stream doesn't flow. So it is read here too, and both get the bytes.
     if (stream.listenerCount('readable') > 0) stream.on('readable', readOn);
-    // Whoever has paused it, to look something up first, need not know that it is read now.
+    // A middleware may have paused the stream while it looked something up, and need not resume it.
     stream.resume();
   });
 }

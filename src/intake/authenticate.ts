@@ -10,9 +10,9 @@ import { type Verification, verifySignature } from '../signature/verify.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 
-/** What the signature is held against. */
+/** What signatures are checked against. */
 export interface AuthenticateParts {
-  /** Undefined for an unsigned subscription, which its headers have already told. */
+  /** Undefined for an unsigned subscription, whose deliveries `admit` has already told by their headers. */
   readonly secrets: SecretSource | undefined;
   readonly layouts: readonly PreparedLayout[];
   /** Whether the layout was set as an option, so that none is searched for or pinned. */
@@ -23,14 +23,14 @@ export interface AuthenticateParts {
   readonly clock: Clock;
 }
 
-/** How a delivery was told to be authentic. Undefined parts: the subscription is unsigned. */
+/** How a delivery was found to be authentic. Both fields are undefined for an unsigned subscription. */
 export interface Proof {
   /** Fingerprint of the secret, for the log. */
   readonly secret: string | undefined;
   readonly layout: Layout | undefined;
 }
 
-/** The signature over the raw bytes, before anything is parsed or looked up. */
+/** Checks the signature over the raw bytes, before anything is parsed or looked up. */
 export class Authenticator {
   readonly #parts: AuthenticateParts;
   #layouts: readonly PreparedLayout[];
@@ -50,7 +50,7 @@ export class Authenticator {
   }
 
   /**
-   * Waits for nothing unless the secrets have to be asked for again.
+   * Returns at once, unless the secrets have to be asked for again.
    *
    * @throws Refusal `not_authentic`, or rejects with it
    */
@@ -85,14 +85,14 @@ export class Authenticator {
     return this.#parts.isLayoutGiven || this.hasPinned;
   }
 
-  /** Whether a delivery has once verified: it pinned its layout. */
+  /** Whether a delivery has verified before, in this process or an earlier one, and pinned its layout. */
   get hasPinned(): boolean {
     return this.#pinned !== undefined;
   }
 
   /**
-   * Holds what was refused against the present secrets and layouts, at the time when it arrived. Never lets
-   * anything pass for want of secrets: what was refused under them may be a stranger's.
+   * Checks a delivery that was refused against the present secrets and layouts, as of its arrival. Without secrets it
+   * refuses every delivery: one that was refused while secrets were set may be a stranger's.
    *
    * @throws Refusal `not_authentic`
    */
@@ -106,8 +106,8 @@ export class Authenticator {
   }
 
   /**
-   * Pins the layout of a delivery that turned out to be an event. Not earlier: what was signed in one layout
-   * can be cut apart so that it verifies in another, but then what is left as its body is no event.
+   * Pins the layout of a delivery that has been read as an event. Not earlier: an attacker can cut up a delivery that
+   * was signed in one layout so that it verifies in another, but what is then left as its body is no event.
    *
    * @throws Refusal `not_authentic` when another process has pinned another layout meanwhile
    */

@@ -2,7 +2,7 @@ import { type Reading, readBytes } from '../events/read-bytes.ts';
 import type { Headers } from '../model.ts';
 import type { Telemetry } from '../telemetry.ts';
 
-/** Bytes → JSON → event, leniently. What can't be read isn't refused: a retry could not mend it. */
+/** Reads bytes as JSON and as an event, leniently. Unreadable bytes are not refused: a retry would send the same. */
 export function decode(
   bytes: Uint8Array,
   headers: Headers,

@@ -22,31 +22,31 @@ export interface IntakeParts {
   readonly recorder: Recorder;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** Whether deliveries are taken: not before start, not once stopping. `unstarted`: nobody has called start. */
+  /** Whether deliveries are taken. `unstarted`: `start` was never called. `closed`: starting, stopping or stopped. */
   readonly door: () => 'open' | 'closed' | 'unstarted';
-  /** Makes room for an event that is about to be recorded, so that it can be handled without being claimed. */
+  /** Reserves room for an event that is about to be recorded, so that the same write can claim it. */
   readonly expect: (event: CallEvent) => Expected | undefined;
-  /** Called when a new event is on disk; `isHandedOver`: it was expected, and is there. */
+  /** Called when a new event is on disk; `isHandedOver`: it was claimed by the same write, and dispatch has it. */
   readonly onRecorded: (event: CallEvent, receivedAt: number, isHandedOver: boolean) => void;
-  /** Called when a delivery could not be recorded, as far as we have heard: it may be on disk all the same. */
+  /** Called when recording a delivery has failed or was given up: it may be on disk all the same. */
   readonly onUncertain: () => void;
 }
 
-/** Room for an event that is being recorded. */
+/** Room that is reserved for an event that is being recorded. */
 export interface Expected {
   readonly handOver: (claimed: ClaimedEvent) => void;
-  /** Called once, when the event has been handed over or will not be. Tells which. */
+  /** Called once, when the write has ended or was given up. Returns whether the event has been handed over. */
   readonly end: () => boolean;
 }
 
-/** What the log calls it. */
+/** The log event for each status. */
 const toldAs = {
   accepted: 'delivery_accepted',
   duplicate: 'delivery_duplicate',
   quarantined: 'delivery_quarantined',
 } as const;
 
-/** The way of a delivery from the socket to the answer. Every stage may refuse; this is where that is caught. */
+/** Takes a delivery through the stages, from the socket to the answer. Refusals of the stages are caught only here. */
 export class Intake {
   readonly #parts: IntakeParts;
   readonly #hold: () => Hold;
@@ -61,7 +61,7 @@ export class Intake {
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.hasPinned);
   }
 
-  /** Takes a delivery and says what to answer. Never throws. */
+  /** Takes a delivery and resolves to the answer. Never rejects. */
   async take(delivery: Delivery): Promise<Reply> {
     const hold = this.#hold();
     this.#inside += 1;
@@ -98,7 +98,7 @@ export class Intake {
       recorded = await recorder.record(reading, bytes, delivery.headers, receivedAt, expected?.handOver);
     } finally {
       isHandedOver = expected?.end() ?? false;
-      // Whatever its sender is told, it is on disk, and waits for nothing else.
+      // Recording was given up, and the sender gets 503, but the event is on disk and handed over: its runs must begin.
       if (recorded === undefined && isHandedOver && reading.ok) onRecorded(reading.event, receivedAt, true);
     }
     this.#rotation.verified();
@@ -114,7 +114,7 @@ export class Intake {
     if (door === 'closed') throw new Refusal('unavailable', 'not_open');
   }
 
-  /** What is not authentic is kept for a person, and goes no further. */
+  /** A delivery that is not authentic is kept in quarantine, for a person, and is refused. */
   #authenticate(bytes: Uint8Array, { headers }: Delivery, receivedAt: number): Proof | Promise<Proof> {
     const refuse = (problem: unknown) => this.#refuseStranger(problem, bytes, headers, receivedAt);
     try {
@@ -143,7 +143,7 @@ export class Intake {
   #refuse(problem: unknown): Reply {
     const { telemetry } = this.#parts;
     if (!(problem instanceof Refusal)) {
-      // Ours, not the sender's: ask it to try again.
+      // The fault is ours, not the sender's: with 503 the platform sends the delivery again.
       telemetry.tell('delivery_failed', { cause: messageOf(problem) });
       return replyRefused('unavailable');
     }

@@ -13,15 +13,15 @@ export interface Recorded {
   readonly traceId: string;
 }
 
-/** Strangers' deliveries that are kept a second, after a first `strangersAtOnce`: each costs a write. */
+/** How many strangers' deliveries are kept per second, after a first `strangersAtOnce`: each costs a write. */
 const strangersPerSecond = 10;
 const strangersAtOnce = 100;
-/** How often the log says that strangers' deliveries were dropped, at the most, in milliseconds. */
+/** The shortest time between two log lines about dropped strangers' deliveries, in milliseconds. */
 const dropsTold = 60_000;
 
-/** Headers that are kept with the bytes: what the platform says of an event, and how it signed. */
+/** Headers that are kept with the bytes: what the platform says about an event, and the signature. */
 const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
-/** Names whose keeping was decided once already: the platform's are few, and a stranger's many fill no memory. */
+/** For how many header names the decision is remembered: the platform sends few; a stranger's must not fill memory. */
 const mostDecided = 100;
 
 /** Writes deliveries to the inbox. */
@@ -32,7 +32,7 @@ export class Recorder {
   readonly #isKept: (header: string) => boolean;
   #allowance = strangersAtOnce;
   #allowanceAt = 0;
-  /** Not kept since the last one that was: counted with the next, because a write for each is what is saved. */
+  /** How many were dropped since the last one kept; written with the next one kept, to save a write for each. */
   #skipped = 0;
   #untold = 0;
   #toldAt = -Infinity;
@@ -61,8 +61,8 @@ export class Recorder {
   }
 
   /**
-   * The one durable write of an authentic delivery. Only when it is on disk may the sender hear of success.
-   * `handOver` gets the event if it was claimed with the same write.
+   * The one durable write of an authentic delivery. Only when it is on disk may the answer be a success. `handOver`
+   * gets the event if the same write claimed it.
    */
   async record(
     reading: Reading,
@@ -91,7 +91,7 @@ export class Recorder {
     }
   }
 
-  /** Keeps a delivery that is not authentic, as far as a stranger may take our disk. */
+  /** Keeps a delivery that is not authentic in quarantine, unless strangers have caused too many writes lately. */
   async keepStranger(
     bytes: Uint8Array,
     headers: Headers,

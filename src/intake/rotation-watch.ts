@@ -2,12 +2,12 @@ import { headerOf } from '../events/ids.ts';
 import type { Headers } from '../model.ts';
 import type { Telemetry } from '../telemetry.ts';
 
-/** So many in a row are no stranger's try any more, and still less than two deliveries with their retries. */
+/** A streak of this length is hardly a stranger's attempt, but is shorter than two deliveries with their retries. */
 const longStreak = 5;
 
 /**
- * Notices that the platform's own deliveries no longer verify: a secret that was rotated at the platform and
- * not here loses every event until somebody sees it.
+ * Notices that the platform's own deliveries no longer verify: if a secret was rotated at the platform and not here,
+ * every event is refused until somebody notices.
  */
 export class RotationWatch {
   readonly #telemetry: Telemetry;
@@ -26,7 +26,7 @@ export class RotationWatch {
     this.#streak = 0;
   }
 
-  /** One line a streak: only the refusal that makes it long tells. */
+  /** Logs one line per streak, at the refusal that makes it long. */
   refused(reason: string, headers: Headers): void {
     const wasRight = this.#hasVerified || this.#hasPinned();
     if (!wasRight || reason !== 'signature_mismatch' || !looksGenuine(headers)) return;
@@ -35,7 +35,7 @@ export class RotationWatch {
   }
 }
 
-/** The reason has said already that the signature is written in a known form. */
+/** Whether the platform's own headers are there. The reason already says that the signature has a known form. */
 function looksGenuine(headers: Headers): boolean {
   return ['x-webhook-event', 'x-webhook-traceid'].every((name) => (headerOf(headers, name) ?? '') !== '');
 }
