@@ -1,8 +1,8 @@
 import type { Settled } from '../store/run-key.ts';
 
 /**
- * An event that this process has claimed. The claim ends with the last of its runs, so their settlements are
- * written one after the other: one that fails and is written again must not find the claim gone.
+ * This process's claim on an event. The claim ends with the settlement of the event's last run, so the settlements are
+ * written one after another: one that fails and is written again must not find the claim gone.
  */
 export class Claim {
   readonly #onEnd: () => void;
@@ -18,7 +18,7 @@ export class Claim {
   /** Writes a settlement when its turn comes; `last` says that the claim ends with it. */
   settle(write: (last: boolean) => Promise<Settled>): Promise<Settled> {
     const settled = this.#turn ? this.#turn.then(() => this.#write(write)) : this.#write(write);
-    // Most events have one run: nobody comes after it.
+    // No settlement comes after the last one, and most events have only one run.
     if (this.#remaining > 1) this.#turn = settled.catch(() => {});
     return settled;
   }

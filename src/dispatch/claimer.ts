@@ -6,10 +6,10 @@ import type { Held } from './held.ts';
 import type { Lanes } from './lanes.ts';
 import type { Placer } from './placer.ts';
 
-/** The bodies in hand at the most: a backlog of large ones must not take the process's memory. */
+/** Nothing is claimed while the bodies in hand are larger: a backlog of large ones must not fill the memory. */
 const mostHeldBytes = 32 * 1024 * 1024;
 
-/** What is claimed in one step at the most: it is read there and then, while deliveries wait. */
+/** The most events or runs claimed in one step: they are read in that step, while deliveries wait. */
 const mostClaimed = 250;
 
 /** What the claimer works with. */
@@ -17,7 +17,7 @@ export interface ClaimerParts {
   readonly store: Pick<Store, 'claimEvents' | 'claimRuns' | 'releaseUnheld'>;
   readonly clock: Clock;
   readonly dueTimer: DueTimer;
-  /** Of every handler. */
+  /** The lanes of every handler. */
   readonly lanes: readonly Lanes<ClaimedWork>[];
   readonly held: Held;
   readonly placer: Placer;
@@ -28,16 +28,16 @@ export class Claimer {
   readonly #parts: ClaimerParts;
   /** Whether the inbox may hold more than was claimed. */
   #mayBeMore = false;
-  /** Whether a claim has failed, which may have been written all the same. */
+  /** Whether a claim was reported as failed: it may have been written all the same. */
   #mayHaveLostClaims = false;
-  /** Events that are being recorded and may be handed over: each may need a place in every handler's lanes. */
+  /** How many events are being recorded that may be handed over: each may need a place in every handler's lanes. */
   #expected = 0;
 
   constructor(parts: ClaimerParts) {
     this.#parts = parts;
   }
 
-  /** Keeps a place for an event that is about to be recorded; false when there is none. */
+  /** Reserves a place for an event that is about to be recorded; false when there is none. */
   keepPlace(): boolean {
     const { lanes, held } = this.#parts;
     const room = Math.min(...lanes.map((one) => one.room));
@@ -50,14 +50,14 @@ export class Claimer {
     this.#expected -= 1;
   }
 
-  /** A claim of this process may have been written without its hearing of it. */
+  /** Notes that a claim of this process may have been written although it was reported as failed. */
   claimMayBeLost(): void {
     this.#mayHaveLostClaims = true;
   }
 
   /**
-   * Claims once of everything, and places what it gets. Resolves to whether to go on at once. Rejects when the inbox can't be
-   * reached.
+   * Claims the due runs of every handler and then new events, one step of each, and places them. Resolves to whether
+   * to claim again at once. Rejects when the inbox can't be reached.
    */
   async claim(): Promise<boolean> {
     const { placer, lanes } = this.#parts;
@@ -68,12 +68,15 @@ export class Claimer {
     return this.#claimNew();
   }
 
-  /** Whether there may be more, and room for it. Claims are made in large steps: one event a claim would cost a commit for each. */
+  /** Whether there may be more, and room for a large step: claiming events singly would cost a commit for each. */
   get mayGoOn(): boolean {
     return this.#mayBeMore && this.#hasRoom();
   }
 
-  /** Sets the timer by what is due next. A handler whose lanes are full is looked at again when enough of its runs have finished. */
+  /**
+   * Sets the timer for the run that is due next. A handler whose lanes are more than half full is left out: it is
+   * looked at again when enough of its runs have finished.
+   */
   async setTimer(wake: () => void): Promise<void> {
     const { lanes, dueTimer } = this.#parts;
     const open = this.#hasRoom() ? lanes.filter(({ isHalfEmpty }) => isHalfEmpty) : [];
@@ -86,7 +89,7 @@ export class Claimer {
     this.#parts.dueTimer.cancel();
   }
 
-  /** Gives back what was claimed without our hearing of it: nobody else would ever take it up. */
+  /** Gives back claims that were written although they were reported as failed: nobody would ever run their events. */
   async #releaseLostClaims(): Promise<void> {
     if (!this.#mayHaveLostClaims) return;
     const { store, held } = this.#parts;
@@ -136,7 +139,7 @@ export class Claimer {
     };
     try {
       const claimed = await store.claimEvents(limit, handOver);
-      // A store of the user's own may do no more than return them.
+      // A user's own store may only return the events, without calling `handOver`.
       if (!isHandedOver) placer.take(claimed);
       return claimed;
     } finally {
@@ -144,7 +147,7 @@ export class Claimer {
     }
   }
 
-  /** How many may be claimed: places are kept for events that may be handed over. */
+  /** How many events or runs may be claimed for these lanes, besides the events that may be handed over. */
   #roomIn(lanes: Lanes<ClaimedWork>): number {
     return Math.min(mostClaimed, Math.max(0, lanes.room - this.#expected));
   }

@@ -1,17 +1,17 @@
 import type { Outcome, Run } from '../handling.ts';
 import type { RunState } from '../store/store.ts';
 
-/** What a person needs of a reason; an error's message can be as long as what it complains about. */
+/** The most characters stored of a reason: an error's message can be as long as the data it complains about. */
 const longestReason = 500;
 
-/** How a run is left: what the store is told of it. */
+/** What becomes of a run after an attempt, as the store is told. */
 export interface Conclusion {
   readonly state: RunState;
   /** Attempts that count, this one included if it does. */
   readonly attempts: number;
-  /** Why it isn't done, as one word that is safe to log. */
+  /** Why the run isn't done, as one word that is safe to log. */
   readonly cause: string | undefined;
-  /** Where in the user's own files it was thrown. */
+  /** Where in the user's own files the error was thrown. */
   readonly place?: string | undefined;
 }
 

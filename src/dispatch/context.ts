@@ -9,18 +9,18 @@ export interface ContextParts {
   readonly run: Run;
   readonly attempt: number;
   readonly logger: Logger;
-  /** The run's call, told from its events so far. */
+  /** The record of the run's call, computed from its events so far. */
   readonly callSoFar: () => Promise<CallRecord | undefined>;
-  /** Writes the effects and the "done" mark together; resolves to whether the run was still ours. */
+  /** Writes the effects and marks the run done, together; `lost` when the run was no longer ours. */
   readonly settleWith: (effects: (database: UserDatabase) => void) => Promise<'settled' | 'lost'>;
 }
 
-/** A context, and whether its commit went through. */
+/** A context, and what became of its commit. */
 export interface Work {
   readonly context: Omit<RunContext, 'signal'>;
   /**
-   * Ends the attempt, and tells of its commit: resolves, when one that was begun has ended, to what became of it. One that failed
-   * is the attempt's failure, even where nobody waited for it: else its effects would be lost without a word.
+   * Ends the attempt and returns what became of its commit, waiting for one that has begun. A commit that failed makes
+   * the attempt fail even if the handler didn't await it: otherwise its effects would be lost without notice.
    */
   readonly ended: () => 'nothing' | Promise<'committed' | { readonly failed: unknown }>;
 }
@@ -51,24 +51,25 @@ class WorkContext implements Omit<RunContext, 'signal'> {
     this.#logger = logger;
   }
 
-  /** Made when it is used: a child logger costs more than most runs. */
+  /** Made at its first use: a child logger costs more than most runs. */
   get log(): Logger {
     const { traceId, callId, handler } = this.#run;
     return (this.#log ??= this.#logger.child({ traceId, callId, handler: handler.name }));
   }
 }
 
-/** Makes what the user's function is called with. */
+/** Makes the context of an attempt. */
 export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextParts): Work {
   let committing: Promise<void> | undefined;
   let isOver = false;
 
   const commit = (effects: (database: UserDatabase) => void): Promise<void> => {
     if (committing) return Promise.reject(ringbackError('commit_repeated'));
-    // While a sibling works on, the claim holds: the inbox alone would let a late commit in beside the next attempt.
+    // While a sibling's run goes on, the claim on the event holds. The inbox alone would therefore accept a late commit
+    // of this attempt next to that of the next attempt.
     if (isOver) return Promise.reject(ringbackError('commit_too_late'));
     committing = commitOnce(effects, settleWith);
-    // One that nobody waits for must not end the process as an unhandled rejection.
+    // A commit that the handler doesn't await must not end the process as an unhandled rejection.
     committing.catch(() => {});
     return committing;
   };
@@ -90,9 +91,9 @@ async function commitOnce(
 ): Promise<void> {
   const settled = await settleWith((database) => {
     const returned: unknown = effects(database);
-    // Thrown inside the transaction: what was written so far is undone.
+    // For a promise this throws inside the transaction, which undoes what was written so far.
     if (!isThenable(returned)) return;
-    // Its database has been taken away; what it says of that is of no use to anybody.
+    // The function goes on without its database; nobody needs the error that it gets from that.
     void Promise.resolve(returned).catch(() => {});
     throw ringbackError('commit_asynchronous');
   });

@@ -40,7 +40,7 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
-    // Every active run listens for the stop.
+    // Every active run listens for the stop; with more than ten, Node would warn of a leak.
     setMaxListeners(0, this.#stop.signal);
     const settler = new Settler({ ...parts, stop: this.#stop.signal });
     this.#execution = new Execution({ ...parts, stop: this.#stop.signal }, settler);
@@ -60,7 +60,7 @@ export class Dispatcher {
     this.#claimer = new Claimer({ ...from, ...to });
   }
 
-  /** Takes over what dead processes held, says what waits for nobody, and begins. */
+  /** Takes over what dead processes held, logs which handlers are missing for stored runs, and begins. */
   async start(): Promise<void> {
     const { store, telemetry } = this.#parts;
     await this.#pulse.start();
@@ -81,15 +81,15 @@ export class Dispatcher {
     this.#follow(this.#pump());
   }
 
-  /** Looks for work, and for what was claimed although that failed. */
+  /** Looks for work, and for claims that were written although they were reported as failed. */
   wakeAfterLostClaim(): void {
     this.#claimer.claimMayBeLost();
     this.wake();
   }
 
   /**
-   * Keeps room for an event that is about to be recorded. It can then be claimed in the write that records it, and
-   * comes here with what was read of its bytes: no transaction, and no second reading, between its answer and its runs.
+   * Reserves room for an event that is about to be recorded. The write that records the event can then claim it too,
+   * and hands it over here as it was read. So there is no other transaction and no second reading before its runs.
    */
   expect(event: CallEvent) {
     if (this.#isStopping || !this.#claimer.keepPlace()) return undefined;
@@ -98,9 +98,9 @@ export class Dispatcher {
     return {
       handOver: (claimed: ClaimedEvent): void => {
         isHandedOver = true;
-        // What is claimed after the stop goes back to the inbox with everything else that is held here.
+        // An event that is claimed during a stop goes back to the inbox with all other claims of this process.
         if (this.#isStopping) return;
-        // Placed at once: a run of its call that fails now has to find it behind itself.
+        // Placed at once: if a run of its call fails now, it must find this event's runs behind itself.
         this.#placer.placeHandedOver(claimed, event, { isAnswered: hasEnded });
         if (hasEnded) this.#beginReady();
       },
@@ -112,7 +112,7 @@ export class Dispatcher {
     };
   }
 
-  /** Begins the runs of events that have been handed over, once those have been answered. */
+  /** Begins the runs of events that have been handed over. Called when those events have been answered. */
   begin(): void {
     for (const lanes of this.#lanes.values()) lanes.answered();
     this.#beginReady();
@@ -121,7 +121,7 @@ export class Dispatcher {
   /** Begins nothing new, gives active runs until `patience` milliseconds to end, then interrupts them. */
   async stop(patience: number): Promise<void> {
     this.#isStopping = true;
-    // Others must not take what is finished here for what a dead process has left.
+    // The pulse goes on until the last run has ended: otherwise other processes would take over what is finished here.
     this.#pulse.drain();
     this.#claimer.cancelTimer();
     for (const lanes of this.#lanes.values()) lanes.clear();
@@ -131,7 +131,7 @@ export class Dispatcher {
     cancel();
   }
 
-  /** Each join on its own, and after the start: what there is to look at must not hold up deliveries. */
+  /** Lets each join look back, in the background: however many events there are, deliveries must not wait for it. */
   #lookBack(): void {
     const { handlers, store, telemetry, clock } = this.#parts;
     const ties = { isStopping: () => this.#isStopping, onLooked: () => this.wake() };
@@ -157,7 +157,7 @@ export class Dispatcher {
     } finally {
       this.#isPumping = false;
     }
-    // Woken between the last look and the end: nobody else would look again.
+    // Woken after the last look and before the end of this function: nobody else would look again.
     if (this.#isWanted) this.wake();
   }
 
@@ -173,10 +173,10 @@ export class Dispatcher {
   }
 
   async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
-    // Others are held by their event.
+    // Runs that are not counted have no row, and are held by their event.
     if (work.run.isCounted) this.#held.addRun(work.run);
     let hasLeft = false;
-    // Others begin while the end of this one is written: a commit serves many, and a handler's places are few.
+    // The next run begins while the end of this one is written: one commit serves many runs, and places are few.
     const leave = (): void => {
       if (hasLeft) return;
       hasLeft = true;
@@ -186,7 +186,7 @@ export class Dispatcher {
     try {
       const state = await this.#execution.attempt(work, leave);
       const isWaiting = state?.kind === 'due';
-      // Strict: what comes after a run that failed goes back to the inbox until that run is settled.
+      // With order `strict`, the runs behind one that failed go back to the inbox until that one is done or dead.
       if (isWaiting && lanes.handler.order === 'strict') {
         for (const follower of lanes.takeFollowers(work)) this.#placer.putBack(follower, { kind: 'blocked' });
       }

@@ -5,9 +5,9 @@ import type { Store } from '../store/store.ts';
 export class DueTimer {
   readonly #store: Pick<Store, 'nextDue'>;
   readonly #clock: Clock;
-  /** Handlers whose due runs could not be claimed: another process works on their calls, or they are behind others. */
+  /** Handlers whose due runs could not be claimed: another process works on their calls, or other runs come first. */
   readonly #heldElsewhere = new Set<string>();
-  /** How long to leave those alone, in milliseconds: asking without a pause would burn the CPU. */
+  /** How long to wait before asking for such runs again, in milliseconds: asking without a pause would burn the CPU. */
   readonly #pause: number;
   #cancel = () => {};
 
@@ -17,7 +17,7 @@ export class DueTimer {
     this.#pause = pause;
   }
 
-  /** Notes whether the handler's due runs could be had. */
+  /** Notes whether any of the handler's due runs could be claimed. */
   claimed(handler: string, count: number): void {
     if (count === 0) this.#heldElsewhere.add(handler);
     else this.#heldElsewhere.delete(handler);
@@ -29,7 +29,7 @@ export class DueTimer {
     return dueAt !== undefined && dueAt <= this.#clock.now();
   }
 
-  /** Sets the timer by the first run of these handlers. */
+  /** Sets the timer for the run of these handlers that is due first. */
   async set(handlers: readonly string[], wake: () => void): Promise<void> {
     this.#cancel();
     const waits: number[] = [];
@@ -44,7 +44,7 @@ export class DueTimer {
 
   async #until(handler: string): Promise<number> {
     const now = this.#clock.now();
-    // What is due and could not be had does not hold up what is due next.
+    // Runs that are due and could not be claimed must not hold up the one that is due next.
     const isHeld = this.#heldElsewhere.has(handler) && (await this.isDue(handler));
     const dueAt = await this.#store.nextDue(handler, isHeld ? now : undefined);
     const wait = dueAt === undefined ? Infinity : Math.max(1, dueAt - now);

@@ -13,7 +13,7 @@ import { outcomeOf, runAttempt } from './run.ts';
 import { report, reportAfterCommit } from './run-log.ts';
 import type { Settler, SettlerParts } from './settler.ts';
 
-/** A run with the claim it came with; a run that was stored has none. */
+/** A run and the claim on its event. A run that was stored is claimed by itself, without its event. */
 export interface ClaimedWork {
   readonly run: Run;
   readonly claim: Claim | undefined;
@@ -36,9 +36,9 @@ export class Execution {
   }
 
   /**
-   * Calls `onConcluded` when the handler has ended. Resolves to what the run is left as, or undefined when another
-   * process took it over. Rejects only when the inbox could not be written before the receiver stopped; then the claim
-   * goes back and the run is done again.
+   * Calls `onConcluded` when the handler has ended. Resolves to the state in which the run is left, or undefined when
+   * the run was lost. Rejects only when the inbox could not be written before the receiver stopped; the claim is then
+   * given back, and the run is run again.
    */
   async attempt(
     { run: claimed, claim }: ClaimedWork,
@@ -55,7 +55,7 @@ export class Execution {
     return conclusion.state;
   }
 
-  /** Counts the attempt beforehand where a process has died over this event, or an attempt has failed. */
+  /** Counts the attempt beforehand: for a stored run, or if a process has died over its event. */
   async #begin(run: Run): Promise<Run | undefined> {
     const key = {
       sequence: run.sequence,
@@ -88,7 +88,7 @@ export class Execution {
     return { conclusion: conclude(run, real, clock.now()), isSettled: false };
   }
 
-  /** What a join is called with; undefined when an earlier run of it has seen all there is. */
+  /** What a join is called with; undefined when an earlier run of the join has seen all events that have arrived. */
   async #callOf(
     { handler, event, callId }: Run,
     join: JoinTerms,
@@ -105,7 +105,7 @@ export class Execution {
     const { callId } = run;
     const callSoFar = async () => {
       const events = callId === undefined ? [] : await store.calls.eventsOf(callId);
-      // A call that was erased meanwhile has none either.
+      // A call that was erased meanwhile has no events either.
       return callId === undefined || events.length === 0 ? undefined : callRecordOf(callId, events);
     };
     const settleWith = (effects: (database: UserDatabase) => void) =>
@@ -118,7 +118,7 @@ export class Execution {
   }
 }
 
-/** Every attempt was counted and none came back: the process died in each of them. */
+/** All attempts have been counted and none has ended: the process died in each of them. */
 function exhausted(run: Run): Conclusion {
   const state = { kind: 'dead', reason: 'the process ended during every attempt' } as const;
   return { state, attempts: run.attempts, cause: 'process_died' };

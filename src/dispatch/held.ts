@@ -2,11 +2,11 @@ import type { Run } from '../handling.ts';
 import type { HeldWork, Sequence } from '../store/run-key.ts';
 
 /**
- * What this process has claimed and has in hand. Where the inbox fails after it has written a claim, the claim is
- * ours and nobody knows of it: it is told from the others by not being here.
+ * The claimed events and runs that this process has in hand. If a write fails after it has committed a claim, the claim
+ * is ours without our knowing of it. Such a claim is recognised because it is not here.
  */
 export class Held {
-  /** What is held, with the bytes it takes. */
+  /** The events in hand, with the bytes that they take. */
   readonly #events = new Map<Sequence, number>();
   readonly #runs = new Map<
     string,
@@ -33,7 +33,7 @@ export class Held {
     this.#events.delete(sequence);
   }
 
-  /** A run with a row of its own; `bytes` where no event in hand counts them. */
+  /** Adds a run that has a row of its own, with its `bytes` unless an event in hand counts them already. */
   addRun({ sequence, handler: { name } }: Run, bytes = 0): void {
     const key = `${sequence} ${name}`;
     const known = this.#runs.get(key);
@@ -42,7 +42,7 @@ export class Held {
     this.#runs.set(key, { sequence, handler: name, bytes });
   }
 
-  /** Runs without a row are held by their event. */
+  /** Removes a run that has a row of its own. Runs without a row are held by their event. */
   endRun({ sequence, handler: { name } }: Run): void {
     if (this.#runs.size === 0) return;
     const key = `${sequence} ${name}`;

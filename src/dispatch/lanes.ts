@@ -1,24 +1,25 @@
 import type { Handler } from '../handling.ts';
 
 /**
- * How many runs of one handler wait in memory at the most; what is beyond waits in the inbox. Each delivery that is being
- * recorded may need a place, so it is more than the connections of a burst: claiming and reading again costs as much as
- * all else about an event.
+ * The most runs of one handler that are ready or active in memory; further runs wait in the inbox. Each delivery that
+ * is being recorded may need a place, so there are more places than connections in a burst: to claim an event from the
+ * inbox and read it again costs as much as everything else about it.
  */
 const mostWaiting = 1_000;
 /**
- * How many wait behind a run of their call, besides: those of one busy call must not take the room of all others. Each
- * that doesn't find room costs writes. Strict ones go back to the inbox, all of them, when one fails.
+ * The most runs that wait in memory behind an earlier run of their call, by the handler's order. They are counted
+ * separately, so that one busy call doesn't take the room of all others. A run that finds no room costs writes. With
+ * order `strict` there are fewer, because all of them go back to the inbox when the run before them fails.
  */
 const mostFollowing = { strict: 250, call: 2_000, none: 0 };
 
-/** A run behind another of its call, and among whose answers that of its event is. */
+/** A run behind another of its call, and the value of `#answers` while its event waited for its answer. */
 interface Follower<Work> {
   readonly work: Work;
   readonly answers: number;
 }
 
-/** Every event that was added has been answered before these. */
+/** In place of `answers`, for a run whose event had been answered before it was added. */
 const longAnswered = -1;
 
 /**
@@ -29,41 +30,42 @@ const longAnswered = -1;
 export class Lanes<Work> {
   readonly handler: Handler;
   readonly #ready: Work[] = [];
-  /** Runs of events whose answer is being written: handlers run after it. */
+  /** Runs of events whose answers are being written: handlers run after the answer. */
   #readyOnceAnswered: Work[] = [];
   /**
-   * How often all events that were added had been answered: a run is told by that number, and not by a set. The tables
-   * that a busy set leaves behind would hold every run that was ever in it until the next full garbage collection.
+   * How often `answered` was called. A run that was added at this number has an event that is not answered yet. A set
+   * of such runs would not do: the tables that a busy set leaves behind would hold every run that was ever in it until
+   * the next full garbage collection.
    */
   #answers = 0;
   /** A call has a lane while one of its runs is ready or active; the list holds those behind it, if there are any. */
   readonly #lanes = new Map<string, Follower<Work>[] | undefined>();
-  /** Runs whose handler works. */
+  /** How many runs are active: their handlers are working. */
   #active = 0;
   /**
-   * Runs that are ready or active. One that has ended takes no room while its end is written: under load hundreds are, and
-   * what came meanwhile would have to go through the inbox.
+   * How many runs are ready or active. A run whose end is still being written takes no room: under load there are
+   * hundreds of those, and events that arrive meanwhile would have to go through the inbox.
    */
   #size = 0;
   readonly #mostFollowing: number;
-  /** Runs behind another of their call. */
+  /** How many runs wait behind another of their call. */
   #following = 0;
 
   readonly #callOf: (work: Work) => string | undefined;
 
-  /** `callOf` names the call whose runs follow each other; without one a run goes by itself. */
+  /** `callOf` returns the call whose runs follow each other; a run without one follows no other. */
   constructor(handler: Handler, callOf: (work: Work) => string | undefined) {
     this.handler = handler;
     this.#mostFollowing = mostFollowing[handler.order];
     this.#callOf = callOf;
   }
 
-  /** How many more runs may be added of calls that have none here. */
+  /** How many more runs may be added, of calls that have no lane here. */
   get room(): number {
     return Math.max(0, mostWaiting - this.#size);
   }
 
-  /** The same, for runs of this one's call. */
+  /** How many more runs may be added of this run's call. */
   roomFor(work: Work): number {
     const call = this.#callOf(work);
     const isFollowing = call !== undefined && this.#lanes.has(call);
@@ -71,8 +73,8 @@ export class Lanes<Work> {
   }
 
   /**
-   * Whether no more is to be claimed that would wait behind another run: nothing of the calls that have lanes, and of each
-   * other call one run at the most. What was claimed can't be refused any more.
+   * Whether no run may be claimed any more that would wait behind another: none of the calls that have lanes, and at
+   * most one of each other call. A run can't be refused once it is claimed.
    */
   get isCrowded(): boolean {
     return this.#following > this.#mostFollowing / 2;
@@ -102,7 +104,7 @@ export class Lanes<Work> {
     this.#following += 1;
   }
 
-  /** Every event that was added has been answered. */
+  /** Notes that every event that was added so far has been answered. */
   answered(): void {
     this.#answers += 1;
     this.#ready.push(...this.#readyOnceAnswered);
@@ -119,7 +121,7 @@ export class Lanes<Work> {
     return work;
   }
 
-  /** Frees the place of a run that `next` gave out: its handler has ended, and only its end is yet to be written. */
+  /** Frees the place of a run that `next` returned: its handler has ended, and only its end is yet to be written. */
   leave(): void {
     this.#active -= 1;
     this.#size -= 1;

@@ -17,8 +17,8 @@ export interface LookBackParts {
 }
 
 /**
- * Joins count events that came before they were registered, as far back as they would have waited. In small
- * steps, so that deliveries don't wait for it however much there is.
+ * Makes a join count the events that arrived before this start or before it was registered, as far back as `within`.
+ * It looks in small steps, so that deliveries don't wait however many events there are.
  */
 export async function lookBack({ name, join }: Handler, parts: LookBackParts): Promise<void> {
   if (!join) return;

@@ -8,14 +8,14 @@ export type Placement = 'memory' | 'due' | 'blocked';
 export function placementOf({ name, order }: Handler, room: number, openRuns: readonly OpenRun[]): Placement {
   const earlier = openRuns.filter((run) => run.handler === name);
   if (order === 'strict' && earlier.length > 0) return 'blocked';
-  // An earlier event of the call that was not begun yet goes first; one that failed has stepped aside.
+  // A run of an earlier event that has not begun goes first; one that has failed lets later runs go ahead.
   if (order === 'call' && earlier.some((run) => run.attempts === 0)) return 'due';
   return room > 0 ? 'memory' : 'due';
 }
 
 /**
- * When a run that goes back to the inbox is due: with the last of those it follows. A replay puts runs back that
- * are due later, and an event that arrives meanwhile must not overtake them.
+ * When a run that goes back to the inbox is due: at the same time as the last of the runs before it. A replay puts
+ * runs back that are due later, and an event that arrives meanwhile must not overtake them.
  */
 export function dueAfter({ name, order }: Handler, openRuns: readonly OpenRun[]): number {
   if (order !== 'call') return 0;

@@ -20,12 +20,12 @@ export interface PlacerParts {
   readonly fallback: Handler | undefined;
   readonly telemetry: Telemetry;
   readonly settler: Settler;
-  /** By the handler's name. */
+  /** The lanes of every handler, by its name. */
   readonly lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
   readonly held: Held;
   /** Follows work whose end nobody waits for. */
   readonly follow: (work: Promise<unknown>) => void;
-  /** There may be something to run. */
+  /** Called when there may be something to run. */
   readonly wake: () => void;
 }
 
@@ -33,32 +33,35 @@ export interface PlacerParts {
 interface Circumstances {
   /** How many more runs its handler's lanes take. */
   readonly room: number;
-  /** Stored runs of its call, of earlier events. */
+  /** Unsettled stored runs of earlier events of its call. */
   readonly openRuns: readonly OpenRun[];
   /** Whether the answer to its event has been written. */
   readonly isAnswered: boolean;
 }
 
-/** Puts what this process has claimed where it is to be run from: a handler's lanes, or back into the inbox. */
+/** Puts the runs of claimed events, and claimed runs, into their handlers' lanes, or back into the inbox. */
 export class Placer {
   readonly #parts: PlacerParts;
   readonly #returning = new ReturningRuns();
   readonly #readings = new Readings();
-  /** Claimed from the inbox, and not placed yet. */
+  /** Events that were claimed from the inbox and have not been placed yet. */
   #taken: ClaimedEvent[] = [];
 
   constructor(parts: PlacerParts) {
     this.#parts = parts;
   }
 
-  /** Takes what was claimed from the inbox, while nobody else of this process can write: it is read and placed later. */
+  /**
+   * Takes events that were claimed from the inbox. Nothing else in this process can write meanwhile, so they are read
+   * and placed later, by `placeTaken`.
+   */
   take(claimed: readonly ClaimedEvent[]): void {
     this.#taken.push(...claimed);
   }
 
-  /** Places what was claimed from the inbox. */
+  /** Reads and places the events that `take` was given. */
   placeTaken(): void {
-    // One by one: should one of them throw, the others are still to be placed.
+    // Removed one by one: if placing one of them throws, the others are still to be placed.
     for (let stored = this.#taken.shift(); stored; stored = this.#taken.shift()) {
       const reading = readStored(stored);
       if (reading.ok) this.#place(stored, reading.event, { isAnswered: true });
@@ -66,13 +69,13 @@ export class Placer {
     }
   }
 
-  /** Places an event that was claimed by the write that recorded it, behind all that was claimed before. */
+  /** Places an event that was claimed by the write that recorded it, after all events that were claimed before. */
   placeHandedOver(claimed: ClaimedEvent, event: CallEvent, answer: { readonly isAnswered: boolean }): void {
     this.placeTaken();
     this.#place(claimed, event, answer);
   }
 
-  /** Routes a claimed event and puts each of its runs where its handler's order and room want it. */
+  /** Routes a claimed event and places each of its runs. */
   #place(stored: ClaimedEvent, event: CallEvent, { isAnswered }: { readonly isAnswered: boolean }): void {
     const { handlers, fallback, telemetry, held } = this.#parts;
     const takers = route(event, handlers, fallback);
@@ -89,7 +92,7 @@ export class Placer {
     }
   }
 
-  /** Puts a stored run that was claimed among those to be run. */
+  /** Reads and places a stored run that was claimed. */
   takeUp(lanes: Lanes<ClaimedWork>, stored: ClaimedRun): void {
     const reading = readStored(stored);
     if (!reading.ok) return this.#settleUnreadable(stored, lanes.handler.name, reading.reason);
@@ -110,7 +113,7 @@ export class Placer {
     follow(written.then(wake));
   }
 
-  /** Resolves when all that goes back is there: only then does the inbox tell what goes before what. */
+  /** Resolves when every run that goes back is in the inbox: before that, a claim doesn't see the order of all runs. */
   async putAllBack(): Promise<void> {
     await this.#returning.ended();
   }
@@ -129,8 +132,8 @@ export class Placer {
   }
 
   /**
-   * Puts a run into its handler's lanes, or back into the inbox behind those that it comes after: the stored ones, and
-   * those on their way back, which no claim can have seen.
+   * Puts a run into its handler's lanes, or back into the inbox behind the runs that come before it: stored runs, and
+   * runs on their way back to the inbox, which no claim can have seen.
    */
   #put(work: ClaimedWork, lanes: Lanes<ClaimedWork>, { room, openRuns, isAnswered }: Circumstances): void {
     const { handler } = lanes;
@@ -145,7 +148,7 @@ export class Placer {
     this.#parts.follow(this.#parts.settler.finish(sequence));
   }
 
-  /** Keeps as a dead letter what can't be read any more, and lets everything claimed with it go on. */
+  /** Makes a dead letter of an event or a run that can't be read any more; others that were claimed with it go on. */
   #settleUnreadable(
     { sequence, traceId, callId }: StoredEvent,
     handler: string | undefined,
@@ -163,7 +166,10 @@ export class Placer {
   }
 }
 
-/** Where handlers may well be registered for it, the reason is what it misses: without that nobody would find it. */
+/**
+ * Logs that no handler takes an event. A handler may well be registered for its name; if the payload has issues, the
+ * line lists them, because nobody would find that reason otherwise.
+ */
 function tellUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: CallEvent): void {
   if (issues.length === 0) telemetry.tell('event_unhandled', { traceId, eventName });
   else telemetry.tell('event_incomplete', { traceId, eventName, issues: issues.map(({ path }) => path) });

@@ -3,7 +3,7 @@ import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 
-/** How often a process says that it lives and looks for dead ones, in milliseconds. */
+/** How often a process reports that it is alive and looks for dead processes, in milliseconds. */
 export const pulseInterval = 2_000;
 
 /** What the pulse needs. */
@@ -17,7 +17,7 @@ export interface PulseParts {
   readonly follow: (work: Promise<unknown>) => void;
 }
 
-/** Says that this process lives, takes over what dead ones held, and notices what other processes store. */
+/** Reports that this process is alive, takes over what dead processes held, and notices what other processes store. */
 export class Pulse {
   readonly #parts: PulseParts;
   #isDraining = false;
@@ -28,13 +28,13 @@ export class Pulse {
     this.#parts = parts;
   }
 
-  /** Beats at once, and from then on. Rejects when the inbox can't be reached the first time. */
+  /** Beats at once, and then at every interval. Rejects when the inbox can't be reached the first time. */
   async start(): Promise<void> {
     await this.#keepAlive();
     this.#schedule();
   }
 
-  /** From now on nobody waits for a beat: whoever locks the database must not hold up a stop. */
+  /** From now on a stop doesn't wait for beats: another process that locks the database must not hold it up. */
   drain(): void {
     this.#isDraining = true;
   }

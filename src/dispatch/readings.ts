@@ -3,20 +3,20 @@ import { type Reading, readBytes } from '../events/read-bytes.ts';
 import type { CallEvent } from '../model.ts';
 import type { StoredEvent } from '../store/event-store.ts';
 
-/** Reading more bytes than these takes longer than a turn of the event loop should. */
+/** Reading a larger body takes longer than a turn of the event loop should. */
 const largeBody = 64 * 1024;
 
-/** Bytes that were readable when they arrived are so still, unless somebody or a broken disk has changed them. */
+/** Reads a stored event. That fails only if somebody, or a broken disk, has changed its bytes since they arrived. */
 export function readStored({ body, headers, receivedAt }: StoredEvent): Reading {
   return readBytes(body, headers, receivedAt);
 }
 
 /**
- * Further readings of an event: each handler gets one of its own, so that what one does to it, its siblings don't see. Of
- * large bodies each has a turn of the event loop to itself: deliveries wait meanwhile.
+ * Reads an event again for each further handler, so that no handler sees what a sibling does to the event. Each large
+ * body is read in a turn of the event loop of its own, so that deliveries are taken in between.
  */
 export class Readings {
-  /** The turn that the last large body has. */
+  /** The turn in which the last large body is read. */
   #lastTurn: Promise<unknown> = Promise.resolve();
 
   another(stored: StoredEvent, event: CallEvent): CallEvent | Promise<CallEvent> {

@@ -13,7 +13,7 @@ import type { ResolvedOptions } from '../options.ts';
 /** The name under which the fallback's runs are remembered. */
 const fallbackName = 'fallback';
 
-/** The handlers of a receiver, guarded: no second one of a name, none after start. */
+/** The handlers of a receiver. Refuses a second handler with the same name, and any handler after start. */
 export class Registry {
   readonly #defaults: Pick<ResolvedOptions, 'timeout' | 'retry' | 'concurrency'>;
   readonly #handlers: Handler[] = [];
@@ -74,7 +74,7 @@ export class Registry {
     };
   }
 
-  /** Names that no known event has, and that are close to one that has: mostly misspelled. */
+  /** Names that no known event has, but that are close to a known name: probably misspelled. */
   get suspects(): readonly {
     readonly handler: string;
     readonly eventName: string;
@@ -119,7 +119,7 @@ function requireFunction(method: 'on' | 'onCall' | 'fallback', handle: unknown):
   throw configError('handler_invalid', { method, found });
 }
 
-/** Any other `*` would match nothing, and nobody would be told. */
+/** Refuses any other use of `*`: such a pattern would match nothing, and nobody would notice. */
 function requirePattern(pattern: string): void {
   if (!pattern.includes('*') || pattern === '*' || /^[^*]+\.\*$/.test(pattern)) return;
   throw configError('handler_invalid', {

@@ -7,14 +7,14 @@ interface ReturningRun extends OpenRun {
 }
 
 /**
- * The runs that are on their way back to the inbox. A claim that is made meanwhile can't see them there, so what it
- * brings is asked about here: else an event would be handled before an earlier one of its call.
+ * The runs that are on their way back to the inbox. A claim that is made meanwhile can't see them there. What it claims
+ * is therefore compared with them here: otherwise an event could be handled before an earlier event of its call.
  */
 export class ReturningRuns {
   readonly #written = new Set<Promise<unknown>>();
   readonly #byCall = new Map<string, Set<ReturningRun>>();
 
-  /** Adds a run that is being put back; `written` ends when it is there. */
+  /** Adds a run that is being put back; `written` settles when the run is in the inbox. */
   add(run: Run, state: RunState, written: Promise<unknown>): void {
     const forget = this.#remember(run, state);
     this.#written.add(written);
@@ -25,13 +25,13 @@ export class ReturningRuns {
     written.then(isBack, isBack);
   }
 
-  /** What a run comes after: the stored runs that its claim has found, and those of its call that are under way. */
+  /** The runs that come before a run: the stored runs that its claim has found, and those on their way back. */
   runsBefore({ callId, sequence }: Run, stored: readonly OpenRun[]): readonly OpenRun[] {
     const runs = callId === undefined ? undefined : this.#byCall.get(callId);
     return runs === undefined ? stored : [...stored, ...[...runs].filter((run) => run.sequence < sequence)];
   }
 
-  /** Resolves when all that goes back is there: only then does the inbox tell what goes before what. */
+  /** Resolves when every run that goes back is in the inbox. */
   async ended(): Promise<void> {
     await Promise.allSettled(this.#written);
   }

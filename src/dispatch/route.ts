@@ -3,9 +3,9 @@ import type { CallEvent } from '../model.ts';
 import { isKnownEventName, matches } from '../events/names.ts';
 
 /**
- * The handlers that an event goes to. An event that misses what its name promises goes to the fallback alone:
- * a typed handler must be able to rely on its types. So does one that no handler takes. Joins wait for events by
- * name and call only, and their call tells of such an event too.
+ * The handlers that an event goes to. A known event whose payload is not what its name promises goes to the fallback
+ * instead of typed handlers, which must be able to rely on their types. An event that no handler takes goes to the
+ * fallback too. Joins get incomplete events as well: they need only an event's name and call.
  */
 export function route(
   event: CallEvent,
@@ -18,7 +18,7 @@ export function route(
   return fallback ? [...takers, fallback] : takers;
 }
 
-/** A join is about a call: an event without one is none of its. */
+/** Whether a handler takes an event. A join takes only events that have a call. */
 function takes({ patterns, join }: Handler, { eventName, callId }: CallEvent): boolean {
   if (join) return callId !== undefined && join.events.includes(eventName);
   return patterns.some((pattern) => matches(pattern, eventName));

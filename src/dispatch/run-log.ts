@@ -2,7 +2,7 @@ import type { Outcome, Run } from '../handling.ts';
 import type { RunState } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 
-/** What the line of an attempt tells of how it ended. */
+/** How an attempt ended, as its log line reports it. */
 interface AttemptEnd {
   readonly state: RunState;
   readonly attempts: number;
@@ -10,7 +10,7 @@ interface AttemptEnd {
   readonly place?: string | undefined;
 }
 
-/** The one log line of a settled attempt. Reasons are the user's own words and stay in the inbox. */
+/** Writes the one log line of a settled attempt. Reasons may hold personal data, and stay in the inbox. */
 export function report(
   telemetry: Telemetry,
   run: Run,
@@ -38,7 +38,7 @@ function retryAt(at: number): string | undefined {
   return at === 0 ? undefined : new Date(at).toISOString();
 }
 
-/** What a handler did after its commit is not tried again: somebody has to hear of it. */
+/** Logs that a handler failed after its commit: the work that it left out is not retried, so a person has to know. */
 export function reportAfterCommit(
   telemetry: Telemetry,
   { traceId, handler }: Run,

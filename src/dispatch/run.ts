@@ -51,7 +51,7 @@ function outcomeOfFailure(thrown: unknown, { run, stop, backoff }: Attempt, end:
   return outcomeOf(thrown, backoff);
 }
 
-/** The end of an attempt that its function didn't come to itself. Its signal is made when somebody asks for it. */
+/** The end of an attempt by its deadline or by a stop. Its signal is made when the user's function asks for it. */
 class EarlyEnd {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
@@ -74,7 +74,7 @@ class EarlyEnd {
     this.#onReached(reason);
   }
 
-  /** Rejects when it is reached. */
+  /** Rejects when the early end is reached. */
   reached(): Promise<never> {
     return new Promise((_resolve, reject) => {
       if (this.#reason) reject(this.#reason);
@@ -84,9 +84,10 @@ class EarlyEnd {
 }
 
 /**
- * The signal and the logger cost as much as all else about a run, and most functions look at neither. They are
- * properties of its own all the same, so that a copy of it has them; their getters are the same for every run, because
- * an object with getters of its own has a hidden class of its own, which holds the run until a full collection.
+ * The context of an attempt. Its signal and its logger are made at their first use: they cost as much as everything
+ * else about a run, and most functions use neither. Both are own properties all the same, so that a copy of the context
+ * has them. Their getters are the same functions for every run: an object with getters of its own has a hidden class of
+ * its own, which holds the run until a full garbage collection.
  */
 class SignalledContext implements RunContext {
   readonly attempt: number;
@@ -126,13 +127,13 @@ class SignalledContext implements RunContext {
   };
 }
 
-/** Waits for the function to end, as long as it may. */
+/** Waits for the function to end, until its deadline or the stop. */
 async function settled(work: Promise<unknown>, { run, stop, clock }: Attempt, end: EarlyEnd): Promise<void> {
   const cancelDeadline = clock.after(run.handler.timeout, () => end.reach(new Error('deadline')));
   // Linked by hand: a signal made by AbortSignal.any lives as long as the receiver's, which outlives every run.
   const interrupt = () => end.reach(new Error('the receiver is stopping'));
   try {
-    // Nobody need interrupt what had nothing to wait for.
+    // A function that had nothing to wait for needs no interruption.
     if (await isOverAtOnce(work)) return void (await work);
     stop.addEventListener('abort', interrupt);
     if (stop.aborted) interrupt();
@@ -161,7 +162,10 @@ const interrupted: Outcome = {
   cause: 'interrupted',
 };
 
-/** How an attempt ended that threw. Total: what a handler throws may itself throw when it is looked at, and the run must be settled all the same. */
+/**
+ * The outcome of an attempt that threw. Never throws: what a handler has thrown may itself throw when it is looked at,
+ * and the run must be settled all the same.
+ */
 export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
   const reason = messageOf(thrown);
   try {
@@ -179,7 +183,10 @@ function causeOf(thrown: unknown): string {
   return thrown instanceof RingbackError ? thrown.code : classOf(thrown);
 }
 
-/** Nobody waits longer than a year, and a time that is none must not keep the run from ever being due. */
+/**
+ * The longest delay that a `RetryLater` may ask for, in milliseconds: a year. A delay that isn't a valid number is
+ * replaced by the ordinary wait, or the run might never be due.
+ */
 const longestDelay = 366 * 24 * 3_600_000;
 
 function delayOf({ delay }: RetryLater, backoff: () => number): number {

@@ -9,7 +9,7 @@ import type { Telemetry } from '../telemetry.ts';
 import type { Claim } from './claim.ts';
 import type { Conclusion } from './conclude.ts';
 
-/** In place of a handler's name, for an event that could not be routed to any. */
+/** In place of a handler's name, for an event that can't be read and therefore not be routed. */
 const unreadableEvent = '(unreadable event)';
 
 /** What the settler needs. */
@@ -21,7 +21,7 @@ export interface SettlerParts {
   readonly stop: AbortSignal;
 }
 
-/** Writes what becomes of runs, however long that takes: what has ended must not be begun again. */
+/** Writes what becomes of runs, and repeats that until it succeeds: a run that has ended must not begin again. */
 export class Settler {
   readonly #parts: SettlerParts;
 
@@ -29,13 +29,13 @@ export class Settler {
     this.#parts = parts;
   }
 
-  /** Writes how a run is left. */
+  /** Writes the state in which an attempt has left a run. */
   settle(
     run: Run,
     claim: Claim | undefined,
     { state, attempts }: Omit<Conclusion, 'cause'>,
   ): Promise<Settled> {
-    // As of now, however long the writing takes: a wall clock that is set meanwhile must not move what is due.
+    // Read now, however long the write takes: if the wall clock is set meanwhile, that must not move the due time.
     const now = this.#parts.clock.now();
     return inTurn(claim, (last) =>
       this.persist(() => this.#parts.store.settle(settlementOf(run, { state, attempts, last, now }))),
@@ -56,7 +56,7 @@ export class Settler {
     });
   }
 
-  /** Tells a join that one of its events is here; the join's run is kept by the inbox. */
+  /** Tells the inbox that an event of a join has arrived; the inbox keeps the join's run. */
   async arrive(run: Run, claim: Claim, join: JoinTerms): Promise<Settled> {
     const { callId, eventName } = run;
     if (callId === undefined)
@@ -67,7 +67,7 @@ export class Settler {
     );
   }
 
-  /** Marks an event done that no handler is to see. */
+  /** Marks an event done for which there is nothing to run. */
   finish(sequence: Sequence): Promise<void> {
     return this.persist(() => this.#parts.store.finish(sequence));
   }
@@ -96,7 +96,10 @@ export class Settler {
     await this.persist(() => this.#parts.store.settle(settlement));
   }
 
-  /** Tries until the inbox takes it, or the receiver stops: then the claim goes back, and the run is done again. */
+  /**
+   * Repeats a write until it succeeds. Rejects if it fails once the receiver has stopped waiting; the claim is then
+   * given back, and the run is run again.
+   */
   async persist<T>(write: () => Promise<T>): Promise<T> {
     const { stop, telemetry, clock } = this.#parts;
     for (;;) {
@@ -110,7 +113,10 @@ export class Settler {
     }
   }
 
-  /** Effects that are in the inbox, and only not surely on disk, are not undone: their handler must not hear so. */
+  /**
+   * Waits until a commit is on disk. If it is in the inbox but the disk has not confirmed it, its effects are not
+   * undone, so the handler must not be told that the commit failed.
+   */
   async #confirmed(written: Promise<Settled>): Promise<Settled> {
     try {
       return await written;

@@ -1,12 +1,13 @@
 import type { Run } from '../handling.ts';
 
 /**
- * Where processes have died over an event, its runs begin one at a time: only the one that ends the next process is to be
- * blamed. Of the handlers' lanes each has its turn: one that is slow must not keep its siblings from all that is suspect.
+ * Runs of events over which several processes have died are suspect. They begin one at a time, so that only the run
+ * that ends the next process is blamed. The handlers take turns: a slow one must not keep its siblings from all suspect
+ * runs of theirs.
  */
 export class SuspectRuns<Work extends { readonly run: Run }, Lanes> {
   #inTurn: readonly Lanes[];
-  /** The active run over which a process may have died. */
+  /** The active suspect run, if there is one. */
   #active: Work | undefined;
 
   constructor(lanes: readonly Lanes[]) {
@@ -32,7 +33,7 @@ export class SuspectRuns<Work extends { readonly run: Run }, Lanes> {
   }
 }
 
-/** One death may be a deployment's; of what several processes died over, the next may die too. */
+/** One death may be due to a deployment. Where several processes have died over an event, the next may die too. */
 function isSuspect({ run }: { readonly run: Run }): boolean {
   return run.takeovers > 1;
 }

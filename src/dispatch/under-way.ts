@@ -2,7 +2,7 @@ import { messageOf } from '../kit/error-text.ts';
 import { holdProcess } from '../kit/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
 
-/** What was begun and has not ended, so that a stop can wait for it; nothing is left unhandled. */
+/** Counts the work that has begun and not ended, so that a stop can wait for it. Logs its errors. */
 export class UnderWay {
   readonly #telemetry: Telemetry;
   #count = 0;
@@ -26,10 +26,10 @@ export class UnderWay {
     if (this.#count === 0) for (const resolve of this.#idle.splice(0)) resolve();
   };
 
-  /** Resolves when all of it has ended. */
+  /** Resolves when all work has ended. */
   async drained(): Promise<void> {
     if (this.#count === 0) return;
-    // A run that waits for nothing but its signal would let the process end before it is interrupted.
+    // Keeps the process alive until a run that waits for nothing but its signal has been interrupted.
     const letGo = holdProcess();
     await new Promise<void>((resolve) => this.#idle.push(resolve));
     letGo();
