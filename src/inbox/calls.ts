@@ -3,7 +3,7 @@ import { type CallRecord, type CallStatus, callRecordOf } from '../calls/timelin
 import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
 import type { CallPage, CallStore } from '../store/call-store.ts';
 
-/** Which calls. What isn't given doesn't narrow. */
+/** Which calls; every condition that is given must hold. */
 export interface CallQuery {
   readonly agentId?: string;
   readonly status?: CallStatus;
@@ -13,14 +13,14 @@ export interface CallQuery {
   readonly until?: Instant;
   /** How many, at most 1,000. @default 100 */
   readonly limit?: number;
-  /** What the page before gave. */
+  /** The `cursor` of the previous page. */
   readonly cursor?: string;
 }
 
-/** What the calls work with. */
+/** What `Calls` works with. */
 export interface CallsParts {
   readonly store: CallStore;
-  /** @throws ConfigError unless the receiver runs */
+  /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
 
@@ -32,7 +32,7 @@ const querySchema = z.strictObject({
 });
 const idSchema = z.strictObject({ callId: z.string('the id of a call') });
 
-/** What calls have become, told from their events. */
+/** The records of calls, computed from their events. */
 export class Calls {
   readonly #parts: CallsParts;
 
@@ -55,9 +55,9 @@ export class Calls {
   }
 
   /**
-   * Calls, those first seen latest first; `cursor` gives the next page and is undefined on the last.
+   * Calls, the most recently first-seen first. `cursor` is for the next page, and undefined on the last.
    *
-   * @throws ConfigError for a filter that can't be; RingbackError when the receiver isn't running
+   * @throws ConfigError for an invalid filter; RingbackError when the receiver isn't running
    * @example const { calls, cursor } = await receiver.calls.list({ status: 'ended', since: '2026-01-01T00:00:00Z' });
    */
   async list(query: CallQuery = {}): Promise<CallPage> {

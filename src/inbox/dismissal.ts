@@ -12,7 +12,7 @@ export interface DismissOptions {
   readonly by?: string | undefined;
   /** Why; kept in the reason of each run. */
   readonly reason: string;
-  /** Says what would be dismissed, and dismisses nothing. @default false */
+  /** Dismisses nothing, and returns what would be dismissed. @default false */
   readonly dryRun?: boolean | undefined;
 }
 
@@ -38,8 +38,9 @@ export const dismissOptionsSchema = z.strictObject({
 });
 
 /**
- * Goes through the events in order of arrival, a bounded number at a time, so that intake is never held up. Each step is
- * a transaction, and what is settled is not found again: whoever is killed in the middle asks again by the same words.
+ * Goes through the events in order of arrival, a bounded number at a time, so that intake is never held up. Each step
+ * is one transaction, and dismissed runs are not found again: after a crash in the middle, the same request dismisses
+ * the rest.
  */
 export async function runDismissal(
   { store, telemetry, clock, handlerNames, requireStarted }: DismissalParts,
@@ -71,7 +72,7 @@ export async function runDismissal(
   return result;
 }
 
-/** An open run is one that a handler is to do yet: only of one that isn't there can a person say that nobody will. */
+/** Open runs may only be dismissed of a named handler that isn't registered: a registered one will still run them. */
 function requireGone(handler: string | undefined, known: readonly string[]): void {
   if (handler === undefined) {
     throw configError('option_invalid', {

@@ -6,12 +6,12 @@ import type { CallEvent } from '../model.ts';
 import type { DriftRow, DriftStore } from '../store/drift-store.ts';
 import type { Telemetry } from '../telemetry.ts';
 
-/** Counts are gathered for so long before they are written: a write for each event would cost what its own does. */
+/** How long counts are gathered before a write, in milliseconds: a write per event would cost as much as the event. */
 const writePause = 5_000;
-/** How many departures are counted between two writes; the ledger takes no more. */
+/** The most differences that are counted between two writes: the table holds no more in all. */
 const mostCounted = 1_000;
 
-/** A departure from what is documented, and how often it was seen. */
+/** A difference between what the platform sends and what is documented, and how often it was seen. */
 export interface DriftFinding {
   readonly eventName: string;
   /** Where in the body, dotted, `[]` for the items of an array; empty for an unknown event. */
@@ -33,9 +33,9 @@ export interface DriftParts {
 }
 
 /**
- * Counts how the platform departs from its documents, so that its users learn of a change before their handlers
- * do. It has no part in the acknowledgement: events are compared after the answer, and counts are written in
- * groups. Those of the last seconds are lost when the process is killed.
+ * Counts how events differ from their documentation, so that users learn of a change before their handlers meet it. No
+ * answer waits for this: events are compared after the answer, and counts are written in groups. The counts of the last
+ * seconds are lost when the process is killed.
  */
 export class DriftLedger {
   readonly #parts: DriftParts;
@@ -49,7 +49,7 @@ export class DriftLedger {
   }
 
   /**
-   * Everything that was not as documented, latest first seen first: at most 1,000 entries, and never a value.
+   * All differences, the most recently first-seen first: at most 1,000, and never a value.
    *
    * @example for (const { eventName, path, kind, count } of await receiver.drift.list()) console.log(kind, path);
    */
@@ -64,7 +64,7 @@ export class DriftLedger {
     }));
   }
 
-  /** @internal Takes note of an event that was answered, before its handlers get it: they may change it. */
+  /** @internal Compares an event that was answered, before its handlers get it, because they may change it. */
   observe(event: CallEvent, receivedAt: number): void {
     for (const drift of driftOf(event)) {
       this.#count({ ...drift, firstSeenAt: receivedAt, lastSeenAt: receivedAt, count: 1 });
@@ -78,9 +78,9 @@ export class DriftLedger {
     await this.#write();
   }
 
-  /** Never throws: what could not be written is tried again later. */
+  /** Never rejects: counts that could not be written are written later. */
   async #write(): Promise<void> {
-    // What has just been answered is taken note of at the end of this turn.
+    // Events that have just been answered are compared at the end of this turn of the event loop.
     await turn();
     this.#cancelWrite?.();
     this.#cancelWrite = undefined;
@@ -110,7 +110,7 @@ export class DriftLedger {
   }
 }
 
-/** None of the three has a blank in it. */
+/** None of the three contains a blank. */
 function keyOf({ eventName, path, kind }: Drift): string {
   return `${eventName} ${path} ${kind}`;
 }

@@ -10,8 +10,8 @@ import type { Telemetry } from '../telemetry.ts';
 /** What is to be erased: a call, or everything that names a phone number. */
 export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumber: string }) & {
   /**
-   * Whether the database is also written anew, which alone removes rests from unused parts of its pages, and for
-   * which deliveries have to wait. @default true for a database of up to 128 MB
+   * Whether the database is also rewritten. Only that removes old copies from unused parts of its pages, but deliveries
+   * have to wait meanwhile. @default true for a database of up to 128 MB
    */
   readonly compact?: boolean;
 };
@@ -22,11 +22,11 @@ export interface Erased {
   /** Stored runs, dead letters included. */
   readonly runs: number;
   readonly quarantined: number;
-  /** Calls of which there was an event. */
+  /** Calls that had an event. */
   readonly calls: number;
-  /** Whether the write-ahead log was emptied. False: another process was in the way; it is tried again by itself. */
+  /** Whether the write-ahead log was emptied. False: another process was in the way; this is retried later. */
   readonly checkpointed: boolean;
-  /** Whether the database was written anew. */
+  /** Whether the database was rewritten. */
   readonly compacted: boolean;
 }
 
@@ -41,12 +41,15 @@ export interface ErasureParts {
   readonly requireStarted: (method: string) => void;
 }
 
-/** About half a second of writing, in which deliveries wait; the sender waits for one. */
+/**
+ * The largest database that is rewritten by default, in bytes. That takes about half a second, in which deliveries
+ * wait; the platform waits one second.
+ */
 const mostToCompact = 128 * 1024 * 1024;
-/** How long readers in other processes are waited for, and how often they are looked at, in milliseconds. */
+/** How long scrubbing waits for readers in other processes, and the pause between two tries, in milliseconds. */
 const scrubPatience = 5_000;
 const scrubPause = 50;
-/** Events without a call that are erased in one step. */
+/** How many events without a call are erased in one step. */
 const eventsAtOnce = 100;
 
 const targetSchema = z.strictObject({
@@ -91,13 +94,13 @@ export class Erasure {
     return result;
   }
 
-  /** Finishes with what an erasure, here or in another process, could not remove from the files. */
+  /** Removes from the files what an earlier erasure, of this or another process, could not remove. */
   async finish(): Promise<void> {
     const { store } = this.#parts;
     if (await store.needsScrubbing()) await store.scrub({ compact: await this.#isSmall() });
   }
 
-  /** A call whole, wherever it was found; and single events that belong to none. */
+  /** Finds the calls, which are erased as a whole, and single events that belong to no call. */
   async #find(callId: string | undefined, mentions: Mentions): Promise<Found> {
     const calls = new Set(callId === undefined ? [] : [callId]);
     const events: number[] = [];
@@ -111,7 +114,7 @@ export class Erasure {
     return { calls, events };
   }
 
-  /** What is kept beside the events: in quarantine, and of replays. */
+  /** Erases what is kept besides the events: deliveries in quarantine, and who asked for replays and why. */
   async #eraseBeside({ calls }: Found, mentions: Mentions): Promise<number> {
     const { store } = this.#parts;
     const mentionsCall = mentionsOfIds([...calls]);
@@ -153,12 +156,12 @@ export class Erasure {
       const { found, next } = await store.look(where, after);
       for (const kept of found) if (kept.contents.some(mentions)) yield kept;
       after = next;
-      // Reading takes its time, and deliveries are waiting.
+      // Reading takes a while: deliveries are taken in between.
       await setImmediate();
     }
   }
 
-  /** Tries until the files are rid of it, or it has taken too long. */
+  /** Scrubs the files until nothing of the erased data is left in them, or until that has taken too long. */
   async #scrub(asked: boolean | undefined): Promise<Scrubbed> {
     const { store, clock } = this.#parts;
     const compact = asked ?? (await this.#isSmall());

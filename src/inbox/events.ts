@@ -25,15 +25,15 @@ export interface EventFilter extends Omit<KeptEventFilter, 'since' | 'until'> {
 export interface EventQuery extends EventFilter {
   /** How many, at most 1,000. @default 100 */
   readonly limit?: number | undefined;
-  /** What the page before gave. */
+  /** The `cursor` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
-/** A run as the inbox keeps it: only where there is something to remember. */
+/** A run as the inbox keeps it: only if there is something to remember. */
 export interface StoredRun extends Omit<KeptRun, 'dueAt' | 'settledAt'> {
   /** When a run that waits is due; a time in 1970 is "at once". */
   readonly dueAt: Date | undefined;
-  /** When it was done or given up. */
+  /** When the run was done or given up. */
   readonly settledAt: Date | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface StoredRun extends Omit<KeptRun, 'dueAt' | 'settledAt'> {
 export interface InboxEvent extends Omit<KeptEvent, 'sequence' | 'occurredAt' | 'receivedAt' | 'runs'> {
   readonly occurredAt: Date;
   readonly receivedAt: Date;
-  /** Its stored runs, by the name of their handler. */
+  /** Its stored runs, in order of their handlers' names. */
   readonly runs: readonly StoredRun[];
 }
 
@@ -66,9 +66,9 @@ export class InboxEvents {
   }
 
   /**
-   * The event of a trace id with its body, its headers and its stored runs, or undefined when there is none.
+   * The event with a trace id, with its body, its headers and its stored runs; undefined when there is none.
    *
-   * @throws ConfigError for what is no text; RingbackError when the receiver isn't running
+   * @throws ConfigError when the trace id is not text; RingbackError when the receiver isn't running
    * @example (await receiver.events.get('4c1d…'))?.state // 'new' | 'open' | 'done'
    */
   async get(traceId: string): Promise<WholeInboxEvent | undefined> {
@@ -80,9 +80,9 @@ export class InboxEvents {
   }
 
   /**
-   * Events without their bodies, latest first; `cursor` gives the next page and is undefined on the last.
+   * Events without their bodies, latest first. `cursor` is for the next page, and undefined on the last.
    *
-   * @throws ConfigError for a filter that can't be; RingbackError when the receiver isn't running
+   * @throws ConfigError for an invalid filter; RingbackError when the receiver isn't running
    * @example const { events } = await receiver.events.list({ state: 'dead', handler: 'crm-sync' });
    */
   async list(query: EventQuery = {}): Promise<{
@@ -98,12 +98,12 @@ export class InboxEvents {
   }
 
   /**
-   * Runs events again, in order of arrival: each goes to the handlers that take it now. Runs that are still
-   * open are left alone, and with `state: 'dead'` only dead letters are run. What is put back is marked
-   * (`ctx.replay`), waits its turn within its call, and is recorded in the table `replays`. With `dryRun`
-   * nothing is written, and the result says what would be.
+   * Runs events again, in order of arrival: each goes to the handlers that take it now. Runs that are still open are
+   * left alone, and with `state: 'dead'` only dead letters are run. Each run carries the replay (`ctx.replay`) and
+   * waits for its turn within its call. The replay is recorded in the table `replays`. With `dryRun` nothing is
+   * written, and the result says what would be run.
    *
-   * @throws ConfigError for a filter that can't be or has no condition, and for a handler that isn't registered;
+   * @throws ConfigError for an invalid filter or one without a condition, and for a handler that isn't registered;
    * RingbackError when the receiver isn't running
    * @example await receiver.events.replay({ state: 'dead', handler: 'crm-sync' }, { reason: 'the CRM is back' });
    */
@@ -117,14 +117,14 @@ export class InboxEvents {
   }
 
   /**
-   * Puts runs aside that a person has decided not to do: they are done, with `dismissed by …: …` as their reason. With
-   * `state: 'dead'` dead letters; else runs of the handler that is named, which must not be registered here: its dead
-   * letters and what is due or blocked, with `state: 'open'` the latter only. What is being run is left alone. What
-   * order `strict` holds up behind a dismissed run goes on. With `dryRun` nothing is written, and the result says what
-   * would be.
+   * Marks runs done that a person has decided not to run, with `dismissed by …: …` as their reason. With
+   * `state: 'dead'` it dismisses dead letters. With other filters, a handler must be named that isn't registered here:
+   * its dead letters and its due and blocked runs are dismissed, with `state: 'open'` only the latter. Active runs are
+   * left alone. Runs that order `strict` holds up behind a dismissed run go on. With `dryRun` nothing is written, and
+   * the result says what would be dismissed.
    *
-   * @throws ConfigError for a filter that can't be or has no condition, without a reason, and for open runs of a handler
-   * that is not named or is registered; RingbackError when the receiver isn't running
+   * @throws ConfigError for an invalid filter or one without a condition, without a reason, and for open runs of a
+   * handler that is not named or is registered; RingbackError when the receiver isn't running
    * @example await receiver.events.dismiss({ state: 'dead', handler: 'crm-sync' }, { by: 'ann', reason: 'done by hand' });
    */
   async dismiss(filter: EventFilter, options: DismissOptions): Promise<DismissResult> {

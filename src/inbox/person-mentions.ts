@@ -1,19 +1,20 @@
-/** Finds what names a person in stored bytes, which are JSON where they can be read at all. */
+/** Finds phone numbers and ids in stored bytes, which are JSON if they can be read at all. */
 
-/** Whether a text, or bytes, name what is looked for. */
+/** Whether a text, or bytes, contain what is looked for. */
 export type Mentions = (content: string | Uint8Array) => boolean;
 
-/** Shorter numbers would be found inside dates and amounts, and what is found is erased. */
+/** The fewest digits of a phone number: a shorter one would be found in dates and amounts, which would be erased. */
 const fewestDigits = 7;
 
 /** What may stand between the digits of a number that is written for people. */
 const separators = '[\\s().\\-/\\u2010-\\u2015]{0,3}';
-/** `2026-01-15 10` has the digits of a number, and separators that one may have. */
+/** Dates, in which no number is looked for: `2026-01-15 10` has enough digits, and the separators of a number. */
 const dates = /\b\d{4}-\d\d-\d\d(?:[T ]\d\d)?/g;
 
 /**
- * What finds a phone number, however its digits are separated, with or without `+` or `00`; undefined for one of
- * fewer than seven digits. Never as a part of a longer number: a nanosecond has nineteen digits.
+ * Returns a function that finds a phone number, however its digits are separated, with or without `+` or `00`;
+ * undefined for a number of fewer than seven digits. It is never found as a part of a longer number, such as the
+ * nineteen digits of a time in nanoseconds.
  *
  * @example mentionsOfPhoneNumber('+1 555 0100')?.('{"from":"+1-555-0100"}') // true
  */
@@ -29,7 +30,7 @@ export function mentionsOfPhoneNumber(phoneNumber: string): Mentions | undefined
   };
 }
 
-/** What finds any of some ids, but not inside a longer one. */
+/** Returns a function that finds any of some ids, but not inside a longer one. */
 export function mentionsOfIds(ids: readonly string[]): Mentions {
   if (ids.length === 0) return () => false;
   const whole = new RegExp(`(?<![\\w-])(?:${ids.map(escaped).join('|')})(?![\\w-])`);
@@ -40,7 +41,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }
 
-/** As a person would read it: JSON may write any character as its number. */
+/** The text without the escapes of JSON, in which any character may be written as its number. */
 function readable(content: string | Uint8Array): string {
   const text = typeof content === 'string' ? content : Buffer.from(content).toString('utf8');
   if (!text.includes('\\')) return text;

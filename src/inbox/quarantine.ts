@@ -11,7 +11,7 @@ export interface QuarantinedDelivery extends Omit<QuarantineEntry, 'receivedAt'>
   readonly receivedAt: Date;
 }
 
-/** A delivery in quarantine with its raw bytes and the headers that were kept: the sender's own, and personal data. */
+/** A delivery in quarantine with its raw bytes and kept headers, as its sender wrote them: this is personal data. */
 export interface WholeQuarantinedDelivery extends QuarantinedDelivery {
   readonly headers: Headers;
   readonly body: Uint8Array;
@@ -28,20 +28,20 @@ export interface QuarantineQuery {
   readonly until?: Instant;
   /** How many, at most 1,000. @default 100 */
   readonly limit?: number;
-  /** What the page before gave. */
+  /** The `cursor` of the previous page. */
   readonly cursor?: string;
 }
 
-/** What checking all that were not authentic has come to. */
+/** How many deliveries `reverify` has checked, and what became of them. */
 export interface Reverified {
   readonly checked: number;
   /** Verified, and now events whose handlers run. */
   readonly released: number;
   /** Verified, and copies of events that are stored: nothing was left to do. */
   readonly duplicates: number;
-  /** Verified, and not readable: kept as such. */
+  /** Verified, but not readable: they stay in quarantine as `unreadable`. */
   readonly unreadable: number;
-  /** Not authentic still, those included that have arrived meanwhile. */
+  /** Still not authentic, including those that have arrived meanwhile. */
   readonly remaining: number;
 }
 
@@ -59,8 +59,8 @@ const querySchema = z.strictObject({
 const idSchema = z.strictObject({ id: z.int('the id of a delivery in quarantine') });
 
 /**
- * Deliveries that were kept but not handled: not authentic, or authentic and not readable. What is not authentic
- * has no way from here to a handler either: whatever is released is verified first.
+ * Deliveries that were kept but not handled: not authentic, or authentic and not readable. A delivery that is not
+ * authentic can't reach a handler from here either, because it is verified before it is released.
  */
 export class Quarantine {
   readonly #parts: QuarantineParts;
@@ -73,10 +73,10 @@ export class Quarantine {
   }
 
   /**
-   * Deliveries in quarantine, latest first, without their bodies; `cursor` gives the next page and is undefined
-   * on the last.
+   * Deliveries in quarantine, latest first, without their bodies. `cursor` is for the next page, and undefined on the
+   * last.
    *
-   * @throws ConfigError for a filter that can't be; RingbackError when the receiver isn't running
+   * @throws ConfigError for an invalid filter; RingbackError when the receiver isn't running
    * @example const { deliveries, cursor } = await receiver.quarantine.list({ kind: 'unreadable' });
    */
   async list(query: QuarantineQuery = {}): Promise<{
@@ -89,7 +89,7 @@ export class Quarantine {
   }
 
   /**
-   * One delivery with its headers and raw bytes, or undefined when it isn't there (any more).
+   * One delivery with its headers and raw bytes; undefined when there is none, or none any more.
    *
    * @example const delivery = await receiver.quarantine.get(7); // delivery?.reason, delivery?.body
    */
@@ -100,11 +100,11 @@ export class Quarantine {
   }
 
   /**
-   * Lets a delivery out, as if it had come now what it has always been: one that was not authentic is verified
-   * under the present secrets and layouts as of its arrival; one that was not readable is read again. Then it is
-   * recorded as any delivery is, with its own time of arrival.
+   * Checks a delivery again and makes it an event. One that was not authentic is verified with the present secrets and
+   * layouts, as of its arrival; one that was not readable is read again. It is then recorded like any delivery, with
+   * its own time of arrival.
    *
-   * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_unknown`; it stays where it is
+   * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_unknown`; nothing is released then
    * @example await receiver.quarantine.release(7) // { status: 'accepted', traceId: '…' }
    */
   async release(id: number): Promise<Released> {
@@ -126,8 +126,8 @@ export class Quarantine {
   }
 
   /**
-   * Checks every delivery that was not authentic again, oldest first, and releases those that verify: for when
-   * a wrong or rotated secret has been put right. One at a time, so that new deliveries are answered meanwhile.
+   * Checks every delivery that was not authentic again, oldest first, and releases those that verify. Call it once a
+   * wrong or rotated secret has been corrected. It checks one at a time, so new deliveries are answered meanwhile.
    *
    * @example await receiver.quarantine.reverify() // { checked: 12, released: 11, duplicates: 0, … }
    */
@@ -139,7 +139,7 @@ export class Quarantine {
       requireStarted('quarantine.reverify()');
       const { status } = await this.#release.attempt(id);
       count[status] += 1;
-      // Verifying a large body in every layout takes a while, and deliveries are waiting.
+      // Verifying a large body in every layout takes a while: deliveries are taken in between.
       await setImmediate();
     }
     requireStarted('quarantine.reverify()');

@@ -16,8 +16,8 @@ export interface ReleaseParts {
   readonly store: QuarantineStore;
   readonly telemetry: Telemetry;
   /**
-   * Holds a delivery against the present secrets and layouts as of its arrival. Resolves to what confirms the
-   * layout once the delivery has turned out to be an event. Both throw the Refusal `not_authentic`.
+   * Checks a delivery against the present secrets and layouts, as of its arrival. Resolves to a function that pins the
+   * layout, to be called once the delivery has been read as an event. Both reject with the Refusal `not_authentic`.
    */
   readonly authenticate: (
     body: Uint8Array,
@@ -34,7 +34,7 @@ type Attempt =
   | { readonly status: 'unknown' }
   | { readonly status: 'not_authentic' | 'unreadable'; readonly reason: string };
 
-/** Lets deliveries out of quarantine, by the way that every delivery takes. */
+/** Releases deliveries from quarantine, through the same stages as a delivery that arrives. */
 export class Release {
   readonly #parts: ReleaseParts;
 
@@ -42,7 +42,7 @@ export class Release {
     this.#parts = parts;
   }
 
-  /** Tries to release one delivery; what can't be released stays where it is. */
+  /** Tries to release one delivery; if it can't be released, it stays in quarantine. */
   async attempt(id: number): Promise<Attempt> {
     const { store } = this.#parts;
     const kept = await store.get(id);
@@ -62,7 +62,7 @@ export class Release {
     const confirm = kind === 'not_authentic' ? await authenticate(body, headers, receivedAt) : undefined;
     const reading = readBytes(body, headers, receivedAt);
     if (!reading.ok) {
-      // It is the platform's, so it is no longer kept on a stranger's terms.
+      // The delivery is the platform's, so the bounds for strangers' deliveries no longer apply to it.
       if (kind === 'not_authentic') await store.markUnreadable(id, reading.reason);
       return { status: 'unreadable', reason: reading.reason };
     }

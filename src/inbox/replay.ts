@@ -20,9 +20,9 @@ import { RunTally } from './run-tally.ts';
 
 /** How to replay. */
 export interface ReplayOptions {
-  /** Only this handler. @default every handler that takes the event now */
+  /** Only this handler. @default the filter's `handler`, else every handler that takes the event now */
   readonly handler?: string | undefined;
-  /** Says what would be run, and runs nothing. @default false */
+  /** Runs nothing, and returns what would be run. @default false */
   readonly dryRun?: boolean | undefined;
   /** How many runs become due a second. @default all at once */
   readonly rate?: number | undefined;
@@ -42,7 +42,7 @@ export interface ReplayResult {
   readonly handlers: Readonly<Record<string, number>>;
 }
 
-/** What looking at events and replaying them work with. */
+/** What looking at events, replaying them and dismissing runs work with. */
 export interface ReplayParts {
   readonly store: EventStore;
   readonly telemetry: Telemetry;
@@ -59,7 +59,7 @@ export interface ReplayParts {
 
 const text = z.string('text that is not empty').min(1, 'text that is not empty').optional();
 
-/** Which events: the same conditions for looking and for replaying. */
+/** Which events: the same conditions for looking, replaying and dismissing. */
 export const replayFilterSchema = z.strictObject({
   eventName: text,
   callId: text,
@@ -80,8 +80,8 @@ export const replayOptionsSchema = z.strictObject({
 });
 
 /**
- * Goes through the events in order of arrival, a bounded number at a time, so that intake is never held up. The
- * same store decides the same way whether or not it writes: that is what makes a dry run true.
+ * Goes through the events in order of arrival, a bounded number at a time, so that intake is never held up. A dry run
+ * makes the store decide in the same way, but without writing, so its result is what a replay would do.
  */
 export async function runReplay(
   parts: ReplayParts,
@@ -125,8 +125,8 @@ export async function runReplay(
 }
 
 /**
- * When runs are due that are spread over time, from how many were put back before them. By the measuring clock: the wall
- * clock may be set while runs are put back.
+ * When runs that are spread over time are due, by how many were put back before them. Measured with the monotonic
+ * clock, because the wall clock may be set while runs are put back.
  */
 function spreading(rate: number | undefined, clock: Clock): (before: number) => ReplayWrite['spread'] {
   if (rate === undefined) return () => undefined;
@@ -135,7 +135,7 @@ function spreading(rate: number | undefined, clock: Clock): (before: number) => 
   return (before) => ({ delay: begunAt + before * gap - clock.elapsed(), gap });
 }
 
-/** A forgotten value must not take the whole inbox. */
+/** Refuses a filter without any condition: a forgotten value must not select the whole inbox. */
 export function requireCondition(filter: EventFilter, option: string, fix: string): void {
   if (Object.keys(defined(filter)).length > 0) return;
   throw configError('option_invalid', {
@@ -146,7 +146,7 @@ export function requireCondition(filter: EventFilter, option: string, fix: strin
   });
 }
 
-/** What waits for a name that nobody has would wait for ever. */
+/** Refuses a handler that isn't registered: runs that are put back for it might wait forever. */
 function requireHandler(name: string, known: readonly string[]): void {
   if (known.includes(name)) return;
   throw configError('handler_unknown', { name, meant: closest(name, known), known: known.join(', ') });

@@ -3,7 +3,7 @@ import { type Clock, distanceOf } from '../kit/clock.ts';
 import type { RetentionLimits, RetentionStore } from '../store/retention-store.ts';
 import type { Telemetry } from '../telemetry.ts';
 
-/** How long what is kept is kept, in milliseconds. */
+/** How long data is kept, in milliseconds. */
 export interface RetentionPeriods {
   readonly done: number;
   readonly dead: number;
@@ -23,26 +23,29 @@ export interface RetentionParts {
 
 /** The pause between two steps of a cleaning, in which deliveries are recorded. Milliseconds. */
 const stepPause = 200;
-/** The pause between two cleanings: short where little time is kept, so that a test needn't wait a minute. */
+/**
+ * The bounds of the pause between two cleanings, in milliseconds. With short periods the pause is short too, so that a
+ * test needn't wait a minute.
+ */
 const shortestPause = 2_000;
 const longestPause = 60_000;
 
-/** By how much the wall clock may move apart from the measuring one between two looks, in milliseconds. */
+/** By how much wall clock and monotonic clock may differ between two looks; more, and the wall clock was set. In ms. */
 const clockTolerance = 60_000;
 /** How long nothing is removed after the wall clock was set, in milliseconds. */
 const pauseAfterClockSet = 3_600_000;
 
 /**
- * Lets go of what was kept long enough, in small steps: nothing is ever removed in one sweep that deliveries would
- * have to wait for. Every process that shares the inbox does so; two of them do no harm to each other.
+ * Removes data that was kept long enough, in small steps, so that deliveries never wait long for it. Every process that
+ * shares the inbox does so; two of them do no harm to each other.
  */
 export class Retention {
   readonly #parts: RetentionParts;
   readonly #pause: number;
   #after: string | undefined;
-  /** How far the wall clock was from the measuring one when last looked at. */
+  /** How far the wall clock was from the monotonic one at the last look. */
   #distance: number;
-  /** When the wall clock has gone on undisturbed for long enough, by the measuring one. */
+  /** From when on the wall clock is trusted, by the monotonic one. */
   #trustedFrom: number;
   #removed = nothing();
   #cancel = () => {};
@@ -57,12 +60,12 @@ export class Retention {
     this.#pause = Math.min(longestPause, Math.max(shortestPause, Math.min(done, dead, quarantine) / 10));
   }
 
-  /** Begins, a pause after the start: whoever starts has better things to do at first. */
+  /** Begins a pause after the start, when the process has more urgent work. */
   start(): void {
     this.#plan(shortestPause);
   }
 
-  /** Ends after the step that is under way. */
+  /** Resolves when the step that is under way has ended; no other begins. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
@@ -98,7 +101,7 @@ export class Retention {
     return next === undefined;
   }
 
-  /** What a wrong clock removes is gone for good: one that was set may be put right again. */
+  /** Whether the wall clock has not been set lately. It may be wrong, and what is removed by a wrong clock is lost. */
   #isClockTrusted(): boolean {
     const { clock } = this.#parts;
     const distance = distanceOf(clock);

@@ -1,11 +1,11 @@
 import type { RunKey } from '../store/run-key.ts';
 
-/** How many events and runs have been gone through, by handler. */
+/** Counts the events and runs that a replay or a dismissal has written, by handler. */
 export class RunTally {
   #events = 0;
   readonly #handlers = new Map<string, number>();
 
-  /** Adds the runs of a step: no event is in two of them. */
+  /** Adds the runs of a step. No event is in two steps. */
   add(runs: readonly Pick<RunKey, 'sequence' | 'handler'>[]): void {
     this.#events += new Set(runs.map(({ sequence }) => sequence)).size;
     for (const { handler } of runs) this.#handlers.set(handler, (this.#handlers.get(handler) ?? 0) + 1);
