@@ -2,7 +2,7 @@ import { eventNames } from '../events/names.ts';
 import { parseInstant } from '../kit/time.ts';
 import type { CallEvent, OccurredAtSource } from '../model.ts';
 
-/** What one event says about its call; kept beside the event, so that the call can be told without its bodies. */
+/** What one event says about its call. Stored with the event, so that a call is computed without reading bodies. */
 export interface CallFacts {
   readonly agentId?: string | undefined;
   readonly status?: string | undefined;
@@ -25,20 +25,20 @@ export interface CallEventRow {
   readonly facts: CallFacts;
 }
 
-/** What a call has become. */
+/** How far a call has come. */
 export type CallStatus = 'in_progress' | 'ended' | 'transferred' | 'analysed';
 
-/** A call, told from its events, by event time: the same set of events gives the same record in every order. */
+/** A call, computed from its events by event time: the same set of events gives the same record in every order. */
 export interface CallRecord {
   readonly callId: string;
   readonly organizationId: string | undefined;
   readonly agentId: string | undefined;
-  /** When the call began: the event's own time, or what a transfer says of it. */
+  /** When the call began: the time of its start event, else the start time that a transfer gives. */
   readonly startedAt: Date | undefined;
   readonly endedAt: Date | undefined;
-  /** Milliseconds from start to end; only where both events carry their own time. */
+  /** Milliseconds from start to end; only if the bodies of both events carry a time. */
   readonly durationMs: number | undefined;
-  /** What the last event of a transfer says, or undefined when there is none. */
+  /** What the last transfer event says; undefined when there is none. */
   readonly transfer:
     | {
         /** A SIP address, a phone number or an internal extension. */
@@ -49,11 +49,11 @@ export interface CallRecord {
         readonly reason: string | undefined;
         /** The customer's sentiment before the transfer, in the platform's words. */
         readonly sentiment: string | undefined;
-        /** The end of the call that the transfer itself tells, else the time of its event. */
+        /** The end of the call as the transfer gives it, else the time of the transfer event. */
         readonly at: Date;
       }
     | undefined;
-  /** What the last event of the analysis says, or undefined when there is none. */
+  /** What the last analysis event says; undefined when there is none. */
   readonly analysis:
     | {
         /** How the analysis ended, for example `success`. */
@@ -93,7 +93,7 @@ export function factsOf({ payload, occurredAtSource }: CallEvent): CallFacts {
   };
 }
 
-/** Tells a call from its events, whatever their order and repetition. */
+/** Computes the record of a call from its events, in whatever order and however often each is given. */
 export function callRecordOf(callId: string, rows: readonly CallEventRow[]): CallRecord {
   const events = inEventOrder(rows);
   const named = (name: string) => events.filter((row) => row.eventName === name);
@@ -119,7 +119,8 @@ export function callRecordOf(callId: string, rows: readonly CallEventRow[]): Cal
       receivedAt: new Date(row.receivedAt),
       traceId: row.traceId,
     })),
-    // One by one, not as arguments: a call under a placeholder's id may have more events than the stack has room.
+    // Not as arguments of Math.min: if a placeholder is used as call id, that call may have more events than the stack
+    // has room for.
     firstSeenAt: new Date(arrivals.reduce((first, arrival) => Math.min(first, arrival), Infinity)),
     lastSeenAt: new Date(arrivals.reduce((last, arrival) => Math.max(last, arrival), -Infinity)),
   };
@@ -137,7 +138,7 @@ function inEventOrder(rows: readonly CallEventRow[]): readonly CallEventRow[] {
   );
 }
 
-/** A time of arrival says when the network was slow, not when the call began or ended. */
+/** Whether an event carries a time. Its arrival would not do: it depends on how fast the network was. */
 function hasEventTime(row: CallEventRow): boolean {
   return row.facts.source !== 'arrival';
 }

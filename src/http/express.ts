@@ -3,7 +3,7 @@ import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { Take } from '../model.ts';
 import { answer } from './node.ts';
 
-/** What the adapter uses of Express's request: versions 4 and 5 have it alike. */
+/** The part of Express's request that the adapter uses; it is the same in versions 4 and 5. */
 interface ExpressRequest extends IncomingMessage {
   readonly app?: { get(name: string): unknown };
 }

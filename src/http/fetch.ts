@@ -11,7 +11,7 @@ export function fetchHandler(take: Take): (request: Request) => Promise<Response
   return async (request) => {
     const delivery = deliveryOf(request);
     const { status, headers, body } = await take(delivery);
-    // What is left of a refused body is nobody's to read: one without end would be read for ever.
+    // The rest of a refused body must not be read on: an endless one would be read forever.
     if (delivery.body.kind === 'stream') delivery.body.stream.destroy();
     return new Response(body, { status, headers });
   };
@@ -30,11 +30,12 @@ function deliveryOf(request: Request): Delivery {
 }
 
 function bodyOf(request: Request): BodySource {
-  // Read, or somebody's to read.
+  // Other code has read the body, or is about to.
   if (request.bodyUsed || request.body?.locked) return { kind: 'parsed' };
   if (!request.body) return { kind: 'bytes', bytes: new Uint8Array() };
   const stream = Readable.fromWeb(request.body);
-  // Anybody can break an upload off, also one that is refused unread: an error that nobody hears would end the process.
+  // A sender may break off its upload, even one that is refused unread. Without a listener the error would end the
+  // process.
   stream.on('error', () => {});
   return { kind: 'stream', stream };
 }

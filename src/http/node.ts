@@ -3,7 +3,7 @@ import { closeAfterLingering } from '../kit/close-refused-request.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { BodySource, Delivery, Reply, Take } from '../model.ts';
 
-/** What body parsers and platforms leave on a request. */
+/** What body parsers and hosts of serverless functions leave on a request. */
 interface ParsedRequest extends IncomingMessage {
   readonly body?: unknown;
   readonly rawBody?: unknown;
@@ -39,11 +39,11 @@ function deliveryOf(request: ParsedRequest, appTrustProxy: TrustProxy | undefine
   };
 }
 
-/** Bytes kept by whoever read the body first count; a body that was read and not kept is lost. */
+/** If other code has read the body and kept its bytes, those count; a body that was read and not kept is lost. */
 function bodyOf(request: ParsedRequest): BodySource {
   if (request.rawBody instanceof Uint8Array) return { kind: 'bytes', bytes: request.rawBody };
   if (request.body instanceof Uint8Array) return { kind: 'bytes', bytes: request.body };
-  // What is read as text is not what was signed: the bytes can't be had back.
+  // A stream with an encoding gives text, from which the bytes that were signed can't be recovered.
   const isLost = request.readableDidRead || request.readableEnded || request.readableEncoding !== null;
   return isLost ? { kind: 'parsed' } : { kind: 'stream', stream: request };
 }
