@@ -1,4 +1,4 @@
-/** Why bytes can't be read as an event. Such a delivery is quarantined: a retry could not mend it. */
+/** Why bytes can't be read as an event. Such a delivery is quarantined: a retry would send the same bytes. */
 export type Unreadable = 'empty' | 'not_utf8' | 'not_json' | 'not_an_object';
 
 /** The JSON object that a body holds, or the reason why there is none. */
@@ -7,9 +7,9 @@ export type Decoded =
   | { readonly ok: false; readonly reason: Unreadable };
 
 /**
- * The JSON object in the bytes of a body. UTF-8 is strict, because a replaced character would silently change a
- * name; a byte order mark is let pass. Integers that a JavaScript number can't hold become strings of the same
- * digits: rounded, two different calls could get one id.
+ * Decodes the JSON object in the bytes of a body. Invalid UTF-8 is not accepted, because a replaced character would
+ * silently change a name; a byte order mark is. Integers that a JavaScript number can't hold become strings of the same
+ * digits: if they were rounded, two different calls could get the same id.
  *
  * @example decodeBody(Buffer.from('{"call_id":1234567890123456789}')) // value.call_id is '1234567890123456789'
  */
@@ -44,14 +44,14 @@ function parseJson(text: string): { value: unknown } | undefined {
   }
 }
 
-/** A number of 16 digits or more where a JSON value can start. It may be in a text; that costs only time. */
+/** A number of 16 digits or more where a JSON value can start. A match inside a text costs only time. */
 const mayHoldBigInteger = /(?:^|[[:,\s])-?\d{16}/;
 
 function parseKeepingIntegers(text: string): unknown {
   try {
     return JSON.parse(text, keepInteger);
   } catch (error) {
-    // A reviver recurses, and JSON.parse alone does not: nesting that overflows the stack is still readable.
+    // JSON.parse recurses only with a reviver: without one, nesting that overflows the stack is still readable.
     if (error instanceof RangeError) return JSON.parse(text);
     throw error;
   }

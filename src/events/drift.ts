@@ -6,12 +6,12 @@ import { idAliasesOfKnown } from './payload.ts';
 import { organizationIdNames } from './reading.ts';
 import { envelopeOf } from './schemas.ts';
 
-/** How something departs from what is documented. */
+/** How something differs from what is documented. */
 export type DriftKind = 'unknown_field' | 'type_changed' | 'unknown_event' | 'unknown_value';
 
 /** Something in an event that is not as documented: where it is and of what kind, never its value. */
 export interface Drift {
-  /** `*` for a name that can't be one. */
+  /** `*` for a name that doesn't have the form of one. */
   readonly eventName: string;
   /**
    * Where in the body: dotted, `[]` for the items of an array, `*` for a name that isn't a plain identifier.
@@ -21,15 +21,15 @@ export interface Drift {
   readonly kind: DriftKind;
 }
 
-/** What one event may cost: a body is the sender's to make. */
+/** The most differences and values per event: the sender decides how large a body is. */
 const mostFindings = 200;
 const mostValues = 10_000;
 
-/** Names of fields may hold personal data, such as a phone number; a plain identifier is taken for a name. */
+/** A name may itself be personal data, such as a phone number as a key. Only plain identifiers are kept. */
 const plainName = /^[A-Za-z_]\w{0,63}$/;
 const plainEventName = /^[A-Za-z][\w.:/-]{0,99}$/;
 
-/** Everything in an event that is not as documented, each once. What is unknown is not looked into. */
+/** Everything in an event that is not as documented, each once. The contents of unknown fields are not examined. */
 export function driftOf({ eventName, body }: CallEvent): readonly Drift[] {
   if (!isKnownEventName(eventName)) {
     const name = plainEventName.test(eventName) ? eventName : '*';
@@ -42,10 +42,10 @@ export function driftOf({ eventName, body }: CallEvent): readonly Drift[] {
 
 const nothingFound: readonly Drift[] = [];
 
-/** Goes through a body once. Where it is there, is put into words only when something is found. */
+/** Goes through a body once. The path of a field is put together only when a difference is found there. */
 class Comparison {
   readonly #eventName: KnownEventName;
-  /** Most events are as documented. */
+  /** Undefined until something is found: most events are as documented. */
   #found: Map<string, Drift> | undefined;
   /** Names of fields, from the outermost; null for the items of an array. */
   readonly #place: (string | null)[] = [];
@@ -88,7 +88,7 @@ class Comparison {
     this.#place.pop();
   }
 
-  /** Counts one value more. */
+  /** Counts one more value. */
   #hasSeenEnough(): boolean {
     this.#values += 1;
     return this.#values > mostValues;
@@ -125,7 +125,7 @@ function shapesOf(eventName: KnownEventName): BodyShapes {
   return made;
 }
 
-/** A flat event has the payload's fields beside the envelope's. Names that are read as another's are known too. */
+/** A flat event has the payload's fields next to the envelope's. Alternative names of ids are known too. */
 function makeShapes(eventName: KnownEventName): BodyShapes {
   const envelope = knownShapeOf(envelopeOf(eventName));
   const payload = withAliases(envelope.fields.get('payload') ?? nothingKnown, idAliasesOfKnown);

@@ -7,8 +7,8 @@ import type { payloadSchemas } from './schemas.ts';
 type PayloadNamed<Name extends KnownEventName> = z.output<(typeof payloadSchemas)[Name]>;
 
 /**
- * The payload of a call that started. Documented fields only, so that a misspelled one is an error; fields that
- * the platform adds are on the payload at run time, and for the compiler in `event.body`.
+ * The payload of a call that started. The type has documented fields only, so that a misspelled one is an error. Fields
+ * that the platform adds are on the payload at run time, but for the compiler only in `event.body`.
  */
 export type CallStartedPayload = PayloadNamed<'CallHandler.CallStarted'>;
 

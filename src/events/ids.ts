@@ -1,12 +1,12 @@
 import type { CallEvent, Headers } from '../model.ts';
 
-/** The longest id that counts. Ids are keys of the inbox and stand in logs: without a bound, a body could fill both. */
+/** The longest id that counts. Ids are keys of the inbox and are logged: without a bound, a body could fill both. */
 const longestId = 512;
 
 /**
- * An id as a string, or undefined when there is none: numbers become strings; empty and blank ones identify
- * nothing. Neither does one of more than 512 characters, or with half a surrogate pair: that isn't stored as it
- * is, so that two such ids would become one.
+ * An id as a string, or undefined when there is none. Numbers become strings. Empty and blank texts are no ids, nor are
+ * texts of more than 512 characters or with half a surrogate pair: half a pair isn't stored as it is, so two such ids
+ * could become the same.
  */
 export function readId(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
@@ -23,7 +23,7 @@ export function firstId(...values: readonly unknown[]): string | undefined {
   return undefined;
 }
 
-/** The value of a header, given in lower case; of several the first. */
+/** The value of a header, whose name is given in lower case; the first value if there are several. */
 export function headerOf(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : value?.[0];

@@ -1,4 +1,4 @@
-/** What a JSON value may be, as the schemas know it: read from them, so that nothing is listed twice. */
+/** What is documented of a JSON value. It is derived from the schemas, so that nothing is listed twice. */
 import { z } from 'zod';
 import { isRecord } from './decoding.ts';
 
@@ -29,7 +29,7 @@ export function jsonTypeOf(value: unknown): JsonType {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** An alternative adds to what is known: a value may be of the one kind or of the other. */
+/** Puts the alternatives of a schema together: a value may be any of them. */
 function shapeOf(json: Json): KnownShape {
   const alternatives = listOf(json['anyOf']).filter(isRecord).map(shapeOf);
   const { properties, items } = json;

@@ -33,10 +33,10 @@ export function isKnownEventName(name: string): name is KnownEventName {
   return (knownEventNames as readonly string[]).includes(name);
 }
 
-/** So many letters are a slip; more, and it may well be the name of an event that we don't know yet. */
+/** How many letters of a name may be misspelled: if more differ, it may be the name of an event not known yet. */
 const slip = 2;
 
-/** The known name, or pattern of known names, that was probably meant by one that is neither; else undefined. */
+/** The known name, or pattern of known names, that was probably meant by a name that is neither; else undefined. */
 export function suspectName(name: string): string | undefined {
   const services = new Set(knownEventNames.map((known) => `${known.slice(0, known.indexOf('.'))}.*`));
   const known = [...knownEventNames, ...services];
@@ -59,7 +59,7 @@ export type EventPattern =
   | (string & Record<never, never>);
 
 /**
- * Whether an event of this name is meant by the pattern. Upper and lower case differ.
+ * Whether a pattern matches the name of an event. Names are case-sensitive.
  *
  * @example matches('CallHandler.*', 'CallHandler.CallEnded') // true
  */

@@ -8,7 +8,7 @@ import { envelopeFieldNames, payloadSchemas } from './schemas.ts';
 
 type Fields = Record<string, unknown>;
 
-/** A payload in its one shape, and what it misses of what the event's name promises. */
+/** A payload in its one shape, and where it is not what the event's name promises. */
 export interface ReadPayload {
   readonly payload: Fields;
   readonly issues: readonly Issue[];
@@ -21,8 +21,8 @@ export function unwrapPayload(body: Readonly<Fields>): Fields {
 }
 
 /**
- * The documented ids of a payload, with the other names that the platform has for the same thing. `_id` means the
- * call only where the event is known to be about one: an unknown event may use it for anything.
+ * The documented ids of a payload, with the other names that the platform uses for them. `_id` is read as the call's id
+ * only in a known event: an unknown event may use it for anything.
  */
 const idAliases = { call_id: ['callId'], agent_id: ['ai_agent_id'] } as const;
 export const idAliasesOfKnown = { ...idAliases, call_id: ['callId', '_id'] } as const;
@@ -49,7 +49,7 @@ function plainReaderFor(eventName: KnownEventName): PlainReader {
   return made;
 }
 
-/** The schema in full: what it turns into another value, and what is wrong. */
+/** Reads a payload with the schema's own parser, which converts values and finds what is wrong. */
 function compareWithSchema(
   eventName: KnownEventName,
   payload: Fields,
@@ -65,7 +65,7 @@ function compareWithSchema(
 
 const mostIssues = 100;
 
-/** Of a list with millions of wrong items every one would be an issue: seconds, and gigabytes, for one delivery. */
+/** Cuts long lists: of millions of wrong items, each would become an issue, at the cost of seconds and gigabytes. */
 function shortened(payload: Fields, lists: readonly [string, unknown[]][]): Fields {
   return { ...payload, ...Object.fromEntries(lists.map(([name, list]) => [name, list.slice(0, mostItems)])) };
 }
@@ -78,7 +78,7 @@ function isLong(value: unknown): value is unknown[] {
   return Array.isArray(value) && value.length > mostItems;
 }
 
-/** Missing or null means flat; anything else than an object is a payload that can't be read. */
+/** A missing or null payload means that the event is flat; any other payload must be an object. */
 function isPayloadReadable(payload: unknown): boolean {
   return payload === undefined || payload === null || isRecord(payload);
 }
@@ -101,7 +101,7 @@ function idUnder(names: readonly string[], payload: Fields): string | undefined 
 }
 
 /**
- * A copy of an object, never with `__proto__`: JSON may hold it as an ordinary field, and whoever copies it on by
+ * A copy of an object, without `__proto__`: JSON may hold it as an ordinary field, and code that copies it further by
  * assignment would change an object's prototype.
  */
 function copyOf(fields: Readonly<Fields>): Fields {

@@ -1,29 +1,29 @@
 /**
- * What a schema makes of the values it leaves as they are, which is nearly all that the platform sends: read from
- * the schema, once, and many times cheaper than its general parser. Whatever else comes is the parser's.
+ * Readers of the values that a schema leaves as they are, which is nearly everything that the platform sends. A reader
+ * is made from the schema once, and is many times cheaper than the schema's general parser, which reads all the rest.
  */
 import type { z } from 'zod';
 import { isRecord } from './decoding.ts';
 
-/** Not left as it is: only the schema's own parser can tell what becomes of it, or what is wrong with it. */
+/** In place of a value that the schema doesn't leave as it is: only its own parser can convert it or find its fault. */
 export const unusual = Symbol('unusual');
 
 /** A copy of the value in which everything documented is as its schema wants it and leaves it, or `unusual`. */
 export type PlainReader = (value: unknown) => unknown;
 
-/** How much of a list is compared with its schema: what is wrong with one item is wrong with millions. */
+/** How many items of a list are compared with its schema: what is wrong with one item is wrong with millions. */
 export const mostItems = 1_000;
 
-/** The reader of an object's schema that needs no copy: what it is given is the caller's own, and changed where it is. */
+/** The reader of an object's schema that makes no copy: it changes the object, which must be the caller's own. */
 export function ownReaderOf(schema: z.core.$ZodType): PlainReader {
   const def = defOf(schema);
   return def.type === 'object' && !def.checks?.length ? objectReader(def, (own) => own) : neverPlain;
 }
 
-/** The reader of a schema. It knows the kinds of schema that events are described with; of others all is unusual. */
+/** The reader of a schema. It knows the kinds of schema that describe events; with others, every value is unusual. */
 export function plainReaderOf(schema: z.core.$ZodType): PlainReader {
   const def = defOf(schema);
-  // A check may refuse what its kind takes.
+  // A check may refuse a value of the right kind.
   if (def.type !== 'string' && def.checks?.length) return neverPlain;
   if (def.type === 'string') return textReader(def);
   if (def.type === 'number') return (value) => (Number.isFinite(value) ? value : unusual);
@@ -83,7 +83,7 @@ function objectReader(
   { shape, catchall }: z.core.$ZodObjectDef,
   copyOf: (value: Readonly<Fields>) => Fields,
 ): PlainReader {
-  // Anything but an object that keeps its unknown fields as they are.
+  // Only objects that keep unknown fields as they are can be read here.
   if (!catchall || defOf(catchall).type !== 'unknown') return neverPlain;
   const fields = Object.entries(shape).map(([name, schema]) => [name, plainReaderOf(schema)] as const);
   return (value) => {
@@ -99,7 +99,7 @@ function objectReader(
   };
 }
 
-/** The transformation itself says whether it would change the value. */
+/** The reader of a schema with a transformation. It calls the transformation to see whether that changes the value. */
 function untransformed(read: PlainReader, out: z.core.$ZodType): PlainReader {
   const def = defOf(out);
   if (def.type !== 'transform') return neverPlain;

@@ -13,10 +13,10 @@ export type Reading =
     }
   | { readonly ok: false; readonly reason: Unreadable; readonly digest: Digest };
 
-/** The SHA-256 of the raw bytes, in hex. Asked for: an event with a trace id of its own is known without it. */
+/** Returns the SHA-256 of the raw bytes, in hex. A function, because an event with a trace id needs no digest. */
 export type Digest = () => string;
 
-/** Reads raw bytes as an event: when they arrive, and again, to the same event, when they are dispatched. */
+/** Reads raw bytes as an event: when they arrive, and again, with the same result, when they are dispatched. */
 export function readBytes(bytes: Uint8Array, headers: Headers, receivedAt: number): Reading {
   const digest = digestOf(bytes);
   const decoded = decodeBody(bytes);

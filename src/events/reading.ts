@@ -27,8 +27,8 @@ export interface ReadEvent {
 }
 
 /**
- * The event that a delivery tells. It never fails: what is missing is filled from the headers, the arrival or the
- * digest, what is unknown is kept, and what a known event misses is in `issues`.
+ * Reads the event that a delivery reports. It never fails: what is missing is filled from the headers, the arrival or
+ * the digest, unknown fields are kept, and `issues` says where a known event is not what its name promises.
  *
  * Source: "Envelope", "Payload fields", "Call transfer event body".
  *
@@ -58,7 +58,7 @@ export function readEvent({ body, headers, digest, receivedAt }: Readable): Read
   return { event, traceIdDiffers };
 }
 
-/** The documented sample of a transfer has no name at all, so it is known by what it holds. */
+/** The documented sample of a transfer has no name at all, so a transfer is also recognised by its fields. */
 function readEventName(body: Fields, headers: Headers): string {
   const named = firstId(body['eventName'], headerOf(headers, 'x-webhook-event'));
   return named ?? (isTransfer(unwrapPayload(body)) ? eventNames.callTransferred : unknownEventName);
@@ -88,7 +88,7 @@ interface EventTime {
   readonly source: CallEvent['occurredAtSource'];
 }
 
-/** When it happened, by the body, else the header, else the arrival. A time that can't be read is kept as sent. */
+/** When the event happened: by the body, else the header, else the arrival. An unreadable time is kept as sent. */
 function readTime(body: Fields, headers: Headers, receivedAt: number): EventTime {
   const inBody = body['timestamp'];
   const inHeader = headerOf(headers, 'x-webhook-timestamp');

@@ -24,7 +24,7 @@ const requiredId = () => {
   return z.union([z.string().regex(/\S/, { error }), z.number()], { error }).transform(String);
 };
 
-/** A string with known values, and any other that the platform may think of. */
+/** A string with known values; any other is accepted too. */
 function openEnum<const Known extends string>(...known: readonly Known[]) {
   return z
     .string()
@@ -32,7 +32,7 @@ function openEnum<const Known extends string>(...known: readonly Known[]) {
     .transform((value): Known | (string & Record<never, never>) => value);
 }
 
-/** A field that may be missing or null; either way it is undefined for who reads it. */
+/** A field that may be missing or null; either way it is undefined when read. */
 function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema
     .nullish()
@@ -43,7 +43,7 @@ function optional<Schema extends z.ZodType>(schema: Schema) {
 const instant = () => z.union([z.string(), z.number()], { error: 'string or number' });
 
 const callFields = {
-  /** Call id; stable identity of the call. Its format is not ours to assume. */
+  /** Call id; stable identity of the call. Its format is not fixed. */
   call_id: requiredId().describe('Call id; stable identity of the call. Its format is not fixed.'),
   /** Id of the AI agent. Also taken from `ai_agent_id`. */
   agent_id: optional(id()).describe('Id of the AI agent.'),
@@ -124,7 +124,7 @@ export const payloadSchemas = {
   [eventNames.pcaCompleted]: pcaCompletedPayload,
 } as const satisfies Record<KnownEventName, z.ZodObject>;
 
-/** What is around every payload. Source: "Envelope". */
+/** The fields around every payload. Source: "Envelope". */
 const envelopeFields = {
   /** Unique delivery identifier; used for deduplication. */
   traceId: optional(id()).describe('Unique delivery identifier; used for deduplication.'),
