@@ -29,7 +29,7 @@ export function addressMatcher(list: readonly string[]): ((address: string) => b
  * as the address that they are. Undefined when it is no host.
  */
 export function hostName(host: string): string | undefined {
-  // Deliveries come to one name, and taking a URL apart costs more than all else about it.
+  // Deliveries mostly come to one host, and parsing a URL costs more than all other work on a host.
   if (host !== lastHost) [lastHost, lastName] = [host, parseHost(host)];
   return lastName;
 }

@@ -15,7 +15,7 @@ export interface Backoff {
  * wait, so that runs which failed together do not come back together.
  */
 export function backoffAfter(attempt: number, backoff: Backoff, random: Random): number {
-  // The power of a late attempt is infinite, and zero times that is no number.
+  // The power of a late attempt may be infinite, and a base of zero times infinity is NaN.
   const power = Math.min(backoff.factor ** (attempt - 1), Number.MAX_VALUE);
   const longest = Math.min(backoff.cap, backoff.base * power);
   return Math.round(random() * longest);

@@ -27,8 +27,8 @@ export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolea
 }
 
 /**
- * The SHA-256 of a text. Digests are compared where texts may differ in length: that would show in the time that
- * comparing takes.
+ * The SHA-256 of a text. Texts that may differ in length are compared by their digests: the time of comparing the texts
+ * themselves would reveal the length.
  */
 export function textDigest(text: string): Buffer {
   return createHash('sha256').update(text).digest();

@@ -28,7 +28,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** How far the wall clock is from the measuring one, in milliseconds: it changes only when the wall clock is set. */
+/** How far the wall clock is from the monotonic one, in milliseconds: it changes only when the wall clock is set. */
 export function distanceOf(clock: Clock): number {
   return clock.now() - clock.elapsed();
 }
@@ -41,15 +41,15 @@ export function pause(clock: Clock, ms: number): Promise<void> {
 }
 
 /**
- * Keeps the process from ending while something is waited for that must not be left: a clock's timers don't.
- * Returns the function that lets it go.
+ * Keeps the process alive while it waits for something that must not be abandoned: a clock's timers don't do that.
+ * Returns the function that lets the process end again.
  */
 export function holdProcess(): () => void {
   const timer = setInterval(() => {}, longestTimer);
   return () => clearInterval(timer);
 }
 
-/** Waits without letting anything else of the thread run: only where nothing else may, or there is nothing else. */
+/** Blocks the whole thread: only for when nothing else in it may run, or there is nothing else to run. */
 export function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, ms);
 }

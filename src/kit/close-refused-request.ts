@@ -4,8 +4,9 @@ import type { IncomingMessage } from 'node:http';
 const lingering = 2_000;
 
 /**
- * For a request that was answered before all of it was read. Its sender may still be sending: closing at once would reset
- * the connection before it has read the answer; reading on without end would let it hold the socket.
+ * Closes a request that was answered before all of it was read, after a while. Its sender may still be sending: closing
+ * at once would reset the connection before the sender has read the answer, and reading on without end would let it
+ * hold the socket.
  */
 export function closeAfterLingering(request: IncomingMessage): void {
   if (request.complete) return;

@@ -1,4 +1,4 @@
-/** The known name closest to a misspelled one, when it is close enough to be what was meant: `limit` letters differ. */
+/** The known name closest to a misspelled one; undefined when more than `limit` letters differ. */
 export function closest(
   name: string,
   known: readonly string[],
@@ -16,7 +16,7 @@ export function closest(
   return best;
 }
 
-/** How many letters differ; two that have changed places count as one. */
+/** How many letters differ; two neighbours that have changed places count as one. */
 function editDistance(left: string, right: string): number {
   let beforeLast: readonly number[] = [];
   let last: readonly number[] = Array.from({ length: right.length + 1 }, (_, column) => column);

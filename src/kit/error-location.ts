@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Ringback's own files: what a user looks for is where their own code called them. */
+/** The folder of Ringback's own files. Users look for the place in their own code that called these. */
 const ownFolder = fileURLToPath(new URL('../', import.meta.url));
 
 /**
@@ -13,8 +13,8 @@ export function placeOf(error: unknown): string | undefined {
 }
 
 /**
- * The same of what a handler has thrown, for the log: without the message, which may hold anything, also what looks
- * like a place. Never throws, whatever it is given.
+ * The same for what a handler has thrown, for the log. It doesn't search the message, which may hold anything, even
+ * text that looks like a place. Never throws, whatever it is given.
  */
 export function placeThrownAt(error: unknown): string | undefined {
   try {
@@ -22,7 +22,7 @@ export function placeThrownAt(error: unknown): string | undefined {
     const { stack = '', message } = error;
     const [, ...frames] = stack.slice(stack.indexOf(message) + message.length).split('\n');
     const end = frames.findIndex((line) => !/^\s+at /.test(line));
-    // What comes behind them is somebody's own: another error's message, with anything in it.
+    // The text after the frames may be another error's message, with anything in it.
     return firstPlaceIn(end === -1 ? frames : frames.slice(0, end));
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
-/** What can be said of something that was thrown, whatever it is: neither a stack nor, where it says so, a message. */
+/** Texts about something that was thrown, whatever it is: never its stack. */
 
-/** The message, without a stack. What is thrown may be anything: this never throws itself. */
+/** The message, without a stack. Never throws, whatever was thrown. */
 export function messageOf(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message : thrown);
@@ -9,7 +9,10 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
-/** Why `fetch` failed: it says only that it did, and the cause why. Of several addresses' errors, the code says most. */
+/**
+ * Why `fetch` failed. Its error says only that it failed; the error's cause says why. If several addresses have failed,
+ * the cause has no message, but a code.
+ */
 export function fetchCauseOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause === undefined) return messageOf(error);
@@ -19,8 +22,8 @@ export function fetchCauseOf(error: unknown): string {
 }
 
 /**
- * The name of an error's class, never its message: that may hold anything, such as what a caller has said. So may a
- * name that isn't one word.
+ * The name of an error's class, never its message, which may hold anything, such as what a caller has said. A name that
+ * isn't one word may hold anything too: then this returns `Error`.
  */
 export function classOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return typeof thrown;

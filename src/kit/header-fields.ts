@@ -1,9 +1,9 @@
-/** What a header's name and value may be, and which ones tell nothing of who sends them. */
+/** What a header's name and value may be, and which headers say nothing about who sends them. */
 
 /** What can be the name of a header (RFC 9110, 5.1). */
 export const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** What arrives as it was written: no control characters, no blanks at the ends. */
+/** A value that arrives as it was written: no control characters, no blanks at the ends. */
 export const headerValue = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /**

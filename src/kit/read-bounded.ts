@@ -1,6 +1,6 @@
 /**
- * The bytes of an answer; undefined when there are more than so many: one without end must not fill the memory. What is
- * not read to its end is ended.
+ * Reads the bytes of an answer; undefined if there are more than `most`: an endless answer must not fill the memory. An
+ * answer that is not read to its end is broken off.
  */
 export async function readBounded(
   body: AsyncIterable<Uint8Array> | null,

@@ -9,13 +9,14 @@ const endInMilliseconds = Date.UTC(2200, 0, 1);
 const endOfTime = BigInt(endInMilliseconds) * 1_000_000n;
 
 /**
- * The platform's own form, in nanoseconds, and the usual one, in milliseconds or whole seconds: its digits always stand in
- * the same places. `Date.UTC` would take 31 April for 1 May, and the year 75 for 1975, so neither is let through.
+ * The platform's own form, with nanoseconds, and the usual one, with milliseconds or whole seconds: the digits are
+ * always in the same places. `Date.UTC` would take 31 April for 1 May, and the year 75 for 1975, so the pattern matches
+ * neither.
  */
 const plainForm =
   /^(?:19|2\d)\d\d-(?:(?:0[13-9]|1[0-2])-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3}(?:\d{6})?)?Z$/;
 
-/** Where its milliseconds end, and how long it is with nanoseconds. */
+/** Where the milliseconds of the plain form end, and how long it is with nanoseconds. */
 const beyondMilliseconds = '2026-01-01T00:00:00.123'.length;
 const plainLength = '2026-01-01T00:00:00.123456789Z'.length;
 
@@ -50,8 +51,8 @@ export function parseTimestamp(value: unknown): bigint | undefined {
 }
 
 /**
- * What `parseTimestamp` reads, in two numbers: each delivery has several times, and nanoseconds in one number cost
- * more than all else about them.
+ * Reads the same as `parseTimestamp`, but into two numbers: each delivery has several times, and nanoseconds as one
+ * bigint cost more than everything else about a time.
  */
 export function parseInstant(value: unknown): Instant | undefined {
   if (typeof value === 'number') return parseCount(value) ?? parseDecimal(String(value));
@@ -64,7 +65,7 @@ export function parseInstant(value: unknown): Instant | undefined {
   return parseDecimal(text) ?? parseIso(text);
 }
 
-/** By its digits: each delivery has several times, and `Date.parse` takes twice as long. */
+/** Reads the plain form by its digits: each delivery has several times, and `Date.parse` takes twice as long. */
 function millisecondsOfPlain(text: string): number {
   const pair = (place: number) => digitAt(text, place) * 10 + digitAt(text, place + 1);
   const day = Date.UTC(pair(0) * 100 + pair(2), pair(5) - 1, pair(8), pair(11), pair(14), pair(17));
@@ -86,7 +87,7 @@ function instantOf(milliseconds: number, nanoseconds: number): Instant | undefin
   return milliseconds >= 0 && milliseconds < endInMilliseconds ? { milliseconds, nanoseconds } : undefined;
 }
 
-/** Whole seconds and milliseconds, as most numbers are. */
+/** Reads a number of whole seconds or milliseconds, as most are. */
 function parseCount(count: number): Instant | undefined {
   if (!Number.isInteger(count) || count < 0 || count >= endInMilliseconds) return undefined;
   return instantOf(count < endInMilliseconds / 1_000 ? count * 1_000 : count, 0);
