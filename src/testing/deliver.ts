@@ -3,18 +3,18 @@ import { fetchCauseOf } from '../kit/error-text.ts';
 import type { Receiver } from '../receiver.ts';
 import type { SignedDelivery } from './delivery.ts';
 
-/** What a delivery was answered. */
+/** The answer to a delivery. */
 export interface DeliveryAnswer {
   readonly status: number;
-  /** The parsed JSON, or the text where it is none. */
+  /** The parsed JSON, or the text if it isn't JSON. */
   readonly body: unknown;
 }
 
-/** How long an answer is waited for, in milliseconds: the platform has given up long before. */
+/** How long `deliverTo` waits for an answer, in milliseconds: the platform has given up long before. */
 const patience = 30_000;
 
 /**
- * Delivers in-process, without a socket, as if it came over HTTPS.
+ * Delivers in-process, without a socket, as if over HTTPS.
  *
  * @param url What the delivery is addressed to; only its protocol and its host count.
  * @example expect(await deliver(receiver, buildDelivery('call-ended'))).toMatchObject({ status: 200 });

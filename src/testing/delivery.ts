@@ -25,11 +25,11 @@ export type DeliverySource = string | Fixture | Uint8Array | Readonly<Record<str
 
 /** How `buildDelivery` makes a delivery. */
 export interface DeliveryOptions {
-  /** Signs; several give one signature each, as the platform sends them after a rotation. @default testSecret */
+  /** The secret to sign with; several make one signature each, as after a rotation. @default testSecret */
   readonly secret?: Secrets;
   /** How to sign. @default 't-v1-hex-whole' */
   readonly layout?: LayoutName | Layout;
-  /** Replaces the event's trace id, in header and body: a delivery with another one is another event. */
+  /** Replaces the event's trace id, in header and body: with another trace id, the delivery is another event. */
   readonly traceId?: string;
   /** Replaces the call's id. */
   readonly callId?: string;
@@ -39,7 +39,7 @@ export interface DeliveryOptions {
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Only the names: each value is checked by what takes it. */
+/** Checks only the names of the options: each value is checked by the function that takes it. */
 const optionsSchema = z
   .strictObject({
     secret: z.unknown(),
@@ -89,7 +89,7 @@ function isFixture(source: Fixture | Readonly<Record<string, unknown>>): source 
   return Buffer.isBuffer(source['body']);
 }
 
-/** The headers say what the body says, as far as it can be read. */
+/** A delivery of a body. Its headers say what the body says, as far as the body can be read. */
 function fromBody(body: Buffer): SignedDelivery {
   const decoded = decodeBody(body);
   const { eventName, traceId } = decoded.ok ? decoded.value : {};
@@ -104,7 +104,7 @@ function fromBody(body: Buffer): SignedDelivery {
 }
 
 /**
- * Another trace id goes into the body as well: where the id comes from a header only, the same bytes would
+ * Replaces the ids of a delivery. The trace id goes into the body too: if only a header had it, the same bytes would
  * still count as the same event.
  */
 function withIds(delivery: SignedDelivery, { traceId, callId }: DeliveryOptions): SignedDelivery {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { ringbackError } from '../errors.ts';
 import { isRecord } from '../events/decoding.ts';
 
-/** A recorded delivery, without the signature, which is made when it is sent. */
+/** A recorded delivery, without its signature, which is made when the delivery is sent. */
 export interface Fixture {
   readonly name: string;
   /** What it is and what is special about it, in a sentence. */

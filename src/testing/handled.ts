@@ -10,19 +10,25 @@ import type { StoredRun, WholeInboxEvent } from '../inbox/events.ts';
 import type { Receiver } from '../receiver.ts';
 import type { ManualClock } from './manual-clock.ts';
 
-/** What makes it worth looking again. They come from every receiver in the process, so they are no more than a hint. */
+/** The log events after which to look again. Every receiver in the process reports them, so they are only a hint. */
 const hints = ['run_done', 'run_dead', 'event_unhandled', 'event_incomplete'].map(
   (name) => `ringback.${name}`,
 );
 
-/** Another process may have settled the last run, and that gives no hint here. Milliseconds. */
+/** The longest time between two looks, in milliseconds: if another process settles the last run, there is no hint. */
 const lookAgain = 50;
 
 /** How `handled` waits. */
 export interface HandledOptions {
-  /** For how long. Less than the five seconds that a test has as a rule, which would end without saying why. @default '3s' */
+  /**
+   * How long to wait. The default is below the usual limit of a test, five seconds, at which a test would fail without
+   * saying why. @default '3s'
+   */
   readonly within?: Duration;
-  /** The receiver's manual clock: it is moved on to when a retry or a join is due, once nothing runs. @default it stands still */
+  /**
+   * The receiver's manual clock. Once nothing runs, it is advanced to the time when a retry or a join is due.
+   * @default it stands still
+   */
   readonly clock?: ManualClock;
 }
 
@@ -32,8 +38,9 @@ const optionsSchema = z.strictObject({
 });
 
 /**
- * Waits until an event has been handled: every one of its runs is done or a dead letter. Resolves to the event as the inbox
- * keeps it: a dead letter is among its `runs`. `within` is the machine's time, whatever clock the receiver has.
+ * Waits until an event has been handled: every one of its runs is done or a dead letter. Resolves to the event as the
+ * inbox keeps it, with dead letters among its `runs`. `within` is measured by the machine's clock, whichever clock the
+ * receiver has.
  *
  * @throws RingbackError `condition_not_met`, which says what the event waits for: the runs that are not done, with
  *   their attempts and reasons; or that no event with this trace id has arrived
@@ -74,7 +81,7 @@ function inWords({ state, runs }: WholeInboxEvent): string {
   return waiting.length === 0 ? what : `${what}: ${waiting.join('; ')}`;
 }
 
-/** With the reason, which is the message of the handler's own error: this is for who writes the test. */
+/** A run in words, with its reason, the message of the handler's own error: only the author of the test reads it. */
 function describe({ handler, attempts, reason }: StoredRun): string {
   return `"${handler}", attempts so far: ${attempts}${reason === undefined ? '' : `, reason: ${reason}`}`;
 }
@@ -83,7 +90,7 @@ function readManualClock(value: unknown): ManualClock | undefined {
   return hasMethods(value, ['now', 'elapsed', 'after', 'advance']) ? (value as ManualClock) : undefined;
 }
 
-/** To when the next run is due. Not while one is under way: its deadline would pass before it has done anything. */
+/** Advances to when the next run is due. Not while a run is active: its deadline would pass before it has done much. */
 function moveOn(clock: ManualClock, { state, runs }: WholeInboxEvent): void {
   if (state !== 'open' || runs.some((run) => run.state === 'running')) return;
   const due = runs.filter((run) => run.state === 'due').map(({ dueAt }) => Number(dueAt));

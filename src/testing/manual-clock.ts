@@ -5,8 +5,8 @@ import { type Duration, parseDuration } from '../kit/duration.ts';
 /** A clock that stands still until it is moved. */
 export interface ManualClock extends Clock {
   /**
-   * Moves time on and calls, in their order, the timers that are due by then, those included that they set
-   * themselves.
+   * Moves time on, and calls the timers that are due by then, in order. Timers that are set by these timers and are due
+   * by then are called too.
    */
   advance(duration: Duration): void;
 }

@@ -4,14 +4,17 @@ import type { ReceiverOptions } from '../options.ts';
 import { type Receiver, createReceiver } from '../receiver.ts';
 import { testSecret } from './delivery.ts';
 
-/** What would leave a test green, or fail it without a reason: a name that no event has, and a receiver never started. */
+/**
+ * The sentence for a mistake that would let a test pass, or fail it without a reason: an event name that is probably
+ * misspelled, and a receiver that was never started. Undefined for all other log lines.
+ */
 function mistakeIn({ event, reason, fix, msg, handler, eventName, meant }: Record<string, unknown>) {
   if (event === 'event_name_unknown')
     return `${String(msg)} ${JSON.stringify({ handler, eventName, meant })}`;
   return event === 'refusal_fix' && reason === 'not_open' ? String(fix) : undefined;
 }
 
-/** Says on the test's console what is wrong with its set-up; all else that happens is the test's own affair. */
+/** A logger that prints only mistakes in a test's set-up, on the console. */
 function setUpLogger(): Logger {
   const write = (line: string): void => {
     const mistake = mistakeIn(JSON.parse(line) as Record<string, unknown>);
@@ -22,9 +25,9 @@ function setUpLogger(): Logger {
 }
 
 /**
- * A receiver for tests: its inbox is in memory, its secret is `testSecret`, it takes plain HTTP. It logs nothing but two
- * mistakes of the test, on the console: a handler for a name that is close to a known one, and a receiver that was never started.
- * Every option of `createReceiver` can be given and goes first. Register handlers, then `await start()`.
+ * A receiver for tests: its inbox is in memory, its secret is `testSecret`, and it takes plain HTTP. It logs only two
+ * mistakes of a test, on the console: a handler for a name that is close to a known one, and a receiver that was never
+ * started. Every option of `createReceiver` can be given, and replaces these. Register handlers, then `await start()`.
  *
  * @example
  * const receiver = testReceiver();
