@@ -12,7 +12,7 @@ export class RingbackError extends Error {
   }
 }
 
-/** A `RingbackError` about how the receiver was set up. Nothing is running yet when it is thrown. */
+/** A `RingbackError` about how Ringback was set up or called, such as an invalid option. */
 export class ConfigError extends RingbackError {
   override readonly name = 'ConfigError';
 }

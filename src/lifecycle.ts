@@ -109,7 +109,7 @@ export class Lifecycle {
     const begunAt = clock.elapsed();
     telemetry.tell('receiver_stopping');
     // The dispatcher drains at the same time as the intake. One after the other, a stranger who sends half a body and
-    // stalls could make the stop take longer than `drain`.
+    // stalls could make the stop take twice as long.
     const dispatched = this.#dispatcher?.stop(patience);
     await intake.drained();
     // A process that holds the database locked must not keep this one from ending: runs whose end can't be written are

@@ -66,7 +66,7 @@ export interface ReceiverOptions {
   https?: {
     /** Whether plain HTTP is refused. Set it to false only for development on loopback. @default true */
     required?: boolean;
-    /** The proxies that may say that a delivery came over HTTPS, in Express's forms. @default the app's, else nobody */
+    /** The proxies that may say a delivery came over HTTPS, in Express's forms. @default the app's own, else nobody */
     trustProxy?: TrustProxySetting;
     /** The host names that the receiver answers to. @default any name; an IP address is refused */
     hosts?: string[];

@@ -119,8 +119,8 @@ export class Claimer {
 
   async #claimNew(): Promise<boolean> {
     const { lanes, held } = this.#parts;
-    // Without a handler there is nothing to claim for: a program that only looks into the inbox must not take
-    // events from the one that has the handlers.
+    // Without a handler, nothing is claimed: a program that only looks into the inbox must not take events from the
+    // process that has the handlers.
     const limit = Math.max(0, ...lanes.map((one) => this.#roomIn(one)));
     if (limit === 0 || held.bytes > mostHeldBytes) {
       this.#mayBeMore = true;
@@ -147,7 +147,7 @@ export class Claimer {
     }
   }
 
-  /** How many events or runs may be claimed for these lanes, besides the events that may be handed over. */
+  /** How many events or runs may be claimed for these lanes, with places left for events that may be handed over. */
   #roomIn(lanes: Lanes<ClaimedWork>): number {
     return Math.min(mostClaimed, Math.max(0, lanes.room - this.#expected));
   }

@@ -4,7 +4,7 @@ import { ringbackError } from '../errors.ts';
 import type { Run, RunContext, UserDatabase } from '../handling.ts';
 import { isThenable } from '../kit/thenable.ts';
 
-/** What a run's context needs of the dispatcher. */
+/** What a run's context needs from the dispatcher. */
 export interface ContextParts {
   readonly run: Run;
   readonly attempt: number;

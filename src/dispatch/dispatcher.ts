@@ -118,7 +118,7 @@ export class Dispatcher {
     this.#beginReady();
   }
 
-  /** Begins nothing new, gives active runs until `patience` milliseconds to end, then interrupts them. */
+  /** Begins nothing new, gives active runs `patience` milliseconds to end, then interrupts them. */
   async stop(patience: number): Promise<void> {
     this.#isStopping = true;
     // The pulse goes on until the last run has ended: otherwise other processes would take over what is finished here.

@@ -10,7 +10,7 @@ import {
 import { suspectName } from '../events/names.ts';
 import type { ResolvedOptions } from '../options.ts';
 
-/** The name under which the fallback's runs are remembered. */
+/** The name under which the fallback's runs are stored. */
 const fallbackName = 'fallback';
 
 /** The handlers of a receiver. Refuses a second handler with the same name, and any handler after start. */

@@ -15,13 +15,13 @@ export interface Attempt {
   /** Aborted when the receiver stops and will wait no longer. */
   readonly stop: AbortSignal;
   readonly clock: Clock;
-  /** The wait after this attempt, should it fail, in milliseconds. */
+  /** Returns the wait after this attempt if it fails, in milliseconds. */
   readonly backoff: () => number;
 }
 
 /**
- * Calls the user's function once and says how that ended; never throws. At its deadline an attempt is over
- * even if the function ignores its signal and goes on: `ctx.commit` refuses what comes after.
+ * Calls the user's function once and returns how that ended; never throws. At its deadline an attempt is over even if
+ * the function ignores its signal and goes on: `ctx.commit` is refused from then on.
  */
 export function runAttempt(attempt: Attempt): Outcome | Promise<Outcome> {
   const { run, subject, context } = attempt;

@@ -57,7 +57,7 @@ function writeReply(
   if (response.headersSent || response.destroyed) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // With the head not yet written, node:http adds the length itself and sends both in one piece.
+  // The head is not written separately: node:http then adds the length itself and sends both in one piece.
   response.end(body);
   closeAfterLingering(request);
 }

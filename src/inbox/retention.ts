@@ -30,7 +30,7 @@ const stepPause = 200;
 const shortestPause = 2_000;
 const longestPause = 60_000;
 
-/** By how much wall clock and monotonic clock may differ between two looks; more, and the wall clock was set. In ms. */
+/** If the wall clock moves further from the monotonic one between two looks, it was set. In milliseconds. */
 const clockTolerance = 60_000;
 /** How long nothing is removed after the wall clock was set, in milliseconds. */
 const pauseAfterClockSet = 3_600_000;

@@ -12,7 +12,7 @@ import type { Telemetry } from '../telemetry.ts';
 
 /** What signatures are checked against. */
 export interface AuthenticateParts {
-  /** Undefined for an unsigned subscription, whose deliveries `admit` has already told by their headers. */
+  /** Undefined for an unsigned subscription, whose deliveries `admit` has already recognised by their headers. */
   readonly secrets: SecretSource | undefined;
   readonly layouts: readonly PreparedLayout[];
   /** Whether the layout was set as an option, so that none is searched for or pinned. */
@@ -42,7 +42,7 @@ export class Authenticator {
     this.#layouts = parts.layouts;
   }
 
-  /** Asks for the secrets and takes up the layout that an earlier delivery has pinned. */
+  /** Asks for the secrets, and reads from the store which layout an earlier delivery has pinned. */
   async load(): Promise<void> {
     await this.#parts.secrets?.load();
     const pinned = this.#parts.isLayoutGiven ? undefined : await this.#parts.store.pinnedLayout();

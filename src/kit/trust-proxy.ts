@@ -3,7 +3,7 @@ import { addressMatcher } from './addresses.ts';
 /** Decides whether a peer may speak for the sender, by its address and its distance (0: the socket's peer). */
 export type TrustProxy = (address: string, distance: number) => boolean;
 
-/** What can be said about trusted proxies, in the forms that Express takes. */
+/** Which proxies are trusted, in the forms that Express takes. */
 export type TrustProxySetting = boolean | number | string | readonly string[] | TrustProxy;
 
 /**

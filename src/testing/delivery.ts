@@ -54,7 +54,7 @@ const optionsSchema = z
 /**
  * Makes a signed delivery, as the platform would send it now.
  *
- * @throws RingbackError `fixture_unknown`; ConfigError for a secret or a layout that can't be
+ * @throws RingbackError `fixture_unknown`; ConfigError for an invalid secret or layout
  * @example
  * const delivery = buildDelivery('call-ended', { callId: 'call_42', traceId: 'trace-1' });
  * await request(app).post('/webhooks').set(delivery.headers).send(delivery.body.toString());

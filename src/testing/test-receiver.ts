@@ -5,8 +5,8 @@ import { type Receiver, createReceiver } from '../receiver.ts';
 import { testSecret } from './delivery.ts';
 
 /**
- * The sentence for a mistake that would let a test pass, or fail it without a reason: an event name that is probably
- * misspelled, and a receiver that was never started. Undefined for all other log lines.
+ * The sentence for a mistake that would let a test pass wrongly, or fail it without a reason: an event name that is
+ * probably misspelled, or a receiver that was never started. Undefined for all other log lines.
  */
 function mistakeIn({ event, reason, fix, msg, handler, eventName, meant }: Record<string, unknown>) {
   if (event === 'event_name_unknown')
