@@ -1,7 +1,7 @@
 import { configError } from '../errors.ts';
 import type { Layout } from '../model.ts';
 
-/** A layout whose content template has been taken apart, once, around the body. */
+/** A layout with its content template split around the body. */
 export interface PreparedLayout {
   readonly layout: Layout;
   /** The literal texts and placeholders before and after the body, in order. */
@@ -14,14 +14,14 @@ export interface PreparedLayout {
   readonly timestampHeader: string;
 }
 
-/** What fills the placeholders of a template, as it was sent. */
+/** The values for the placeholders of a template, exactly as they are sent. */
 export interface Values {
   readonly t: string | undefined;
   readonly id: string | undefined;
   readonly timestamp: string | undefined;
 }
 
-/** Takes a layout's template apart, and says where its placeholders are found. */
+/** Splits a layout's template, and determines the headers that its placeholders are read from. */
 export function prepareLayout(layout: Layout): PreparedLayout {
   const parts = layout.content.split(/(\{\w+\})/).filter((part) => part !== '');
   const body = parts.indexOf('{body}');
@@ -57,7 +57,7 @@ function fillPart(part: string, values: Values): string | undefined {
 /**
  * The bytes of a body given by a user.
  *
- * @throws ConfigError `option_invalid` when it is neither bytes nor text: it was parsed, and can't be made whole again.
+ * @throws ConfigError `option_invalid` when it is neither bytes nor text: a parsed body no longer has its raw bytes.
  */
 export function bodyBytes(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;

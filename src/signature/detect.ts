@@ -15,7 +15,7 @@ export interface Sample {
   readonly body: Uint8Array | string;
 }
 
-/** A layout in which every sample verified, and what shows it. */
+/** A layout in which every sample verified. */
 export interface Detection {
   readonly layout: Layout;
   /** What to set as the option `signature`. */
@@ -34,7 +34,7 @@ const forms = [
 const keys = ['whole', 'suffix', 'suffix-base64'] as const;
 const syntaxes = ['v1=', 't=,v1=', 'sha256=', 'v1,', 'bare'] as const;
 
-/** Beyond the known ones: the same parts in the orders and with the separators that other services use. */
+/** Beyond the contents of the known layouts: the same parts in the orders and with the separators of other services. */
 const separators = ['.', '', ':', '\n'];
 const signedWithBody = [
   '{t}',
@@ -53,10 +53,10 @@ const contents = ['{body}'].concat(
 
 /**
  * Finds out how captured requests are signed: tries every header, syntax, content, encoding, hash and key, and
- * returns those that hold for all samples. Their times are not looked at, since captured requests are old.
- * One result is a finding; none means another layout or another secret.
+ * returns the layouts in which all samples verify. Times are not checked, since captured requests are old.
+ * One result is the layout to set. No result means that the requests have another layout, or another secret.
  *
- * @throws ConfigError `secret_malformed` for a secret that isn't one.
+ * @throws ConfigError `secret_malformed` for a malformed secret.
  */
 export function detectLayout(samples: readonly Sample[], secrets: Secrets): readonly Detection[] {
   const prepared = prepareSecrets(secrets);
@@ -82,12 +82,12 @@ function capture({ headers, body }: Sample): Captured {
   return { headers: lowerCase(headers), bytes: bodyBytes(body), digests: new Map() };
 }
 
-/** Every layout that the headers could be written in. What can't be a signature is dropped before it costs anything. */
+/** Every layout that fits the headers. Headers that can't be a signature are skipped before any HMAC is computed. */
 function* layoutsFor(headers: Headers): Generator<Layout> {
   for (const header of Object.keys(headers)) {
     let isWritten = false;
     for (const syntax of syntaxes) {
-      // Without its v1, what follows it would pass for a bare signature.
+      // In `v1,<signature>`, the part after the comma would be found a second time as a bare signature.
       if (syntax === 'bare' && isWritten) continue;
       const items = readSignatures(headerText(headers, header) ?? '', syntax)?.items ?? [];
       for (const { hash, encoding } of forms) {
@@ -95,7 +95,8 @@ function* layoutsFor(headers: Headers): Generator<Layout> {
         if (readDigests(items, { hash, encoding }).length === 0) continue;
         isWritten = true;
         for (const content of contents) {
-          // A header with t= is read by "v1=" as well: only what is signed tells the two apart.
+          // The syntax v1= can read a header with t= as well. So contents with {t} are tried with t=,v1= only, and the
+          // others never with it: each layout is found once.
           if ((syntax === 't=,v1=') !== content.includes('{t}')) continue;
           for (const key of keys) yield { header, syntax, content, encoding, hash, key };
         }

@@ -1,6 +1,6 @@
 import type { Headers } from '../model.ts';
 
-/** Headers as frameworks give them: an object with names in any case, or what `fetch` calls `Headers`. */
+/** Headers as frameworks give them: an object with names in any case, or a `Headers` object as in `fetch`. */
 export type AnyHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | Iterable<readonly [string, string]>;

@@ -6,10 +6,13 @@ type Hash = Layout['hash'];
 
 const blockBytes = { sha256: 64, sha512: 128 } as const;
 
-/** Up to here two hashes of a copy are cheaper than one HMAC, whose object costs more than its work. */
+/**
+ * Bytes of a body up to which it is cheaper to copy it and hash twice than to create an HMAC object, which costs more
+ * than hashing so little.
+ */
 const mostCopied = 16 * 1024;
 
-/** A key to sign with. Its bytes are where no log shows them. */
+/** A key to sign with. Its bytes are in private fields, so that no log of the object shows them. */
 export class HmacKey {
   readonly #key: KeyObject;
   readonly #pads: Readonly<Record<Hash, Pads>>;
@@ -19,7 +22,7 @@ export class HmacKey {
     this.#pads = { sha256: padsOf('sha256', bytes), sha512: padsOf('sha512', bytes) };
   }
 
-  /** The digest of a body between two texts. It goes in as bytes: decoded to text and back, it might be another. */
+  /** The HMAC of a body between two texts. The body is hashed as bytes: decoding and encoding it could change it. */
   digest(hash: Hash, before: string, body: Uint8Array, after: string): Buffer {
     return body.byteLength > mostCopied
       ? createHmac(hash, this.#key).update(before).update(body).update(after).digest()
@@ -27,10 +30,10 @@ export class HmacKey {
   }
 }
 
-/** The key as HMAC mixes it into its two hashes (RFC 2104), once for all deliveries. */
+/** The key XORed with the inner and outer pad of HMAC (RFC 2104), computed once for all deliveries. */
 interface Pads {
   readonly inner: Buffer;
-  /** With room for the inner hash. */
+  /** Followed by room for the inner hash. */
   readonly outer: Buffer;
 }
 
@@ -46,7 +49,7 @@ function padsOf(hash: Hash, bytes: Buffer): Pads {
   return { inner, outer };
 }
 
-/** The size of a digest. */
+/** The size of a digest, in bytes. */
 export const digestBytes = { sha256: 32, sha512: 64 } as const;
 
 function digestAtOnce(

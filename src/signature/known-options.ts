@@ -2,8 +2,8 @@ import { configError } from '../errors.ts';
 import { closest } from '../kit/closest-name.ts';
 
 /**
- * Refuses what is no option of `verify` or `sign`. What the one calls `signature` the other calls `layout`: mixed up in
- * silence, deliveries would be held against other layouts than was meant.
+ * Refuses unknown options of `verify` and `sign`. `verify` calls its layout `signature`, and `sign` calls it `layout`:
+ * if the other's name were ignored, the default layout would be used instead of the one that the user meant.
  *
  * @throws ConfigError `option_unknown`, or `option_invalid` when there are no options at all
  */

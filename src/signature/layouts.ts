@@ -9,8 +9,8 @@ import type { PreparedLayout } from './content.ts';
 const platformHeader = 'x-webhook-signature';
 
 /**
- * The ways of signing that the platform may use, most likely first. It documents the header and `v1=`; the
- * rest is what comparable services do.
+ * The ways of signing that the platform may use, most likely first. The platform documents only the header and
+ * `v1=`; the rest is what comparable services do.
  */
 const shapes = [
   { name: 't-v1', syntax: 't=,v1=', content: '{t}.{body}' },
@@ -20,7 +20,7 @@ const shapes = [
   { name: 'bare', syntax: 'bare', content: '{body}' },
 ] as const;
 
-/** Standard Webhooks, under its own headers and under the platform's. */
+/** Standard Webhooks, in its own headers and in the platform's. */
 const standards = [
   { name: 'standard-webhooks', header: 'webhook-signature' },
   { name: 'x-standard-webhooks', header: platformHeader },
@@ -31,12 +31,12 @@ const keyKinds = ['whole', 'suffix', 'suffix-base64'] as const;
 
 const fields = ['header', 'syntax', 'content', 'encoding', 'hash', 'key'] as const satisfies (keyof Layout)[];
 
-/** The name of a known layout: how it is written and over what, its encoding, its key. */
+/** The name of a known layout: its syntax and signed content, its encoding, its key. */
 export type LayoutName =
   | `${(typeof shapes)[number]['name']}-${(typeof encodings)[number]}-${Layout['key']}`
   | `${(typeof standards)[number]['name']}-${Layout['key']}`;
 
-/** How signatures are told: by trying every known layout, by the name of one, or by describing one. */
+/** How the platform signs: `'auto'` to try every known layout, the name of a known layout, or a layout in full. */
 export type SignatureOption = 'auto' | LayoutName | Layout;
 
 /** Every layout that `'auto'` tries, by name. The names are stable: users' configurations hold them. */
@@ -98,7 +98,7 @@ export function describeLayout(layout: Layout): string {
 /**
  * The layouts that the option `signature` stands for, ready for use.
  *
- * @throws ConfigError `option_invalid` for an unknown name or a layout that isn't one.
+ * @throws ConfigError `option_invalid` for an unknown name or an invalid layout object.
  */
 export function resolveLayouts(signature: SignatureOption): readonly PreparedLayout[] {
   if (signature === 'auto') return [...knownLayouts.values()].map(prepareLayout);
@@ -111,7 +111,7 @@ export function resolveLayout(value: LayoutName | Layout, option: string): Layou
   if (typeof value === 'string') {
     const known = layoutNamed(value);
     if (known !== undefined) return known;
-    // What was given isn't repeated: it may be the secret, put in the wrong place.
+    // The message doesn't quote the value: it may be the secret, given for the wrong option.
     const meant = closest(value, [...knownLayouts.keys()]);
     const fix =
       meant === undefined

@@ -8,8 +8,8 @@ import type { PreparedSecret } from './secrets.ts';
 import { readDigests, readSignatures } from './syntax.ts';
 
 /**
- * Why a signature doesn't count, for the log and the metrics, never for the sender. They stand in the order of
- * how far a delivery came: of several layouts' reasons the last one says most.
+ * Why a signature doesn't count, for the log and the metrics, never for the sender. The order is that of the checks:
+ * if several layouts fail for different reasons, the one that is last in this list is reported.
  */
 export const signatureReasons = [
   'signature_missing',
@@ -22,18 +22,18 @@ export const signatureReasons = [
 
 export type SignatureReason = (typeof signatureReasons)[number];
 
-/** A signature that a secret made; its time is still to be checked. */
+/** A signature that one of the secrets made. Its time has not been checked yet. */
 export interface Match {
   readonly secret: PreparedSecret;
   readonly values: Values;
 }
 
-/** Digests of one delivery that were computed already: several layouts ask for the same ones. */
+/** The digests already computed for one delivery: several layouts need the same ones. */
 export type Digests = Map<HmacKey, Map<string, Buffer>>;
 
 /**
- * Finds the secret that signed these bytes in this layout, or the reason why there is none. The time of the
- * signature is not looked at.
+ * Finds the secret that signed these bytes in this layout, or the reason why there is none. Doesn't check the time
+ * of the signature.
  */
 export function matchSignature(
   bytes: Uint8Array,
@@ -48,7 +48,7 @@ export function matchSignature(
   const signatures = readSignatures(text, layout.syntax);
   if (signatures === undefined) return 'signature_malformed';
   const claimed = readDigests(signatures.items, layout);
-  // What can't be a digest costs no HMAC over what may be megabytes.
+  // Refused before any HMAC: the body may be megabytes.
   if (claimed.length === 0) return 'signature_malformed';
 
   const values: Values = {

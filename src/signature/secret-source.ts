@@ -4,21 +4,25 @@ import { type Clock, pause } from '../kit/clock.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
 import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
 
-/** A function of the user's that gives the secrets. */
+/** The user's function that returns the secrets. */
 export type SecretsFunction = () => Secrets | Promise<Secrets>;
 
-/** Secrets are asked for again after this long, so that a withdrawn one stops counting. Milliseconds. */
+/** Milliseconds after which the secrets are asked for again, so that a withdrawn one stops counting. */
 const freshFor = 30_000;
 /**
- * No delivery is judged by secrets that nobody has confirmed for longer. Where deliveries are rare the one that makes us
- * ask would otherwise still be judged by what it asks about: a secret that was withdrawn hours ago. Milliseconds.
+ * Milliseconds after the last answer or failure after which a delivery waits until the secrets were asked for again.
+ * Otherwise, if deliveries are rare, the one that makes us ask would still be verified with the old secrets, of which
+ * one may have been withdrawn hours ago.
  */
 const trustedFor = 60_000;
-/** After a mismatch they are asked for at once, but a stranger must not make us ask for each delivery. */
+/**
+ * Milliseconds between two questions after mismatches. A mismatch makes us ask at once, but a stranger must not make us
+ * ask for each delivery.
+ */
 const shortestPause = 1_000;
-/** How long one question may take, in milliseconds. */
+/** How long the function may take to answer, in milliseconds. */
 const answerLimit = 5_000;
-/** A function that hangs must not hold up a sender that waits one second. */
+/** How long a delivery waits for the answer, in milliseconds: its sender waits only one second. */
 const patience = 500;
 
 /** Where the current secrets come from: a fixed list, or a function that is asked again. */
@@ -44,32 +48,32 @@ export class SecretSource {
   }
 
   /**
-   * Asks for the first time: without any secret nothing can be verified, so a failure is the user's to mend.
+   * Asks for the first time. A failure is thrown, because nothing can be verified without a secret.
    *
-   * @throws ConfigError `secrets_unavailable`, or what is wrong with a secret.
+   * @throws ConfigError `secrets_unavailable`, or an error of `prepareSecrets` about the secrets.
    */
   async load(): Promise<void> {
     if (this.#ask) await this.#load(this.#ask);
   }
 
-  /** Whether they have to be confirmed before anything is judged by them. */
+  /** Whether the secrets must be asked for again before a delivery is verified with them. */
   get isStale(): boolean {
     return this.#ask !== undefined && this.#clock.elapsed() - this.#settledAt >= trustedFor;
   }
 
-  /** The secrets after a question: the last known ones where there is no answer in time. */
+  /** Asks for the secrets and returns them. Returns the last known ones if there is no answer in time. */
   async confirmed(): Promise<readonly PreparedSecret[]> {
     await this.#refresh();
     return this.#secrets;
   }
 
-  /** The secrets that count now. No delivery waits for them to be asked for again. */
+  /** The last known secrets, without waiting. If they are old, they are asked for again in the background. */
   current(): readonly PreparedSecret[] {
     if (this.#age() >= freshFor) void this.#refresh();
     return this.#secrets;
   }
 
-  /** Secrets that were asked for after a mismatch, or undefined when they were asked for a moment ago. */
+  /** Asks again after a mismatch. Undefined when the secrets are a fixed list, or were asked for a moment ago. */
   async renewed(): Promise<readonly PreparedSecret[] | undefined> {
     if (!this.#ask || (this.#asking === undefined && this.#age() < shortestPause)) return undefined;
     return this.confirmed();
@@ -79,7 +83,7 @@ export class SecretSource {
     return this.#ask ? this.#clock.elapsed() - this.#askedAt : 0;
   }
 
-  /** One question at a time, however many deliveries wait for the answer, and for none too long. */
+  /** Asks, unless a question is already under way, and waits for the answer, but no longer than `patience`. */
   async #refresh(): Promise<void> {
     const ask = this.#ask;
     if (!ask) return;
@@ -100,7 +104,7 @@ export class SecretSource {
     }
   }
 
-  /** One that never answers must not keep it from being asked again; an answer that comes too late is dropped. */
+  /** Gives up on a function that doesn't answer, so that it can be asked again. A late answer is dropped. */
   async #answerOf(ask: SecretsFunction): Promise<Secrets> {
     let cancel = () => {};
     const tooLate = new Promise<never>((_resolve, reject) => {
@@ -118,7 +122,7 @@ export class SecretSource {
 async function askNow(ask: SecretsFunction): Promise<Secrets> {
   const secrets = await answered(ask);
   if (typeof secrets === 'string' || Array.isArray(secrets)) return secrets;
-  // What is nothing at all is the function's fault, and not that of a secret.
+  // An answer of another type is the fault of the function, and not of one secret.
   throw configError('secrets_unavailable', { cause: `it returned something of type ${typeof secrets}` });
 }
 
@@ -130,18 +134,21 @@ async function answered(ask: SecretsFunction): Promise<Secrets> {
   }
 }
 
-/** What kind of error it is and where it was thrown, never its message: that of a parser quotes what it could not read, a secret. */
+/**
+ * The kind of an error and where it was thrown, never its message: the message of a parser quotes the text that it
+ * could not read, which may be a secret.
+ */
 function kindOf(error: unknown): string {
-  // Our own sentences name the file, and hold no secret.
+  // Ringback's own messages name the file, and contain no secret.
   if (error instanceof RingbackError) return error.message;
   if (!(error instanceof Error)) return `it threw something of type ${typeof error}`;
-  // What fetch throws says in its cause why there was no connection.
+  // An error of fetch has the reason for a failed connection in its cause.
   const code = codeOf(error) ?? codeOf(error.cause);
   const place = placeThrownAt(error);
   return [error.name, code, place && `(${place})`].filter((part) => part !== undefined).join(' ');
 }
 
-/** Written by programmers, such as ECONNREFUSED; what is not written like that may be anything. */
+/** An error's code, if it looks like one that a programmer chose, such as ECONNREFUSED. Others may be anything. */
 function codeOf(error: unknown): string | undefined {
   const code = (error as { readonly code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : undefined;

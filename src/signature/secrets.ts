@@ -5,15 +5,15 @@ import { HmacKey } from './hmac.ts';
 
 const prefix = 'whsec_';
 
-/** A secret made ready for use. Its text is not in it: what is logged by mistake tells nothing. */
+/** A secret made ready for use. It doesn't contain the secret's text, so that logging it by mistake reveals nothing. */
 export interface PreparedSecret {
-  /** Tells this secret from the others, in logs and metrics. */
+  /** Identifies this secret in logs and metrics. */
   readonly fingerprint: string;
-  /** The key for each kind of layout; a suffix that isn't base64 has none of that kind. */
+  /** The key of each kind. If the suffix isn't base64, `suffix-base64` is undefined. */
   readonly keys: Readonly<Record<Layout['key'], HmacKey | undefined>>;
 }
 
-/** Which secret a sentence is about. */
+/** Which secret an error is about. */
 interface SecretPlace {
   /** From 1. */
   readonly position: number;
@@ -25,8 +25,8 @@ interface SecretPlace {
 export type Secrets = string | readonly string[];
 
 /**
- * Checks secrets and derives their keys, once, so that no delivery pays for it. Repeated secrets count once. `file` is where
- * they were read from, for the sentence about a malformed one.
+ * Checks secrets and derives their keys, once, so that no delivery pays for it. Repeated secrets count once. `file` is
+ * where they were read from: the error about a malformed secret names it.
  *
  * @throws ConfigError `secret_malformed`, which names the secret by its position (from 1), never by its text;
  * `option_invalid` when the list is empty.
@@ -65,10 +65,10 @@ function whatIsWrongWith(secret: string): string | undefined {
   if (secret.trim() === prefix) return `has nothing after ${prefix}`;
   // The line break of a file or a shell would become part of the key, and no delivery would ever verify.
   if (secret !== secret.trimEnd()) return 'ends with a blank or a line break';
-  // As one key they would verify nothing: several, as a rotation has them, are given as a list.
+  // Two secrets of a rotation in one text would become one key, and no delivery would ever verify.
   if (secret.includes(prefix, prefix.length))
     return 'holds another one, and several should be given as a list';
-  // A comment behind it, as a file of secrets may have.
+  // For example a comment after the secret, in a file of secrets.
   if (/\s/.test(secret)) return 'has a blank or a line break in it';
   return undefined;
 }
@@ -85,12 +85,12 @@ function prepareSecret(secret: string): PreparedSecret {
   };
 }
 
-/** No key from no bytes: anybody can sign with an empty key. */
+/** Makes no key from zero bytes: anybody can sign with an empty key. */
 function keyOf(bytes: Buffer | undefined): HmacKey | undefined {
   return bytes === undefined || bytes.byteLength === 0 ? undefined : new HmacKey(bytes);
 }
 
-/** Node decodes whatever it is given; a key made from half of a text would be a weaker one. */
+/** Decodes base64 strictly. Node decodes what it can of any text, and a key made from half of it would be weaker. */
 function fromBase64(text: string): Buffer | undefined {
   const unpadded = text.replace(/={1,2}$/, '');
   const padding = text.length - unpadded.length;

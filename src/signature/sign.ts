@@ -14,18 +14,18 @@ import { writeSignatures } from './syntax.ts';
 
 /** What `sign` needs to know. */
 export interface SignOptions {
-  /** The secret to sign with. Several give one signature each, as the platform sends them after a rotation. */
+  /** The secret to sign with, or several: each adds one signature, as the platform does after a rotation. */
   readonly secrets: Secrets;
   /** How to sign: the name of a known layout, or a layout. Default: `'t-v1-hex-whole'`, the likeliest. */
   readonly layout?: LayoutName | Layout;
-  /** The event's trace id. Required by layouts that sign `{id}`; others don't look at it. */
+  /** The event's trace id. Required by layouts that sign `{id}`; others ignore it. */
   readonly traceId?: string;
   /**
    * The time of the delivery: a Date or milliseconds since 1970, written as the layout's header writes it (ISO
    * 8601, or whole seconds for Standard Webhooks); or a text, sent as it is. Default: now.
    */
   readonly timestamp?: Date | number | string;
-  /** The `t=` of the signature, sent as it is. Default: the seconds since 1970 of `timestamp`. */
+  /** The `t=` of the signature, sent as it is. Default: `timestamp` in whole seconds since 1970. */
   readonly t?: number | string;
 }
 
@@ -33,8 +33,8 @@ export interface SignOptions {
  * Signs a body as the platform would, for tests and for tools that deliver. Returns the headers to send, names
  * in lower case: the signature, and the trace id and timestamp where the layout signs them.
  *
- * @param body The bytes that will be sent, or their text. Sign what you send: JSON written twice may differ.
- * @throws ConfigError `secret_malformed` for a secret that isn't one; `option_invalid` for an unknown layout, a
+ * @param body The bytes that will be sent, or their text. Sign exactly these: JSON serialized again may differ.
+ * @throws ConfigError `secret_malformed` for a malformed secret; `option_invalid` for an unknown layout, a
  * layout that a secret has no key for, a missing trace id, or a text that no header can carry; `option_unknown`.
  * @example
  * const headers = sign(body, { secrets: 'whsec_dGVzdA==', layout: 'v1-hex-whole' });
@@ -89,7 +89,7 @@ function writeTimestamp(timestamp: Date | number | string, header: string): stri
 
 function millisecondsOf(timestamp: Date | number | string): number {
   const milliseconds = typeof timestamp === 'string' ? readMilliseconds(timestamp) : Number(timestamp);
-  // A Date ends where its text does; NaN is outside as well.
+  // NaN, or outside the range of Date, in which case it could not be written as text.
   if (!Number.isNaN(new Date(milliseconds).getTime())) return milliseconds;
   const expected = 'a Date, milliseconds since 1970 or a text that is a time';
   throw configError('option_invalid', { option: 'timestamp', expected, found: 'not a time' });
@@ -100,7 +100,7 @@ function readMilliseconds(text: string): number {
   return instant === undefined ? NaN : Number(instant / 1_000_000n);
 }
 
-/** What would break out of its header, or be read as two entries, is refused before it is signed. */
+/** The text of a value. Refuses one that would break out of its header, or a `t` that would be read as two entries. */
 function sendable(option: string, value: number | string | undefined): string {
   const text = value === undefined ? '' : String(value);
   const isVisible = /^[ -~]+$/.test(text) && text === text.trim();

@@ -1,20 +1,20 @@
 import type { Layout } from '../model.ts';
 import { digestBytes } from './hmac.ts';
 
-/** Far more than two secrets in rotation need, and too little to keep us busy with. */
+/** Limits far above what two secrets in rotation need, and so low that reading a hostile header costs little. */
 const longestHeader = 8_192;
 const mostSignatures = 16;
 const mostWords = 2 * mostSignatures;
 
-/** What stands before each signature, in the syntaxes where something does. */
+/** The key before each signature, in the syntaxes that have one. */
 const keys = { 'v1=': 'v1=', 't=,v1=': 'v1=', 'sha256=': 'sha256=' } as const;
 
 const separator = /[\s,;]/;
 const separators = /[\s,;]+/;
 
-/** What a signature header says. */
+/** The content of a signature header. */
 export interface Signatures {
-  /** Only of the syntax `t=…,v1=…`. */
+  /** Only in the syntax `t=…,v1=…`. */
   readonly t: string | undefined;
   readonly items: readonly string[];
 }
@@ -31,7 +31,7 @@ export function readSignatures(text: string, syntax: Layout['syntax']): Signatur
   if (items.length === 0 || items.length > mostSignatures) return undefined;
   if (syntax !== 't=,v1=') return { t: undefined, items };
   const times = valuesOf('t=', words);
-  // Two different times leave open which one was signed and which one is checked.
+  // With two different times, it would be unclear which one was signed and which one is checked.
   if (times.some((time) => time !== times[0])) return undefined;
   return { t: times[0], items };
 }
@@ -56,7 +56,7 @@ export function writeSignatures({ t, items }: Signatures, syntax: Layout['syntax
   return (syntax === 't=,v1=' ? [`t=${t}`, ...entries] : entries).join(',');
 }
 
-/** The digests that items spell. What can't be one is left out; upper-case hex and missing padding are fine. */
+/** Decodes items as digests, leaving out those that can't be one. Upper-case hex and missing padding are accepted. */
 export function readDigests(
   items: readonly string[],
   layout: Pick<Layout, 'encoding' | 'hash'>,
@@ -78,7 +78,7 @@ function readDigest(item: string, layout: Pick<Layout, 'encoding' | 'hash'>): Bu
   }
   if (item.length < Math.ceil((size * 4) / 3)) return undefined;
   const digest = Buffer.from(item, 'base64');
-  // Node skips what isn't base64: without this, many texts would pass for one signature.
+  // Node skips characters that aren't base64: without this check, many texts would decode to the same signature.
   return digest.byteLength === size && isSpelling(item, digest.toString('base64')) ? digest : undefined;
 }
 

@@ -16,7 +16,7 @@ import type { Digests, SignatureReason } from './match.ts';
 import { prepareSecrets } from './secrets.ts';
 import type { PreparedSecret, Secrets } from './secrets.ts';
 
-/** Whether a delivery is authentic. `reason` is for the log: a sender that is told why learns how to do better. */
+/** Whether a delivery is authentic. `reason` is for your log, never for the sender: a forger would learn from it. */
 export type Verification =
   | {
       readonly ok: true;
@@ -24,12 +24,12 @@ export type Verification =
       readonly layout: Layout;
       /** Fingerprint of the secret that signed it. */
       readonly secret: string;
-      /** Whether the signature covers a time. Without one, an old delivery can be sent again by who saw it. */
+      /** Whether the signature covers a time. If not, anybody who saw an old delivery can send it again. */
       readonly timestampSigned: boolean;
     }
   | { readonly ok: false; readonly reason: SignatureReason };
 
-/** The time against which signatures are held, in milliseconds. */
+/** The time to compare a delivery's time with, and how far from it that may be, both in milliseconds. */
 export interface Timing {
   readonly now: number;
   readonly tolerance: number;
@@ -54,7 +54,7 @@ export function verifySignature(
       furthest = furtherOf(furthest, match);
       continue;
     }
-    // Only now: a reason about the time of a delivery that isn't authentic would mislead.
+    // Checked only after the signature: for a delivery that isn't authentic, a reason about its time would mislead.
     const reason = whatIsWrongWithTheTime(prepared, match.values, headers, timing);
     if (reason !== undefined) return { ok: false, reason };
     const { layout, signs } = prepared;
@@ -89,7 +89,7 @@ function whatIsWrongWithTheTime(
   return isNear ? undefined : 'timestamp_out_of_tolerance';
 }
 
-/** In both directions: what is signed for next year could be kept and sent again until then. */
+/** Checks both directions: a delivery signed for next year could otherwise be captured and sent again until then. */
 function isWithin(instant: Instant | undefined, { now, tolerance }: Timing): boolean {
   if (instant === undefined) return true;
   const distance = (instant.milliseconds - Math.round(now)) * 1e6 + instant.nanoseconds;
@@ -101,9 +101,9 @@ export interface VerifyOptions {
   /** The subscription's signing secret, or several during a rotation: any of them may have signed. */
   readonly secrets: Secrets;
   /**
-   * How the platform signs. Default: `'auto'`, every known layout is tried, each time. Set it once you know it
-   * (`describeLayout` of a verification's layout): what was signed in one layout may be read in another, with
-   * its signed time as the beginning of its body.
+   * How the platform signs. Default: `'auto'`, which tries every known layout on each call. Set one layout once you
+   * know it (`describeLayout` of a verification's layout): with `'auto'`, a captured delivery whose signed time was
+   * moved to the beginning of its body can verify in another layout.
    */
   readonly signature?: SignatureOption;
   /** How far the delivery's time may be from now, both ways. Default: `'5m'`. */
@@ -119,7 +119,7 @@ export interface VerifyOptions {
  * @param headers The request's headers.
  * @returns `ok: true` with the layout and the secret's fingerprint, or `ok: false` with a reason for your log.
  * It doesn't throw for a bad signature.
- * @throws ConfigError for options that can't be: `secret_malformed`, `option_invalid`, `option_unknown`.
+ * @throws ConfigError for invalid options: `secret_malformed`, `option_invalid`, `option_unknown`.
  * @example
  * const verification = verify(request.body, request.headers, { secrets: process.env.WEBHOOK_SECRET });
  * if (!verification.ok) return response.status(401).end();
