@@ -6,7 +6,7 @@ import type { Random } from '../kit/random.ts';
 import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../option-problems.ts';
 import { readBaseUrl } from './requests/base-url.ts';
 
-/** Where the client tells what went on. A pino instance is one. No line has a key, a secret or a body in it. */
+/** What the client logs to, for example a pino instance. No line contains a key, a secret or a body. */
 export interface PlatformLogger {
   /** A request that will be tried again. */
   debug(fields: object, message: string): void;
@@ -14,35 +14,35 @@ export interface PlatformLogger {
   warn(fields: object, message: string): void;
 }
 
-/** How a request is tried again. The wait grows from `base` by `factor` up to `cap`, with full jitter. */
+/** How requests are tried again. The wait grows from `base` by `factor` up to `cap`, with full jitter. */
 export interface PlatformRetryOptions {
-  /** How many attempts a request has, the first included; 1 tries nothing again. @default 4 */
+  /** The number of attempts, including the first; with 1, nothing is tried again. @default 4 */
   attempts?: number;
   /** The longest wait before the second attempt. @default '500ms' */
   base?: Duration;
   /** What the longest wait is multiplied by for each further attempt. @default 2 */
   factor?: number;
-  /** What no wait exceeds. A `Retry-After` that asks for more ends the attempts at once. @default '30s' */
+  /** The longest wait of all. A `Retry-After` that asks for more ends the attempts at once. @default '30s' */
   cap?: Duration;
 }
 
 /** Options of `createPlatform`. */
 export interface PlatformOptions {
-  /** The address of the platform, or of a sandbox. It may have a path, and a slash at its end. HTTPS, except on loopback. */
+  /** The address of the platform or of a sandbox, HTTPS except on loopback. A path and a trailing slash are allowed. */
   baseUrl: string | URL | undefined;
   /** The API key (platform document, Authentication). Sent as a bearer token to `baseUrl` and nowhere else. */
   apiKey: string | undefined;
   /** What sends requests. @default Node's own `fetch` */
   fetch?: typeof fetch;
-  /** How long one attempt may take, its answer included. @default '10s' */
+  /** How long one attempt may take, including its answer. @default '10s' */
   timeout?: Duration;
-  /** How requests are tried again: reads, and whatever is answered with 503. */
+  /** How requests are tried again: reads after failures that may pass, other requests after 503 only. */
   retry?: PlatformRetryOptions;
-  /** Where warnings go besides the result. @default nowhere */
+  /** Where requests that are tried again are logged, and warnings, which are in the result as well. @default nowhere */
   logger?: PlatformLogger;
   /** Time, for tests. @default the machine's */
   clock?: Clock;
-  /** Chance, for tests: a number from 0 up to, not including, 1. @default Math.random */
+  /** The source of random numbers, for tests: from 0 up to, not including, 1. @default Math.random */
   random?: Random;
 }
 
@@ -55,7 +55,7 @@ const aFunction = z.custom<never>((value) => typeof value === 'function', 'a fun
 const silent: PlatformLogger = { debug: () => {}, warn: () => {} };
 
 const optionsSchema = z.strictObject({
-  // Read by hand below: a sentence about a wrong one must not quote what may be a credential.
+  // Read by hand below: an error about one of these two must not quote it, since it may be a credential.
   baseUrl: z.unknown().optional(),
   apiKey: z.unknown().optional(),
   fetch: aFunction.transform((value) => value as typeof fetch).default(() => fetch),
@@ -89,7 +89,7 @@ export function resolvePlatformOptions(options: PlatformOptions) {
   return Object.freeze({ ...rest, baseUrl: readBaseUrl(baseUrl), apiKey: readApiKey(apiKey) });
 }
 
-/** A text in their place is most likely the key, so it is not quoted. */
+/** A text given in place of the options is most likely the key, so it is not quoted. */
 function wrongOptions(value: unknown): ConfigError {
   return configError('option_invalid', {
     option: 'createPlatform(options)',
@@ -98,7 +98,7 @@ function wrongOptions(value: unknown): ConfigError {
   });
 }
 
-/** The line break of a file or a shell would break the header, so it is found here, before `fetch` quotes the key. */
+/** Finds the line break of a file or a shell, which no header can carry: the error of `fetch` would quote the key. */
 function readApiKey(value: unknown): string {
   if (typeof value === 'string' && /^[!-~]+$/.test(value)) return value;
   throw configError('option_invalid', {

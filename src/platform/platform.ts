@@ -22,9 +22,9 @@ export interface Platform {
 }
 
 /**
- * A client of the platform's API. It opens nothing and asks nothing until an operation is called.
+ * Creates a client of the platform's API. It opens no connection and sends nothing until an operation is called.
  *
- * @throws ConfigError for an option that can't be; the API key is in no message
+ * @throws ConfigError for an invalid option; the API key is in no message
  * @example
  * const platform = createPlatform({
  *   baseUrl: process.env.PLATFORM_URL,

@@ -1,4 +1,4 @@
-/** Reads the document's three error bodies, and anything else that is answered instead of what was asked for. */
+/** Reads the three error bodies of the platform's document, and any other answer that is not what was asked for. */
 import type { z } from 'zod';
 import { isObject } from '../../option-problems.ts';
 import { PlatformError } from './platform-error.ts';
@@ -6,7 +6,7 @@ import { type Redact, oneLine, redacted } from './redact.ts';
 import type { Answer, PlatformRequest } from './request.ts';
 import { readRetryAfter } from './retry.ts';
 
-/** What an error body says. */
+/** The content of an error body. */
 interface Said {
   readonly code: string;
   readonly message: string | undefined;
@@ -14,10 +14,10 @@ interface Said {
   readonly requestId: string | undefined;
 }
 
-/** Longer ones explain nothing, and would be carried around in an error. */
+/** Characters of the longest error body that is read. A longer one explains nothing, and would make the error large. */
 const longestErrorBody = 65_536;
 
-/** What to do about a status, where that can be told. */
+/** What the user can do about a status. */
 const advice: Readonly<Record<number, string>> = {
   401: 'Check that apiKey is a key of this platform and still valid.',
   404: 'Check baseUrl and the ids: what belongs to somebody else is answered in the same way.',
@@ -25,7 +25,7 @@ const advice: Readonly<Record<number, string>> = {
   503: 'Try again later: nothing is wrong with the request.',
 };
 
-/** What to do about a code, where its status would say something else. */
+/** What the user can do about a code for which the advice of its status would be wrong. */
 const adviceOfCode: ReadonlyMap<string, string> = new Map([
   ['website_unreachable', "Check the website's address, and that the platform can reach it."],
 ]);
@@ -40,7 +40,7 @@ export function refusalOf(
   const { operation } = request;
   const { status, headers } = answer;
   const isRead = (answer.text?.length ?? 0) <= longestErrorBody;
-  // First of all: written as JSON or cut short, what was sent would no longer be found.
+  // Redacted before anything else: once it is written as JSON or cut short, a quoted credential would not be found.
   const said = readBody(status, isRead ? redacted(parsed(answer.text), redact) : undefined);
   const message = said.message === undefined ? '' : `: ${oneLine(said.message).replace(/\.$/, '')}`;
   const code = oneLine(said.code);
@@ -93,7 +93,7 @@ export function inShape<Shape extends z.ZodType>(
   throw unexpectedAnswer(operation, status, result.error.issues);
 }
 
-/** A success in another shape than the document's. Where and what was expected is told, and no value. */
+/** A success in another shape than the document's. The error says what was expected and where, and quotes no value. */
 function unexpectedAnswer(
   operation: string,
   status: number | undefined,
@@ -127,13 +127,13 @@ function readBody(status: number, body: unknown): Said {
   return { code, message: textIn(told), details, requestId: requestIdIn(body) };
 }
 
-/** Details say what is wrong where the message says only that something is. */
+/** The details as text: they say what is wrong, while the message may only say that something is. */
 function summaryOf(details: unknown): string | undefined {
   if (!isObject(details) || Object.keys(details).length === 0) return undefined;
   return JSON.stringify(details);
 }
 
-/** HTTPValidationError. Only its three fields are kept: others may quote the input that was refused. */
+/** Reads an HTTPValidationError. Only three fields are kept: others may quote the input that was refused. */
 function readValidation(detail: unknown, body: Readonly<Record<string, unknown>>): Said {
   const items: readonly unknown[] = Array.isArray(detail) ? detail : [];
   const details = items.filter(isObject).map(({ loc, msg, type }) => ({ loc, msg, type }));
@@ -149,7 +149,7 @@ function readValidation(detail: unknown, body: Readonly<Record<string, unknown>>
   };
 }
 
-/** Only these are steps of a place; to write anything else as text may fail. */
+/** Whether this can be a step of a location. Converting anything else to text may throw. */
 function isStep(step: unknown): boolean {
   return typeof step === 'string' || typeof step === 'number';
 }

@@ -4,7 +4,7 @@ import { isLoopbackHost } from '../../kit/addresses.ts';
 /**
  * Reads the option `baseUrl`: an origin with an optional path before the paths of the operations.
  *
- * Plain HTTP is refused except on loopback. A warning would come too late: whoever reads along has the key by then.
+ * Plain HTTP is refused except on loopback. A warning would come too late: an eavesdropper would have the key by then.
  *
  * @throws ConfigError that doesn't quote the value, which may hold a password, or be the key put in the wrong place
  */

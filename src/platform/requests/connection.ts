@@ -7,7 +7,7 @@ import { type Answer, type PlatformRequest, sendOnce } from './request.ts';
 import { waitBefore } from './retry.ts';
 import { wait } from './wait.ts';
 
-/** The way to the platform: sends what the operations describe, again where that may help, and reads what comes back. */
+/** Sends the requests of the operations to the platform, tries them again if that may help, and reads the answers. */
 export class Connection {
   readonly #options: ResolvedPlatformOptions;
 
@@ -35,7 +35,7 @@ export class Connection {
     return inShape(shape, body, request.operation, answer.status);
   }
 
-  /** For answers without a body: what may be in it is not looked at. */
+  /** Sends a request whose answer has no body. If there is one, it is ignored. */
   async sendForNothing(request: PlatformRequest): Promise<void> {
     await this.#answerTo(request);
   }

@@ -3,15 +3,15 @@ import { parseStrictly } from '../../option-problems.ts';
 import { PlatformError } from './platform-error.ts';
 import { aSignal } from './call-options.ts';
 
-/** Options of what comes in pages. */
+/** Options of listings that come in pages. */
 export interface PageOptions {
-  /** How many a page has, 1 to 100. @default 100 */
+  /** How many items to ask for in one page, 1 to 100. @default 100 */
   readonly pageSize?: number;
-  /** Ends the listing: the next step rejects with its reason. */
+  /** Ends the listing: the next step rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One page, and what the next one is asked for with. */
+/** One page, and the token to ask for the next one with. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   /** Undefined on the last page. */
@@ -24,7 +24,7 @@ const pageOptionsSchema = z.strictObject({
   signal: aSignal.optional(),
 });
 
-/** @throws ConfigError for a page size that the platform answers with 400 */
+/** @throws ConfigError for an invalid option, such as a page size that the platform would answer with 400 */
 export function readPageOptions(options: PageOptions, operation: string) {
   return parseStrictly(pageOptionsSchema, options, operation);
 }
@@ -35,9 +35,9 @@ export function pageQuery(size: number, token: string | undefined): Readonly<Rec
 }
 
 /**
- * Every item of every page, asked for as they are taken.
+ * Every item of every page. Each page is asked for when its first item is taken.
  *
- * @throws PlatformError `page_token_repeated` when a page leads back to one before: it would never end
+ * @throws PlatformError `page_token_repeated` when a token comes a second time: the listing would never end
  */
 export async function* everyItem<Item>(
   operation: string,
@@ -54,7 +54,7 @@ export async function* everyItem<Item>(
   } while (token !== undefined);
 }
 
-/** Null on the last page; an empty one asks for the first page again. */
+/** The token is null on the last page. An empty one counts as null, since it would ask for the first page again. */
 export const pageToken = z
   .string()
   .nullish()

@@ -1,8 +1,8 @@
 import { configError } from '../../errors.ts';
 
 /**
- * A part of a path, encoded. The format of ids is not ours to assume, but an empty one, or one that a URL takes for a step
- * up, would make another operation of this one: deleting `..` is not deleting a subscription.
+ * A part of a path, encoded. Ids may have any format, except those that would change the path into that of another
+ * operation: an empty id, `.` and `..`. Deleting `..` is not deleting a subscription.
  *
  * @throws ConfigError `option_invalid`
  */

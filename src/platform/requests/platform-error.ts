@@ -1,8 +1,8 @@
-/** What a `PlatformError` is made of. */
+/** The fields of a `PlatformError`. */
 export interface PlatformProblem {
   readonly operation: string;
   readonly code: string;
-  /** Of the answer; undefined when none came. */
+  /** The answer's; undefined when none came. */
   readonly status?: number | undefined;
   readonly details?: unknown;
   readonly requestId?: string | undefined;
@@ -12,8 +12,8 @@ export interface PlatformProblem {
 
 /**
  * What went wrong between the client and the platform, in one form for all three error bodies of the platform document
- * (Errors) and for everything else that can happen to a request. Its message is a sentence for people; neither it nor
- * `details` holds the API key, a signing secret or a header of a subscription.
+ * (Errors) and for everything else that can happen to a request. Its message is a sentence for people. Neither the
+ * message nor `details` contains the API key, a signing secret or a header of a subscription.
  *
  * @example
  * try {
@@ -27,7 +27,7 @@ export class PlatformError extends Error {
   override readonly name = 'PlatformError';
   /** What was called, such as `subscriptions.get`. */
   readonly operation: string;
-  /** The status of the answer; undefined when none came (`unreachable`, `timeout`) or none of it was to blame. */
+  /** The status of the answer; undefined when none came (`unreachable`, `timeout`) or no single answer was wrong. */
   readonly status: number | undefined;
   /**
    * The platform's own code (`error` or `type` of its body), `HTTPValidationError`, `http_<status>` for a body in
@@ -35,11 +35,11 @@ export class PlatformError extends Error {
    * `unexpected_answer`, `page_token_repeated`, `not_ready`.
    */
   readonly code: string;
-  /** What the platform said in detail, in its own form: the list of an HTTPValidationError, the object of a subscription's. */
+  /** The platform's details, as they came: the list of an HTTPValidationError, the object of a subscription error. */
   readonly details: unknown;
-  /** What the platform calls the request by, for its support; undefined when it did not say. */
+  /** The platform's id of the request, for its support; undefined when the answer has none. */
   readonly requestId: string | undefined;
-  /** What `Retry-After` asked for, in milliseconds. */
+  /** How long `Retry-After` asks to wait, in milliseconds. */
   readonly retryAfter: number | undefined;
 
   /** @internal */

@@ -1,17 +1,17 @@
-/** Takes what is confidential out of a text. */
+/** Removes confidential texts from a text. */
 export type Redact = (text: string) => string;
 
-/** Shorter values (a header `1`, say) are no credentials, and taking them out would garble every sentence. */
+/** Shorter values (such as a header `1`) are no credentials, and removing them would garble every sentence. */
 const shortestCredential = 6;
-/** What is deeper in an error body tells nobody anything, and walking it could exhaust the stack. */
+/** Deeper levels of an error body explain nothing, and a walk through them could exhaust the stack. */
 const deepest = 8;
 
-/** What takes these texts out, and everything that looks like a signing secret: an error may quote what was sent. */
+/** Hides these texts, and everything that looks like a signing secret: an error may quote what was sent. */
 export function redacting(confidential: readonly string[]): Redact {
   const hidden = confidential
     .flatMap((text) => [text, withoutScheme(text)])
     .filter((text) => text.length >= shortestCredential)
-    // Of one that begins with another, the rest would be left.
+    // The longest first: if one text begins with another, hiding the shorter one would leave the rest of the longer.
     .sort((left, right) => right.length - left.length);
   return (text) =>
     hidden
@@ -19,12 +19,12 @@ export function redacting(confidential: readonly string[]): Redact {
       .replaceAll(/whsec_[^\s"',]+/g, '[hidden]');
 }
 
-/** `Bearer`, `Basic` and the like go before a credential, and whoever quotes that may leave them out. */
+/** The credential without `Bearer`, `Basic` and the like before it: an error may quote it without them. */
 function withoutScheme(text: string): string {
   return text.slice(text.indexOf(' ') + 1).trim();
 }
 
-/** The same value without what is confidential, names of fields included. */
+/** The same value with every text redacted, including the names of fields. */
 export function redacted(value: unknown, redact: Redact, depth = 0): unknown {
   if (typeof value === 'string') return redact(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -35,7 +35,7 @@ export function redacted(value: unknown, redact: Redact, depth = 0): unknown {
   );
 }
 
-/** One line of a bounded length: a sentence that goes to a log must not be able to forge lines in it. */
+/** Makes a text one line of a bounded length, so that it can't forge lines in a log. */
 export function oneLine(text: string): string {
   const line = text.replaceAll(/[\p{Control}\p{Zl}\p{Zp}]+/gu, ' ').trim();
   return line.length <= 300 ? line : `${line.slice(0, 300)}…`;

@@ -17,13 +17,13 @@ export interface PlatformRequest {
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whether the answer may hold a secret that is given once. Such a request is not broken off by its signal once it is on
-   * its way: the platform would have issued a secret that nobody has.
+   * Whether the answer may contain a secret, which the platform shows only once. Its signal doesn't end such a request
+   * once it has been sent: the platform might have issued a secret that nobody has.
    */
   readonly issuesSecret?: boolean;
-  /** Statuses that are not tried again here, because the operation has its own way with them. */
+  /** Statuses after which the request is not tried again, because the operation handles them itself. */
   readonly finalStatuses?: readonly number[];
-  /** What was sent and must not be in an error that quotes it. */
+  /** Texts in the request that must not be in an error. */
   readonly confidential?: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface Answer {
   readonly text: string | undefined;
 }
 
-/** The largest answer that is read: the links of a large website fit, and one without end does not fill the memory. */
+/** The largest answer, in bytes. The links of a large website fit, and an endless answer can't fill the memory. */
 const largestAnswer = 16 * 1024 ** 2;
 
 /**
@@ -66,7 +66,7 @@ export async function sendOnce(
     throw unreachable(request, redact(fetchCauseOf(error)));
   } finally {
     cancel();
-    // What was not read to its end would keep its connection, and go on coming.
+    // Ends an answer that was not read to its end: it would occupy its connection, and more of it would keep arriving.
     late.abort();
   }
 }
@@ -89,7 +89,7 @@ function send(
   });
 }
 
-/** Followed, it would take the key, and what a PUT carries, to wherever the answer says. */
+/** Refuses redirects: followed, they would send the key, and the body of a PUT, to any address in the answer. */
 function refuseRedirect({ operation }: PlatformRequest, { status, type, redirected }: Response): void {
   if (!redirected && type !== 'opaqueredirect' && (status < 300 || status >= 400)) return;
   throw new PlatformError(
@@ -99,7 +99,7 @@ function refuseRedirect({ operation }: PlatformRequest, { status, type, redirect
   );
 }
 
-/** A byte order mark is taken off, as JSON.parse would stumble over it. */
+/** Decoding also removes a byte order mark, which JSON.parse would refuse. */
 async function textOf(request: PlatformRequest, response: Response): Promise<string | undefined> {
   const bytes = await readBounded(response.body, largestAnswer);
   if (!bytes) throw tooLarge(request, response.status);

@@ -3,14 +3,15 @@ import type { ResolvedPlatformOptions } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
 import type { PlatformRequest } from './request.ts';
 
-/** Answers to a read that another try may change. */
+/** Statuses after which a read is tried again, because the failure may pass. */
 const passing = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
  * How long to wait before the next attempt, in milliseconds; undefined when there is none.
  *
- * Reads are tried again after whatever may pass. A write is tried again after 503 only, which says that it was not done:
- * after a timeout or a 500 it may have been, and done twice it would leave a second subscription or tool behind.
+ * Reads are tried again after every failure that may pass. A write is tried again only after 503, which says that it
+ * was not done. After a timeout or a 500 it may have been done, and another attempt could leave a second subscription
+ * or tool.
  */
 export function waitBefore(
   request: PlatformRequest,
@@ -22,7 +23,7 @@ export function waitBefore(
     return undefined;
   const jitter = backoffAfter(attempt, retry, random);
   if (error.retryAfter === undefined) return jitter;
-  // All clients that are told the same second would come back in it together, hence the jitter on top.
+  // Jitter is added, since all clients that were told the same second would otherwise come back at once.
   return error.retryAfter > retry.cap ? undefined : Math.min(error.retryAfter + jitter, retry.cap);
 }
 

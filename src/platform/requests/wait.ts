@@ -1,8 +1,8 @@
 import { type Clock, holdProcess } from '../../kit/clock.ts';
 
 /**
- * Resolves after `ms` milliseconds of the clock, and rejects with the signal's reason when that comes first. The process
- * is kept from ending meanwhile: a request that is to be tried again is not over.
+ * Resolves after `ms` milliseconds of the clock, or rejects with the signal's reason if that is aborted first. The
+ * process is kept from ending meanwhile, since a request that will be tried again is not over.
  */
 export async function wait(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();

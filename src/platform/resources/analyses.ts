@@ -9,17 +9,17 @@ import { wait } from '../requests/wait.ts';
 
 /** One finding of a call's analysis. */
 export interface AnalysisItem {
-  /** Free text that somebody typed: it may have blanks around it. */
+  /** Free text that a person typed: it may begin or end with blanks. */
   readonly name?: unknown;
   readonly type?: unknown;
   readonly description?: unknown;
   readonly analysis_prompt?: unknown;
-  /** A text for every type, as far as was seen: numbers and booleans are written out. */
+  /** Seen in use only as a text, for every type: numbers and booleans are written out. */
   readonly result?: unknown;
   readonly [field: string]: unknown;
 }
 
-/** A call's analysis. Nothing of it is in the platform's document; it was seen in use. Everything is as it came. */
+/** A call's analysis, with all fields as they came. None of it is in the platform's document; it was seen in use. */
 export interface Analysis {
   readonly call_id?: string | null | undefined;
   readonly ai_agent_id?: string | null | undefined;
@@ -29,9 +29,11 @@ export interface Analysis {
 
 /** Options of `analyses.get`. */
 export interface AnalysisOptions extends CallOptions {
-  /** How long to wait for an analysis that isn't ready; 0 asks once. @default '60s': twice the longest that is typical */
+  /**
+   * How long to wait for an analysis that isn't ready; 0 asks once. @default '60s': twice the longest that is typical
+   */
   readonly patience?: Duration;
-  /** How long to wait between two questions. @default '2s' */
+  /** How long to wait before asking again. @default '2s' */
   readonly interval?: Duration;
 }
 
@@ -51,7 +53,7 @@ const answerShape = z.looseObject({
     })
     .nullish(),
 });
-/** Both were seen for an analysis that isn't ready; which one the platform means is not known. */
+/** Both were seen in use for an analysis that isn't ready; it is not known which one the platform intends. */
 const notReadyStatuses = [404, 500];
 
 /** Post-call analyses, read back. Not in the platform's document. */
@@ -64,10 +66,10 @@ export class Analyses {
   }
 
   /**
-   * The analysis of a call, waited for while it isn't ready: an answer of 404 or 500, or one without items. Not in the
-   * platform's document: seen in use.
+   * The analysis of a call. Waits while it isn't ready, which an answer of 404 or 500, or one without items, shows. Not
+   * in the platform's document: seen in use.
    *
-   * @throws PlatformError `not_ready` when there was none in time: perhaps there never will be, or the id is wrong
+   * @throws PlatformError `not_ready` when it was not ready in time: perhaps it never will be, or an id is wrong
    * @example const { items } = await platform.analyses.get(agent_id, call_id, { patience: '2m' });
    */
   async get(agentId: string, callId: string, options: AnalysisOptions = {}): Promise<Analysis> {

@@ -5,11 +5,11 @@ import type { OpenEnumeration } from '../requests/open-enumeration.ts';
 import { pathPart } from '../requests/path.ts';
 
 /**
- * A call as the platform tells it. Nothing of it is in the platform's document; it was seen in use. Only its id is relied
- * on, and everything is as it came.
+ * A call in the platform's answers, with all fields as they came; only its id is required. None of it is in the
+ * platform's document; it was seen in use.
  */
 export interface PlatformCall {
-  /** The call's id, under the name that this operation has for it. */
+  /** The call's id, which this operation names differently. */
   readonly _id: string;
   readonly call_status?: OpenEnumeration<'registered' | 'ongoing' | 'ended' | 'error'> | null | undefined;
   readonly call_start_time?: unknown;

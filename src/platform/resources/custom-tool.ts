@@ -6,7 +6,7 @@ export interface ToolFunction {
   readonly description: string;
   readonly parameters: {
     readonly type: 'object';
-    /** What else of JSON Schema a parameter has is sent as it is. */
+    /** Other JSON Schema keywords of a parameter are sent as they are. */
     readonly properties: Readonly<Record<string, { readonly type: string; readonly description: string }>>;
     readonly required: readonly string[];
     readonly additionalProperties: boolean;
@@ -17,7 +17,7 @@ export interface ToolFunction {
 export interface ToolApi {
   readonly endpoint: string;
   readonly method: string;
-  /** Credentials, as a rule: not in any error or log. */
+  /** Usually credentials: never in an error or a log. */
   readonly headers: Readonly<Record<string, string>>;
   readonly parameters: {
     readonly fixed_params: Readonly<Record<string, { readonly description: string; readonly value: string }>>;
@@ -37,7 +37,9 @@ export interface NewCustomTool {
   readonly tool_failed_message?: string;
 }
 
-/** A custom tool as the platform tells it. Only its id is relied on; fields that are not listed here are as they came. */
+/**
+ * A custom tool in the platform's answers. Only its id is required; fields that are not listed here are as they came.
+ */
 export interface CustomTool {
   readonly tool_id: string;
   readonly openai_tool?: Readonly<Record<string, unknown>> | undefined;
@@ -52,7 +54,7 @@ export interface CustomTool {
 const text = z.string('text');
 const filled = text.min(1, 'text that is not empty');
 
-/** A wrong value is told by its place only: the values of headers are credentials. */
+/** An error about a value names only its place: the values of headers are credentials. */
 const headersSchema = z
   .record(z.string(), z.unknown(), 'an object of header names and texts')
   .refine(
@@ -60,7 +62,7 @@ const headersSchema = z
     'an object of header names and texts',
   );
 
-/** Which fields the platform requires is not in its document; without these two it would have nothing to register. */
+/** The platform's document doesn't say which fields are required. Without the first two, nothing can be registered. */
 export const newToolSchema = z.strictObject({
   openai_tool: z.strictObject({
     name: filled,
@@ -99,7 +101,7 @@ export const newToolSchema = z.strictObject({
   tool_failed_message: text.optional(),
 });
 
-/** What a tool is read by. */
+/** The shape in which an answered tool is read. */
 export const customToolShape = z.looseObject({
   tool_id: z.string(),
   openai_tool: z.looseObject({}).optional(),

@@ -8,7 +8,7 @@ import { pathPart } from '../requests/path.ts';
 
 const listShape = z.looseObject({ tools: z.array(customToolShape), next_page_token: pageToken });
 
-/** Tools that agents call. `defineTool` makes both sides of one. */
+/** Tools that agents call. `defineTool` defines the registration and the work of a tool in one place. */
 export class CustomTools {
   readonly #connection: Connection;
 
@@ -22,7 +22,8 @@ export class CustomTools {
    *
    * @throws ConfigError for a tool that isn't in the document's form; PlatformError, for example 422
    * @example
-   * await platform.customTools.create('agent_1', findOrder.registration({ endpoint: 'https://calls.example.com/tools/find_order' }));
+   * await platform.customTools.create('agent_1', findOrder.registration({ endpoint:
+   * 'https://calls.example.com/tools/find_order' }));
    */
   async create(agentId: string, tool: NewCustomTool, options: CallOptions = {}): Promise<CustomTool> {
     const operation = 'customTools.create';
@@ -30,7 +31,7 @@ export class CustomTools {
     return this.#send(operation, 'POST', path, tool, options);
   }
 
-  /** All tools of an agent, page by page as they are taken. Not in the platform's document: seen in use. */
+  /** All tools of an agent. Further pages are fetched as you iterate. Not in the platform's document: seen in use. */
   list(agentId: string, options: PageOptions = {}): AsyncGenerator<CustomTool, void, undefined> {
     const operation = 'customTools.list';
     const { pageSize, signal } = readPageOptions(options, operation);
@@ -51,8 +52,8 @@ export class CustomTools {
   }
 
   /**
-   * Replaces a tool as a whole. Not in the platform's document: seen in use; that a PUT replaces is what it does with
-   * subscriptions.
+   * Replaces a tool as a whole. Not in the platform's document: seen in use. That the PUT replaces everything is
+   * assumed, because it does so for subscriptions.
    */
   async update(
     agentId: string,
@@ -86,7 +87,7 @@ export class CustomTools {
   }
 }
 
-/** What the platform's answer may quote and nobody should read. */
+/** The credentials in a tool, which the platform's answer may quote and no error may contain. */
 function credentialsIn({ additional_tool_info: { api } }: NewCustomTool): readonly string[] {
   const fixed = Object.values(api.parameters.fixed_params).map(({ value }) => value);
   return [...Object.values(api.headers), ...fixed];

@@ -5,8 +5,8 @@ import type { OpenEnumeration } from '../requests/open-enumeration.ts';
 import { pathPart } from '../requests/path.ts';
 
 /**
- * A knowledge base (platform document, KnowledgeBase), with the document's defaults for what the answer leaves out, and with
- * fields that are not listed here as they came.
+ * A knowledge base (platform document, KnowledgeBase). Fields that the answer leaves out have the document's defaults,
+ * and fields that are not listed here are as they came.
  */
 export interface KnowledgeBase {
   readonly id: string;
@@ -20,11 +20,11 @@ export interface KnowledgeBase {
   readonly chunking_strategy: OpenEnumeration<
     'fixed_size' | 'semantic' | 'sentence' | 'paragraph' | 'recursive'
   >;
-  /** Undefined when the answer leaves it out: the document has a default for it, but doesn't show its name. */
+  /** Undefined when the answer leaves it out: the document says that there is a default, but not which. */
   readonly vector_backend?: string | undefined;
   /**
-   * Undefined when the answer leaves it out, and never filled in: the default differs between knowledge bases of different
-   * age, and searching with the wrong model finds nothing.
+   * Undefined when the answer leaves it out, and never filled in: the default differs between knowledge bases of
+   * different age, and searching with the wrong model finds nothing.
    */
   readonly embedding_model?: OpenEnumeration<'text-embedding-3-small' | 'text-embedding-3-large'> | undefined;
   /** Target chunk size for new material. @default 512 */
@@ -32,7 +32,7 @@ export interface KnowledgeBase {
   /** Overlap between consecutive chunks. @default 50 */
   readonly chunk_overlap: number;
   readonly assistant_persona: string | null;
-  /** Of all documents together. */
+  /** The status of all documents together. */
   readonly status: OpenEnumeration<'processing' | 'completed' | 'failed'> | null;
   readonly workspace_id: string | null;
   readonly organization_id: string | null;

@@ -3,7 +3,7 @@ import { parseStrictly } from '../../option-problems.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 
-/** What a website publishes (platform document, WebsiteLinks). */
+/** The addresses that a website publishes (platform document, WebsiteLinks). */
 export interface WebsiteLinks {
   readonly success: boolean;
   readonly links: readonly string[];
@@ -12,7 +12,9 @@ export interface WebsiteLinks {
 
 /** Options of `websites.sitemaps`. */
 export interface SitemapOptions extends CallOptions {
-  /** The name of the query parameter with the website's address, which is not in the platform's document. @default 'url' */
+  /**
+   * The name of the query parameter with the website's address, which is not in the platform's document. @default 'url'
+   */
   readonly parameter?: string;
 }
 

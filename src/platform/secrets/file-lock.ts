@@ -1,14 +1,17 @@
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { standStill } from '../../kit/clock.ts';
 
-/** How long is waited between two looks at a lock, in milliseconds. */
+/** How long to wait between two attempts to take the lock, in milliseconds. */
 const pause = 5;
-/** Whoever lives holds the lock for milliseconds only. One that is there after so many looks was left by a process that was killed. */
+/**
+ * A living process holds the lock for milliseconds only. A lock that is still there after so many attempts was left by
+ * a process that was killed, and is removed.
+ */
 const mostLooks = 400;
 
 /**
- * Does the work while no other process does its own under the same lock. Nothing else of this thread runs meanwhile. The
- * lock is a file, which is gone afterwards.
+ * Does the work while no other process works under the same lock. It blocks this thread meanwhile. The lock is a file,
+ * which is removed afterwards.
  *
  * @throws when the file can't be made, or the work fails
  */
@@ -24,7 +27,7 @@ export function underLock(lock: string, work: () => void): void {
   }
 }
 
-/** Whether the lock is ours now. */
+/** Tries to take the lock, and tells whether it is ours now. */
 function isTaken(lock: string): boolean {
   try {
     closeSync(openSync(lock, 'wx', 0o600));

@@ -2,14 +2,14 @@ import { RingbackError, ringbackError } from '../../errors.ts';
 import { fingerprint } from '../../signature/secrets.ts';
 
 /**
- * A signing secret that the platform has just issued, and will never show again. Its text is given by `reveal()` only: a
- * result that is logged, printed or sent on as JSON must not take the secret with it.
+ * A signing secret that the platform has just issued, and will never show again. Only `reveal()` returns its text, so
+ * that a result that is logged, printed or sent on as JSON does not contain the secret.
  *
  * @example const { secret } = await platform.subscriptions.create(wanted); await vault.put(secret?.reveal());
  */
 export class IssuedSecret {
   readonly #text: string;
-  /** Tells this secret from others, as the receiver's log does: the first eight hex digits of its SHA-256. */
+  /** Identifies this secret, as in the receiver's log: the first eight hex digits of its SHA-256. */
   readonly fingerprint: string;
 
   /** @internal */
@@ -34,8 +34,8 @@ export interface IssuedParts {
 }
 
 /**
- * The platform has issued a secret, and what was to keep it failed. `error.secret` is the only copy: store it, or rotate
- * the secret once the cause is put right.
+ * The platform has issued a secret, but storing it failed. `error.secret` is the only copy: store it, or rotate the
+ * secret once the cause is fixed.
  *
  * @example
  * if (error instanceof SecretNotKeptError) await vault.put(error.secret.reveal());
@@ -44,14 +44,14 @@ export class SecretNotKeptError extends RingbackError {
   override readonly name = 'SecretNotKeptError';
   /** The secret that was issued. */
   readonly secret: IssuedSecret;
-  /** Whose secret it is; undefined when the platform's answer doesn't say. */
+  /** The subscription that the secret belongs to; undefined when the platform's answer doesn't say. */
   readonly subscriptionId: string | undefined;
-  /** Until when deliveries are signed with the secret before it as well, as the platform wrote it; after a rotation. */
+  /** After a rotation: until when deliveries are signed with the previous secret as well, as the platform wrote it. */
   readonly previousSecretExpiresAt: string | undefined;
 
   /** @internal */
   constructor(cause: string, issued: IssuedParts) {
-    // What a keeper throws may quote what it could not store.
+    // The error of `onSecret` or of the file may quote the secret.
     const told = cause.replaceAll(issued.secret, '[hidden]');
     super('secret_not_kept', ringbackError('secret_not_kept', { cause: told }).message);
     this.secret = new IssuedSecret(issued.secret);

@@ -6,27 +6,26 @@ import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import { IssuedSecret, type IssuedParts, SecretNotKeptError } from './issued-secret.ts';
 import { SecretFile } from './secret-file.ts';
 
-/** A secret as it is given to what keeps it. */
+/** A secret as `onSecret` gets it. */
 export interface SecretToKeep {
   /** The text itself, which begins with `whsec_`. */
   readonly secret: string;
   readonly subscriptionId: string;
-  /** Until when deliveries are signed with the secret before it as well, as the platform wrote it; after a rotation. */
+  /** After a rotation: until when deliveries are signed with the previous secret as well, as the platform wrote it. */
   readonly previousSecretExpiresAt: string | undefined;
 }
 
-/** Options of what may issue a secret: how it is kept. With neither, it is in the result only. */
+/** Options of operations that may issue a secret: where to store it. With neither, the secret is in the result only. */
 export interface SecretOptions extends CallOptions {
-  /** Is given the secret, and awaited before the operation resolves. */
+  /** Called with the secret, and awaited before the operation resolves. */
   readonly onSecret?: ((issued: SecretToKeep) => void | Promise<void>) | undefined;
   /**
-   * A file that gets the secret, in the form that `RINGBACK_SECRETS_FILE` reads: mode 0600, replaced atomically, the new
-   * secret first, older ones until they expire. Written before `onSecret` is called.
+   * A file to store the secret in, in the form that `RINGBACK_SECRETS_FILE` reads: mode 0600, replaced atomically, the
+   * new secret first, older ones until they expire. Written before `onSecret` is called.
    */
   readonly secretFile?: string | undefined;
 }
 
-/** Checks them. */
 export const secretOptionsSchema = z.strictObject({
   signal: aSignal.optional(),
   onSecret: z
@@ -35,7 +34,7 @@ export const secretOptionsSchema = z.strictObject({
   secretFile: z.string('the path of a file').min(1, 'the path of a file').optional(),
 });
 
-/** What has come back from an operation that may issue a secret. */
+/** The result of an operation that may issue a secret. */
 export interface Issuance<Result> {
   readonly result: Result;
   readonly secret: IssuedSecret | undefined;
@@ -43,16 +42,16 @@ export interface Issuance<Result> {
 
 /** An operation that may issue a secret. */
 export interface Issuing<Result> {
-  /** Undefined when the answer has it, as that of a creation. */
+  /** Undefined when it is only in the answer, as after a creation. */
   readonly subscriptionId: string | undefined;
-  /** Asks the platform. Whatever it answers is taken: no odd field beside the secret may be a reason to lose it. */
+  /** Asks the platform. Accepts any answer: an unexpected field beside the secret must not be a reason to lose it. */
   readonly ask: () => Promise<unknown>;
   /** Reads the answer, from which the secret has been taken out. */
   readonly read: (answer: unknown) => Result;
 }
 
 /**
- * Runs an operation that may issue a secret, and keeps it before anything else is looked at.
+ * Runs an operation that may issue a secret, and stores the secret before it reads the rest of the answer.
  *
  * @throws RingbackError `secret_file_unwritable` before the platform is asked; SecretNotKeptError, which has the secret
  */
@@ -81,7 +80,7 @@ export async function keepingSecret<Result>(
   }
 }
 
-/** Resolves to whether anything was there to keep it. */
+/** Stores the secret. Resolves to whether there was a file or an `onSecret` to store it with. */
 async function keep(
   issued: IssuedParts,
   file: SecretFile | undefined,
@@ -98,12 +97,12 @@ async function keep(
   return file !== undefined || onSecret !== undefined;
 }
 
-/** Texts that the user chose, whatever they begin with. */
+/** Texts that the user chose: never the secret, even if they begin with `whsec_`. */
 const ownTexts = new Set(['name', 'description', 'url']);
 
 /**
- * Takes the secret out of an answer, so that it is in nothing that is passed on. The name of its field is not in the
- * platform's document: `secret` is known, and a text that begins with `whsec_` is one by whatever name.
+ * Takes the secret out of an answer, so that nothing that is passed on contains it. The name of its field is not in the
+ * platform's document: a field `secret` is one, and so is a text that begins with `whsec_` in any other field.
  */
 function takeSecret(answer: unknown): { secret: string | undefined; rest: unknown } {
   if (!isObject(answer)) return { secret: undefined, rest: answer };

@@ -18,8 +18,8 @@ import { underLock } from './file-lock.ts';
 import { type NewSecret, parseSecretLines, textOfSecrets, withNewSecret } from './secret-lines.ts';
 
 /**
- * The secrets that a file holds, newest first: what a receiver's option `secrets` takes, as a function that is asked again
- * when a signature doesn't verify, so that a rotation through the client reaches it without a restart.
+ * The secrets in a file, newest first. Use it in a function as a receiver's option `secrets`: the receiver calls the
+ * function again when a signature doesn't verify, so that a rotation through the client reaches it without a restart.
  *
  * @throws ConfigError `secrets_file_unreadable` when the file can't be read or holds no secret
  * @example createReceiver({ secrets: () => readSecretFile('./secrets') });
@@ -39,12 +39,12 @@ function readOrRefuse(file: string): string {
 }
 
 /**
- * A secrets file that is about to get a secret. It is opened before the platform is asked for one: a folder that can't be
- * written must be noticed while there is nothing to lose.
+ * A secrets file that is about to get a secret. The new file is opened before the platform is asked for a secret: if
+ * the folder can't be written, that must be noticed before there is a secret to lose.
  *
- * What replaces the file is written beside it, synced, and renamed over it, so that a receiver that reads it meanwhile
- * finds all of the old or all of the new. From reading to renaming nothing else of this process runs, and no other process
- * does the same.
+ * The new file is written beside the old one, synced, and renamed over it, so that a receiver that reads it meanwhile
+ * finds all of the old or all of the new. From reading to renaming, nothing else of this process runs, and a lock keeps
+ * other processes from doing the same.
  */
 export class SecretFile {
   readonly #path: string;
@@ -73,7 +73,7 @@ export class SecretFile {
     if (!/^[!-~]+$/.test(issued.secret) || /[,#]/.test(issued.secret)) {
       throw new Error('the secret has characters that a secrets file gives another meaning');
     }
-    // What another process adds between our reading and our renaming would be gone, and can't be had again.
+    // Without the lock, a secret that another process adds between our reading and our renaming would be lost for good.
     underLock(`${this.#path}.lock`, () => {
       const lines = withNewSecret(parseSecretLines(textIn(this.#path)), issued, now);
       writeFileSync(this.#descriptor, textOfSecrets(lines));
@@ -85,7 +85,7 @@ export class SecretFile {
     syncFolder(dirname(this.#path));
   }
 
-  /** Removes what was prepared, when there was no secret to write or it could not be written. */
+  /** Removes the new file if there was no secret to write, or it could not be written. */
   close(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -94,7 +94,7 @@ export class SecretFile {
   }
 }
 
-/** Where a link leads: renamed over, it would no longer be one, and what reads the file behind it would miss the secret. */
+/** Follows links: a rename would replace the link, and a receiver that reads its target would miss the secret. */
 function target(file: string): string {
   try {
     return realpathSync(file);
@@ -104,7 +104,7 @@ function target(file: string): string {
   }
 }
 
-/** Whether it is a link, to something that may not be there yet. */
+/** Whether the path is a link, whose target may not exist yet. */
 function isLink(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
@@ -122,7 +122,7 @@ function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-/** Without it, a machine that loses its power may come back with the old name. Windows opens no folders. */
+/** Syncs the rename: otherwise the old file could be back after a power loss. On Windows, folders can't be opened. */
 function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(folder, 'r');

@@ -1,6 +1,6 @@
 /**
- * The text of a secrets file: one secret a line, the newest first, `#` begins a comment; as `RINGBACK_SECRETS_FILE` is read.
- * Our own comments say whose a secret is, and until when one that was rotated out is needed.
+ * The text of a secrets file, as `RINGBACK_SECRETS_FILE` is read: one secret a line, the newest first, `#` begins a
+ * comment. Our own comments say which subscription a secret belongs to, and until when a replaced one is needed.
  */
 
 /** A secret in the file, with what its comment says. */
@@ -9,25 +9,28 @@ interface SecretLine {
   readonly comment: string;
 }
 
-/** What a secrets file holds. */
+/** The content of a secrets file. */
 export interface SecretLines {
   /** Lines without a secret, which stay at the top. */
   readonly remarks: readonly string[];
   readonly secrets: readonly SecretLine[];
 }
 
-/** A secret that has been issued and belongs into the file. */
+/** A secret that has been issued and is to be added to the file. */
 export interface NewSecret {
   readonly subscriptionId: string;
   readonly secret: string;
-  /** Until when the one before it is needed, in milliseconds since 1970; undefined unless it was rotated. */
+  /** Until when the previous secret is needed, in milliseconds since 1970; undefined unless this is a rotation. */
   readonly previousExpiresAt: number | undefined;
 }
 
-/** Attempts to deliver that are under way when a secret is replaced without a rotation are over by then, in milliseconds. */
+/**
+ * How long a secret that is replaced without a rotation is still needed, in milliseconds: by then, attempts to deliver
+ * that were under way are over.
+ */
 const lastAttempts = 3_600_000;
 
-/** Reads the text of a file, whoever wrote it. */
+/** Reads the text of a file, written by us or by hand. */
 export function parseSecretLines(text: string): SecretLines {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const read = lines.map((line) => {
@@ -47,9 +50,9 @@ export function parseSecretLines(text: string): SecretLines {
 }
 
 /**
- * Puts a new secret first. The subscription's own older ones are marked with the time until which they are needed, and those
- * whose time is over go. What belongs to another subscription, or says nothing of whose it is, stays: a secret too many
- * refuses nothing, one too few refuses deliveries.
+ * Puts a new secret first. Older secrets of the same subscription are marked with the time until which they are needed,
+ * and secrets whose time is over are removed. Secrets of other subscriptions, and those without such a comment, stay: a
+ * secret too many does no harm, but with one too few, deliveries are refused.
  */
 export function withNewSecret(
   { remarks, secrets }: SecretLines,
@@ -66,10 +69,10 @@ export function withNewSecret(
   return { remarks, secrets: [{ secret: issued.secret, comment: owner }, ...older] };
 }
 
-/** Whether the new secret takes the place of this one. */
+/** Whether the new secret replaces this one. */
 function isReplaced({ comment }: SecretLine, all: readonly SecretLine[], issued: NewSecret): boolean {
   if (comment === ownerComment(issued.subscriptionId)) return true;
-  // The one secret of a file that was written by hand is the one that was rotated.
+  // If a file written by hand has only one secret, a rotation replaces that one.
   return issued.previousExpiresAt !== undefined && all.length === 1 && !/^subscription \S/.test(comment);
 }
 
@@ -79,7 +82,7 @@ export function textOfSecrets({ remarks, secrets }: SecretLines): string {
   return [...remarks, ...lines, ''].join('\n');
 }
 
-/** The id is encoded, so that none can break out of its comment. */
+/** The id is encoded, so that it can't break out of its comment. */
 function ownerComment(subscriptionId: string): string {
   return `subscription ${encodeURIComponent(subscriptionId)}`;
 }

@@ -1,9 +1,9 @@
-/** What is allowed about a subscription and can't be meant. */
+/** Warns about values of a subscription that are allowed, but probably a mistake. */
 import { knownEventNames, matches, suspectName } from '../../events/names.ts';
 import { isAddressLiteral } from '../../kit/addresses.ts';
 import type { SubscriptionPatch } from './fields.ts';
 
-/** Something to look at. It is in the result and in the log; nothing was held back because of it. */
+/** Something to look at, in the result and in the log. A warning never stops an operation. */
 export interface SubscriptionWarning {
   readonly code:
     | 'url_unreadable'
@@ -20,8 +20,8 @@ export interface SubscriptionWarning {
 }
 
 /**
- * Warnings about what is given (platform document, Delivery request and Event kinds); `whole` is the subscription as it
- * will be. What is not given has been warned about when it was.
+ * Warnings about the given fields (platform document, Delivery request and Event kinds); `whole` is the subscription as
+ * it will be. There are no warnings about fields that are not given: those came when the fields were set.
  */
 export function warningsOf(
   given: SubscriptionPatch,

@@ -1,4 +1,4 @@
-/** What about a subscription is not as it is wanted, and whether the platform stored what it was sent. */
+/** Finds what differs between a subscription and what is wanted, or between what was sent and what was stored. */
 import type { Subscription } from './subscription.ts';
 import type { SubscriptionPatch } from './fields.ts';
 
@@ -16,7 +16,7 @@ function isAsWanted(name: string, wanted: unknown, current: Subscription): boole
   return canonical(name, wanted) === canonical(name, actual);
 }
 
-/** The same text for what means the same: lists in any order, all events, header names in any case, unset and empty. */
+/** The same text for equal meanings: lists in any order, all events, header names in any case, unset and empty. */
 function canonical(name: string, value: unknown): string {
   if (name === 'headers') {
     const headers = Object.entries(value ?? {}).map(([header, text]) =>

@@ -6,15 +6,15 @@ import { differenceOf } from './difference.ts';
 import type { SubscriptionPatch, WholeSubscription } from './fields.ts';
 import type { SubscriptionResult } from './writer.ts';
 
-/** A subscription that there shall be. Its name tells which one is meant; what is not given is left as it is. */
+/** A subscription that should exist. It is identified by its name. Fields that are not given stay as they are. */
 export type WantedSubscription = Pick<WholeSubscription, 'name' | 'url'> & Partial<WholeSubscription>;
 
-/** What `ensure` has come to. */
+/** The result of `ensure`. */
 export interface EnsuredSubscription extends SubscriptionResult {
   readonly outcome: 'created' | 'updated' | 'unchanged';
 }
 
-/** What `ensure` works with. */
+/** The operations that `ensure` needs. */
 export interface EnsureParts {
   readonly list: () => AsyncIterable<Subscription>;
   readonly read: (id: string) => Promise<Subscription>;
@@ -24,7 +24,7 @@ export interface EnsureParts {
   readonly tell: (subscriptionId: string, warnings: readonly SubscriptionWarning[]) => void;
 }
 
-/** Somebody else may create it after we have looked, or delete it after we have found it: then we look again. */
+/** How often to look: another client may create the subscription after we looked, or delete it after we found it. */
 const mostRounds = 3;
 
 /** Creates the subscription of this name, or changes what differs about it, or does nothing. */
@@ -36,7 +36,7 @@ export async function ensureSubscription(
   let refusal: unknown;
   for (let round = 1; ; round += 1) {
     const found = await findByName(wanted.name, parts.list());
-    // Refused, and not because the name was taken meanwhile: the platform's own words say why.
+    // The creation was refused, but not because another client took the name: the platform's error says why.
     if (found === undefined && refusal !== undefined) throw refusal;
     try {
       if (found === undefined) return { ...(await parts.create()), outcome: 'created' };
@@ -80,13 +80,19 @@ function withWarnings(
   return { ...ensured, warnings: [...ensured.warnings, ...more] };
 }
 
-/** Which status says that a name is taken is not in the platform's document. */
+/**
+ * Whether another client may have created or deleted the subscription meanwhile. The platform's document doesn't say
+ * which status means that a name is taken.
+ */
 function mayBeOvertaken(error: unknown, found: Subscription | undefined): boolean {
   if (!(error instanceof PlatformError) || error.status === undefined) return false;
   return found === undefined ? [400, 409, 422].includes(error.status) : error.status === 404;
 }
 
-/** A secret that was issued to somebody else, or was lost, can't be had again: without a word, every delivery is refused. */
+/**
+ * Warns if the file has no secret, but the subscription is signed. A secret that somebody else got, or that was lost,
+ * is not shown again, and without it the receiver would refuse every delivery for no visible reason.
+ */
 function missingSecret(
   { subscription, secret }: EnsuredSubscription,
   file: string | undefined,

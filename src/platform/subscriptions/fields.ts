@@ -1,26 +1,26 @@
-/** What is sent about a subscription, checked before it is sent. */
+/** The fields of a subscription in requests, and the schemas that check them before they are sent. */
 import { z } from 'zod';
 import type { EventPattern } from '../../events/names.ts';
 import { headerName } from '../../kit/header-fields.ts';
 
 /**
- * A subscription as `subscriptions.replace` sends it: everything that the platform is to know (platform document,
- * WebhookSubscription, request fields). What is left out is cleared or reset.
+ * A whole subscription, as `subscriptions.replace` sends it (platform document, WebhookSubscription, request fields).
+ * Fields that are left out are cleared or reset.
  */
 export interface WholeSubscription {
   /** Not blank, and unique in the organization. */
   readonly name: string;
   /** Free text, at most 1,500 characters. */
   readonly description?: string;
-  /** Where deliveries go: `https://` and a domain name, or none will ever arrive. */
+  /** Where deliveries go. It needs `https://` and a domain name, or no delivery will ever arrive. */
   readonly url: string;
-  /** Whether deliveries are attempted; false pauses them, and what happens meanwhile is not delivered later. */
+  /** Whether deliveries are attempted; false pauses them, and events during the pause are not delivered later. */
   readonly active: boolean;
   /** Whether deliveries are signed. Turning it on issues a secret, which is returned once. */
   readonly enable_signed_webhooks: boolean;
-  /** Event names such as `CallHandler.CallEnded`; upper and lower case differ. None, or `['*']`, means all. */
+  /** Event names such as `CallHandler.CallEnded`, case-sensitive. An empty list, or `['*']`, means all. */
   readonly events: readonly EventPattern[];
-  /** Sent with each delivery, for example credentials for the receiver. Not in any error or log. */
+  /** Sent with each delivery, for example credentials for the receiver. Never in an error or a log. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Restricts the subscription to these agents. The field's name is not in the platform's document. */
   readonly agent_ids?: readonly string[];
@@ -30,11 +30,11 @@ export interface WholeSubscription {
 
 type Defaulted = 'active' | 'enable_signed_webhooks' | 'events';
 
-/** A subscription to create. `active` and `enable_signed_webhooks` are true unless given; without `events` it gets all. */
+/** A subscription to create. `active` and `enable_signed_webhooks` are true by default, and `events` means all. */
 export type NewSubscription = Omit<WholeSubscription, Defaulted> &
   Partial<Pick<WholeSubscription, Defaulted>>;
 
-/** What is to change about a subscription. `headers` and lists replace the ones there are. */
+/** The fields of a subscription to change. `headers` and lists replace the existing ones. */
 export type SubscriptionPatch = Partial<WholeSubscription>;
 
 /** The most characters of a description (platform document, Limits). */
@@ -46,12 +46,13 @@ const text = z.string('text');
 const ids = z.array(text.min(1, 'an id'), 'a list of ids');
 
 /**
- * The rules of the platform document, Limits. Nothing that isn't a rule is checked: what the platform would take must not
+ * The rules of the platform document, Limits. Nothing else is checked: a value that the platform would accept must not
  * fail here.
  */
 export const subscriptionFields = {
   name: z.string(expectedName).refine((name) => name.trim() !== '', expectedName),
-  // A character may be two units of a JavaScript string. Counted in those, the platform might take what we refuse.
+  // Counted in characters: a character may be two units of a JavaScript string, and counting units could refuse a
+  // description that the platform accepts.
   description: text.refine(
     (description) => Array.from(description).length <= longestDescription,
     `text of at most ${longestDescription} characters`,
@@ -81,10 +82,10 @@ const optionalFields = {
   workspace_ids: subscriptionFields.workspace_ids.optional(),
 };
 
-/** What `replace` takes. */
+/** The argument of `replace`. */
 export const wholeSchema = z.strictObject({ ...subscriptionFields, ...optionalFields });
 
-/** What `create` takes. */
+/** The argument of `create`. */
 export const newSchema = z.strictObject({
   ...subscriptionFields,
   ...optionalFields,
@@ -93,10 +94,10 @@ export const newSchema = z.strictObject({
   events: subscriptionFields.events.default([]),
 });
 
-/** What `update` takes. */
+/** The patch of `update`. */
 export const patchSchema = z.strictObject(subscriptionFields).partial();
 
-/** What `ensure` takes: what is not given is left as it is. */
+/** The argument of `ensure`. Without defaults, so that fields that are not given stay as they are. */
 export const wantedSchema = patchSchema.extend({
   name: subscriptionFields.name,
   url: subscriptionFields.url,

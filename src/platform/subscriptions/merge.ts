@@ -1,4 +1,4 @@
-/** Makes the whole that a PUT sends from what is there and what is to change, or says why that isn't safe. */
+/** Merges the current subscription and a patch into the whole that a PUT sends, or says why that isn't safe. */
 import { defined } from '../../kit/defined.ts';
 import { type RingbackError, ringbackError } from '../../errors.ts';
 import { oneLine } from '../requests/redact.ts';
@@ -12,9 +12,9 @@ type Answered = Readonly<Record<string, unknown>>;
 
 const requestFields = Object.keys(subscriptionFields) as (keyof WholeSubscription)[];
 const optionalFields = new Set<string>(['description', 'headers', 'agent_ids', 'workspace_ids']);
-/** What nobody sets by a request: times, ids and counts. */
+/** Names of fields that no request sets: times, ids and counts. */
 const readOnlyName = /(^|_)(at|id|by|count)$/;
-/** What a platform may answer instead of a credential. */
+/** Texts that a platform may answer in place of a credential. */
 const masked = /\*{3}|•{3}|^\[?(redacted|masked|hidden)\]?$/i;
 const listOfScope: ReadonlyMap<string, keyof WholeSubscription> = new Map([
   ['AGENT', 'agent_ids'],
@@ -22,9 +22,9 @@ const listOfScope: ReadonlyMap<string, keyof WholeSubscription> = new Map([
 ]);
 
 /**
- * The whole subscription with the patch in it.
+ * The whole subscription with the patch applied.
  *
- * @throws RingbackError `update_unsafe` when writing it back could clear something that nobody asked to clear
+ * @throws RingbackError `update_unsafe` when writing it back could clear something that the patch doesn't ask to clear
  */
 export function wholeWith(
   current: Answered,
@@ -43,7 +43,7 @@ export function wholeWith(
   return defined(whole) as unknown as WholeSubscription;
 }
 
-/** The field as a request has it. */
+/** The current value of a field, in the form that a request has. */
 function present(current: Answered, name: keyof WholeSubscription): unknown {
   const answered = name === 'enable_signed_webhooks' ? 'signing_enabled' : name;
   const value = current[answered];
@@ -73,7 +73,7 @@ function refuseUnknown(current: Answered, unknownFields: UnknownFields): void {
   );
 }
 
-/** A restricted subscription without its list would come back unrestricted, with the calls of everybody. */
+/** Written back without its list, a restricted subscription would become unrestricted and receive everybody's calls. */
 function refuseLostScope(current: Answered, patch: SubscriptionPatch): void {
   const { scope } = current;
   const list = typeof scope === 'string' ? listOfScope.get(scope) : undefined;

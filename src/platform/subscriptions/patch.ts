@@ -3,8 +3,8 @@ import { isObject, parseStrictly } from '../../option-problems.ts';
 import { type SubscriptionPatch, patchSchema } from './fields.ts';
 
 /**
- * Checks a patch. What it doesn't name stays, so a field with `undefined` or null in it is a mistake or a wish that a patch
- * can't carry: a variable that was not set must not clear the credentials of a receiver.
+ * Checks a patch. Fields that it doesn't name stay. A field that is `undefined` or null is refused: a patch can't clear
+ * fields, and a variable that was not set must not clear the credentials of a receiver.
  *
  * @throws ConfigError
  */

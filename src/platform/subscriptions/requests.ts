@@ -1,4 +1,7 @@
-/** The requests about subscriptions (platform document, Endpoints; create, list, delete and rotate: documented elsewhere). */
+/**
+ * The requests about subscriptions (platform document, Endpoints; create, list, delete and rotate: documented
+ * elsewhere).
+ */
 import { z } from 'zod';
 import { type Page, pageQuery, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/path.ts';
@@ -8,7 +11,7 @@ import { type Subscription, subscriptionShape } from './subscription.ts';
 import type { WholeSubscription } from './fields.ts';
 
 const root = '/v1/public/webhook/subscription';
-/** Taken as it comes: what may hold a secret, or is merged, must not be lost to a field of another form. */
+/** Accepts any object: an answer with a secret, or one to merge, must not be lost because a field has another form. */
 const anyObject = z.looseObject({});
 
 const listShape = z.looseObject({
@@ -17,12 +20,11 @@ const listShape = z.looseObject({
   total_count: z.number().nullish(),
 });
 
-/** One page of subscriptions, and how many there are in all, where the platform says it. */
+/** One page of subscriptions, and how many there are in all, if the platform says so. */
 export interface SubscriptionPage extends Page<Subscription> {
   readonly totalCount: number | undefined;
 }
 
-/** Sends them. */
 export class SubscriptionRequests {
   readonly #connection: Connection;
 
@@ -47,7 +49,7 @@ export class SubscriptionRequests {
     return this.#connection.send({ ...writing(operation, whole, signal), method: 'PUT', path }, anyObject);
   }
 
-  /** As it came, with fields that can't be read as they should be. */
+  /** The subscription as it came, even if some fields have an unexpected form. */
   read(
     operation: string,
     id: string,

@@ -3,7 +3,7 @@ import type { OpenEnumeration } from '../requests/open-enumeration.ts';
 
 /** How failed attempts are repeated (platform document, WebhookSubscription). */
 export interface SubscriptionRetryPolicy {
-  /** `FIXED_DELAY` is the one that is known. */
+  /** `FIXED_DELAY` is the only known one. */
   readonly retryStrategy: OpenEnumeration<'FIXED_DELAY'>;
   readonly maxRetryAttempts: number;
   /** In milliseconds. */
@@ -12,8 +12,8 @@ export interface SubscriptionRetryPolicy {
 }
 
 /**
- * A subscription as the platform tells it (platform document, WebhookSubscription, response fields), never with its secret.
- * Fields that are not listed here are kept as they came.
+ * A subscription in the platform's answers (platform document, WebhookSubscription, response fields), never with its
+ * secret. Fields that are not listed here are kept as they came.
  */
 export interface Subscription {
   readonly id: string;
@@ -30,9 +30,9 @@ export interface Subscription {
   readonly description?: string | undefined;
   readonly agent_ids?: readonly string[] | undefined;
   readonly workspace_ids?: readonly string[] | undefined;
-  /** What one attempt to deliver may take, in milliseconds; 1,000 by default. The platform's own: no request sets it. */
+  /** How long one attempt to deliver may take, in milliseconds; 1,000 by default. Set by the platform only. */
   readonly request_timeout_ms?: number | undefined;
-  /** The platform's own: no request sets it. */
+  /** Set by the platform only. */
   readonly retry_policy?: SubscriptionRetryPolicy | undefined;
   /** ISO 8601 with milliseconds. */
   readonly created_at?: string | undefined;
@@ -43,12 +43,12 @@ export interface Subscription {
 
 const texts = z.array(z.string());
 
-/** Unset fields are said to be absent; one that is null is taken for unset as well. */
+/** The document says that unset fields are absent. A field that is null is read as unset as well. */
 function unset<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
-/** What a subscription is read by. */
+/** The shape in which an answered subscription is read. */
 export const subscriptionShape = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -71,7 +71,7 @@ export const subscriptionShape = z.looseObject({
   updated_at: unset(z.string()),
 }) satisfies z.ZodType<Subscription>;
 
-/** Fields that are answered and can't be sent: a PUT leaves them to the platform. */
+/** Fields that are only in answers: a PUT leaves them out. */
 export const answerOnlyFields: readonly string[] = [
   'id',
   'organization_id',

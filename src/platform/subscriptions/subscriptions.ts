@@ -40,8 +40,8 @@ export class Subscriptions {
    * Creates a subscription, signed unless `enable_signed_webhooks` is false. Not in the platform's document: documented
    * elsewhere.
    *
-   * @throws ConfigError for what breaks a rule of the document; PlatformError, for example 400 when the name is taken;
-   * SecretNotKeptError
+   * @throws ConfigError when a field breaks a rule of the document; PlatformError, for example 400 when the name is
+   * taken; SecretNotKeptError
    * @example
    * const { subscription, secret } = await platform.subscriptions.create(
    *   { name: 'calls', url: 'https://calls.example.com/webhooks', events: ['CallHandler.*'] },
@@ -67,8 +67,8 @@ export class Subscriptions {
   }
 
   /**
-   * All subscriptions of the organization, page by page as they are taken. Not in the platform's document: documented
-   * elsewhere.
+   * All subscriptions of the organization. Further pages are fetched as you iterate. Not in the platform's document:
+   * documented elsewhere.
    *
    * @example for await (const { name, active } of platform.subscriptions.list()) console.log(name, active);
    */
@@ -85,12 +85,12 @@ export class Subscriptions {
   }
 
   /**
-   * Changes what is in the patch, and nothing else. The platform knows only full replacement (platform document, PUT), so
-   * the subscription is read, merged and written back whole. Updates of one subscription through one client go one after
-   * the other; between two clients the later write counts, whole.
+   * Changes the fields in the patch, and nothing else. The platform can only replace a subscription (platform document,
+   * PUT), so it is read, merged and written back whole. Updates of one subscription through one client run one after
+   * the other; between two clients, the later write replaces the earlier one completely.
    *
-   * @throws RingbackError `update_unsafe` when writing back could clear something; ConfigError for a patch that clears
-   * (`undefined`, `null`): that is what `replace` is for; PlatformError; SecretNotKeptError
+   * @throws RingbackError `update_unsafe` when writing back could clear something; ConfigError for a patch with
+   * `undefined` or `null` (to clear a field, use `replace`); PlatformError; SecretNotKeptError
    * @example await platform.subscriptions.update(id, { events: ['CallHandler.CallEnded'] });
    */
   async update(
@@ -102,9 +102,9 @@ export class Subscriptions {
   }
 
   /**
-   * Replaces the whole configuration: what is left out is cleared or reset.
+   * Replaces the whole configuration: fields that are left out are cleared or reset.
    *
-   * @throws ConfigError for what breaks a rule of the document; PlatformError; SecretNotKeptError
+   * @throws ConfigError when a field breaks a rule of the document; PlatformError; SecretNotKeptError
    * @example
    * await platform.subscriptions.replace(id, {
    *   name: 'calls',
@@ -137,8 +137,8 @@ export class Subscriptions {
   }
 
   /**
-   * Issues a new signing secret. For 72 hours deliveries are signed with the one before it as well, so that a receiver which
-   * reads `secretFile` refuses none. Not in the platform's document: documented elsewhere.
+   * Issues a new signing secret. For 72 hours, deliveries are signed with the previous secret as well, so that a
+   * receiver that reads `secretFile` refuses none. Not in the platform's document: documented elsewhere.
    *
    * @throws PlatformError; SecretNotKeptError
    * @example await platform.subscriptions.rotateSecret(id, { secretFile: process.env.RINGBACK_SECRETS_FILE });
@@ -150,8 +150,8 @@ export class Subscriptions {
   }
 
   /**
-   * Turns signing on. An unsigned subscription gets a new secret, which is returned once; a signed one keeps its own, and
-   * `secret` is undefined (platform document, States and transitions).
+   * Turns signing on. An unsigned subscription gets a new secret, which is returned once; a signed one keeps its own,
+   * and `secret` is undefined (platform document, States and transitions).
    *
    * @throws as `update` does
    * @example const { secret } = await platform.subscriptions.enableSigning(id, { secretFile: './secrets' });
@@ -161,7 +161,7 @@ export class Subscriptions {
   }
 
   /**
-   * Turns signing off: deliveries can then be told by the subscription's headers only.
+   * Turns signing off: only the subscription's headers can then show that a delivery is from the platform.
    *
    * @throws as `update` does
    * @example await platform.subscriptions.disableSigning(id);
@@ -171,7 +171,7 @@ export class Subscriptions {
   }
 
   /**
-   * Pauses deliveries. What happens meanwhile is not delivered later.
+   * Pauses deliveries. Events during the pause are not delivered later.
    *
    * @throws as `update` does
    * @example await platform.subscriptions.pause(id);
@@ -191,8 +191,8 @@ export class Subscriptions {
   }
 
   /**
-   * Creates the subscription of this name, or changes what differs about it, or does nothing: calling it again, or twice at
-   * once, ends with the same one subscription. What is not given is left as it is.
+   * Creates the subscription of this name, or changes the fields that differ, or does nothing. Called again, or twice
+   * at once, it still ends with one subscription. Fields that are not given stay as they are.
    *
    * @throws as `create` and `update` do
    * @example

@@ -1,8 +1,8 @@
-/** Lets what must not overlap go one after the other, by key. */
+/** Runs work under the same key one after the other, because it must not overlap. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Does the work once everything that took a turn of this key before has ended, however it ended. */
+  /** Does the work once all earlier work of this key has ended, whether it succeeded or failed. */
   async take<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = this.#last.get(key);
     const turn = before === undefined ? work() : before.then(work, work);

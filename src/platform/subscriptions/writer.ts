@@ -10,32 +10,33 @@ import type { SubscriptionPatch, WholeSubscription } from './fields.ts';
 import { type UnknownFields, wholeWith } from './merge.ts';
 import type { SubscriptionRequests } from './requests.ts';
 
-/** What writing a subscription has come to. */
+/** The result of writing a subscription. */
 export interface SubscriptionResult {
   /** As the platform stored it. */
   readonly subscription: Subscription;
-  /** Only when the platform has issued one, which it shows once. */
+  /** Undefined unless the platform has issued a secret, which it shows only once. */
   readonly secret: IssuedSecret | undefined;
-  /** What can't be meant, such as a url that the platform never delivers to. */
+  /** What is probably a mistake, such as a url that the platform never delivers to. */
   readonly warnings: readonly SubscriptionWarning[];
 }
 
-/** Options of `subscriptions.update` and what is built on it. */
+/** Options of `subscriptions.update` and the operations built on it. */
 export interface UpdateOptions extends SecretOptions {
-  /** What becomes of fields of the platform's answer that this client doesn't know: without it, they stop the update. */
+  /**
+   * What to do with fields of the platform's answer that this client doesn't know: without it, they stop the update.
+   */
   readonly unknownFields?: UnknownFields | undefined;
 }
 
-/** What a rotation has come to. */
+/** The result of a rotation. */
 export interface RotatedSecret {
   readonly secret: IssuedSecret;
-  /** Until when deliveries are signed with the secret before it as well, as the platform wrote it: 72 hours later. */
+  /** Until when deliveries are signed with the previous secret as well, as the platform wrote it: 72 hours later. */
   readonly previousSecretExpiresAt: string;
 }
 
 const rotatedShape = z.looseObject({ previous_secret_expires_at: z.string() });
 
-/** Checks them. */
 export const updateOptionsSchema = secretOptionsSchema.extend({
   unknownFields: z
     .record(
@@ -46,19 +47,19 @@ export const updateOptionsSchema = secretOptionsSchema.extend({
     .optional(),
 });
 
-/** What is to be written. */
+/** A subscription to write. */
 interface Writing {
   readonly operation: string;
-  /** Undefined while the platform has not given one. */
+  /** Undefined for a new subscription, which gets its id from the platform. */
   readonly id: string | undefined;
-  /** What the user has named of it: warnings are about that. */
+  /** The fields that the user gave: warnings are about these only. */
   readonly given: SubscriptionPatch;
   readonly whole: WholeSubscription;
   /** Whether signing is being turned on. */
   readonly awaitsSecret: boolean;
 }
 
-/** Writes subscriptions, keeps the secrets that come of it, and compares what was stored with what was sent. */
+/** Writes subscriptions, stores the secrets that this issues, and compares what was stored with what was sent. */
 export class SubscriptionWriter {
   readonly #requests: SubscriptionRequests;
   readonly #connection: Connection;
@@ -103,7 +104,7 @@ export class SubscriptionWriter {
       ask: () => this.#requests.rotate(operation, id, options.signal),
       read: (answer) => inShape(rotatedShape, answer, operation),
     });
-    // An answer without a secret is named as every other wrong shape is.
+    // An answer without a secret is reported like any other wrong shape.
     if (secret === undefined) return inShape(z.never(), result, operation);
     return { secret, previousSecretExpiresAt: result.previous_secret_expires_at };
   }
@@ -144,7 +145,7 @@ export class SubscriptionWriter {
   }
 }
 
-/** Somebody else wrote at the same moment, or the platform took a field and dropped it without a word. */
+/** Warns if another client wrote at the same moment, or the platform accepted a field but silently dropped it. */
 function notStored(whole: WholeSubscription, subscription: Subscription): readonly SubscriptionWarning[] {
   const fields = Object.keys(differenceOf(whole, subscription) ?? {});
   if (fields.length === 0) return [];

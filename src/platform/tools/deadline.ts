@@ -6,8 +6,8 @@ export class DeadlineExceeded extends Error {
 }
 
 /**
- * Does the work until it ends, or until `timeout` milliseconds are over: then its signal is aborted, and it is waited
- * for no longer. What it still does, or throws, is its own affair.
+ * Does the work, but waits for it no longer than `timeout` milliseconds: then its signal is aborted. Whatever the work
+ * still does or throws after that is ignored.
  *
  * @throws DeadlineExceeded
  */

@@ -10,32 +10,32 @@ import {
 } from './registration.ts';
 import { argumentsError } from './tool-error.ts';
 
-/** What a tool's `run` is given besides the arguments. */
+/** What a tool's `run` gets besides the arguments. */
 export interface ToolContext {
-  /** Aborted at the deadline, and when whoever called has gone away. */
+  /** Aborted at the deadline, and when the caller closes the connection. */
   readonly signal: AbortSignal;
-  /** Arguments that are no parameters of the tool: its fixed parameters, and whatever the platform adds. */
+  /** Arguments that are not parameters of the tool: its fixed parameters, and anything else that the platform adds. */
   readonly additional: Readonly<Record<string, unknown>>;
 }
 
-/** A tool as it is defined: what the model sees, and what is done when the model calls it. */
+/** The definition of a tool: what the model sees, and what to do when the model calls it. */
 export interface ToolDefinition<Parameters extends z.ZodObject> {
-  /** Up to 64 letters, digits, `_` and `-`: what the model calls it, and the last part of its path. */
+  /** The tool's name for the model, and the last part of its path: up to 64 letters, digits, `_` and `-`. */
   readonly name: string;
   /** What the tool does and when it is to be used, for the model. */
   readonly description: string;
   /** An object schema; each parameter needs a description, for the model. */
   readonly parameters: Parameters;
   /**
-   * The work. What it returns is answered as JSON: an object as it is, anything else as `{ result }`. A `ToolError`
-   * is a failure that the agent may speak about; any other error is not told.
+   * The work. Its result is answered as JSON: an object as it is, anything else as `{ result }`. A `ToolError` is a
+   * failure that the agent may speak about; the message of any other error is not passed on.
    */
   readonly run: (args: z.output<Parameters>, context: ToolContext) => unknown;
-  /** Shown around a call. @default none */
+  /** The texts around a call of the tool. @default none */
   readonly messages?: ToolMessages;
 }
 
-/** A tool that is defined: its two sides, the registration and the work. */
+/** A tool made by `defineTool`, with its registration and its work. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
@@ -44,15 +44,15 @@ export interface Tool {
   /**
    * The body with which `customTools.create` registers it.
    *
-   * @throws ConfigError for an option that can't be
+   * @throws ConfigError for an invalid option
    * @example
    * tool.registration({ endpoint: 'https://calls.example.com/tools/find_order', headers: { 'x-tool-key': key } })
    */
   registration(options: RegistrationOptions): ToolRegistration;
   /**
-   * Reads the arguments leniently, checks them, and runs. Without HTTP, as in a test of the tool.
+   * Reads the arguments leniently, checks them, and runs the tool without HTTP, for example in a test of it.
    *
-   * @throws ToolError when an argument is missing or not right; rejects with whatever `run` throws
+   * @throws ToolError when an argument is missing or wrong; rejects with the error that `run` throws
    * @example expect(await tool.call({ order_number: '4711' })).toEqual({ status: 'sent' });
    */
   call(args: unknown, options?: { readonly signal?: AbortSignal }): Promise<unknown>;
@@ -81,10 +81,10 @@ const definitionSchema = z.strictObject({
 type Run = (args: unknown, context: ToolContext) => unknown;
 
 /**
- * Defines a custom tool, once for both sides: `registration` is what the platform is told, `toolMiddleware` answers
- * when it calls.
+ * Defines a custom tool, once for both sides: its `registration` describes it to the platform, and `toolMiddleware`
+ * answers when the platform calls it.
  *
- * @throws ConfigError for a definition that can't be, or parameters that the platform's form can't say
+ * @throws ConfigError for an invalid definition, or parameters that the platform's form can't express
  * (platform document, CustomTool)
  * @example
  * const findOrder = defineTool({
@@ -115,7 +115,7 @@ export function defineTool<Parameters extends z.ZodObject>(definition: ToolDefin
     ) {
       const given = readLeniently(args ?? {}, parameters);
       const { known, additional } = divided(given, parameters);
-      // What the tool doesn't know is never a reason to refuse a call: the platform adds the fixed parameters.
+      // Unknown arguments are never a reason to refuse a call, since the platform adds the fixed parameters.
       const result = await z.safeParseAsync(rest.parameters, parameters.additionalProperties ? given : known);
       if (!result.success) throw argumentsError(result.error, given, parameters);
       return rest.run(result.data, { signal, additional });
@@ -124,8 +124,8 @@ export function defineTool<Parameters extends z.ZodObject>(definition: ToolDefin
 }
 
 /**
- * The arguments that are parameters, and the others: without the one that would become the prototype of what they are
- * copied into. What is no object at all is left for the schema to refuse.
+ * Divides the arguments into those that are parameters and the others, without `__proto__`: copied to another object,
+ * it would become that object's prototype. Arguments that are not an object are left for the schema to refuse.
  */
 function divided(given: unknown, { properties }: ParametersSchema) {
   if (!isObject(given) || Array.isArray(given)) return { known: given, additional: {} };

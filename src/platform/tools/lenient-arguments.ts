@@ -1,6 +1,6 @@
 import { isObject } from '../../option-problems.ts';
 
-/** What is looked at of a JSON Schema. */
+/** The parts of a JSON Schema that are used here. */
 interface Wanted {
   readonly type?: unknown;
   readonly items?: unknown;
@@ -8,13 +8,16 @@ interface Wanted {
   readonly required?: readonly string[];
 }
 
-/** Digits can be taken in one way only: with two, a long row of them that ends otherwise is tried in all of them. */
+/**
+ * Written so that digits match in one way only. With two ways, a long row of digits that ends in something else would
+ * be tried in all combinations of them.
+ */
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Arguments as models and query strings write them, turned into what the schema asks for: numbers and switches
- * written as text, texts written as numbers, one thing where a list is wanted, JSON within text, and null or empty
- * text for what may be left out. What can't be turned stays as it is, for the schema to refuse.
+ * Converts arguments, as models and query strings write them, to what the schema asks for: numbers and booleans written
+ * as text, texts written as numbers, a single value in place of a list, JSON within text, and null or empty text for
+ * arguments that may be left out. A value that can't be converted stays as it is, for the schema to refuse.
  */
 export function readLeniently(value: unknown, wanted: unknown): unknown {
   const schema = wantedOf(wanted);
@@ -45,7 +48,7 @@ function switchFrom(value: unknown): unknown {
   return text === 'false' || text === '0' || text === 0 ? false : value;
 }
 
-/** A model that is asked for an order's number may well send one. */
+/** A model that is asked for an order number, which is a text, may send a number. */
 function textFrom(value: unknown): unknown {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
 }
@@ -71,7 +74,7 @@ function isNothing(value: unknown, { type }: Wanted): boolean {
   return value === null || value === undefined || (value === '' && type !== 'string');
 }
 
-/** The value, or what it says as JSON where that is of the kind that is wanted. */
+/** The value parsed as JSON, if it is a text and the parsed value is of the wanted kind; otherwise the value itself. */
 function parsedWhere(value: unknown, isOfKind: (value: unknown) => boolean): unknown {
   if (typeof value !== 'string') return value;
   try {

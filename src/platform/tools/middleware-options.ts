@@ -10,13 +10,13 @@ import { RequiredHeaders, toolHeadersSchema } from './tool-headers.ts';
 /** Options of `toolMiddleware`. */
 export interface ToolMiddlewareOptions {
   /**
-   * The headers that the registration has the platform send; each call must carry them. At least one: a tool answers
-   * about callers' affairs, and its address is no secret.
+   * The headers that each call must carry, as given in the tool's registration. At least one: a tool's answers are
+   * about the affairs of callers, and its address is no secret.
    */
   readonly headers: Readonly<Record<string, string>>;
-  /** How long a call may take, reading the arguments included. The caller waits meanwhile. @default '10s' */
+  /** How long a call may take, including reading the arguments. The caller waits meanwhile. @default '10s' */
   readonly timeout?: Duration;
-  /** Gets one line a call, without anything of what was said. @default none */
+  /** Gets one line for each call, without its arguments or its result. @default none */
   readonly logger?: Logger;
   /** Time, for tests. @default the machine's */
   readonly clock?: Clock;
@@ -79,7 +79,7 @@ export function resolveToolMiddleware(tools: unknown, options: ToolMiddlewareOpt
   };
 }
 
-/** No call could end within none. */
+/** Refuses 0: no call could end in no time. */
 function readTimeout(value: unknown): number | undefined {
   const milliseconds = parseDuration(value);
   return milliseconds === 0 ? undefined : milliseconds;

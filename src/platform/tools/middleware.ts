@@ -17,18 +17,18 @@ export type ToolMiddleware = (request: IncomingMessage, response: ServerResponse
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Express cuts off of `url` what the middleware is mounted at; how the path ends is the same either way. */
+/** A request in Express, which cuts the path that the middleware is mounted at off `url`, but not off `originalUrl`. */
 interface MountedRequest extends IncomingMessage {
   readonly originalUrl?: string;
 }
 
 /**
- * Answers when the platform calls one of the tools: the last part of the path is the tool's name, or there is only one.
+ * Answers when the platform calls one of the tools. With several tools, the last part of the path is the tool's name.
  * A call must carry the headers; its arguments (the JSON of the body, or the query of GET and DELETE) are read
- * leniently; it ends at the deadline. A result is answered with 200, and so is an error that the agent may speak about,
- * as `{ "error": "one sentence" }`; one that it may not is 500, the deadline 504.
+ * leniently; it ends at the deadline. A result is answered with 200. So is a `ToolError`, which the agent may speak
+ * about, as `{ "error": "one sentence" }`. Any other error is answered with 500, the deadline with 504.
  *
- * @throws ConfigError for options that can't be, no tools, or two with one name
+ * @throws ConfigError for invalid options, no tools, or two tools with one name
  * @example
  * app.use('/tools', toolMiddleware([findOrder], { headers: { 'x-tool-key': process.env.TOOL_KEY ?? '' } }));
  */
@@ -36,7 +36,7 @@ export function toolMiddleware(tools: readonly Tool[], options: ToolMiddlewareOp
   const parts = resolveToolMiddleware(tools, options);
   return (request, response) => {
     void answerCall(request, response, parts)
-      // Looking at what was thrown may throw, and so may a logger: that would end the process, with the call unanswered.
+      // Inspecting a thrown value may throw, and so may a logger: uncaught, that would end the process.
       .catch(() => refusalAnswer('failed'))
       .then((answer) => write(request, response, answer));
   };
@@ -72,7 +72,7 @@ async function answerCall(
   }
 }
 
-/** Who is told nothing goes first: a stranger learns neither which tools there are nor how they are called. */
+/** Checks the headers first, so that a stranger learns neither which tools there are nor how they are called. */
 function toolOf(request: MountedRequest, { headers, tools }: ToolMiddlewareParts): Tool | ToolRefusal {
   if (!headers.areIn(request.headers)) return new ToolRefusal('not_authentic');
   const [first, ...others] = tools.values();
@@ -94,7 +94,7 @@ function called(
   });
 }
 
-/** Names have no character that a path would write otherwise. */
+/** Not decoded: names of tools have only characters that a path doesn't encode. */
 function lastPart(url: string): string {
   const path = url.split('?', 1)[0] ?? '';
   return path.split('/').findLast((part) => part !== '') ?? '';
@@ -106,7 +106,7 @@ function codeOf(error: unknown) {
 }
 
 function write(request: IncomingMessage, response: ServerResponse, { status, body }: ToolAnswer): void {
-  // Whoever called has gone away, or the app has answered already.
+  // The caller has closed the connection, or the app has answered already.
   if (response.headersSent || response.destroyed) return;
   response.statusCode = status;
   if (status === 405) response.setHeader('allow', methods.join(', '));

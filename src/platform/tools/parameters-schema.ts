@@ -7,7 +7,7 @@ import { isObject } from '../../option-problems.ts';
 export interface ParameterSchema {
   readonly type: ParameterType;
   readonly description: string;
-  /** What else of JSON Schema tells the model what to send: `enum`, `format`, `items`, `minimum` and so on. */
+  /** Other JSON Schema keywords that tell the model what to send: `enum`, `format`, `items`, `minimum` and so on. */
   readonly [keyword: string]: unknown;
 }
 
@@ -23,7 +23,7 @@ type ParameterType = (typeof parameterTypes)[number];
 
 const parameterTypes = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
 
-/** Beside type and description, which the form asks for. Anything else is left to the check of the arguments. */
+/** Keywords that are sent besides type and description. Others only count when the arguments are checked. */
 const keptKeywords = [
   'enum',
   'format',
@@ -39,11 +39,11 @@ const keptKeywords = [
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Writes a schema in the platform's form. What that form can't say is refused rather than left out: the model would
- * send something else than the tool takes.
+ * Writes a schema in the platform's form. A schema that this form can't express is refused, not simplified: otherwise
+ * the model would send arguments that the tool doesn't accept.
  *
  * @throws ConfigError `option_invalid` for a parameter without a description, without exactly one type (a choice
- * between types, null, anything at all), or of a kind that JSON has not (a date, a bigint, a map)
+ * between types, null, anything at all), or of a kind that JSON doesn't have (a date, a bigint, a map)
  */
 export function parametersSchemaOf(schema: z.ZodObject): ParametersSchema {
   return objectOf(jsonSchemaOf(schema), 'parameters');
@@ -72,7 +72,7 @@ function objectOf(json: JsonSchema, option: string): ParametersSchema {
     type: 'object',
     properties: Object.fromEntries(properties),
     required: (json['required'] as string[] | undefined) ?? [],
-    // Where others are taken, the form can't say which: the check of the arguments does.
+    // The form can't say which additional properties are allowed: that is checked when the arguments come.
     additionalProperties: (json['additionalProperties'] ?? false) !== false,
   };
 }
@@ -90,13 +90,13 @@ function describedOf(json: JsonSchema, option: string): ParameterSchema {
   throw unsayable(option, 'described, since that is what the model goes by', 'without a description', fix);
 }
 
-/** What is sent of a schema besides its description. */
+/** The parts of a schema that are sent besides its description. */
 interface Typed {
   readonly type: ParameterType;
   readonly [keyword: string]: unknown;
 }
 
-/** A schema with its one type, and with what stands inside of it. */
+/** A schema with its one type, and with its properties or items. */
 function typedOf(json: JsonSchema, option: string): Typed {
   const type = parameterTypes.find((known) => known === json['type']);
   if (type === undefined) {
@@ -125,12 +125,12 @@ function keptOf(json: JsonSchema): JsonSchema {
   );
 }
 
-/** Whole numbers end where JavaScript's do: that tells a model nothing. */
+/** Whether a value is only the limit of JavaScript's whole numbers, which zod adds and which tells a model nothing. */
 function isNoBound(value: unknown): boolean {
   return typeof value === 'number' && Math.abs(value) >= Number.MAX_SAFE_INTEGER;
 }
 
-/** From a path in JSON Schema (`properties`, a name, `items`) to the parameter that a user knows. */
+/** The name of a parameter as the user knows it, from a path in JSON Schema (`properties`, a name, `items`). */
 function optionAt(path: readonly (string | number)[]): string {
   return ['parameters', ...path].join('.').replaceAll('.properties.', '.');
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../option-problems.ts';
 import { ToolRefusal } from './tool-answer.ts';
 
-/** Far more than a model writes, and too little to fill the memory with. */
+/** The largest body, in bytes: far more than a model writes, and too little to fill the memory. */
 const mostBytes = 1024 * 1024;
 
 /** What body parsers leave on a request. */
@@ -11,10 +11,10 @@ interface ParsedRequest extends IncomingMessage {
 }
 
 /**
- * The arguments of a call: of GET and DELETE those in the query, of the others the JSON in the body, which a parser in
- * front may have read already. Nothing sent is no arguments.
+ * The arguments of a call: for GET and DELETE the query, for other methods the JSON in the body, which an earlier
+ * parser may have read already. An empty body means no arguments.
  *
- * @throws ToolRefusal when they can't be read, or are too much; rejects with the reason of the signal
+ * @throws ToolRefusal when they can't be read, or are too large; rejects with the reason of the signal
  */
 export async function readArguments(request: ParsedRequest, signal: AbortSignal): Promise<unknown> {
   if (request.method === 'GET' || request.method === 'DELETE') return queryOf(request);
@@ -25,7 +25,8 @@ export async function readArguments(request: ParsedRequest, signal: AbortSignal)
 }
 
 /**
- * Express 4's parsers leave an empty object on what they have not read; only what was read, or is there, counts.
+ * Whether a parser has read the body. The parsers of Express 4 also set an empty object on requests that they have not
+ * read, so an empty object counts only if the body was read.
  */
 function isParsed({ body, readableDidRead }: ParsedRequest): boolean {
   if (body === undefined || body === null) return false;
@@ -46,7 +47,7 @@ function readJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** A name that comes several times is a list. */
+/** The arguments in the query. A name that occurs several times is a list. */
 function queryOf({ url = '' }: IncomingMessage): Readonly<Record<string, string | readonly string[]>> {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
   const names = [...new Set(query.keys())];
@@ -58,7 +59,7 @@ function queryOf({ url = '' }: IncomingMessage): Readonly<Record<string, string 
   );
 }
 
-/** Listens instead of iterating: leaving an iteration early destroys the socket that the answer has to go through. */
+/** Uses events instead of iteration: leaving an iteration early would destroy the socket that the answer needs. */
 function collect(request: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

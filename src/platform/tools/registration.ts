@@ -14,15 +14,15 @@ export interface FixedParameter {
 export interface RegistrationOptions {
   /** Where the platform reaches the tool: an https address, or http on loopback for the sandbox. */
   readonly endpoint: string;
-  /** How it calls it. With GET and DELETE the arguments are in the query. @default 'POST' */
+  /** The method of a call. With GET and DELETE the arguments are in the query. @default 'POST' */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** What it sends along: the headers that `toolMiddleware` expects. @default none */
+  /** Sent with every call: the headers that `toolMiddleware` expects. @default none */
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent with every call, beside the model's arguments; `run` finds them in `context.additional`. @default none */
   readonly fixedParams?: Readonly<Record<string, FixedParameter>>;
   /** Passed on as it is: the platform's document doesn't show what an entry looks like. @default {} */
   readonly runtimeParams?: Readonly<Record<string, unknown>>;
-  /** Identity of the tool at the platform. @default the tool's name */
+  /** The tool's id at the platform. @default the tool's name */
   readonly toolId?: string;
 }
 
@@ -64,7 +64,7 @@ export interface ToolRegistration {
   readonly tool_failed_message?: string;
 }
 
-/** What a tool says of itself. */
+/** The parts of a tool's definition that are registered. */
 interface Described {
   readonly name: string;
   readonly description: string;
@@ -90,7 +90,7 @@ const optionsSchema = (parameters: readonly string[]) =>
         ),
         'an object of names, each with description and value',
       )
-      // Merged into the model's arguments, one of the two would be lost.
+      // If both have the same name, one of the two is lost when the platform merges them into the arguments.
       .refine((fixed) => !parameters.some((name) => Object.hasOwn(fixed, name)), {
         message: `an object of names that are no parameters of the tool (${parameters.join(', ')})`,
       })
@@ -102,7 +102,7 @@ const optionsSchema = (parameters: readonly string[]) =>
 /**
  * The body with which the tool is created at the platform.
  *
- * @throws ConfigError for an option that can't be; the values of headers are in no message
+ * @throws ConfigError for an invalid option; the values of headers are in no message
  */
 export function registrationOf(tool: Described, options: RegistrationOptions): ToolRegistration {
   const { name, description, parameters, messages } = tool;
@@ -127,7 +127,7 @@ export function registrationOf(tool: Described, options: RegistrationOptions): T
   };
 }
 
-/** Over plain HTTP the headers, which are credentials, could be read on the way. */
+/** Refuses plain HTTP except on loopback: the headers, which are credentials, could be read on the way. */
 function readEndpoint(value: unknown): string | undefined {
   if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
   const { protocol, hostname } = new URL(value);

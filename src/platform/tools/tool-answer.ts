@@ -1,9 +1,9 @@
 /**
- * What a tool answers. Every answer is a JSON object, so that the model always reads one; every error is one sentence
- * that a voice agent can speak about, and never says more.
+ * A tool's answers to calls that it refuses or that fail. Every answer is a JSON object, so that the model always reads
+ * one. Every error is one sentence that a voice agent can speak about, without further details.
  */
 const refusals = {
-  /** Before anything is read: whoever has not the headers learns nothing of the tools. */
+  /** Answered before anything is read: a caller without the headers learns nothing about the tools. */
   not_authentic: { status: 401, error: 'The tool did not accept this call.' },
   unknown_tool: { status: 404, error: 'There is no such tool.' },
   method: { status: 405, error: 'The tool was called in a way that it does not know.' },
@@ -18,7 +18,7 @@ const refusals = {
 /** Why a tool gives no result. */
 export type ToolRefusalCode = keyof typeof refusals;
 
-/** Thrown where a call can't be taken. */
+/** Thrown when a call is refused. */
 export class ToolRefusal extends Error {
   override readonly name = 'ToolRefusal';
   readonly code: ToolRefusalCode;
@@ -36,21 +36,22 @@ export interface ToolAnswer {
   readonly body: string;
 }
 
-/** The answer of a call that is not taken, or that failed. */
+/** The answer to a call that is refused, or that failed. */
 export function refusalAnswer(code: ToolRefusalCode): ToolAnswer {
   const { status, error } = refusals[code];
   return { status, body: JSON.stringify({ error }) };
 }
 
 /**
- * The answer of a failure that the agent may speak about. It is a 200: whether the platform shows the model the body of
- * any other answer is not known, and without the sentence the agent could neither ask for what is missing nor explain.
+ * The answer to a failure that the agent may speak about. It is a 200, because it is not known whether the platform
+ * shows the model the body of other answers. Without the sentence, the agent could neither explain the failure nor ask
+ * for a missing argument.
  */
 export function spokenAnswer(error: string): ToolAnswer {
   return { status: 200, body: JSON.stringify({ error }) };
 }
 
-/** The answer of a result: an object as it is, anything else as `{ result }`. Throws for what JSON can't write. */
+/** The answer with a result: an object as it is, anything else as `{ result }`. Throws if JSON can't write it. */
 export function resultAnswer(result: unknown): ToolAnswer {
   const text = JSON.stringify(result) as string | undefined;
   const isObject = text?.startsWith('{') === true;

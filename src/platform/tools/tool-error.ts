@@ -2,12 +2,13 @@ import type { z } from 'zod';
 import { isObject } from '../../option-problems.ts';
 import type { ParametersSchema } from './parameters-schema.ts';
 
-/** A voice agent reads this out, or asks for what is missing: more than a few are not kept in mind. */
+/** The most problems that are named: a voice agent speaks about them, and nobody keeps more than a few in mind. */
 const mostNamed = 5;
 
 /**
- * A failure that the voice agent may speak about. Thrown by a tool's `run`, its message, one sentence that a caller may
- * hear, is what the agent gets; what any other error says stays here, because it may hold anything.
+ * A failure that the voice agent may speak about. When a tool's `run` throws it, the agent gets its message, which
+ * should be one sentence that a caller may hear. The messages of other errors are not passed on, because they may
+ * contain anything.
  *
  * @example
  * run: async ({ order_number }) => {
@@ -20,7 +21,7 @@ export class ToolError extends Error {
   override readonly name = 'ToolError';
 }
 
-/** What is wrong with arguments, in one sentence by which the agent can ask for the right ones. No value is in it. */
+/** Says in one sentence what is wrong with arguments, so that the agent can ask for the right ones. Quotes no value. */
 export function argumentsError(error: z.ZodError, given: unknown, schema: ParametersSchema): ToolError {
   const problems = error.issues.slice(0, mostNamed).map((issue) => problemOf(issue, given, schema));
   return new ToolError(`This can't be done yet: ${[...new Set(problems)].join('; ')}.`);
@@ -31,7 +32,7 @@ function problemOf({ path, message }: z.core.$ZodIssue, given: unknown, schema: 
   const reason = message.replace(/^Invalid (?:input|option): /, '').replace(/\.$/, '');
   if (name === '') return reason;
   const [parameter = ''] = path;
-  // Where others are taken as well, one may be called as what every object has: `constructor`.
+  // An additional argument may have the name of an inherited property, such as `constructor`.
   const known = Object.hasOwn(schema.properties, parameter)
     ? schema.properties[String(parameter)]
     : undefined;

@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { equalInConstantTime, textDigest } from '../../kit/bytes.ts';
 import { headersOption } from '../../option-problems.ts';
 
-/** The headers that the platform is to send to a tool, and that the tool then expects. */
+/** The headers that the platform sends to a tool, and that the tool requires. */
 export const toolHeadersSchema = headersOption;
 
-/** The headers that tell the platform from anybody else. The values are kept as digests only. */
+/** The headers that distinguish the platform from other callers. Only digests of their values are kept. */
 export class RequiredHeaders {
   readonly #digests: readonly (readonly [name: string, digest: Buffer])[];
 
@@ -14,8 +14,8 @@ export class RequiredHeaders {
   }
 
   /**
-   * Whether all of them are there with their values. All are compared, because stopping at the first would tell which
-   * one is wrong.
+   * Whether all of them are there with their values. All are always compared: stopping at the first wrong one would
+   * reveal by the time it takes which one that is.
    */
   areIn(headers: IncomingHttpHeaders): boolean {
     let isSame = true;
