@@ -15,17 +15,17 @@ type RegisterHandlers = (receiver: Receiver) => unknown;
 
 /** An app file that was loaded. */
 export interface App {
-  /** What its receiver is to be made with. */
+  /** The options that it exports for its receiver. */
   readonly options: AppOptions;
   /**
    * Lets it register its handlers.
    *
-   * @throws ConfigError `receiver_started` when it starts the receiver itself, or what its registrations are refused for
+   * @throws ConfigError `receiver_started` when it starts the receiver itself, or the error of a refused registration
    */
   readonly register: (receiver: Receiver) => Promise<void>;
 }
 
-/** What Node says of TypeScript, or of the imports in it, that it can't run by itself. */
+/** The codes of Node's errors for TypeScript, or imports in it, that Node can't run by itself. */
 const needsTranslation = new Set([
   'ERR_UNKNOWN_FILE_EXTENSION',
   'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
@@ -36,9 +36,9 @@ const needsTranslation = new Set([
 ]);
 
 /**
- * Loads the app file, whose path counts from the working directory.
+ * Loads the app file. A relative path counts from the working directory.
  *
- * @throws ConfigError `app_unloadable`, `app_no_default`, or what its options are refused for
+ * @throws ConfigError `app_unloadable`, `app_no_default`, or the error of a refused option
  */
 export async function loadApp(file: string): Promise<App> {
   const module = await loadModule(file);
@@ -60,7 +60,7 @@ async function register(receiver: Receiver, app: RegisterHandlers, file: string)
   }
 }
 
-/** Refuses the app's own start() where it is called. Else ours would be refused, and that is in no file of the user's. */
+/** Refuses a start() in the app file. Otherwise our own start() would be refused, with no place in the user's files. */
 function refuseStart(receiver: Receiver, file: string): () => void {
   receiver.start = () => {
     throw configError('receiver_started', { app: file });
@@ -79,7 +79,7 @@ async function loadModule(file: string): Promise<unknown> {
   }
 }
 
-/** Node itself where it can, which is faster and exact; a translation where the file is more than it takes. */
+/** Imports with Node itself if it can, which is faster and exact. Otherwise the file is translated first. */
 async function importNatively(path: string): Promise<unknown> {
   try {
     return await import(pathToFileURL(path).href);
@@ -99,7 +99,7 @@ async function importTranslated(path: string, nativeError: unknown): Promise<unk
   try {
     return await jiti.import(path);
   } catch (error) {
-    // What is missing for both, Node says better.
+    // If a module is missing both times, Node's error says it better.
     throw isModuleMissing(nativeError) && isModuleMissing(error) ? nativeError : error;
   }
 }
@@ -117,21 +117,21 @@ function defaultOf(module: unknown, file: string): RegisterHandlers {
   throw configError('app_no_default', { file, found: what });
 }
 
-/** An export by its name; what a compiler made of one for CommonJS counts as well. */
+/** An export by its name, also if a compiler has turned the module into CommonJS. */
 function exportOf(module: unknown, name: string): unknown {
   if (!isObject(module)) return undefined;
   const outer = module['default'];
   return isObject(outer) && 'default' in outer ? outer[name] : module[name];
 }
 
-/** The sentence of a problem, and where in the app file it was met. */
+/** The same problem, with the place in the app file that it comes from in its message. */
 function withPlace(error: RingbackError): RingbackError {
   const place = placeOf(error);
   if (place === undefined) return error;
   return new RingbackError(error.code, `${error.message} (${place})`, { cause: error });
 }
 
-/** One line of what was thrown, and where: a translator's messages come with excerpts of the source. */
+/** The first line of what was thrown, and where. The messages of a translator go on with excerpts of the source. */
 function unloadable(file: string, error: unknown): RingbackError {
   const lines = messageOf(error)
     .split('\n')
@@ -140,7 +140,7 @@ function unloadable(file: string, error: unknown): RingbackError {
   const place = placeOf(error);
   const where = place === undefined ? '' : ` (${place})`;
   const problem = configError('app_unloadable', { file, cause: cause.replace(/\.$/, '') + where });
-  // What the log level debug prints besides the sentence.
+  // Its stack is printed at the log level debug.
   problem.cause = error;
   return problem;
 }

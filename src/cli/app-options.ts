@@ -6,7 +6,10 @@ import { type AppOptions, type ReceiverOptions, resolveOptions } from '../option
 import { type Environment, databaseOf } from './environment.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
 
-/** What the command decides, so that each has one place: the log's level, and the inbox that other commands look into. */
+/**
+ * Options that an app file can't set. The log's level and the inbox, which other commands open as well, are set in one
+ * place only: the command.
+ */
 const decidedHere: Readonly<Record<string, string>> = {
   database: 'Set it by --database or RINGBACK_DATABASE, which the other commands read as well.',
   logger: 'Set its level by RINGBACK_LOG_LEVEL.',
@@ -14,12 +17,12 @@ const decidedHere: Readonly<Record<string, string>> = {
   random: 'It is for tests.',
 };
 
-/** Stands for the secrets of the environment, while the app's options are looked at by themselves. */
+/** Stands for the secrets of the environment while the app's options are checked by themselves. */
 const someSecret = 'whsec_stand-in';
 
 /**
- * The options that an app file exports, checked before those of the command line come in: what is wrong with them is to
- * be mended in the file.
+ * The options that an app file exports. They are checked before those of the command line are added, because their
+ * problems must be fixed in the file.
  *
  * @throws ConfigError that names the file
  */
@@ -52,7 +55,9 @@ export function readAppOptions(exported: unknown, file: string): AppOptions {
   return defined(exported);
 }
 
-/** A promise, or a map, would be taken for no options at all, and what it is to demand would be lost unsaid. */
+/**
+ * A promise or a map is refused: it would be read as no options at all, and what it requires would be lost silently.
+ */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return isObject(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
 }
@@ -66,7 +71,7 @@ function classOf(value: unknown): string {
   return isObject(value) ? value.constructor.name : typeof value;
 }
 
-/** What was given on the command line that is an option of a receiver. */
+/** The flags of the command line that are options of a receiver. */
 export interface ReceiverFlags {
   readonly database?: string;
   readonly trustProxy?: string;
@@ -74,9 +79,9 @@ export interface ReceiverFlags {
 }
 
 /**
- * The options of a receiver: the command line goes before the environment, and that before the app file.
+ * The options of a receiver: the command line takes precedence over the environment, and that over the app file.
  *
- * @throws ConfigError when nothing gives secrets, nor headers
+ * @throws ConfigError when neither secrets nor headers are set anywhere
  */
 export function receiverOptions(
   flags: ReceiverFlags,

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 
-/** Reads an argument, or says in a usage error what it should be. */
+/** Makes a parser of an argument, whose usage error says what the argument should be. */
 export function argument<T>(
   expectation: string,
   read: (value: unknown) => T | undefined,

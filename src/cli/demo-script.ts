@@ -4,11 +4,11 @@ import type { SandboxOptions } from '../sandbox/options.ts';
 /** One call of the demonstration. */
 export interface Scene {
   readonly plan: CallPlan & { readonly callId: string };
-  /** What is worth seeing about it. */
+  /** What this call shows. */
   readonly remark: string;
 }
 
-/** What lies between two events of a call at the most, and between two attempts, in the platform's milliseconds. */
+/** The longest time between two events of a call, and between two attempts, in the platform's milliseconds. */
 const step = 10_000;
 
 const scenes = [
@@ -25,8 +25,8 @@ export function sceneOf(number: number): Scene {
 }
 
 /**
- * What the platform of the demonstration is like: a step of a call takes `pace` real milliseconds, and more goes wrong
- * than ever in reality. With these seeds the first call has a duplicate, the second a forgery and a cut connection.
+ * The sandbox of the demonstration: a step of a call takes `pace` real milliseconds, and more goes wrong than in
+ * reality. With these seeds, the first call has a duplicate, the second a forgery and a cut connection.
  */
 export function sandboxOptions(pace: number): SandboxOptions {
   return {

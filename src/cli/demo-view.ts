@@ -4,7 +4,7 @@ import type { Attempt } from '../sandbox/model.ts';
 import type { LogEvent } from '../telemetry.ts';
 import type { Scene } from './demo-script.ts';
 
-/** A line of the receiver's log, as far as it is shown. */
+/** The fields of a line of the receiver's log that are shown. */
 interface LogLine {
   readonly event?: LogEvent;
   readonly level: number;
@@ -34,7 +34,7 @@ const disturbances: Readonly<Record<Disturbance, string>> = {
   rubbish: 'signed, but no event',
 };
 
-/** What goes before the genuine delivery, under the same trace id. */
+/** Forged deliveries, which come before the genuine one, under the same trace id. */
 const forgeries: ReadonlySet<string | undefined> = new Set<Disturbance>([
   'tampered',
   'wrong_secret',
@@ -52,9 +52,9 @@ const explanations: Readonly<Record<string, string>> = {
 const warning = 40;
 
 /**
- * Shows people what the sandbox and the log tell programs. It is where the receiver's logger writes. An attempt is known
- * when it has ended, by which time handlers may have run: what they say of the call that is played is held back until
- * the delivery is shown that it is about.
+ * Shows a person what the sandbox and the receiver's log report; the receiver's logger writes to it. An attempt is
+ * reported when it has ended, and by then handlers may have run. Their lines about the current call are therefore held
+ * back until their delivery has been shown.
  */
 export class DemoView {
   readonly #print: (line: string) => void;
@@ -96,7 +96,7 @@ export class DemoView {
     else this.#print(text);
   }
 
-  /** The tally follows: what handlers still do while the receiver stops would stand below it. */
+  /** Shows no more lines. The counts are printed next, and lines of handlers that still run would come after them. */
   end(): void {
     this.#hasEnded = true;
   }
@@ -124,12 +124,12 @@ function answerOf({ status, answer, failure }: Attempt): string {
   return `← ${styleText(color, text.padEnd(25))} ${styleText('dim', explanation)}`;
 }
 
-/** The one word that the receiver's answer comes down to. */
+/** The status or the error code in the receiver's answer. */
 function wordOf(answer = ''): string {
   return /"(?:status|error)":"(\w+)"/.exec(answer)?.[1] ?? '';
 }
 
-/** A handler's own words, or how its run ended if not well. The rest of the log is for programs. */
+/** The text of a line to show: what a handler logs, a run that did not succeed, an error. Other lines are not shown. */
 function describe(line: LogLine): string | undefined {
   const { event, handler = '', callId = '', attempt, cause, retryAt, time, level, msg } = line;
   const by = `    handler ${handler.padEnd(10)} ${callId.padEnd(8)}`;

@@ -21,14 +21,14 @@ import { hasSecrets } from './secrets.ts';
 import { close, serve } from './serve.ts';
 import { stopSignal } from './stop-signal.ts';
 
-/** How many times as long the demonstration waits before the next call. */
+/** How long the demonstration waits between two calls, in steps of a call. */
 const betweenCalls = 2;
 
-/** Where deliveries come to. */
+/** The path that deliveries come to. */
 const path = '/webhooks';
 
 const exampleApp = fileURLToPath(new URL('../../examples/standalone/app.ts', import.meta.url));
-/** The same with a join. */
+/** The same app with a join. */
 const demoApp = fileURLToPath(new URL('../../examples/sandbox/app.ts', import.meta.url));
 
 /** Adds `ringback demo`. */
@@ -60,7 +60,7 @@ export function addDemo(program: Command): void {
 async function demonstrate(pace: number): Promise<void> {
   const stop = new AbortController();
   void stopSignal().then(() => stop.abort());
-  // Whoever read along is gone, such as `head`: there is nobody left to show anything to.
+  // The reader of the output, such as `head`, has gone.
   process.stdout.on('error', () => stop.abort());
   const folder = temporaryFolder();
   const secretFile = join(folder, 'secrets');
@@ -75,7 +75,8 @@ async function demonstrate(pace: number): Promise<void> {
   const { register } = await loadApp(demoApp);
   await register(receiver);
   const server = new HttpServer(receiver, path);
-  // In this order: the subscription has the address, and with the subscription comes the secret.
+  // In this order: the subscription needs the address, and the receiver needs the secret that comes with the
+  // subscription.
   await server.listen({ host: '127.0.0.1', port: 0, path });
   await sandbox.start();
   const url = `${server.url}${path}`;
@@ -131,7 +132,7 @@ async function tellEnd(receiver: Receiver): Promise<void> {
   );
 }
 
-/** Removed however the process ends, so that no run leaves anything behind. */
+/** A temporary folder that is removed when the process exits. */
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ringback-demo-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
 import { checked, parseStrictly } from '../option-problems.ts';
 
-/** What the command's options and variables may be, in the words of its errors. */
+/** What values the command's options and variables may have, in the words of its errors. */
 export const expected = {
   port: 'a port: a whole number from 0 (the system chooses) to 65535',
   path: "a path such as '/webhooks': it starts with a slash and has letters, digits and - . _ ~ / only",
@@ -15,7 +15,7 @@ export const expected = {
 const text = z.string('text that is not empty').min(1, 'text that is not empty').optional();
 
 const environmentSchema = z.strictObject({
-  // Not looked at here: what is wrong with a secret is said without repeating it.
+  // Not checked here, where an error would quote the value. The errors of the secrets' own check don't.
   RINGBACK_SECRETS: z.string().optional(),
   RINGBACK_SECRETS_FILE: text,
   RINGBACK_APP: text,
@@ -27,7 +27,7 @@ const environmentSchema = z.strictObject({
   RINGBACK_INSECURE_HTTP: checked(expected.switch, readSwitch).optional(),
   RINGBACK_PUBLIC_URL: checked(expected.url, readUrl).optional(),
   RINGBACK_PLATFORM_URL: checked(expected.url, readUrl).optional(),
-  // Not looked at here either: it is a credential.
+  // Not checked here either: it is a credential.
   RINGBACK_PLATFORM_KEY: z.string().optional(),
   RINGBACK_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], expected.logLevel)
@@ -40,7 +40,7 @@ export type Environment = z.output<typeof environmentSchema>;
 /**
  * Reads the variables that begin with RINGBACK_.
  *
- * @throws ConfigError for one that is unknown or can't be, so that no misspelled one is silently left out
+ * @throws ConfigError for an invalid value, and for an unknown variable, so that no misspelled one is silently ignored
  */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
   const ours = Object.entries(variables).filter(
@@ -49,7 +49,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
   return parseStrictly(environmentSchema, Object.fromEntries(ours), 'the environment');
 }
 
-/** The option that says which inbox. */
+/** The option for the file of the inbox. */
 export const databaseOption = [
   '--database <file>',
   'the inbox (RINGBACK_DATABASE; default: ./ringback.db)',
@@ -61,8 +61,8 @@ export function databaseOf({ database }: { readonly database?: string }, environ
 }
 
 /**
- * Whether Kubernetes has set a variable, as it does in every pod beside a service: with one named `ringback`, its
- * address would be taken for our port, and all the rest for options that don't exist.
+ * Whether Kubernetes has set a variable. In every pod, it sets variables for each service: for a service named
+ * `ringback`, we would read one of them as our port and refuse the others as unknown options.
  */
 function isOfService(name: string, value = ''): boolean {
   if (/_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)) return true;
@@ -75,7 +75,7 @@ export function readPort(value: unknown): number | undefined {
   return port <= 65_535 ? port : undefined;
 }
 
-/** A path, or undefined. Express would take other characters for patterns. */
+/** A path, or undefined if it has other characters, which Express would read as patterns. */
 export function readPath(value: unknown): string | undefined {
   return typeof value === 'string' && /^\/[\w.~/-]*$/.test(value) ? value : undefined;
 }

@@ -3,18 +3,18 @@ import type { ProblemCode } from '../problems.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { remark } from './remark.ts';
 
-/** What the command exits with. */
+/** The exit codes of the command. */
 export const exitCodes = {
   success: 0,
-  /** Something that the user can mend, in a sentence on stderr. */
+  /** A problem that the user can fix, told in a sentence on stderr. */
   failure: 1,
-  /** The command was not written as it should be. */
+  /** The command was used wrongly. */
   usage: 2,
   /** Something that should not happen. */
   unexpected: 70,
 } as const;
 
-/** The problems that are the fault of the command line or of the environment, when these are what is read. */
+/** The problems that are a misuse of the command if they arise from reading the command line or the environment. */
 const misuses: ReadonlySet<ProblemCode> = new Set([
   'option_invalid',
   'option_unknown',
@@ -22,12 +22,12 @@ const misuses: ReadonlySet<ProblemCode> = new Set([
   'secret_malformed',
 ]);
 
-/** A command that was not written as it should be. */
+/** The command was used wrongly. */
 class Misuse extends Error {}
 
 /**
- * Reads from the command line or the environment: what is wrong with these is a misuse of the command. `flags` says by
- * which flag an option is set that has another name inside.
+ * Reads from the command line or the environment. A problem with these is thrown as a misuse of the command. `flags`
+ * maps the options that have another name on the command line to their flags.
  */
 export function asUsage<T>(read: () => T, flags: Readonly<Record<string, string>> = {}): T {
   try {
@@ -47,19 +47,19 @@ export function explain(error: unknown): number {
   const isExpected = isRingbackError(error) || error instanceof Misuse;
   const line = (isExpected ? '' : 'unexpected error: ') + messageOf(error).replaceAll(/\s*\n\s*/g, ' ');
   remark(line);
-  // Read here and not from the checked environment: that may be what is wrong.
+  // Read here and not from the checked environment, since the check may be what failed.
   const isDebugging = /^(debug|trace)$/.test(process.env['RINGBACK_LOG_LEVEL'] ?? '');
   if (isDebugging && error instanceof Error) process.stderr.write(`${stackOf(error)}\n`);
   if (error instanceof Misuse) return exitCodes.usage;
   return isExpected ? exitCodes.failure : exitCodes.unexpected;
 }
 
-/** The stack of what was thrown first: what the sentence is about. */
+/** The stack of the error that was thrown first, which the message is about. */
 function stackOf(error: Error): string {
   return error.cause instanceof Error ? stackOf(error.cause) : (error.stack ?? '');
 }
 
-/** Known by its name as well as its class: an app file may bring a copy of Ringback of its own. */
+/** Also compares the name of the error, since an app file may load its own copy of Ringback, with other classes. */
 export function isRingbackError(error: unknown): error is RingbackError {
   return (
     error instanceof RingbackError ||

@@ -20,44 +20,44 @@ export interface Address {
 }
 
 /**
- * How long an idle connection is kept, in milliseconds: longer than a proxy in front keeps it (60 s as a rule).
- * Were it shorter, the proxy would send a delivery on a connection that is just being closed.
+ * How long an idle connection is kept, in milliseconds: longer than a proxy in front usually keeps it (60 s). Otherwise
+ * the proxy could send a delivery on a connection that is just being closed.
  */
 const keepAlive = 75_000;
 /** How long the last connections may take to close, in milliseconds. */
 const closePatience = 3_000;
 
-/** What the server answers besides deliveries: whether it lives, and whether it is ready. */
+/** The paths of the health checks: whether the server is alive, and whether it is ready. */
 export const healthPaths = { alive: '/healthz', ready: '/readyz' } as const;
 
-/** Whether the server answers at this path itself. Case and a slash at the end make no difference to Express. */
+/** Whether this is the path of a health check. Case and a slash at the end make no difference to Express. */
 export function isHealthPath(path: string): boolean {
   const plain = path.toLowerCase().replace(/\/$/, '');
   return Object.values<string>(healthPaths).includes(plain);
 }
 
-/** A receiver's own HTTP server: deliveries, and whether it lives and is ready. */
+/** A receiver's own HTTP server: it takes deliveries and answers health checks. */
 export class HttpServer {
   readonly #server: Server;
   readonly #answering = new Set<ServerResponse>();
   #isDraining = false;
   #closed: Promise<void> = Promise.resolve();
 
-  /** `onMisdirected` is called when what looks like a delivery comes to another path. */
+  /** `onMisdirected` is called when a request that looks like a delivery comes to another path. */
   constructor(receiver: Receiver, path: string, onMisdirected = () => {}) {
     const take = receiver.nodeHandler();
     const rest = restOf(receiver, path, onMisdirected);
     this.#server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
-      // A target that is no path would be answered by the framework's own page, and repeated in a warning.
+      // Express would answer a target that is no path with its own page, and repeat it in a warning.
       if (request.url?.startsWith('/') !== true) return refuseTarget(response);
       this.#follow(response);
-      // Nearly all that comes is this, and need not pay for Express.
+      // Nearly every request is this, and skips the cost of Express.
       if (isPlainDelivery(request, path)) return take(request, response);
       rest(request, response);
     });
   }
 
-  /** Where it listens, without the path: the port is the one that the system chose. */
+  /** The address that it listens on, without the path, with the port that the system chose. */
   get url(): string {
     return urlOf(this.#server);
   }
@@ -71,7 +71,7 @@ export class HttpServer {
     return listen(this.#server, { host, port });
   }
 
-  /** Accepts no more connections, and asks for an end of those there are. */
+  /** Accepts no more connections, and asks clients to close the existing ones. */
   drain(): void {
     this.#isDraining = true;
     for (const response of this.#answering) askToClose(response);
@@ -87,7 +87,7 @@ export class HttpServer {
     clearTimeout(timer);
   }
 
-  /** Knows which responses are under way, so that the end of their connection can be asked for. */
+  /** Keeps track of the responses under way, so that `drain` can ask to close their connections. */
   #follow(response: ServerResponse): void {
     if (this.#isDraining) askToClose(response);
     this.#answering.add(response);
@@ -95,7 +95,7 @@ export class HttpServer {
   }
 }
 
-/** Express, for all that is not plainly a delivery; what may be one all the same, it gives to the receiver. */
+/** Express, for requests that are not plainly a delivery. It passes those that may still be one to the receiver. */
 function restOf(receiver: Receiver, path: string, onMisdirected: () => void): RequestListener {
   const app = express().disable('x-powered-by').disable('etag');
   app.get(healthPaths.alive, (_request, response) => void response.json({ status: 'alive' }));
@@ -111,7 +111,7 @@ function restOf(receiver: Receiver, path: string, onMisdirected: () => void): Re
   return app;
 }
 
-/** What scanners ask for everywhere must not be taken for a subscription with a wrong URL. */
+/** Looks for the platform's headers: the requests of scanners must not count as a subscription with a wrong URL. */
 function looksLikeDelivery({ method, headers }: IncomingMessage): boolean {
   return method === 'POST' && (headers['x-webhook-event'] ?? headers['x-webhook-traceid']) !== undefined;
 }

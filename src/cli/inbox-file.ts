@@ -7,8 +7,8 @@ import { type Environment, databaseOf, readEnvironment } from './environment.ts'
 import { asUsage } from './failure.ts';
 
 /**
- * The file of an inbox that is there. Opening would make one: an empty inbox beside the one that was meant, or among the
- * tables of another program, helps nobody.
+ * The file of an existing inbox. Refuses any other file, since opening it would create an empty inbox: beside the one
+ * that was meant, or among the tables of another program.
  *
  * @throws RingbackError `database_unreadable`
  */
@@ -22,7 +22,7 @@ export function inboxFile(
   throw ringbackError('database_unreadable', { database: file, cause });
 }
 
-/** Opens an inbox without a receiver, for as long as the work takes: nothing is run, and nothing is cleaned away. */
+/** Opens an inbox for the work, without a receiver: no handler runs, and retention removes nothing. */
 export async function withInbox<T>(file: string, work: (store: SqliteStore) => Promise<T>): Promise<T> {
   const store = new SqliteStore(file, systemClock);
   await store.open();

@@ -1,28 +1,30 @@
 import { pino } from 'pino';
 import type { Clock } from '../kit/clock.ts';
 
-/** How long a line may wait for others, in milliseconds: what a person who reads along does not notice. */
+/** How long a line may wait for others, in milliseconds: so short that a person who reads along does not notice. */
 export const flushInterval = 100;
-/** How soon what would not take any more is tried again, in milliseconds. A full pipe says nothing when it is read. */
+/**
+ * How soon to write again after the output took no more, in milliseconds. A pipe doesn't report that it has room again.
+ */
 export const retryInterval = 5;
 /**
- * How many bytes are written at once at most: what a pipe takes whole or not at all (PIPE_BUF), so that nothing that
- * others write to it comes in between the halves of a line.
+ * The most bytes in one write: what a pipe takes whole or not at all (PIPE_BUF), so that no other process can write
+ * between two halves of a line.
  */
 export const chunkSize = 4_096;
-/** So many chunks are written one behind the other: the reader is woken once for all that a pipe has room for. */
+/** How many chunks to write one after the other, so that the reader is woken once for all that a pipe has room for. */
 export const chunksTogether = 12;
-/** How many bytes wait at most for a reader that is late: a second or two of the log at its busiest. */
+/** The most bytes that wait for a slow reader: a second or two of the log at its busiest. */
 export const capacity = 8 * 1024 * 1024;
-/** How long the end waits for a reader that takes nothing, in milliseconds. */
+/** How long `end` waits for a reader that takes nothing, in milliseconds. */
 export const endPatience = 1_000;
 
 /** The number of pino's level `warn`. */
 const warning = 40;
 
-/** What the output of the log works with. */
+/** What the output of the log needs. */
 export interface OutputParts {
-  /** Writes as many of the bytes as can be written now, and returns how many; throws when that is none. */
+  /** Writes as many of the bytes as can be written now, and returns how many. Throws if none can be written. */
   readonly write: (bytes: Uint8Array) => number;
   readonly clock: Clock;
   /** Waits without letting anything else run. */
@@ -32,9 +34,9 @@ export interface OutputParts {
 }
 
 /**
- * Where the log's lines go: several in one write, because each write costs a call of the system and wakes the reader.
- * Warnings and worse go out at once, with all before them. A reader that is late or gone holds nothing up: what it does
- * not take waits, and what is too much is dropped and counted.
+ * Writes the log's lines, several at once, because each write costs a system call and wakes the reader. Warnings and
+ * errors are written at once, with all lines before them. A reader that is slow or gone holds nothing up: lines that it
+ * does not take wait, and lines beyond the capacity are dropped and counted.
  */
 export class LogOutput {
   /** Asks pino for the level of each line. */
@@ -42,7 +44,7 @@ export class LogOutput {
   /** Set by pino before each line. */
   lastLevel = 0;
   readonly #parts: OutputParts;
-  /** Whole chunks, in order; before them `#rest`, of which a part is written. */
+  /** Whole chunks, in order. `#rest`, the end of a partly written chunk, comes before them. */
   readonly #chunks: string[] = [];
   #rest: Uint8Array = new Uint8Array();
   #chunk = '';
@@ -91,7 +93,7 @@ export class LogOutput {
     for (;;) {
       const problem = this.#drain();
       if (this.#held < before) deadline = clock.elapsed() + endPatience;
-      // Only one that is late is worth waiting for, and only while it still reads.
+      // Waits only for a reader that is slow (EAGAIN), and only while it still reads.
       if (problem?.code !== 'EAGAIN' || clock.elapsed() >= deadline) return;
       before = this.#held;
       sleep(retryInterval);
@@ -99,7 +101,7 @@ export class LogOutput {
   }
 
   #hasRoomFor(bytes: number): boolean {
-    // Once one was dropped so are those after it, until all is written: the gap is one, and is told of once.
+    // After one line, all others are dropped until everything is written, so that there is one gap, logged once.
     if (this.#dropped > 0) return false;
     if (this.#held + bytes > capacity) this.flush();
     return this.#held === 0 || this.#held + bytes <= capacity;
@@ -121,7 +123,9 @@ export class LogOutput {
     });
   }
 
-  /** Writes the whole chunks. Whatever the reason that it can't, it may pass: a full disk, a pipe without a reader. */
+  /**
+   * Writes the whole chunks. Tries again after any failure, since it may pass: a full disk, a pipe without a reader.
+   */
   #drain(): NodeJS.ErrnoException | undefined {
     if (this.#isBlocked) return undefined;
     try {

@@ -4,16 +4,19 @@ import { standStill, systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../telemetry.ts';
 import { LogOutput } from './log-output.ts';
 
-/** Signals that end a process without an `exit`, unless somebody listens: a terminal was closed, or asked it to quit. */
+/**
+ * Signals of a terminal that is closed or asks to quit. Without a listener, they end a process without an `exit` event.
+ */
 const sudden = ['SIGHUP', 'SIGQUIT'] as const;
 
 /**
- * The log of the command, on stdout. However the process ends, what was logged is written first, unless it is by
- * SIGKILL, a signal that nobody hears, or a crash of Node itself: they take the last tenth of a second along.
+ * The log of the command, on stdout. All lines are written before the process ends, unless it ends by SIGKILL, by
+ * another signal without a listener, or by a crash of Node itself: then the lines of the last tenth of a second are
+ * lost.
  */
 export function openLog(level: string): Logger {
-  // A terminal shows each line as it comes, in order with what the app prints; and whoever has put something in the
-  // place of stdout is to get the lines. Looking at stdout also makes a pipe one that never blocks.
+  // On a terminal, each line is shown at once, in order with what the app prints. If stdout.write was replaced, the
+  // replacement gets the lines. Accessing process.stdout also makes a pipe non-blocking.
   if (process.stdout.isTTY || Object.hasOwn(process.stdout, 'write')) return pino({ level });
   const output = new LogOutput({
     write: (bytes) => writeSync(1, bytes),
@@ -27,14 +30,14 @@ export function openLog(level: string): Logger {
   return logger;
 }
 
-/** For the line that people and scripts wait for, whatever the log's level. */
+/** A logger that writes at every log level, for the line that people and scripts wait for. */
 export function atEveryLevel(logger: Logger): Logger {
   return logger.child({}, { level: 'info' });
 }
 
-/** Lets the signal do what it would have done, once the lines are written. */
+/** Writes the lines, and then lets the signal do what it would have done. */
 function endBy(signal: NodeJS.Signals, output: LogOutput): void {
-  // Where the app listens too, what the signal does is the app's affair.
+  // If the app listens too, it decides what the signal does.
   if (process.listenerCount(signal) > 0) return;
   output.end();
   process.kill(process.pid, signal);

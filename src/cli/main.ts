@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `ringback`. On a Node that is too old the database driver would end the process without a word:
- * that is looked at first, before anything is imported that loads the driver.
+ * The command `ringback`. On a Node that is too old, the database driver would end the process without a word. The
+ * version is therefore checked before anything is imported that loads the driver.
  */
 import { ringbackError } from '../errors.ts';
 import { hasNeededNodeApi } from '../kit/node-api.ts';
@@ -15,8 +15,9 @@ if (!hasNeededNodeApi()) {
 
 const { run } = await import('./program.ts');
 const exitCode = await run(process.argv.slice(2));
-// What a pipe has not taken yet would be lost. One that nobody reads any more takes nothing, and that is no failure.
+// Waits for what a pipe has not taken yet, which would be lost. A pipe without a reader takes nothing: that is no
+// failure.
 process.stdout.on('error', () => {});
 await new Promise((resolve) => process.stdout.write('', resolve));
-// Whatever the app file has left open must not keep the process alive once the command is done.
+// Anything that the app file has left open must not keep the process alive once the command is done.
 process.exit(exitCode);

@@ -7,8 +7,8 @@ const ownEntry = new URL(`../index${extname(import.meta.url)}`, import.meta.url)
 let isInPlace = false;
 
 /**
- * Makes `import … from 'ringback'` mean the Ringback that runs the command, so that an app file works wherever
- * it lies, and never brings a second copy. Node before 22.15 can't be told; there the app's own one is found.
+ * Makes `import … from 'ringback'` load the Ringback that runs the command, so that an app file works in any folder,
+ * and never loads a second copy. Node before 22.15 has no hooks for that: there, the app's own copy is loaded.
  */
 export function provideOwnCopy(): void {
   if (isInPlace || typeof nodeModule.registerHooks !== 'function') return;

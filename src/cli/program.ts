@@ -2,10 +2,10 @@ import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
 import { exitCodes, explain } from './failure.ts';
 
-/** Adds a command; `exitWith` says what to exit with when that is neither success nor failure. */
+/** Adds a command. `exitWith` sets the exit code of a command that throws no error, but did not succeed. */
 type Add = (program: Command, exitWith: (code: number) => void) => void;
 
-/** Each is loaded when it is wanted: one that checks a signature needs neither receiver nor sandbox. */
+/** Each command is loaded only when it is wanted: checking a signature needs neither receiver nor sandbox. */
 const commands: Readonly<Record<string, () => Promise<Add>>> = {
   serve: async () => (await import('./serve.ts')).addServe,
   send: async () => (await import('./send.ts')).addSend,
@@ -18,7 +18,7 @@ const commands: Readonly<Record<string, () => Promise<Add>>> = {
 
 /** Runs the command with its arguments, program name not included. Resolves to the exit code; never rejects. */
 export async function run(args: readonly string[]): Promise<number> {
-  // What a command exits with when it neither succeeds nor fails: a delivery that was refused.
+  // Changed by a command that throws no error, but did not succeed, such as after a delivery that was refused.
   let exitCode: number = exitCodes.success;
   const exitWith = (code: number): void => {
     exitCode = code;
@@ -29,13 +29,13 @@ export async function run(args: readonly string[]): Promise<number> {
     await program.parseAsync([...args], { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Commander has said what there is to say: what was wrong, or the help that was asked for.
+    // Commander has already printed what was wrong, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
     return explain(error);
   }
 }
 
-/** The command of that name; all of them for whoever asks for help, or has misspelled one. */
+/** The command of that name. Otherwise all of them, for the help and for suggestions after a misspelled name. */
 async function wanted(name: string | undefined): Promise<readonly Add[]> {
   const named = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   return Promise.all((named ? [named] : Object.values(commands)).map((load) => load()));
@@ -60,7 +60,7 @@ function buildProgram(): Command {
     });
 }
 
-/** The version in package.json, which is two folders up from the sources and from what is built of them. */
+/** The version in package.json, which is two folders up both from the sources and from the built files. */
 function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;

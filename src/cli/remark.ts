@@ -1,4 +1,4 @@
-/** Says something to the person in one line, beside the result, which is for programs. */
+/** Writes one line for the person to stderr: stdout is for the result, which programs read. */
 export function remark(sentence: string): void {
   process.stderr.write(`ringback: ${sentence}\n`);
 }

@@ -4,10 +4,10 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { atEveryLevel } from './log.ts';
 
 /**
- * The line that people and scripts wait for, whatever the log's level: a database tells its key once, when it is new, and
- * keeps only a digest. The key opens nothing but this sandbox.
+ * Logs the line that people and scripts wait for, at every log level. The key is known only while a database is new,
+ * because the database keeps only its digest. It gives access to nothing but this sandbox.
  *
- * @param adversary The seed that has the adversary do the same again
+ * @param adversary The seed with which the adversary does the same again
  */
 export function logListening(
   logger: Logger,
@@ -41,7 +41,7 @@ export function logAttempts(logger: Logger, { attempts }: Pick<Sandbox, 'attempt
   });
 }
 
-/** That what the adversary sends is refused, or not answered, is as it should be. */
+/** A delivery of the adversary should be refused, or not answered: that is no warning. */
 function levelOf({ isDelivered, disturbance }: Attempt): 'info' | 'warn' {
   return isDelivered || disturbance !== undefined ? 'info' : 'warn';
 }

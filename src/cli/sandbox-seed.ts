@@ -4,7 +4,7 @@ import { messageOf } from '../kit/error-text.ts';
 import type { Seed } from '../sandbox/seed.ts';
 
 /**
- * Reads a seed file. What is wrong with the seed itself, the sandbox says.
+ * Reads a seed file. The sandbox checks the seed itself.
  *
  * @throws RingbackError `seed_unreadable`
  */
@@ -20,7 +20,7 @@ function textOf(file: string): string {
   }
 }
 
-/** What the parser says is not passed on: it quotes the text, and with it a key. */
+/** Doesn't pass on the parser's message, which quotes the text and could show a key. */
 function parsed(text: string, file: string): Seed {
   try {
     return JSON.parse(text) as Seed;

@@ -12,7 +12,7 @@ import { logAttempts, logListening } from './sandbox-log.ts';
 import { readSeedFile } from './sandbox-seed.ts';
 import { stopSignal } from './stop-signal.ts';
 
-/** What was given on the command line. */
+/** The flags of the command line. */
 interface SandboxFlags {
   readonly port?: number;
   readonly database?: string;
@@ -23,10 +23,10 @@ interface SandboxFlags {
   readonly layout?: LayoutName;
 }
 
-/** Beside the receiver's 8080, so that both run on one machine without a word about it. */
+/** Not the receiver's 8080, so that both run on one machine without an option for it. */
 const usualPort = 8090;
 
-/** What the simulator can still play. */
+/** The highest number that the simulator can play. */
 const highestRate = 1_000_000;
 
 /** Adds `ringback sandbox`. */
@@ -67,7 +67,7 @@ export function addSandbox(program: Command): void {
     .action(async (flags: SandboxFlags) => standIn(flags));
 }
 
-/** Stands in for the platform until a signal comes; then ends what was begun. */
+/** Runs the sandbox until a signal comes, then stops it. */
 async function standIn(flags: SandboxFlags): Promise<void> {
   const stopping = stopSignal();
   const logger = openLog(asUsage(readEnvironment).RINGBACK_LOG_LEVEL ?? 'info');
@@ -77,14 +77,14 @@ async function standIn(flags: SandboxFlags): Promise<void> {
   try {
     logListening(logger, sandbox, adversary);
     logAttempts(logger, sandbox);
-    // Traffic has no end of its own: it is waited for because it can fail.
+    // Traffic never ends by itself. It is awaited because it can fail.
     await Promise.race([stopping, ...playCalls(sandbox, flags)]);
   } finally {
     await sandbox.stop();
   }
 }
 
-/** @param adversary The seed of both trouble and calls: the trouble with a call follows from its ids. */
+/** @param adversary The seed of both the calls and the trouble, since the trouble with a call depends on its ids. */
 function optionsOf(flags: SandboxFlags, adversary: string | undefined): SandboxOptions {
   const { port, database, seed, speed, layout } = flags;
   return {

@@ -4,11 +4,11 @@ import { prepareSecrets } from '../signature/secrets.ts';
 import type { Environment } from './environment.ts';
 
 /**
- * The secrets that the environment sets: a list, or the function that reads them from their file. The receiver
+ * The secrets that the environment sets: a list, or a function that reads them from their file. The receiver
  * asks a function again after half a minute and whenever a signature doesn't verify, so a changed file counts
  * without a restart.
  *
- * @throws ConfigError when none are set, both ways are used, or the file can't be read or holds what is no secret
+ * @throws ConfigError when none are set, both ways are used, or the file can't be read or contains a malformed secret
  */
 export function secretsOf({ RINGBACK_SECRETS: list, RINGBACK_SECRETS_FILE: file }: Environment) {
   if (list !== undefined && file !== undefined) {
@@ -21,12 +21,12 @@ export function secretsOf({ RINGBACK_SECRETS: list, RINGBACK_SECRETS_FILE: file 
   }
   if (list !== undefined) return parseSecrets(list);
   if (file === undefined) throw configError('secrets_missing');
-  // Read once now: what is wrong with the file is said in a sentence of its own before anything is opened.
+  // Read once now, so that a problem with the file is reported before anything is opened.
   secretsIn(file);
   return () => secretsIn(file);
 }
 
-/** The secrets of a file. Checked here, where the file's name is known: what uses them later can't say it. */
+/** The secrets of a file, checked here, because a later error could not name the file. */
 function secretsIn(file: string): readonly string[] {
   const secrets = readSecretFile(file);
   prepareSecrets(secrets, file);

@@ -46,7 +46,7 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       if (flags.to === undefined) return command.error("error: missing the option '--to <url>'");
       const { status } = await send(name, flags.to, flags);
       if (status === 200) return;
-      // The sender learns no reason: that is for the log.
+      // The answer doesn't give the reason. It is in the receiver's log.
       remark("refused; the receiver's log says why (refusal_fix)");
       exitWith(exitCodes.failure);
     });
@@ -70,7 +70,7 @@ function list(): void {
   for (const name of fixtureNames()) print(`${name.padEnd(38)}${fixture(name).description}`);
 }
 
-/** A fixture's name goes before a file's, so that a name means the same in every folder. */
+/** The name of a fixture takes precedence over a file, so that it means the same in every folder. */
 function sourceOf(name: string): DeliverySource {
   if (fixtureNames().includes(name)) return fixture(name);
   const bytes = bytesOf(name);
@@ -85,7 +85,7 @@ function bytesOf(file: string): Buffer {
   }
 }
 
-/** What isn't JSON may well be sent: how it is answered is what one wants to see. */
+/** Undefined for a file that isn't JSON. It is sent all the same: the user may want to see the answer to it. */
 function parsed(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString());

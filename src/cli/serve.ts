@@ -21,7 +21,7 @@ import { atEveryLevel, openLog } from './log.ts';
 import { stopSignal } from './stop-signal.ts';
 import { remark } from './remark.ts';
 
-/** What was given on the command line. */
+/** The flags of the command line. */
 export interface ServeFlags {
   readonly app?: string;
   readonly database?: string;
@@ -71,7 +71,7 @@ export function addServe(program: Command): void {
         'One of the first two is needed. An option goes before its variable.',
       ].join('\n'),
     )
-    // Refused by us: commander can't say that an app file lacks its flag.
+    // Allowed here and refused by refuseArguments, which can suggest --app for an app file, as commander can't.
     .allowExcessArguments()
     .action(async (flags: ServeFlags, command: Command) => {
       refuseArguments(command);
@@ -90,13 +90,13 @@ function refuseArguments(command: Command): void {
   command.error(`error: too many arguments for 'serve'. Expected 0 arguments but got ${count}.${hint}`);
 }
 
-/** Receives until a signal comes; then ends what was begun. */
+/** Receives until a signal comes, then stops. */
 export async function serve(flags: ServeFlags, environment: Environment): Promise<void> {
   const stopping = stopSignal();
   const address = asUsage(() => addressOf(flags, environment));
   const logger = openLog(environment.RINGBACK_LOG_LEVEL ?? 'info');
   const app = flags.app ?? environment.RINGBACK_APP;
-  // An app file that never ends loading must not keep the process from being stopped.
+  // An app file that never finishes loading must not keep the process from being stopped.
   const isStopped = stopping.then(() => undefined);
   const receiver = await Promise.race([isStopped, receiverFor(flags, environment, logger)]);
   if (receiver === undefined) return process.exit(0);
@@ -109,7 +109,7 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   await close(receiver, server);
 }
 
-/** Says once that deliveries go elsewhere: nobody else would, and each of them is lost. */
+/** Logs once that deliveries come to another path: nothing else would show it, and each of them is lost. */
 function tellOnce(logger: Logger, { path }: Address): () => void {
   let isTold = false;
   return () => {
@@ -134,7 +134,7 @@ async function open(receiver: Receiver, address: Address, onMisdirected?: () => 
   }
 }
 
-/** Ends what was begun: connections first, so that no delivery comes to a receiver that is gone. */
+/** Stops new connections first, then the receiver, so that no delivery comes to a receiver that has stopped. */
 export async function close(receiver: Receiver, server: HttpServer): Promise<void> {
   server.drain();
   await receiver.stop();
@@ -149,7 +149,7 @@ function addressOf(flags: ServeFlags, environment: Environment): Address {
   };
 }
 
-/** At the path of a health check, deliveries would come through and everything else would be answered as a check. */
+/** Refuses the paths of the health checks: a GET there would be answered as a check, not by the receiver. */
 function pathOf(flags: ServeFlags, environment: Environment): string {
   const path = flags.path ?? environment.RINGBACK_PATH ?? '/webhooks';
   if (!isHealthPath(path)) return path;
@@ -164,7 +164,7 @@ function pathOf(flags: ServeFlags, environment: Environment): string {
 /** The receiver with the handlers of the app file. */
 async function receiverFor(flags: ServeFlags, environment: Environment, logger: Logger): Promise<Receiver> {
   const file = flags.app ?? environment.RINGBACK_APP;
-  // Without it, what is wrong with the command line is said before anything is loaded.
+  // Without an app file, nothing is loaded before the command line is checked.
   const make = (app?: App): Receiver =>
     asUsage(() => createReceiver({ ...receiverOptions(flags, environment, app?.options), logger }));
   if (file === undefined) return make();

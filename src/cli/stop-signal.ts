@@ -1,12 +1,12 @@
 /**
- * How soon a second SIGINT counts as one of its own, in milliseconds. A terminal sends Ctrl-C to all of its
- * processes, and npm passes its own on besides.
+ * How long after the first signal a SIGINT is taken for a copy of it, in milliseconds. A terminal sends Ctrl-C to all
+ * of its processes, and npm passes on the one that it gets.
  */
 const echo = 250;
 
 /**
- * Resolves at the first SIGTERM or SIGINT; a second one ends the process at once with 1. Call it before there is
- * anything to stop: whoever is process 1 of a container would otherwise not hear a signal at all.
+ * Resolves at the first SIGTERM or SIGINT; a second one ends the process at once with 1. Call it before anything is
+ * started: without a listener, process 1 of a container ignores these signals.
  */
 export function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
