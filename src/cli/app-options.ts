@@ -55,9 +55,7 @@ export function readAppOptions(exported: unknown, file: string): AppOptions {
   return defined(exported);
 }
 
-/**
- * A promise or a map is refused: it would be read as no options at all, and what it requires would be lost silently.
- */
+/** Refuses a promise or a map: it would be read as no options at all, and what it requires would be lost silently. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return isObject(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
 }

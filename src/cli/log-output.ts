@@ -4,7 +4,7 @@ import type { Clock } from '../kit/clock.ts';
 /** How long a line may wait for others, in milliseconds: so short that a person who reads along does not notice. */
 export const flushInterval = 100;
 /**
- * How soon to write again after the output took no more, in milliseconds. A pipe doesn't report that it has room again.
+ * How soon to write again after the output took no more, in milliseconds. A pipe doesn't say when it has room again.
  */
 export const retryInterval = 5;
 /**
@@ -123,9 +123,7 @@ export class LogOutput {
     });
   }
 
-  /**
-   * Writes the whole chunks. Tries again after any failure, since it may pass: a full disk, a pipe without a reader.
-   */
+  /** Writes the whole chunks. Retries after any failure, since it may pass: a full disk, a pipe without a reader. */
   #drain(): NodeJS.ErrnoException | undefined {
     if (this.#isBlocked) return undefined;
     try {

@@ -4,9 +4,7 @@ import { standStill, systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../telemetry.ts';
 import { LogOutput } from './log-output.ts';
 
-/**
- * Signals of a terminal that is closed or asks to quit. Without a listener, they end a process without an `exit` event.
- */
+/** Signals of a terminal that is closed or asks to quit. Without a listener, no `exit` event comes before the end. */
 const sudden = ['SIGHUP', 'SIGQUIT'] as const;
 
 /**

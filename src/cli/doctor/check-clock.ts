@@ -3,12 +3,14 @@ import type { Probe } from './probe.ts';
 
 const check = 'clock';
 
-/** Beyond this the receiver's own tolerance refuses deliveries, in milliseconds. */
+/** The receiver's default tolerance, in milliseconds: with a larger difference, it refuses deliveries. */
 const tolerance = 300_000;
-/** More than any network and any whole second make, in milliseconds. */
+/** A difference that neither the network nor the whole seconds of a Date header can explain, in milliseconds. */
 const suspicious = 30_000;
 
-/** Whether this machine's clock agrees with another's: a signed time that is too far from ours is refused. */
+/**
+ * Whether this machine's clock agrees with another one: deliveries with a signed time too far from ours are refused.
+ */
 export function checkClock(probe: Probe | undefined, whose: string): Finding {
   if (probe === undefined) return finding(check, 'skipped', 'compared with nobody: set --platform or --url');
   const ahead = probe.kind === 'answered' ? probe.ahead : undefined;

@@ -7,7 +7,7 @@ import { type Finding, finding } from './finding.ts';
 
 const check = 'database';
 
-/** Whether the inbox can be opened and written. Nothing is made, written or brought up to date by asking. */
+/** Whether the inbox can be opened and written. The check itself creates, changes and migrates nothing. */
 export function checkDatabase(file: string): Finding {
   if (file === ':memory:')
     return finding(check, 'warning', ':memory: keeps nothing: set --database to a file.');
@@ -44,8 +44,8 @@ function checkFolder(folder: string, file: string): Finding {
 }
 
 /**
- * Writes what is there already, and takes it back: permissions alone don't tell whether the disk is mounted so. The lock
- * that a write takes doesn't tell either: of a file that can only be read SQLite gives one for reading.
+ * Writes the same version again, and rolls back. Permissions alone don't show whether the disk is mounted read-only.
+ * Neither does the lock for a write: for a file that can only be read, SQLite grants a lock for reading.
  */
 function schemaOf(file: string): number {
   const database = connect(file);

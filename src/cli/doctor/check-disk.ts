@@ -5,7 +5,7 @@ import { type Finding, finding } from './finding.ts';
 
 const check = 'disk';
 
-/** The file systems that several machines share, by their number in Linux: SQLite's log needs shared memory. */
+/** Network file systems, by their numbers in Linux. SQLite's log needs shared memory, which machines don't share. */
 const networks: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -22,7 +22,7 @@ const networks: ReadonlyMap<number, string> = new Map([
   [0x19830326, 'BeeGFS'],
 ]);
 
-/** Those that may be gone, or may be a network's, and what that means. */
+/** File systems that may lose the database or may be a network's, by their numbers in Linux, with a description. */
 const doubtful: ReadonlyMap<number, string> = new Map([
   [0x01021994, 'a file system in memory (tmpfs), which is empty after a restart of the machine'],
   [0x858458f6, 'a file system in memory (ramfs), which is empty after a restart of the machine'],
@@ -31,7 +31,7 @@ const doubtful: ReadonlyMap<number, string> = new Map([
   [0x786f4256, 'a folder shared with a virtual machine: put the database on a disk of its own'],
 ]);
 
-/** Whether the inbox lies on a disk of this machine, as far as the system tells. */
+/** Whether the inbox is on a disk of this machine, as far as the system tells. */
 export function checkDisk(file: string): Finding {
   if (file === ':memory:') return finding(check, 'skipped', 'there is no file');
   if (process.platform !== 'linux') {
@@ -48,7 +48,7 @@ export function checkDisk(file: string): Finding {
   }
 }
 
-/** What the number of a file system says. */
+/** The finding for the number of a file system. */
 export function fileSystemFinding(type: number): Finding {
   const network = networks.get(type);
   if (network !== undefined) {
@@ -66,6 +66,6 @@ export function fileSystemFinding(type: number): Finding {
 
 function typeAt(file: string): number {
   const { type } = statfsSync(existsSync(file) ? file : dirname(resolve(file)));
-  // As 32 bits without a sign: some systems give it with one.
+  // As an unsigned 32-bit number, since some systems return it with a sign.
   return type >>> 0;
 }

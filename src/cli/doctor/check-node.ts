@@ -3,7 +3,7 @@ import { type Finding, finding } from './finding.ts';
 /** The oldest Node that Ringback runs on. */
 const needed = [22, 14] as const;
 
-/** Whether this Node is one that Ringback runs on: the receiver is started with the same one, as a rule. */
+/** Whether Ringback runs on this Node, which is usually the one that the receiver is started with as well. */
 export function checkNode(version: string = process.versions.node): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isEnough = major > needed[0] || (major === needed[0] && minor >= needed[1]);

@@ -2,12 +2,12 @@ import { type RefusalCode, refusals } from '../../refusals.ts';
 import { type Finding, finding } from './finding.ts';
 import type { Probe } from './probe.ts';
 
-/** The checks that one unsigned delivery makes, in the order in which a receiver comes to them. */
+/** What one unsigned delivery checks, in the order in which a receiver comes to it. */
 const stages = ['reachable', 'trust proxy', 'host allowed', 'raw body', 'signature'] as const;
 
 type Stage = (typeof stages)[number];
 
-/** Where a delivery is held up by each refusal, and what to do. That of the last stage is as it should be. */
+/** The stage at which each refusal holds a delivery up, and what to do. A refusal at the last stage is expected. */
 const heldUp: Readonly<Record<RefusalCode, readonly [stage: Stage, message: string]>> = {
   method: ['reachable', 'a POST arrives as something else: look for a redirect or a rewrite in the proxy.'],
   media_type: [
@@ -44,10 +44,10 @@ const fine: Readonly<Record<Stage, string>> = {
   signature: heldUp.not_authentic[1],
 };
 
-/** What the platform waits for an answer, in milliseconds (platform document, Limits). */
+/** How long the platform waits for an answer, in milliseconds (platform document, Limits). */
 const platformPatience = 1_000;
 
-/** What the answer to an unsigned delivery tells, a line for each stage. */
+/** What the answer to an unsigned delivery shows: one finding for each stage. */
 export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
   if (probe.kind === 'failed') {
     const hint = 'check DNS, firewall and certificate.';
@@ -60,7 +60,7 @@ export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
   return [...upTo(stage, code === 'not_authentic' ? undefined : message, url), answerTime(latency)];
 }
 
-/** The lines of all stages, when a delivery came as far as this one; without a message, it is well. */
+/** The findings of all stages for a delivery that came as far as `last`. Without a message, `last` is ok as well. */
 function upTo(last: Stage, message: string | undefined, url: URL): readonly Finding[] {
   const end = stages.indexOf(last);
   return stages.map((stage, index) => {

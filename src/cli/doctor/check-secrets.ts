@@ -7,7 +7,7 @@ import { type Finding, finding } from './finding.ts';
 
 const check = 'secret';
 
-/** Whether the signing secrets can be read, and look like some. */
+/** Whether the signing secrets can be read, and have the form of secrets. */
 export function checkSecrets(environment: Environment): Finding {
   if (!hasSecrets(environment)) {
     const hint =

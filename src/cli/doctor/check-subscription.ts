@@ -2,10 +2,10 @@ import { messageOf } from '../../kit/error-text.ts';
 import type { Subscription } from '../../platform/subscriptions/subscription.ts';
 import { type Finding, finding } from './finding.ts';
 
-/** What is asked of the platform: its subscriptions, all pages. */
+/** Lists all subscriptions at the platform, through all pages. */
 export type ListSubscriptions = () => AsyncIterable<Subscription>;
 
-/** Why there is nothing to be asked. */
+/** What is missing when the platform can't be asked. */
 const missing =
   'set --platform to the address of the platform, RINGBACK_PLATFORM_KEY to a key for it, and --url';
 
@@ -72,7 +72,7 @@ function signing({ signing_enabled: isSigned }: Subscription, hasSecrets: boolea
       );
 }
 
-/** Addresses are compared as they are understood, not as they are spelled. */
+/** The normalized form of an address, so that spellings of the same address compare as equal. */
 function hrefOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).href : undefined;
 }

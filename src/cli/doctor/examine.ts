@@ -14,7 +14,7 @@ import { type ListSubscriptions, checkSubscription } from './check-subscription.
 import { type Finding, finding } from './finding.ts';
 import { type Probe, probeClock, probeReceiver } from './probe.ts';
 
-/** What is looked at. */
+/** What to examine. */
 export interface Deployment {
   readonly database: string;
   /** Where the platform delivers to. */
@@ -24,7 +24,7 @@ export interface Deployment {
   readonly environment: Environment;
 }
 
-/** Looks at a deployment from the inside out: this machine, its address, the platform. */
+/** Examines a deployment from the inside out: this machine, its address, the platform. */
 export async function examine(
   deployment: Deployment,
   clock: Clock = systemClock,
@@ -46,14 +46,14 @@ export async function examine(
   ];
 }
 
-/** The platform's clock is the one that signs; what answers at our own address is often this machine itself. */
+/** Prefers the platform's clock, which signs. The answer from our own address often comes from this machine itself. */
 function clockFinding(platform: Probe | undefined, receiver: Probe | undefined): Finding {
   return platform?.kind === 'answered'
     ? checkClock(platform, "the platform's clock")
     : checkClock(receiver, 'the clock behind the public address (which may be this one)');
 }
 
-/** @throws what is wrong with the address or the key is a misuse of the command */
+/** @throws an invalid address or key is a misuse of the command */
 function subscriptionsOf({ platform, environment }: Deployment): ListSubscriptions | undefined {
   const apiKey = environment.RINGBACK_PLATFORM_KEY;
   if (platform === undefined || apiKey === undefined) return undefined;

@@ -1,18 +1,18 @@
-/** How a check came out. Only `wrong` makes the command fail. */
+/** The outcome of a check. Only `wrong` makes the command fail. */
 export type FindingStatus = 'ok' | 'warning' | 'wrong' | 'skipped';
 
 /** What one check found, in one line. */
 export interface Finding {
-  /** What was looked at. */
+  /** What was checked. */
   readonly check: string;
   readonly status: FindingStatus;
-  /** What was found, and unless it is well, what to do. */
+  /** What was found and, unless it is ok, what to do. */
   readonly message: string;
 }
 
 /**
- * A finding. Its message stays one line, whatever is quoted in it: the name of a subscription, or what a server says, must not
- * write findings of its own, nor give orders to a terminal.
+ * A finding. Its message is made one line, since it may quote the name of a subscription or the answer of a server:
+ * these must not be able to forge findings, or to send control characters to a terminal.
  */
 export function finding(check: string, status: FindingStatus, message: string): Finding {
   return { check, status, message: message.replaceAll(/[\p{Control}\p{Zl}\p{Zp}]+/gu, ' ') };

@@ -2,10 +2,10 @@ import { readBounded } from '../../kit/read-bounded.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import type { Clock } from '../../kit/clock.ts';
 
-/** How long an answer is waited for, in milliseconds. */
+/** How long to wait for an answer, in milliseconds. */
 const patience = 10_000;
 
-/** What a request came back with. */
+/** The answer to a request, or why there was none. */
 export type Probe =
   | { readonly kind: 'failed'; readonly cause: string }
   | {
@@ -20,8 +20,8 @@ export type Probe =
     };
 
 /**
- * Sends an unsigned delivery, as a stranger would. A receiver refuses it, and where it does tells what stands in the
- * way of genuine ones. It is not signed: one that verified would be stored, and could pin a layout.
+ * Sends an unsigned delivery, as a stranger would. A receiver refuses it, and the refusal shows what is in the way of
+ * genuine ones. It is not signed, because a delivery that verifies would be stored, and could pin a layout.
  */
 export function probeReceiver(url: URL, clock: Clock): Promise<Probe> {
   return probe(
@@ -31,7 +31,7 @@ export function probeReceiver(url: URL, clock: Clock): Promise<Probe> {
   );
 }
 
-/** Asks for nothing but an answer, without any key. */
+/** Sends a HEAD request, without any key, for the Date header of the answer. */
 export function probeClock(url: URL, clock: Clock): Promise<Probe> {
   return probe(url, { method: 'HEAD' }, clock);
 }
@@ -56,10 +56,13 @@ async function probe(url: URL, request: RequestInit, clock: Clock): Promise<Prob
   }
 }
 
-/** A Date header is cut to whole seconds: on average half of one is missing. */
+/** A Date header is cut to whole seconds, so on average half a second is missing; in milliseconds. */
 const halfSecond = 500;
 
-/** A refusal is one line of JSON. What is longer is none, and what never ends must not fill the memory; in bytes. */
+/**
+ * The largest answer that is read, in bytes. A refusal is one line of JSON, so a longer answer is none, and an endless
+ * one must not fill the memory.
+ */
 const longestAnswer = 65_536;
 
 async function textOf({ body }: Response): Promise<string> {

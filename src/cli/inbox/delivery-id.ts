@@ -9,7 +9,7 @@ export const readDeliveryId = argument(expectation, (value) =>
   typeof value === 'string' && /^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined,
 );
 
-/** The argument that says which delivery in quarantine. */
+/** The argument for the id of a delivery in quarantine. */
 export function deliveryIdArgument(): Argument {
   return new Argument('<id>', 'its number, as `ringback inbox quarantine` prints it').argParser(
     readDeliveryId,

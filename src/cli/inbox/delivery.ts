@@ -22,7 +22,7 @@ export function addDelivery(inbox: Command): void {
     });
 }
 
-/** The body as text where it is text, and else under another name, so that nobody takes the one for the other. */
+/** The body as text if it is UTF-8, else in base64 under another name, so that the two can't be confused. */
 function readable({ body, ...delivery }: WholeQuarantinedDelivery) {
   const bytes = Buffer.from(body);
   return {

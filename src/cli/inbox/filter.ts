@@ -6,7 +6,7 @@ import { takesTimes } from './times.ts';
 
 const states = replayFilterSchema.shape.state.unwrap().options;
 
-/** Adds the options that say which events: the conditions of `receiver.events`. */
+/** Adds the options that select events: the conditions of `receiver.events`. */
 export function takesFilter(command: Command): Command {
   const filtered = command
     .option('--state <state>', `how far it has come: ${states.join(', ')}`, argument(oneOfStates, readState))

@@ -8,14 +8,14 @@ import { systemClock } from '../../kit/clock.ts';
 import { Telemetry } from '../../telemetry.ts';
 import type { Store } from '../../store/store.ts';
 
-/** What an inbox shows to somebody who has neither handlers nor secrets, and lets them put aside. */
+/** What a person without handlers and secrets can read in an inbox, and dismiss, discard or erase. */
 export interface Looking {
   readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss'>;
   readonly quarantine: Pick<Quarantine, 'get' | 'list' | 'discard'>;
   readonly erasure: Pick<Erasure, 'erase'>;
 }
 
-/** Looks into a store that is open. */
+/** Gives these operations for a store that is open. */
 export function lookInto(store: Store): Looking {
   const telemetry = new Telemetry(pino({ level: 'silent' }));
   const common = { telemetry, requireStarted: () => {} };
@@ -39,7 +39,7 @@ export function lookInto(store: Store): Looking {
       ...common,
       store: store.retention,
       clock: systemClock,
-      // For as long as `serve` remembers them.
+      // The default, as in `serve`.
       traceIds: retentionSchema.parse({}).traceIds,
     }),
   };

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { argument } from '../argument.ts';
 import { remark } from '../remark.ts';
 
-/** How many are printed when nobody says: an inbox may have millions. */
+/** How many items are printed by default: an inbox may have millions. */
 const usual = 100;
 
-/** Adds the option that says how many are printed. */
+/** Adds the option for how many items to print. */
 export function takesLimit(command: Command): Command {
   const read = argument("a whole number above 0, or 'all'", readLimit);
   return command.option('--limit <number>', `so many at the most, or all (default: ${usual})`, read);
@@ -17,12 +17,12 @@ function readLimit(value: unknown): number | undefined {
   return typeof value === 'string' && /^[1-9]\d{0,8}$/.test(value) ? Number(value) : undefined;
 }
 
-/** Prints one thing as a line of JSON; resolves when the reader has kept up, so that memory is bounded. */
+/** Prints a value as a line of JSON. Resolves when the reader has kept up, so that memory is bounded. */
 export async function printLine(value: unknown): Promise<void> {
   if (!process.stdout.write(`${JSON.stringify(value)}\n`)) await once(process.stdout, 'drain');
 }
 
-/** Prints the one result of a command, which has been done whether or not anybody reads on. */
+/** Prints the result of a command. A reader that has gone is no error, because the command has done its work. */
 export async function printResult(value: unknown): Promise<void> {
   const forgive = (error: NodeJS.ErrnoException): void => {
     if (error.code !== 'EPIPE') throw error;
@@ -31,12 +31,12 @@ export async function printResult(value: unknown): Promise<void> {
   await printLine(value).catch(forgive);
 }
 
-/** Prints one thing over several lines, for a person to read. */
+/** Prints a value as JSON on several lines, for a person to read. */
 export function printWhole(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
-/** One page of a list, and where the next begins. */
+/** One page of a list, and where the next page begins. */
 interface Page {
   readonly items: readonly unknown[];
   readonly cursor: string | undefined;
@@ -45,8 +45,8 @@ interface Page {
 const pageSize = 1_000;
 
 /**
- * Goes through the pages of a list, and prints what is on them, up to so many. Where that was nobody's wish, it says that
- * more match; and it says `nothing` where none do, since no line at all looks like a command that failed.
+ * Prints the items of a list, page by page, up to `most`. If `most` is not given and more items match than are printed,
+ * it says so. If none match, it says `nothing`, because no output at all would look like a command that failed.
  */
 export async function printPages(
   pageAfter: (cursor: string | undefined, limit: number) => Promise<Page>,
@@ -65,12 +65,12 @@ export async function printPages(
     cursor = page.cursor;
   } while (cursor !== undefined && left > 0);
   if (printed === 0) remark(nothing);
-  // A cursor stands behind the last of a full page, whether or not there is another.
+  // A full page has a cursor even if no page follows, so this looks for another item.
   else if (most === undefined && cursor !== undefined && (await pageAfter(cursor, 1)).items.length > 0)
     remark('more match: --limit all');
 }
 
-/** Lets a reader leave early, as `head` does: what it does not read need not be written. */
+/** Lets a reader such as `head` leave early: then the rest need not be written, and the process ends with success. */
 function allowLeaving(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

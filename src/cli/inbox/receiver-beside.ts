@@ -6,10 +6,10 @@ import { receiverOptions } from '../app-options.ts';
 import type { Environment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 
-/** How long something is kept is for the service to say: what runs for a moment removes nothing. */
+/** Retention is up to the receiver that serves: a command that runs for a moment removes nothing. */
 const keepAll = { done: '3650d', dead: '3650d', quarantine: '3650d', traceIds: '3650d' } as const;
 
-/** A receiver for a moment, beside the one that serves: with its options, and a log that leaves stdout alone. */
+/** A short-lived receiver beside the one that serves, with the same options, except for retention and the log. */
 export function receiverBeside(
   database: string | Store,
   environment: Environment,
@@ -19,7 +19,7 @@ export function receiverBeside(
     ...asUsage(() => receiverOptions({}, environment, app)),
     database,
     retention: keepAll,
-    // Beside the result, which is for programs.
+    // On stderr: stdout is for the result, which programs read.
     logger: pino(
       { level: environment.RINGBACK_LOG_LEVEL ?? 'error' },
       pino.destination({ dest: 2, sync: true }),

@@ -63,7 +63,7 @@ async function whatWaits(file: string): Promise<string> {
   return `nothing was checked: add --yes. Deliveries in quarantine that were not authentic: ${quarantine.notAuthentic}`;
 }
 
-/** Works by a receiver without handlers: it claims nothing, so what is released waits for one that has some. */
+/** Works through a receiver without handlers. It claims nothing, so a released event waits for one with handlers. */
 async function withQuarantine<T>(
   flags: ReleaseFlags,
   work: (quarantine: Quarantine) => Promise<T>,
@@ -72,7 +72,7 @@ async function withQuarantine<T>(
   const database = inboxFile(flags, environment);
   const app = flags.app ?? environment.RINGBACK_APP;
   keepConsoleOffStdout();
-  // What it registers is left out: whoever runs for a moment is not to begin what the receiver has time for.
+  // The app's handlers are not registered: a process that lives for a moment should not begin runs.
   const options = app === undefined ? {} : (await loadApp(app)).options;
   const receiver = receiverBeside(database, environment, options);
   await receiver.start();

@@ -55,7 +55,7 @@ export function addReplay(inbox: Command, exitWith: (code: number) => void): voi
     });
 }
 
-/** Resolves to whether it went as it was meant. */
+/** Resolves to false if it was stopped early, or if with `--wait` not all runs are done. */
 async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
   const environment = asUsage(readEnvironment);
   const app = flags.app ?? environment.RINGBACK_APP;
@@ -84,8 +84,9 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
 }
 
 /**
- * Puts back what is asked for and prints how much that is; resolves to the replay's number. A signal ends it as it ends a
- * service: runs that have begun here must not look like those of a process that has died.
+ * Puts the selected runs back and prints how many they are; resolves to the replay's number. A signal stops the
+ * receiver in order, as it stops `serve`: otherwise, runs that have begun here would look like those of a process that
+ * has died.
  */
 async function putBack(
   receiver: Receiver,
@@ -99,7 +100,7 @@ async function putBack(
     const replaying = receiver.events.replay(filter, { dryRun: yes !== true, rate, by, reason });
     const result = await Promise.race([replaying, signal]);
     if (typeof result === 'string') {
-      // It ends by itself with the receiver.
+      // The replay ends when the receiver is stopped below.
       replaying.catch(() => {});
       return 'stopped';
     }

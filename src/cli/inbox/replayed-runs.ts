@@ -1,7 +1,7 @@
 import { holdProcess, pause, systemClock } from '../../kit/clock.ts';
 import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
 
-/** How long after one look the next one comes, in milliseconds. */
+/** How long to wait between two looks at the runs, in milliseconds. */
 const lookPause = 500;
 
 /** Waits until every run that the replay has put back is done or dead, or the signal comes. */
@@ -17,7 +17,7 @@ export async function untilSettled(
   letGo();
 }
 
-/** What has become of them, and who runs the rest. */
+/** Says how many of the runs that were put back are done, dead or waiting, and what will run the rest. */
 export function describeRuns({ done, dead, open }: ReplayedRuns): string {
   const counts = `runs put back: ${done} done, ${dead} dead, ${open} still waiting`;
   return open === 0 ? counts : `${counts}. A receiver on this database runs those that wait`;

@@ -9,10 +9,10 @@ const expectation =
   'or how long ago, such as 12h';
 
 const dateForm = /^\d{4}-\d\d-\d\d$/;
-/** Without its zone a time could be meant as of here, and be hours off. */
+/** A time needs its zone. Without one, it could be meant as local time, and be read hours off. */
 const zonedForm = /^\d{4}-\d\d-\d\d[Tt ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$/;
 
-/** Adds the options that say when something arrived. */
+/** Adds the options that select by time of arrival. */
 export function takesTimes(command: Command): Command {
   const read = argument(expectation, readTime);
   return command

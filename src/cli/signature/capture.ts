@@ -6,7 +6,7 @@ import { lowerCase } from '../../signature/headers.ts';
 
 /** A request that was saved as it came over the wire. */
 export interface Capture {
-  /** The file, as it was given, or what else tells it from the others. */
+  /** The file as it was given, or another name that identifies the capture. */
   readonly file: string;
   /** Names in lower case. */
   readonly headers: Headers;
@@ -15,7 +15,9 @@ export interface Capture {
 }
 
 const requestLine = /^[A-Z]+ \S+( HTTP\/\d(\.\d)?)?$/;
-/** The blanks around a value are taken off afterwards: looked for here, many in its middle would be tried over and over. */
+/**
+ * Blanks around a value are trimmed later: if matched here, many blanks within a value would be tried over and over.
+ */
 const headerLine = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+):(.*)$/;
 
 /**
@@ -32,13 +34,13 @@ export function readCapture(file: string): Capture {
     const [, name, value] = headerLine.exec(line) ?? [];
     if (name !== undefined && value !== undefined) return [[name, value.trim()]];
     if (index === 0 && requestLine.test(line)) return [];
-    // Only where it is: a line that isn't a header may hold anything.
+    // The error names only the line's number: a line that isn't a header may contain anything.
     throw unreadable(file, `line ${index + 1} is no header`);
   });
   return { file, headers: lowerCase(headers), body: bytes.subarray(end) };
 }
 
-/** The lines before the first blank one, and where the body begins; without a blank line it begins nowhere. */
+/** The lines before the first blank one, and where the body begins; undefined if there is no blank line. */
 function headOf(bytes: Buffer): { readonly lines: readonly string[]; readonly end: number | undefined } {
   const lines: string[] = [];
   for (

@@ -62,7 +62,7 @@ async function capturesOf(flags: DetectFlags): Promise<readonly Capture[]> {
   return [...captured, ...(await readQuarantined(inboxFile(flags), quarantine))];
 }
 
-/** What was found, what to set, and what shows it. */
+/** Lines that say what was found, what to set, and what the finding is based on. */
 function describeFinding(detections: readonly Detection[], captures: readonly Capture[]): readonly string[] {
   const [first, ...others] = detections;
   if (first === undefined) return [];

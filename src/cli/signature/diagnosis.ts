@@ -9,7 +9,7 @@ import { variantsOf } from './variants.ts';
 /** How long the platform signs with the old secret as well, in milliseconds (platform document, Signature). */
 const bothSecrets = 72 * 3_600_000;
 
-/** Tells, in lines for a person, what can be told of requests that no one layout verifies. */
+/** Lines for a person that say what is known about requests that no single layout verifies. */
 export function diagnose(
   captures: readonly Capture[],
   secrets: readonly string[],
@@ -32,7 +32,7 @@ export function diagnose(
   ];
 }
 
-/** From what is certain to what is likely. */
+/** The reasons that are certain, or else those that are likely. */
 function reasonsOf(
   capture: Capture,
   secrets: readonly string[],
@@ -53,7 +53,7 @@ function hasSignature({ headers }: Capture): boolean {
   return Object.keys(headers).some((name) => name.includes('signature'));
 }
 
-/** What shows that the body is not the one that was signed. */
+/** The signs that the body is not the one that was signed. */
 function alterations({ headers, body }: Capture, secrets: readonly string[]): readonly string[] {
   const reasons: string[] = [];
   const declared = headerText(headers, 'content-length') ?? '';
@@ -99,7 +99,7 @@ function aged(capture: Capture, now: number): readonly string[] {
   ];
 }
 
-/** When a request says it was sent, in milliseconds since 1970: by its signature, else by its header. */
+/** When a request was sent, in milliseconds since 1970, according to its signature, else to its header. */
 export function sentAtOf({ headers }: Pick<Capture, 'headers'>): number | undefined {
   const signed = Object.keys(headers)
     .filter((name) => name.includes('signature'))

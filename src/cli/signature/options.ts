@@ -7,7 +7,7 @@ import { type Environment, readEnvironment } from '../environment.ts';
 import { layoutNames } from '../layout-name.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
 
-/** What `sign` and `verify` call what is set on the command line. */
+/** The flags of the command line for the options of `sign` and `verify`. */
 export const flagsOfOptions = {
   layout: '--layout',
   signature: '--layout',
@@ -15,7 +15,7 @@ export const flagsOfOptions = {
   traceId: '--trace-id',
 } as const;
 
-/** `--secret-file`, as every command has it that needs the secret. */
+/** `--secret-file`, for the commands that need the secret. */
 export function secretFileOption(): Option {
   return new Option(
     '--secret-file <file>',
@@ -45,7 +45,7 @@ function environmentWithSecrets(): Environment {
   return environment;
 }
 
-/** The name of a known layout, or one described in full, which is checked where it is used. */
+/** The name of a known layout, or a layout in full, which is checked when it is used. */
 function readLayout(value: unknown): LayoutName | Layout | undefined {
   const name = layoutNames.find((known) => known === value);
   if (name !== undefined || typeof value !== 'string') return name;

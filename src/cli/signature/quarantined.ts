@@ -3,8 +3,8 @@ import { withInbox } from '../inbox-file.ts';
 import type { Capture } from './capture.ts';
 
 /**
- * Deliveries in quarantine, as if they had been captured. Their other headers are not kept: of a signature in a header
- * that no known layout has, nothing is left.
+ * Deliveries in quarantine, as if they had been captured. Only some of their headers are kept, so a signature in a
+ * header that neither the platform nor a known layout uses is lost.
  *
  * @throws RingbackError `quarantine_unknown`
  */

@@ -1,4 +1,4 @@
-/** A body written in another way, and what was done to it. */
+/** A body written in another way, and what was changed. */
 export interface Variant {
   /** Completes "it verifies …". */
   readonly how: string;
@@ -6,15 +6,18 @@ export interface Variant {
 }
 
 /**
- * The ways in which a body is changed most often between the platform and a file: by an editor at its end, by a
- * transfer in its line breaks, by a parser that wrote the JSON anew. Where one of them verifies, what happened is known.
+ * The body with the most frequent changes between the platform and a file: at its end by an editor, in its line breaks
+ * by a transfer, or everywhere by a parser that wrote the JSON anew. The variant that verifies shows what happened.
  */
 export function variantsOf(body: Buffer): readonly Variant[] {
   const variants = [...lineBreaks(body), ...unlessTooDeep(() => rewritten(body))];
   return variants.filter((variant) => !variant.body.equals(body));
 }
 
-/** What is nested deeply enough exhausts the stack of whoever writes it; no parser between here and there has then. */
+/**
+ * No variants of JSON that is nested so deeply that writing it exhausts the stack: a parser on its way could not have
+ * written it anew either.
+ */
 function unlessTooDeep(write: () => readonly Variant[]): readonly Variant[] {
   try {
     return write();
@@ -24,7 +27,7 @@ function unlessTooDeep(write: () => readonly Variant[]): readonly Variant[] {
   }
 }
 
-/** As latin1, so that each byte stays what it is. */
+/** Reads the body as latin1, which preserves every byte. */
 function lineBreaks(body: Buffer): readonly Variant[] {
   const text = body.toString('latin1');
   const variants = {
@@ -59,7 +62,7 @@ function parsed(body: Buffer): unknown {
   }
 }
 
-/** As some languages write JSON unless told otherwise. */
+/** JSON with a blank after each comma and colon, the default in some languages. */
 function spaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
