@@ -3,7 +3,7 @@
  *
  *   npm run build
  *
- * `npm pack` and `npm publish` run it first (`prepack`), so that what is published is what the sources say.
+ * `npm pack` and `npm publish` run it first (`prepack`), so that the published files always match the sources.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const compiler = fileURLToPath(import.meta.resolve('typescript/bin/tsc'));
 
-// A file whose source is gone must not be published.
+// A file whose source was deleted must not be published.
 rmSync(`${root}dist`, { recursive: true, force: true });
 const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig.build.json`], {
   stdio: 'inherit',

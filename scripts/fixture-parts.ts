@@ -1,17 +1,17 @@
-/** What the fixtures are made of. All data is made up: numbers from the fictional range, hosts from example.com. */
+/** The parts of the fixtures. All data is made up: numbers from the fictional range, hosts from example.com. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A recorded delivery, without the signature, which is made when it is sent. */
+/** A recorded delivery. It has no signature: that is made when the delivery is sent. */
 export interface Fixture {
   readonly description: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Fields;
-  /** Instead of `body` where the bytes matter, because no JSON object holds them. */
+  /** Used instead of `body` if no JSON object can give the exact bytes. */
   readonly rawBody?: string;
 }
 
-/** When the calls of the fixtures end. */
+/** The time at which the calls of the fixtures end. */
 export const endedAt = '2026-03-02T09:15:42.123456789Z';
 
 const agentId = 'agent_7f3a';
@@ -27,7 +27,7 @@ export function headers(eventName: string, traceId: string, timestamp: string = 
   };
 }
 
-/** What differs in an event that is otherwise as documented. */
+/** The differences of an event from the documented one. */
 interface Variant {
   readonly traceId: string;
   readonly timestamp?: string | number;
@@ -83,7 +83,7 @@ export function transfer(changes: Fields = {}): Fields {
   };
 }
 
-/** Turns of a conversation, until their texts have at least this many characters. The same every time. */
+/** Turns of a conversation whose texts have at least this many characters together. The same every time. */
 export function longTranscript(characters: number): readonly Fields[] {
   const speech =
     'The parcel was to come on Tuesday, and it has not come. Let me look that up for you; it will take a moment. ' +

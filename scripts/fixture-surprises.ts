@@ -4,7 +4,7 @@ import type { Fixture } from './fixture-parts.ts';
 
 const { callEnded, callTransferred } = eventNames;
 
-/** What the platform might send, since its payloads change without notice. */
+/** Events that the platform might send, since its payloads change without notice. */
 export const unexpected: Readonly<Record<string, Fixture>> = {
   'unknown-fields': enveloped('A wrapped transfer with unknown fields at every level.', callTransferred, {
     traceId: 'trace-unknown-fields',
@@ -71,7 +71,7 @@ export const unexpected: Readonly<Record<string, Fixture>> = {
   },
 };
 
-/** What identifies an event, and where it may be. */
+/** Events whose trace id is missing, is only in the header, or differs between header and body. */
 export const identities: Readonly<Record<string, Fixture>> = {
   'trace-id-missing': {
     description:

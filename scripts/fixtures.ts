@@ -1,8 +1,8 @@
 /**
- * Writes `fixtures/*.json`: deliveries as the platform sends them, and as it might.
+ * Writes `fixtures/*.json`: deliveries as the platform sends them, and as it might send them.
  *
  *   npx node scripts/fixtures.ts            writes the files
- *   npx node scripts/fixtures.ts --check    exits 1 and names the files that are not what this script says
+ *   npx node scripts/fixtures.ts --check    exits 1 and names the files that differ from what this script writes
  */
 import { fileURLToPath } from 'node:url';
 import { eventNames } from '../src/events/names.ts';
@@ -59,7 +59,7 @@ const documented: Record<string, Fixture> = {
   }),
 };
 
-/** All the ways to write 2026-03-02T09:15:42 UTC, as finely as each can. */
+/** All the ways to write 2026-03-02T09:15:42 UTC, each as precisely as it can. */
 const timestamps: Record<string, Fixture> = {
   'timestamp-nanosecond-iso': timed('ISO 8601 with nanoseconds', 'trace-ts-ns-iso', endedAt),
   'timestamp-offset-iso': timed('ISO 8601 with an offset', 'trace-ts-offset', '2026-03-02T11:15:42.5+02:00'),

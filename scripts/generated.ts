@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** The text of each generated file, by its name. */
 export type Files = ReadonlyMap<string, string>;
 
-/** What a generator makes, where it belongs, and the command that makes it. */
+/** The files that a generator makes, their folder, and the command that makes them. */
 export interface Generator {
   readonly folder: string;
   readonly files: Files;
@@ -22,7 +22,7 @@ export function runGenerator(generator: Generator): void {
   process.exitCode = 1;
 }
 
-/** The files on disk that differ from what they should be, are missing, or belong to nothing any more. */
+/** The names of files that differ from the generated ones, are missing, or are no longer generated. */
 export function staleFiles({ folder, files }: Generator): string[] {
   const onDisk = new Map(jsonFilesOf(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
   const names = new Set([...files.keys(), ...onDisk.keys()]);

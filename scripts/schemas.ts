@@ -3,7 +3,7 @@
  * of a sandbox's seed.
  *
  *   npm run schemas          writes the files
- *   npm run schemas:check    exits 1 and names the files that are not what the sources say
+ *   npm run schemas:check    exits 1 and names the files that differ from what the sources give
  */
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { seedSchema } from '../src/sandbox/seed.ts';
 import { runGenerator } from './generated.ts';
 import type { Files } from './generated.ts';
 
-/** One schema a file, by the name of the file. The transfer's documented sample is flat; wrapped is taken as well. */
+/** The schema of each file, by its name. The documented sample of a transfer is flat; wrapped is accepted as well. */
 const published = {
   envelope: { schema: envelope, title: 'The envelope of any event' },
   'call-started': { schema: envelopeOf(eventNames.callStarted), title: 'A call started' },
@@ -37,13 +37,14 @@ export function schemaFiles(): Files {
   );
 }
 
-/** A registry for each schema alone: in a common one, a payload would become a reference to another file. */
+/** Each schema gets its own registry. With a common one, a payload would become a reference to another file. */
 function jsonSchema(id: string, title: string, schema: z.ZodType): unknown {
   const registry = z.registry<{ id: string }>().add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, {
     io: 'input',
     uri: () => `urn:ringback:schema:${id}`,
-    // A validator may not know a format, and one that is strict refuses it then; the pattern beside it says more.
+    // Formats are left out where there is a pattern, which says more: a strict validator refuses a format it doesn't
+    // know.
     override: ({ jsonSchema: node }) => void (node.pattern !== undefined && delete node.format),
   });
   const { $schema, $id, ...rest } = { ...schemas[id] };
@@ -65,7 +66,7 @@ function flattenTypes(node: unknown): unknown {
   return { ...rest, ...merged, type: [...new Set(anyOf.flatMap((option) => option['type']))] };
 }
 
-/** Keywords that bind one type only, so that options of several types can be put into one. */
+/** Keywords that apply to one type only, so that options of different types can be merged. */
 const simpleKeywords = new Set(['type', 'pattern', 'examples']);
 
 function isSimple(option: unknown): option is Json {

@@ -1,4 +1,4 @@
-/** A backend of its own that has the receiver mounted in it. How to run it: README.md beside this file. */
+/** A backend with the receiver mounted in it. README.md in this folder says how to run it. */
 import express from 'express';
 import { createReceiver } from 'ringback';
 import handlers from './handlers.ts';
@@ -22,7 +22,7 @@ app.get('/counts', async (_request, response) => {
 
 await receiver.start();
 const server = app.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', (error) => {
-  // Express 5 gives it what went wrong as well: a port that is in use.
+  // Express 5 also calls this function with an error, such as for a port that is in use.
   if (error) throw error;
   process.stdout.write(`${JSON.stringify({ event: 'listening', address: server.address() })}\n`);
 });

@@ -1,4 +1,4 @@
-/** The handlers, apart from the server: `ringback inbox replay --app handlers.ts` and tests take them as well. */
+/** The handlers, separate from the server: `ringback inbox replay --app handlers.ts` and tests use them as well. */
 import { type Receiver, RetryLater } from 'ringback';
 
 export default function handlers(receiver: Receiver): void {

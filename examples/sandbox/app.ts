@@ -1,6 +1,6 @@
 /**
- * What `npm start` runs against the sandbox: the app of ../standalone, and a join that waits for the end of a call and its
- * analysis, in whatever order they come, and for the analysis no longer than five seconds.
+ * The app that `npm start` runs against the sandbox: the app of ../standalone, and a join that waits for the end of a
+ * call and for its analysis, in any order, and for the analysis no longer than five seconds.
  */
 import type { Receiver } from 'ringback';
 import registerHandlers from '../standalone/app.ts';

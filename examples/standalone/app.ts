@@ -1,6 +1,6 @@
 /**
- * An app file: what `ringback serve --app` runs. It keeps a journal of calls in a table of its own, next to the
- * inbox, so that each entry and the mark that its run is done are written together.
+ * An app file, as `ringback serve --app` runs it. It keeps a journal of calls in its own table in the inbox's database,
+ * so that each entry is written in one transaction with the mark that its run is done.
  *
  *   npm start                                               a demonstration, with ../sandbox/app.ts
  *   RINGBACK_SECRETS=whsec_… npm start                      the real thing, behind a TLS proxy
@@ -8,7 +8,7 @@
 import { Discard, type Receiver, RetryLater, type UserDatabase } from 'ringback';
 
 export default function app(receiver: Receiver): void {
-  // Two kinds of event, one handler: events of one call come to it one at a time, in the order of arrival.
+  // One handler for two kinds of event: it gets the events of one call one at a time, in the order of arrival.
   receiver.on(
     ['CallHandler.CallStarted', 'CallHandler.CallEnded'],
     { name: 'journal' },
@@ -16,7 +16,7 @@ export default function app(receiver: Receiver): void {
       const hasEnded = event.eventName === 'CallHandler.CallEnded';
       await ctx.commit((database) => {
         openJournal(database);
-        // The platform may deliver the end before the beginning, so neither relies on the other.
+        // The platform may deliver the end before the beginning, so each event may be the first of its call.
         const column = hasEnded ? 'ended_at' : 'started_at';
         database
           .prepare(
@@ -35,21 +35,21 @@ export default function app(receiver: Receiver): void {
       const call = database
         .prepare('update journal set analysis = ? where call_id = ? and ended_at is not null')
         .run(event.payload.status ?? 'unknown', event.payload.call_id);
-      // Nothing is committed when this is thrown; the run comes back after three seconds.
+      // If this is thrown, nothing is committed, and the run is tried again after three seconds.
       if (call.changes === 0) throw new RetryLater('3s', 'the call has not ended yet');
     });
     ctx.log.info('wrote the result of the analysis');
   });
 
   receiver.on('CallHandler.CallTransferred', { name: 'hand-over', timeout: '10s' }, (event, ctx) => {
-    // No later attempt would make it succeed: the run becomes a dead letter, for a person to see.
+    // No later attempt would succeed, so the run becomes a dead letter at once, for a person to see.
     if (event.payload.status === 'failed')
       throw new Discard('the transfer failed: nobody took the call over');
-    // Who called and where to is personal data, and stays out of the log.
+    // The caller and the destination of the transfer are personal data, and stay out of the log.
     ctx.log.info('would tell the person who takes the call over');
   });
 
-  // Whatever the handlers above don't take: events not known yet, and known ones that miss something.
+  // Gets the events that no handler above takes: unknown events, and known ones with required fields missing.
   receiver.fallback((event, ctx) => {
     ctx.log.info(`no handler takes ${event.eventName}; it is in the inbox`);
   });

@@ -1,4 +1,4 @@
-/** What the program does with events, apart from how it is started, so that tests can have it as well. */
+/** The handlers, separate from the program that starts them, so that tests can use them too. */
 import { Discard, type Receiver } from 'ringback';
 
 /** The part of a CRM's client that the handlers need; tests pass their own. */
