@@ -6,9 +6,9 @@ const page = Buffer.alloc(4_096);
 const tries = 200;
 
 /**
- * How long the disk takes for one page that is synced, in milliseconds: what a durable commit can't be cheaper than.
- * On a machine that others use it differs from minute to minute by more than what is measured, and then so do the
- * ratios to a server that syncs once an event.
+ * How long the disk takes to write and sync one page, in milliseconds: the least that a durable commit costs. On a
+ * shared machine, this differs from minute to minute by more than what is measured, and so do the ratios to a server
+ * that syncs once per event.
  */
 export function syncTimes(): { readonly p50: number; readonly p99: number } {
   const folder = mkdtempSync(join(tmpdir(), 'ringback-bench-'));

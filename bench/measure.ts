@@ -7,45 +7,45 @@ import { Load, type Running, type Start, inFolder } from './processes.ts';
 import { Rows, bytesPerEvent } from './rows.ts';
 import type { Lag } from './servers/common.ts';
 
-/** What one run is to measure. */
+/** What to measure in one run. */
 export interface Setting {
   readonly start: Start;
   readonly stores: boolean;
   readonly connections: number;
   readonly body: BodyName;
   readonly seconds: number;
-  /** Until the server's code is compiled, as it is for all but the first deliveries of a process; default 3. */
+  /** How long to warm the server up, so that its code is compiled, as for all but its first deliveries; default 3. */
   readonly warmUpSeconds?: number;
-  /** Deliveries a second; as fast as answers come by default. */
+  /** Deliveries per second; by default, as fast as answers come. */
   readonly pace?: number;
-  /** Whether to note how long after its answer an event's handler begins. */
+  /** Whether to measure how long after the answer an event's handler begins. */
   readonly watches?: boolean;
-  /** A database that is there already, and stays; by default a new one is made and thrown away. */
+  /** An existing database, which is kept; by default a new one is created and removed. */
   readonly database?: string;
 }
 
-/** What came of it. */
+/** The result of a run. */
 export interface Measured extends LoadReport {
-  /** In milliseconds; undefined where the server can't be asked. */
+  /** In milliseconds; undefined for a server that can't be asked. */
   readonly stall: number | undefined;
   readonly lag: Lag | undefined;
   readonly bytesPerEvent: number | undefined;
-  /** Why the run doesn't count. */
+  /** Why the run is not valid. */
   readonly problem: string | undefined;
 }
 
-/** How long everything may take to be handled and marked done once the load has ended, in milliseconds. */
+/** How long after the load all events may take to be handled and marked done, in milliseconds. */
 const handledWithin = 2_000;
-/** What any server can be expected to answer in a second at the most, for the first order. */
+/** The most deliveries that any server can be expected to answer in a second: how many to prepare for the warm-up. */
 const mostInASecond: Record<BodyName, number> = { '0.4 KB': 60_000, '8 KB': 20_000 };
-/** How much faster than while it warmed up a server may become before the prepared deliveries run out. */
+/** How many times as fast as in its warm-up a server may become before the prepared deliveries run out. */
 const headroom = 2.5;
-/** A disk that was slow while it warmed up may be fast a second later. */
+/** The least deliveries per second to prepare: a disk that was slow in the warm-up may be fast a second later. */
 const leastPrepared = 8_000;
 
 /** Starts a server, warms it up, measures it, checks that the run counts, and ends it. */
 export function measure(setting: Setting): Promise<Measured> {
-  // The disk must not be busy with what the last server wrote, and with what was thrown away after it.
+  // The disk must not still be busy with the writes of the last server, and with the removal of its files.
   spawnSync('sync');
   if (setting.database !== undefined) return measureOn(setting.database, setting);
   return inFolder((folder) => measureOn(join(folder, 'inbox.db'), setting));
@@ -99,7 +99,7 @@ function problemOf({ answered, accepted, broken, ranOut }: LoadReport): string |
   return ranOut ? 'the load ran out of deliveries' : undefined;
 }
 
-/** Everything answered must be stored, and handled and marked done in time; says what isn't. */
+/** Waits until everything accepted is stored, handled and marked done in time, or says what isn't. */
 export async function settled(
   rows: Rows | undefined,
   since: number,

@@ -1,4 +1,4 @@
-/** Starts the servers and the load, each in a process of its own, and speaks with them. */
+/** Starts the servers and the load, each in a process of its own, and exchanges messages with them. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { type Listening, type Question, type ServerReport, secret } from './serv
 export interface Running {
   readonly pid: number;
   readonly port: number;
-  /** From making its parts to listening, as it says itself, and from the start of its process; in milliseconds. */
+  /** Milliseconds until it listened: from making its parts, as it reports itself, and from the start of its process. */
   readonly openedIn: number;
   readonly startedIn: number;
   /** Forgets what was measured so far. */
@@ -33,7 +33,7 @@ export interface StartOptions {
 /** Starts a server whose rows, if it stores any, go to the file. */
 export type Start = (database: string, options?: StartOptions) => Promise<Running>;
 
-/** As docs/deployment.md advises where memory is scarce: Node lets short-lived objects take 100 MB otherwise. */
+/** The advice of docs/deployment.md for little memory: otherwise, Node lets short-lived objects take 100 MB. */
 export const littleMemory = {
   nodeFlags: ['--max-semi-space-size=8'],
   environment: { MALLOC_ARENA_MAX: '1' },
@@ -73,7 +73,7 @@ export const serveCommand: Start = async (database, { nodeFlags = [], environmen
     env: { ...process.env, RINGBACK_SECRETS: secret, RINGBACK_LOG_LEVEL: 'info', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  // It has no channel whose end would tell it that the benchmark was interrupted.
+  // Without an IPC channel, the command would not notice that the benchmark was interrupted.
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   child.once('exit', () => process.off('exit', kill));
@@ -90,7 +90,7 @@ export const serveCommand: Start = async (database, { nodeFlags = [], environmen
   };
 };
 
-/** The process of the load: one for several orders, so that it is warm when the measured one comes. */
+/** The process of the load. It takes several orders, so that its code is warm when the measured order comes. */
 export class Load {
   readonly #child = fork(here('./load/load.ts'));
 
@@ -104,7 +104,7 @@ export class Load {
   }
 }
 
-/** Gives a folder for as long as the work takes: a full comparison writes more than a small disk holds. */
+/** Makes a folder for the work and removes it afterwards: a full comparison writes more than a small disk holds. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'ringback-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -145,7 +145,7 @@ function ended(child: ChildProcess, tell: () => void): Promise<void> {
   });
 }
 
-/** Its later lines are read and dropped, as a log collector would take them. */
+/** The port in the command's line `listening`. Later lines are read, as by a log collector, and dropped. */
 async function listeningPort(child: ChildProcess): Promise<number> {
   if (!child.stdout) throw new Error('The command has no output to read');
   for await (const line of createInterface({ input: child.stdout })) {

@@ -3,7 +3,7 @@ import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { syncTimes } from './disk.ts';
 
-/** Which machine, Node and day figures were measured on, and how its disk was then: they hold for no other. */
+/** The machine, Node and day that figures were measured on, and how fast its disk was: they hold for no other. */
 export function measuredOn(): string {
   const [cpu] = cpus();
   const machine = `${cpus().length} × ${cpu?.model ?? 'unknown'}`;
@@ -20,17 +20,17 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line), ''];
 }
 
-/** The middle value; NaN of none. */
+/** The middle value; NaN if there are none. */
 export function median(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Says how far a long measurement has come, apart from its results. */
+/** Says on stderr how far a long measurement has come. */
 export function progress(text: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 }
 
-/** Prints results, and writes them to a file of this folder where one is given. */
+/** Prints results, and writes them to a file of this folder if one is given. */
 export function publish(lines: readonly string[], file?: string): void {
   const text = `${lines.join('\n').trimEnd()}\n`;
   process.stdout.write(text);

@@ -1,11 +1,12 @@
 import Database from 'better-sqlite3';
 
-/** Tables of Ringback's that have a row for each event that is not handled yet, by whatever name they go. */
+/** Ringback's tables that have a row for each event that is not handled yet; not all of them exist in each version. */
 const keepers = ['pending', 'waiting', 'claims'];
 
 /**
- * What a server's database holds, read by the benchmark itself: a server that counted its own rows would stall while
- * it is measured. This is the one place that knows tables: `events` has one row an event in every server that stores.
+ * Counts rows in a server's database. The benchmark reads them itself, because a server that counted its own rows would
+ * stall while it is measured. No other part of the benchmark knows tables. Every server that stores has one row per
+ * event in `events`.
  */
 export class Rows {
   readonly #database: Database.Database;
@@ -21,17 +22,17 @@ export class Rows {
     this.#open = prepare(this.#openSql());
   }
 
-  /** The latest row: what is counted later begins after it. */
+  /** The latest row, after which a later count begins. */
   last(): number {
     return this.#last.get() as number;
   }
 
-  /** How many events came in after a row. */
+  /** How many events were stored after a row. */
   storedSince(row: number): number {
     return this.#since.get(row) as number;
   }
 
-  /** How many events are not handled and marked done. */
+  /** How many events and runs are not handled and marked done. */
   open(): number {
     return this.#open.get() as number;
   }
@@ -56,7 +57,7 @@ export class Rows {
   }
 }
 
-/** The bytes on disk of each event, indexes included, once nothing is left in the write-ahead log. */
+/** The bytes on disk per event, including indexes, after the write-ahead log was emptied. */
 export function bytesPerEvent(file: string): number {
   const database = new Database(file);
   try {

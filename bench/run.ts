@@ -1,7 +1,7 @@
 /**
- * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute; `--large`,
- * `--memory`, `--slow-disk` and `--profile` measure what takes a database of its own. bench/README.md says what is measured and
- * when a run is valid.
+ * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute. `--large`,
+ * `--memory`, `--slow-disk` and `--profile` are separate measurements. bench/README.md says what is measured and when a
+ * run is valid.
  */
 import { parseArgs } from 'node:util';
 
@@ -16,7 +16,7 @@ const { values: flags } = parseArgs({
   },
 });
 
-// Leaving in order takes the databases along, which may be of many gigabytes.
+// An orderly exit removes the databases, which may have many gigabytes.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 if (flags.large) {

@@ -1,16 +1,16 @@
 import { table } from './report.ts';
 
-/** Something to reach, and how far it was reached. */
+/** A target, and the figure that was reached. */
 export interface Target {
   readonly name: string;
-  /** Which side of the bound counts. */
+  /** Whether the figure must be at least or at most the value. */
   readonly bound: 'at least' | 'at most';
   readonly value: number;
   readonly unit?: string;
   readonly hoped?: number;
-  /** NaN where it was not measured; infinite for what was waited for and never came. */
+  /** NaN if it was not measured; infinite if it was awaited and never came. */
   readonly reached: number;
-  /** Why the figure doesn't count: a run behind it was not valid. */
+  /** Why a run that the figure comes from is not valid. */
   readonly problem?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ function verdictOf({ bound, value, reached, problem }: Target): string {
   return isMet ? 'yes' : 'no';
 }
 
-/** Three digits are all that one sitting on one machine can tell. */
+/** Three digits: one measurement on one machine is no more precise. */
 function rounded(figure: number): number {
   return Math.abs(figure) >= 100 ? Math.round(figure) : Number(figure.toPrecision(3));
 }

@@ -1,4 +1,4 @@
-/** Compares servers that take the same signed deliveries, and says which targets are reached. */
+/** Compares servers that receive the same signed deliveries, and says which targets are reached. */
 import type { BodyName } from '../load/bodies.ts';
 import { type Measured, measure } from '../measure.ts';
 import { measuredOn, progress, publish, table } from '../report.ts';
@@ -18,7 +18,7 @@ interface Comparison {
   readonly watches?: boolean;
 }
 
-/** Runs the whole comparison; the quick one is for a look before each commit and writes nothing. */
+/** Runs the whole comparison. The quick one is for a check before each commit, and writes no file. */
 export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> {
   const machine = measuredOn();
   const rounds = isQuick ? 1 : 3;
@@ -53,7 +53,7 @@ export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> 
   const title = `Half of the highest rate of (e): ${pace} deliveries/s at an even pace`;
   const half = { ...small, connections: 128, among: ['e'], pace } as const;
   const atHalf = await run({ ...half, title });
-  // In runs of their own: to pair answers with handlers makes garbage, and its collection delays both.
+  // In separate runs: matching answers with handlers creates garbage, and its collection delays both.
   const watched = await run({ ...half, title: `${title}, watched`, watches: true });
 
   const targets = compareTargets({ at32, at128, at8KB, at1, atHalf, watched });
@@ -63,7 +63,7 @@ export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> 
   publish([...head, '## Targets', '', ...targets, ...tables], isQuick ? undefined : 'results.md');
 }
 
-/** One server after the other, and that again: what disturbs the machine meanwhile disturbs them alike. */
+/** Runs all servers one after the other in each round, so that a disturbance of the machine affects them alike. */
 async function runRounds({ title, among, ...setting }: Comparison, rounds: number): Promise<Results> {
   const runs = new Map<ServerKey, Measured[]>(among.map((key) => [key, []]));
   for (let round = 1; round <= rounds; round += 1) {
@@ -104,7 +104,7 @@ function resultTable(results: Results): string[] {
   return table(head, rows);
 }
 
-/** Nothing where a figure can't be had. */
+/** The figure as text, empty if there is none. */
 function told(value: number, digits: number): string {
   return Number.isNaN(value) ? '' : value.toFixed(digits);
 }

@@ -3,7 +3,7 @@ import { median } from '../report.ts';
 
 export type ServerKey = 'a' | 'b' | 'c' | 'd' | 'e' | 'f';
 
-/** What came of a comparison: the runs of each server, one a round. */
+/** The results of a comparison: the runs of each server, one per round. */
 export type Results = ReadonlyMap<ServerKey, readonly Measured[]>;
 
 /** The median of a figure over the rounds; NaN for a server that was not compared. */
@@ -21,7 +21,7 @@ export function longestStall(results: Results, server: ServerKey): number {
   return stalls.length === 0 ? Number.NaN : Math.max(...stalls);
 }
 
-/** Why runs of some servers don't count, or undefined. */
+/** Why runs of these servers are not valid, or undefined. */
 export function problemsOf(results: Results, ...servers: readonly ServerKey[]): string | undefined {
   const problems = servers.flatMap((key) => (results.get(key) ?? []).flatMap(({ problem }) => problem ?? []));
   return problems.length === 0 ? undefined : problems.join('; ');

@@ -1,14 +1,14 @@
 import { type Start, serveCommand, serverFile } from '../processes.ts';
 import type { ServerKey } from './results.ts';
 
-/** A server that is compared. */
+/** A server to compare. */
 interface Server {
   readonly name: string;
   readonly start: Start;
   readonly stores: boolean;
 }
 
-/** The servers that take the same signed deliveries. */
+/** The servers that receive the same signed deliveries. */
 export const servers: Readonly<Record<ServerKey, Server>> = {
   a: { name: '(a) node:http', start: serverFile('a-node.ts'), stores: false },
   b: { name: '(b) Express, stores nothing', start: serverFile('b-express.ts'), stores: false },

@@ -2,18 +2,18 @@ import { median } from '../report.ts';
 import { type Target, targetTable } from '../targets.ts';
 import { type Results, type ServerKey, figure, longestStall, problemsOf } from './results.ts';
 
-/** What the targets are computed from. */
+/** The results that the targets are computed from. */
 export interface Comparisons {
   readonly at32: Results;
   readonly at128: Results;
   readonly at8KB: Results | undefined;
   readonly at1: Results;
   readonly atHalf: Results;
-  /** The same, with what it takes to see when a handler begins. */
+  /** Like `atHalf`, and also measures when handlers begin. */
   readonly watched: Results;
 }
 
-/** The targets that a comparison can tell of, as a table; the others need a large inbox. */
+/** The targets that a comparison measures, as a table. The other targets need a large inbox. */
 export function compareTargets({ at32, at128, at8KB, at1, atHalf, watched }: Comparisons): string[] {
   const everything = [at32, at128, at1, atHalf, ...(at8KB ? [at8KB] : [])];
   const ratio = (over: ServerKey, under: ServerKey) => ({

@@ -3,7 +3,7 @@ import { Load, type Running, littleMemory, serverFile } from '../processes.ts';
 import { progress, table } from '../report.ts';
 import { Rows } from '../rows.ts';
 
-/** Parts of the filling after each of which is looked at what the server has become. */
+/** How many parts the filling has. After each, the server's figures are recorded. */
 const looks = 40;
 /** The server after one part of the filling. */
 export interface Look {

@@ -1,6 +1,5 @@
 /**
- * What only a large inbox shows. It is filled by a server of its own, through HTTP, so that every row is what the
- * receiver writes.
+ * Measures what only a large inbox shows. A server fills it through HTTP, so that every row is as a receiver writes it.
  */
 import { join } from 'node:path';
 import { inFolder } from '../processes.ts';

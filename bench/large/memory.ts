@@ -1,4 +1,4 @@
-/** What memory a receiver takes that has been given deliveries for long. */
+/** Measures the memory of a receiver that has received deliveries for a long time. */
 import { join } from 'node:path';
 import { inFolder } from '../processes.ts';
 import { measuredOn, median, publish } from '../report.ts';
@@ -6,11 +6,11 @@ import { type Target, targetTable } from '../targets.ts';
 import { type Look, fill, lookTable } from './fill.ts';
 
 const standardEvents = 5_000_000;
-/** From which part of the events on memory must not grow. */
+/** After this part of the events, memory must not grow any more. */
 const grownPart = 0.2;
-/** How many looks before a number of events make up the memory at it: the collector's turns move each of them. */
+/** The memory at a point is the median of so many looks before it, since garbage collection moves each of them. */
 const looksBefore = 4;
-/** Memory may differ by so much from one time to the next without having grown, in megabytes. */
+/** How much memory may differ from one time to another without having grown, in megabytes. */
 const memoryNoise = 10;
 
 /** Fills an inbox and looks at the server's memory. Only a run of the standard size is written down. */
@@ -28,7 +28,7 @@ function memoryTargets(found: readonly Look[], events: number): Target[] {
     const end = Math.round(found.length * part);
     return median(found.slice(Math.max(0, end - looksBefore), end).map(({ memory }) => memory));
   };
-  // That some deliveries were put off, on a machine that does other work, takes nothing from what memory it was.
+  // No problem is passed on: that a busy machine had some deliveries refused doesn't make the memory figures invalid.
   const least = { bound: 'at most', unit: 'MB' } as const;
   return [
     { name: `RSS after ${events} events`, value: 200, reached: memoryAt(1), ...least },

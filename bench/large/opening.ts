@@ -12,8 +12,8 @@ interface Opening {
 }
 
 /**
- * How long a server takes to listen: as it says itself, from making the receiver, and from the start of its process,
- * which is mostly Node's own start. Beside it the same with an empty inbox.
+ * Measures how long a server takes until it listens: from making the receiver, as it reports itself, and from the start
+ * of its process, which is mostly Node's own start. For comparison, the same with an empty inbox.
  */
 export async function measureOpening(database: string, events: number): Promise<Part> {
   const mounted = serverFile('e-mounted.ts');

@@ -1,6 +1,6 @@
 import type { Target } from '../targets.ts';
 
-/** What one part of the measurement tells. */
+/** The results of one part of the measurement. */
 export interface Part {
   readonly targets: readonly Target[];
   readonly lines: readonly string[];

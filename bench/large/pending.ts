@@ -5,11 +5,11 @@ import { Rows } from '../rows.ts';
 import type { Part } from './part.ts';
 
 const mounted = serverFile('e-mounted.ts');
-/** Far beyond the target, so that a miss is told as a figure; in milliseconds. */
+/** How long to wait, in milliseconds: far beyond the target, so that a miss still gives a figure. */
 const patience = 300_000;
 const pause = 50;
 
-/** Events that a server without handlers has stored, and another, whose handler does nothing, works off. */
+/** Measures how long a server whose handler does nothing takes for events that one without handlers has stored. */
 export async function measurePending(database: string, count: number): Promise<Part> {
   const pending = await storeWithoutHandlers(database, count);
   const startedAt = performance.now();

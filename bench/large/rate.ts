@@ -5,7 +5,7 @@ import type { Part } from './part.ts';
 
 const rounds = 3;
 
-/** The rate against that with an empty inbox, in alternation: the machine may be another than it was at the filling. */
+/** Compares the rates with a full and an empty inbox, in alternation, since the machine's speed may have changed. */
 export async function measureRate(database: string, events: number): Promise<Part> {
   const start = serverFile('e-mounted.ts');
   const setting = { start, stores: true, connections: 32, body: '0.4 KB', seconds: 8 } as const;

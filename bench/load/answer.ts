@@ -1,20 +1,20 @@
-/** What an answer says to the load. */
+/** What an answer means for the load. */
 export type Verdict = 'accepted' | 'put off' | 'refused';
 
-/** `HTTP/1.1 200`, as three numbers: comparing them costs a few nanoseconds, a text or a pattern a microsecond. */
+/** `HTTP/1.1 200` as three numbers. Comparing them takes a few nanoseconds; a text or a pattern takes a microsecond. */
 const accepted = [...new Int32Array(Uint8Array.from(Buffer.from('HTTP/1.1 200')).buffer)];
 
-/** Reads answers without an HTTP parser, which would cost the load as much as it costs the server. */
+/** Reads answers without an HTTP parser, which would cost the load as much as its parser costs the server. */
 export class AnswerReader {
-  /** The length of the whole answer that came last with 200: the next is mostly of the same. */
+  /** The length of the last whole answer with 200. Most answers have the same length. */
   #usual = -1;
 
-  /** The verdict where the bytes are an answer like the last one; undefined where they must be looked at. */
+  /** The verdict if the bytes are an answer like the last one; undefined if they must be read by `whole`. */
   ordinary(bytes: Buffer, length: number): Verdict | undefined {
     return length === this.#usual && startsWithAccepted(bytes) ? 'accepted' : undefined;
   }
 
-  /** The verdict of whatever has come in so far, or undefined while the answer isn't whole. */
+  /** The verdict on the bytes received so far, or undefined while the answer isn't whole. */
   whole(received: Buffer): Verdict | undefined {
     const text = received.toString('latin1');
     const end = text.indexOf('\r\n\r\n');
@@ -25,7 +25,7 @@ export class AnswerReader {
       declared === undefined ? text.endsWith('0\r\n\r\n') : text.length === end + 4 + Number(declared);
     if (!isWhole) return undefined;
     if (text.startsWith('HTTP/1.1 200')) {
-      // Only a length that was declared can be relied on: the end of a chunked answer has to be looked for.
+      // Only a declared length can be relied on. A chunked answer must be searched for its end.
       if (declared !== undefined) this.#usual = received.length;
       return 'accepted';
     }

@@ -1,13 +1,13 @@
-/** The two bodies of the benchmark. Each delivery differs in its trace id and call id only. */
+/** The two bodies of the benchmark. Deliveries differ only in their trace ids and call ids. */
 export type BodyName = '0.4 KB' | '8 KB';
 
-/** The name of the event that a body tells. */
+/** The name of the event in a body. */
 export const eventNames: Readonly<Record<BodyName, string>> = {
   '0.4 KB': 'CallHandler.CallEnded',
   '8 KB': 'CallHandler.CallTransferred',
 };
 
-/** Blanks make up the size: a field that is not documented would be taken note of with each event. */
+/** The size is filled up with blanks: an undocumented field would count as drift with each event. */
 const indents: Readonly<Record<BodyName, number>> = { '0.4 KB': 3, '8 KB': 0 };
 
 /** A body as text, with its own ids and the platform's form of a time. */

@@ -4,7 +4,7 @@ import type { Deliveries } from './deliveries.ts';
 import { type LoadOrder, type LoadReport, answerPatience } from './order.ts';
 import { Tally } from './tally.ts';
 
-/** Sends as fast as answers come: each connection its next delivery when it has the answer to the last. */
+/** Sends as fast as answers come: each connection sends its next delivery when it has the answer to the last. */
 export function sendByAnswers(order: LoadOrder, deliveries: Deliveries): Promise<LoadReport> {
   return new Promise((resolve) => {
     const tally = new Tally(deliveries, order.tellsAccepted ?? false);

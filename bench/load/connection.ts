@@ -1,19 +1,19 @@
 import { type Socket, createConnection } from 'node:net';
 import type { AnswerReader, Verdict } from './answer.ts';
 
-/** One buffer for what all connections receive: each is looked at before the next is read. */
+/** One receive buffer for all connections: the bytes of one are handled before the next is read. */
 const received = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** What a connection tells. */
+/** What a connection reports. */
 export interface ConnectionEvents {
   readonly onAnswer: (connection: Connection, verdict: Verdict) => void;
-  /** It is gone; `owed` says whether an answer was still to come. */
+  /** The connection has closed; `owed` says whether an answer was still to come. */
   readonly onGone: (connection: Connection, owed: boolean) => void;
 }
 
 /** One keep-alive connection with at most one delivery under way. */
 export class Connection {
-  /** Which delivery is under way, and since when: the driver's to use. */
+  /** Which delivery is under way, and since when. Set and read by the load. */
   delivery = -1;
   sentAt = 0;
   readonly #socket: Socket;
@@ -40,7 +40,7 @@ export class Connection {
     this.#socket.end();
   }
 
-  /** Ends it although an answer is still to come. */
+  /** Ends the connection even if an answer is still to come. */
   cut(): void {
     this.#socket.destroy();
   }

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { secret } from '../servers/common.ts';
 import { type BodyName, bodyOf, eventNames } from './bodies.ts';
 
-/** A buffer of Node's ends somewhere above this; deliveries are never split between two. */
+/** The size of a chunk, below the limit of Node's buffers. No delivery is split between two chunks. */
 const chunkBytes = 64 * 1024 * 1024;
 
 const traceMark = '00000000-0000-4000-8000-00000000000a';
@@ -10,12 +10,12 @@ const callMark = '00000000-0000-4000-8000-00000000000b';
 const signatureMark = '0'.repeat(64);
 
 /**
- * Deliveries as they go over the wire, prepared and signed. All have one length and lie in few large buffers: hundreds
- * of thousands of small ones would make the load's garbage collector a part of what is measured.
+ * Deliveries as they go over the wire, prepared and signed. All have the same length and are in a few large buffers:
+ * with hundreds of thousands of small ones, the load's garbage collection would become a part of what is measured.
  *
- * The ids are random, as the platform's are: ids that count upwards would spare the inbox the cost of its indexes. The
- * signature is made here and not with `sign`, which does for one delivery what is done here for all; servers that
- * verify would refuse a wrong one, and the run would not be valid.
+ * The ids are random, like the platform's: with ascending ids, the inbox would not pay the cost of its indexes. The
+ * signatures are made here and not with `sign`, which would prepare everything again for each delivery. Servers that
+ * verify would refuse a wrong signature, and the run would not be valid.
  */
 export class Deliveries {
   readonly count: number;
@@ -64,7 +64,7 @@ export class Deliveries {
   }
 }
 
-/** The headers that the platform is documented to send, and the signature. */
+/** The request line, the headers that the platform is documented to send, and the signature. */
 function headOf(port: number, body: BodyName, text: string): string {
   const headers = {
     host: `bench.example:${port}`,

@@ -4,12 +4,12 @@ import type { Deliveries } from './deliveries.ts';
 import { type LoadOrder, type LoadReport, answerPatience } from './order.ts';
 import { Tally } from './tally.ts';
 
-/** How often it is looked what is due, in milliseconds: a timer of Node's knows nothing shorter. */
+/** How often due deliveries are sent, in milliseconds. Node's timers can't be shorter. */
 const tick = 1;
 
 /**
- * Sends at an even pace, whether or not answers come: a slow server must not slow the load that shows it. What is due
- * while every connection waits is sent when one is free, and has been waiting since it was due.
+ * Sends at an even pace, whether or not answers come: a slow server must not slow down the load. A delivery that is due
+ * while all connections are busy is sent when one is free, and its time counts from when it was due.
  */
 export class EvenLoad {
   readonly #order: LoadOrder;
@@ -17,7 +17,7 @@ export class EvenLoad {
   readonly #tally: Tally;
   readonly #reader = new AnswerReader();
   readonly #connections = new Set<Connection>();
-  /** Those that wait longest first, so that all are used and none is closed for being idle. */
+  /** Free connections, those free for longest first, so that all are used and none is closed for being idle. */
   readonly #free: Connection[] = [];
   readonly #total: number;
   readonly #startedAt = performance.now();

@@ -1,7 +1,6 @@
 /**
- * The load, in a process of its own, which prepares and signs the deliveries of an order, sends them, and reports. It
- * shares the machine's cores with the server, so each microsecond that it takes lowers every figure; its share is
- * printed.
+ * The process of the load: it prepares and signs the deliveries of an order, sends them, and reports. It shares the
+ * machine's cores with the server, so each microsecond that it takes lowers every figure. The results show its share.
  */
 import { sendByAnswers } from './by-answers.ts';
 import { Deliveries } from './deliveries.ts';

@@ -1,32 +1,32 @@
 import type { BodyName } from './bodies.ts';
 
-/** What one run of the load is asked for. */
+/** What one run of the load is to do. */
 export interface LoadOrder {
   readonly port: number;
-  /** How many connections are open at the most. */
+  /** The most connections to open. */
   readonly connections: number;
   readonly body: BodyName;
-  /** It ends after so long, or when all deliveries are sent. */
+  /** How long to send, unless all prepared deliveries are sent earlier. */
   readonly seconds: number;
   /** How many deliveries to prepare. */
   readonly most: number;
-  /** Deliveries a second over all connections, sent whether or not answers come; 0 sends as answers come. */
+  /** Deliveries per second over all connections, sent whether or not answers come; 0 sends them as answers come. */
   readonly pace: number;
-  /** Whether to tell the trace ids of what was answered with 200. */
+  /** Whether to report the trace ids of the deliveries that were answered with 200. */
   readonly tellsAccepted?: boolean;
 }
 
-/** How long the last answers are waited for once the time is over, in milliseconds. */
+/** How long to wait for the last answers once the time is over, in milliseconds. */
 export const answerPatience = 10_000;
 
-/** What came of it. Times in milliseconds. */
+/** The result of a run of the load. Times are in milliseconds. */
 export interface LoadReport {
-  /** Answers, whatever they were. */
+  /** All answers, of any status. */
   readonly answered: number;
   readonly accepted: number;
-  /** Answers of 503 that say when to come back. */
+  /** Answers of 503 with Retry-After. */
   readonly putOff: number;
-  /** Connections that ended without the answer they owed. */
+  /** Deliveries without an answer, because their connection ended or the time was over. */
   readonly broken: number;
   /** Whether the prepared deliveries were used up before the time was over. */
   readonly ranOut: boolean;
@@ -34,7 +34,7 @@ export interface LoadReport {
   readonly p50: number;
   readonly p99: number;
   readonly longest: number;
-  /** Part of one core that the load itself used. */
+  /** The share of one core that the load itself used. */
   readonly cpu: number;
   readonly acceptedIds: readonly string[];
 }

@@ -1,27 +1,30 @@
-/** How much of the cores a server takes, thread by thread, as the kernel counts it: without a profiler, and its own work included. */
+/**
+ * How much of the cores each thread of a server takes, as the kernel counts it: without a profiler, and including the
+ * kernel's work for that thread.
+ */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Running, Start } from '../processes.ts';
 
-/** What a thread has had of a core, and how long it stood in line for one; in microseconds. */
+/** How long a thread ran on a core, and how long it waited for one; in microseconds. */
 export interface ThreadTime {
   readonly ran: number;
   readonly stoodInLine: number;
 }
 
-/** What a server's threads have had while it was measured. */
+/** The times of a server's threads while it was measured. */
 export interface CoreTimes {
   readonly main: ThreadTime;
-  /** The one that ran longest besides: of a server that stores, the commit thread. */
+  /** The thread that ran longest besides the main thread: the commit thread, in a server that stores. */
   readonly second: ThreadTime;
   /** The garbage collector's helpers, the checkpoint thread and the like. */
   readonly others: ThreadTime;
 }
 
-/** Only Linux tells. */
+/** Whether the system reports these times, as only Linux does. */
 const isTold = existsSync('/proc/self/schedstat');
 
-/** The same server; what its threads have had from `begin` to `report` is handed to `onMeasured`. */
+/** The same server, which passes the times of its threads from `begin` to `report` to `onMeasured`. */
 export function watchingCores(start: Start, onMeasured: (times: CoreTimes) => void): Start {
   if (!isTold) return start;
   return async (database, options) => {
@@ -66,7 +69,7 @@ function sum(left: ThreadTime, right: ThreadTime): ThreadTime {
   return { ran: left.ran + right.ran, stoodInLine: left.stoodInLine + right.stoodInLine };
 }
 
-/** The threads of a process by their id; that of the main thread is the process's own. */
+/** The times of a process's threads by their ids. The id of the main thread is that of the process. */
 function threadTimes(pid: number): Map<string, ThreadTime> {
   const folder = `/proc/${pid}/task`;
   const times = new Map<string, ThreadTime>();
@@ -77,7 +80,7 @@ function threadTimes(pid: number): Map<string, ThreadTime> {
         .map((nanoseconds) => Number(nanoseconds) / 1_000);
       times.set(id, { ran, stoodInLine });
     } catch {
-      // It has ended since the folder was listed.
+      // The thread has ended since the folder was listed.
     }
   }
   return times;

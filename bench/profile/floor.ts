@@ -18,7 +18,7 @@ const servers = [
   compared.f,
 ];
 
-/** A server's runs, and what of the cores each of them took. */
+/** A server's runs, and what each of them took of the cores. */
 interface FloorRuns {
   readonly name: string;
   readonly runs: Measured[];
@@ -26,8 +26,8 @@ interface FloorRuns {
 }
 
 /**
- * How fast the inbox is by itself: whatever a receiver does besides comes on top. Measured in alternation, without a
- * profiler.
+ * Measures how fast the inbox is by itself: everything else that a receiver does takes additional time. The servers are
+ * measured in alternation, without a profiler.
  */
 export async function floor(): Promise<string[]> {
   const measured = servers.map(({ name }): FloorRuns => ({ name, runs: [], cores: [] }));
@@ -57,7 +57,7 @@ export async function floor(): Promise<string[]> {
   ];
 }
 
-/** Each in microseconds a delivery. */
+/** Each in microseconds per delivery. */
 const columns: readonly (readonly [
   head: string,
   of: (times: CoreTimes) => ThreadTime,

@@ -1,4 +1,4 @@
-/** What the time of a receiver goes to. */
+/** What a receiver spends its time on. */
 export type Group =
   | 'HTTP and Express'
   | 'signature'
@@ -12,7 +12,7 @@ export type Group =
   | 'outside JavaScript'
   | 'idle';
 
-/** The order in which groups are told. */
+/** The order of the groups in the results. */
 export const groups: readonly Group[] = [
   'HTTP and Express',
   'signature',
@@ -27,7 +27,7 @@ export const groups: readonly Group[] = [
   'idle',
 ];
 
-/** The first that a script's address matches tells its group. */
+/** The group of a script is that of the first pattern that its URL matches. */
 const scripts: readonly (readonly [RegExp, Group])[] = [
   [/\/(src|dist)\/signature\/|\/intake\/authenticate|internal\/crypto/, 'signature'],
   [/\/(src|dist)\/(events|kit\/time)|\/intake\/decode/, 'reading'],
@@ -43,14 +43,14 @@ const scripts: readonly (readonly [RegExp, Group])[] = [
   [/^node:/, 'the rest of Node'],
 ];
 
-/** What the profiler names in brackets is no function. */
+/** Names in brackets, which the profiler uses for times that are not those of a function. */
 const named: Readonly<Record<string, Group>> = {
   '(garbage collector)': 'garbage collection',
   '(program)': 'outside JavaScript',
   '(idle)': 'idle',
 };
 
-/** The group of a function; undefined for native ones, which belong to whoever called them. */
+/** The group of a function; undefined for a native function, which belongs to the group of its caller. */
 export function groupOf(functionName: string, url: string): Group | undefined {
   if (url === '') return named[functionName];
   return scripts.find(([pattern]) => pattern.test(url))?.[1];

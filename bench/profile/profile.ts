@@ -1,4 +1,7 @@
-/** Where the time of (e) and (f) goes, beside (b), which stores nothing: each thread's own times by what they are for, and its dearest functions. */
+/**
+ * Where the time of (e) and (f) goes, compared with (b), which stores nothing: each thread's own times by their
+ * purpose, and its most expensive functions.
+ */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { servers as compared } from '../compare/servers.ts';
@@ -52,7 +55,7 @@ function threadName(index: number): string {
   return index === 0 ? 'main thread' : `thread ${index + 1}`;
 }
 
-/** Microseconds a delivery, which is what a change saves or costs. */
+/** Each thread's share of the time, and its microseconds per delivery, which show what a change saves or costs. */
 function groupTable(threads: readonly ThreadTimes[], deliveries: number): string[] {
   const rows = groups.map((group) => [
     group,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Group, groupOf } from './groups.ts';
 
-/** The part of V8's profile format that is read. */
+/** The part of V8's profile format that is used here. */
 interface Profile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];
@@ -22,7 +22,7 @@ export interface ThreadTimes {
   readonly byFunction: ReadonlyMap<string, number>;
 }
 
-/** Reads the times of one thread from the profile that Node wrote of it. */
+/** Reads the times of one thread from the profile that Node wrote for it. */
 export function readProfile(file: string): ThreadTimes {
   const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as Profile;
   const byId = new Map(nodes.map((node) => [node.id, node]));
@@ -40,7 +40,10 @@ export function readProfile(file: string): ThreadTimes {
   return { total, byGroup, byFunction };
 }
 
-/** The group and the name of each node; a native function has those of its nearest caller that has a script. */
+/**
+ * The group and the name of each node. A native function has the group of its nearest caller with a script, and names
+ * it.
+ */
 function places(nodes: readonly ProfileNode[], byId: ReadonlyMap<number, ProfileNode>) {
   const found = new Map<number, { group: Group; name: string }>();
   const waiting: { node: ProfileNode; group: Group; caller: string }[] = [];

@@ -1,4 +1,4 @@
-/** (a) node:http that reads the body and answers: the floor. */
+/** (a) node:http, which only reads the body and answers. */
 import { createServer } from 'node:http';
 import { serve } from './common.ts';
 

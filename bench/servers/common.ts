@@ -5,10 +5,10 @@ import type { LayoutName } from '../../src/index.ts';
 
 /** Made up for the benchmark. */
 export const secret = 'whsec_YmVuY2htYXJrLXNlY3JldC1vZi0zMi1ieXRlcy0hIQ==';
-/** What comparable libraries sign: the hex digest of the body under the whole secret. */
+/** The layout of comparable libraries: the hex digest of the body, with the whole secret as the key. */
 export const layout: LayoutName = 'sha256-hex-whole';
 
-/** What a server says once it listens. */
+/** What a server reports once it listens. */
 export interface Listening {
   readonly port: number;
   /** How long it took from making its parts to listening, in milliseconds. */
@@ -21,9 +21,9 @@ export interface Lag {
   readonly p99: number;
 }
 
-/** What a server tells of itself when asked. Nothing of it costs the server more than a moment. */
+/** What a server reports about itself when asked. None of it costs the server more than a moment. */
 export interface ServerReport {
-  /** The longest stall of the event loop since the measure began, in milliseconds. */
+  /** The longest stall of the event loop since the measurement began, in milliseconds. */
   readonly stall: number;
   /** Resident memory, in megabytes. */
   readonly memory: number;
@@ -33,7 +33,7 @@ export interface ServerReport {
 /** `begin` forgets what was measured so far, `report` asks for it, `end` ends the process in order. */
 export type Question = 'begin' | 'report' | 'end';
 
-/** What a server does besides serving. */
+/** What a server can do besides serving. */
 export interface Extras {
   readonly openedIn?: () => number;
   readonly begin?: () => void;
@@ -41,24 +41,24 @@ export interface Extras {
   readonly stop?: () => Promise<void>;
 }
 
-/** How often the event loop's delay is looked at, in milliseconds. */
+/** How often the event loop's delay is sampled, in milliseconds. */
 const resolution = 1;
-/** As `ringback serve` keeps an idle connection: the load must not meet one that is just being closed. */
+/** As long as `ringback serve` keeps an idle connection: the load must not use one that is just being closed. */
 const keepAlive = 75_000;
 
-/** The file that the server is to keep its rows in, from its command line. */
+/** The server's database file, from its command line. */
 export function databaseFile(): string {
   const file = process.argv[2];
   if (file === undefined) throw new Error('A server that stores needs a database file as its first argument');
   return file;
 }
 
-/** Listens on a port of the system's choosing, says it, and answers questions until told to end. */
+/** Listens on a port that the system chooses, reports it, and answers questions until told to end. */
 export function serve(server: Server, extras: Extras = {}): void {
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
   const report = (): ServerReport => ({
-    // What is recorded is the time between two looks: the interval between them is no stall.
+    // The histogram records the time between two samples, in which their interval is no stall.
     stall: Math.max(0, delay.max / 1e6 - resolution),
     memory: process.memoryUsage.rss() / 2 ** 20,
     lag: extras.lag?.(),

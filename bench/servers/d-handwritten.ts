@@ -1,4 +1,4 @@
-/** (d) What a user would write: Express, @octokit/webhooks, zod, better-sqlite3, one FULL commit an event. */
+/** (d) What a user would write: Express, @octokit/webhooks, zod, better-sqlite3, one FULL commit per event. */
 import { createServer } from 'node:http';
 import { Webhooks } from '@octokit/webhooks';
 import Database from 'better-sqlite3';
@@ -23,7 +23,7 @@ const envelope = z.looseObject({
 const webhooks = new Webhooks({ secret });
 const handle = (): Promise<void> => Promise.resolve();
 
-/** Answers only what is verified and stored; runs the handler after the answer. */
+/** Answers only after the delivery is verified and stored, and runs the handler after the answer. */
 async function take(request: express.Request, response: express.Response): Promise<void> {
   const body = (request.body as Buffer).toString('utf8');
   if (!(await webhooks.verify(body, request.get('x-webhook-signature') ?? ''))) {

@@ -1,13 +1,13 @@
 /**
- * (e) Ringback mounted in Express, with every check on. After the database file, `--watch` notes how long after its
- * answer an event's handler begins, and `--no-handlers` leaves the events to a later process.
+ * (e) Ringback mounted in Express, with every check on. Arguments after the database file: `--watch` measures how long
+ * after the answer an event's handler begins, and `--no-handlers` leaves the events to a later process.
  */
 import { createServer } from 'node:http';
 import express from 'express';
 import { databaseFile, layout, secret, serve } from './common.ts';
 import { LagWatch } from './lag.ts';
 
-// The package as its users have it, built: sources that are stripped of their types take time and memory of their own.
+// The built package, as users have it: stripping types from the sources would take additional time and memory.
 const built = new URL('../../dist/index.js', import.meta.url).href;
 const { createReceiver } = (await import(built)) as typeof import('../../src/index.ts');
 

@@ -1,14 +1,14 @@
 /**
  * The floor: the inbox alone behind node:http, or behind Express with `--express`. Each delivery is recorded, claimed,
- * answered and marked done, durably, and that is all: nothing is verified, read, dispatched or logged, and its ids are
- * made up. What a receiver on this inbox can't be faster than.
+ * answered and marked done, durably. Nothing is verified, read, dispatched or logged, and the ids are made up. No
+ * receiver with this inbox can be faster.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import express from 'express';
 import { databaseFile, serve } from './common.ts';
 
-// Not public, and built, as it is for users.
+// These modules are not public. They are loaded from the built package, as users have it.
 const built = (file: string) => new URL(`../../dist/${file}`, import.meta.url).href;
 const { SqliteStore } = (await import(
   built('store/sqlite/sqlite-store.js')

@@ -3,15 +3,15 @@ import type { Lag } from './common.ts';
 
 const most = 2_000_000;
 
-/** Notes when an answer was given and when its event's handler began, by trace id. */
+/** Records how long after the answer an event's handler begins. Answers and handlers are matched by trace id. */
 export class LagWatch {
   readonly #answeredAt = new Map<string, number>();
-  /** Handlers that began before their answer was given: the measure then is below zero. */
+  /** When handlers began whose answer was not given yet: their lag is below zero. */
   readonly #begunAt = new Map<string, number>();
   readonly #lags = new Float64Array(most);
   #count = 0;
 
-  /** Goes in front of the receiver, and notes when it ends the response. */
+  /** Mounted before the receiver, it records when the receiver ends the response. */
   readonly middleware: RequestHandler = (_request, response, next) => {
     const end = response.end.bind(response) as (...parts: unknown[]) => typeof response;
     response.end = ((...parts: unknown[]) => {
@@ -63,7 +63,7 @@ export class LagWatch {
   }
 }
 
-/** From the body of the answer, the only place that tells which event it is for. */
+/** The trace id in the body of an answer, the only place that shows which event it is for. */
 function traceIdOf(body: unknown): string {
   const text = body instanceof Uint8Array ? Buffer.from(body).toString('latin1') : String(body);
   return /"traceId":"([^"]*)"/.exec(text)?.[1] ?? '';

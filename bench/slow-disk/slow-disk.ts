@@ -1,6 +1,7 @@
 /**
- * A disk that takes 300 ms for each sync, and three times the load that it can bear: answers must still come within
- * the sender's second, memory must stay bounded, and afterwards all must mend by itself.
+ * Measures a server on a disk that takes 300 ms for each sync, under three times the load that it can bear. Answers
+ * must still come within the sender's second, memory must stay bounded, and afterwards the server must recover by
+ * itself.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,22 +14,22 @@ import { type Target, targetTable } from '../targets.ts';
 import { slowSync, syncTakes } from './slow-sync.ts';
 
 const seconds = { toFindOut: 10, overloaded: 20, afterwards: 5 };
-/** More than wait at any time, were each answered within the sender's second at three times the load. */
+/** More connections than are busy at any time if each delivery is answered within the sender's second. */
 const mostConnections = 8_000;
 const times = 3;
-/** How long all that was acknowledged may take to be handled, in milliseconds: each step costs a slow sync. */
+/** How long to wait until all acknowledged events are handled, in milliseconds: each step costs a slow sync. */
 const recoveryPatience = 60_000;
 
-/** What happened, in the order it happened. */
+/** What was measured, in this order. */
 interface Story {
   readonly sustainable: LoadReport;
   readonly overloaded: LoadReport;
   readonly afterwards: LoadReport;
   /** Resident memory in megabytes: before the overload, and the most during it. */
   readonly memory: { readonly before: number; readonly most: number };
-  /** Acknowledged and not stored. */
+  /** The number of events that were acknowledged but not stored. */
   readonly lost: number;
-  /** Seconds from the end of the overload until all was handled; infinite if never. */
+  /** Seconds from the end of the overload until all events were handled; infinite if never. */
   readonly recovery: number;
 }
 
@@ -56,7 +57,7 @@ async function overload(server: Running, database: string): Promise<Story> {
   const rows = new Rows(database);
   const order = { port: server.port, connections: mostConnections, body: '0.4 KB' } as const;
   try {
-    // As many at once as can be answered within half of the sender's second: what the disk bears is then a figure.
+    // As many connections as can be answered within half of the sender's second show what rate the disk can bear.
     const closed = { ...order, connections: 512, pace: 0, most: 200_000, tellsAccepted: true };
     const sustainable = await load.run({ ...closed, seconds: seconds.toFindOut });
     const rate = sustainable.accepted / seconds.toFindOut;
@@ -83,7 +84,7 @@ async function overload(server: Running, database: string): Promise<Story> {
   }
 }
 
-/** Seconds until everything stored was handled and marked done; infinite if never. */
+/** Waits until all stored events are handled and marked done. Resolves to the seconds; infinite if never. */
 async function handled(rows: Rows): Promise<number> {
   const startedAt = performance.now();
   while (rows.open() > 0) {
@@ -106,7 +107,7 @@ function watchMemory(pid: number): { end: () => number } {
   };
 }
 
-/** Looked at from outside: a server that is overloaded might not come to tell. */
+/** Read from outside the server, which may not get to report it while it is overloaded. */
 function residentMemory(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) / 1_024;

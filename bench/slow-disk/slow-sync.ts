@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const syncTakes = 300;
 
 /**
- * The environment of a server whose disk is slow, or undefined where that can't be had: it takes Linux and a C
+ * The environment variables that make a server's disk slow, or undefined if that isn't possible: it needs Linux and a C
  * compiler, which a machine that only runs the tests needn't have.
  */
 export function slowSync(folder: string): Readonly<Record<string, string>> | undefined {
