@@ -140,7 +140,7 @@ function unloadable(file: string, error: unknown): RingbackError {
   const place = placeOf(error);
   const where = place === undefined ? '' : ` (${place})`;
   const problem = configError('app_unloadable', { file, cause: cause.replace(/\.$/, '') + where });
-  // Its stack is printed at the log level debug.
+  // At the log level debug, the stack of the cause is printed as well.
   problem.cause = error;
   return problem;
 }

@@ -2,7 +2,7 @@ import { type RefusalCode, refusals } from '../../refusals.ts';
 import { type Finding, finding } from './finding.ts';
 import type { Probe } from './probe.ts';
 
-/** What one unsigned delivery checks, in the order in which a receiver comes to it. */
+/** The stages that one unsigned delivery checks, in the order in which a receiver comes to them. */
 const stages = ['reachable', 'trust proxy', 'host allowed', 'raw body', 'signature'] as const;
 
 type Stage = (typeof stages)[number];

@@ -30,7 +30,7 @@ const adviceOfCode: ReadonlyMap<string, string> = new Map([
   ['website_unreachable', "Check the website's address, and that the platform can reach it."],
 ]);
 
-/** The error of an answer that is not a success (platform document, Errors). `now` is the clock's, for `Retry-After`. */
+/** The error for an answer that is no success (platform document, Errors). `now` is the clock's, for `Retry-After`. */
 export function refusalOf(
   request: PlatformRequest,
   answer: Answer,

@@ -21,7 +21,7 @@ export interface ToolApi {
   readonly headers: Readonly<Record<string, string>>;
   readonly parameters: {
     readonly fixed_params: Readonly<Record<string, { readonly description: string; readonly value: string }>>;
-    /** What an entry looks like is not in the platform's document. */
+    /** The form of an entry is not in the platform's document. */
     readonly runtime_params: Readonly<Record<string, unknown>>;
   };
 }

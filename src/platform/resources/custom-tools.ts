@@ -93,7 +93,7 @@ function credentialsIn({ additional_tool_info: { api } }: NewCustomTool): readon
   return [...Object.values(api.headers), ...fixed];
 }
 
-/** With the slash at its end, as the document has it. */
+/** The path of an agent's tools, with a slash at its end, as in the platform's document. */
 function collection(agentId: string, operation: string): string {
   return `/v2/ai-agents/${pathPart(agentId, 'agentId', operation)}/custom-tools/`;
 }

@@ -24,7 +24,7 @@ export class IssuedSecret {
   }
 }
 
-/** What came with a secret when it was issued. */
+/** An issued secret, and what the platform's answer says about it. */
 export interface IssuedParts {
   readonly secret: string;
   /** Undefined when the platform's answer doesn't say. */

@@ -24,7 +24,9 @@ export interface EnsureParts {
   readonly tell: (subscriptionId: string, warnings: readonly SubscriptionWarning[]) => void;
 }
 
-/** How often to look: another client may create the subscription after we looked, or delete it after we found it. */
+/**
+ * How often to look at most: another client may create the subscription after a look, or delete it once it is found.
+ */
 const mostRounds = 3;
 
 /** Creates the subscription of this name, or changes what differs about it, or does nothing. */

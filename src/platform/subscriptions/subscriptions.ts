@@ -181,7 +181,7 @@ export class Subscriptions {
   }
 
   /**
-   * Lets deliveries be attempted again.
+   * Resumes deliveries after a pause.
    *
    * @throws as `update` does
    * @example await platform.subscriptions.resume(id);

@@ -59,7 +59,7 @@ interface Writing {
   readonly awaitsSecret: boolean;
 }
 
-/** Writes subscriptions, stores the secrets that this issues, and compares what was stored with what was sent. */
+/** Writes subscriptions, stores the secrets that are issued, and compares the stored subscription with the sent one. */
 export class SubscriptionWriter {
   readonly #requests: SubscriptionRequests;
   readonly #connection: Connection;

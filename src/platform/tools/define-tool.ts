@@ -22,7 +22,7 @@ export interface ToolContext {
 export interface ToolDefinition<Parameters extends z.ZodObject> {
   /** The tool's name for the model, and the last part of its path: up to 64 letters, digits, `_` and `-`. */
   readonly name: string;
-  /** What the tool does and when it is to be used, for the model. */
+  /** What the tool does and when to use it, for the model. */
   readonly description: string;
   /** An object schema; each parameter needs a description, for the model. */
   readonly parameters: Parameters;

@@ -5,7 +5,7 @@ import { ToolRefusal } from './tool-answer.ts';
 /** The largest body, in bytes: far more than a model writes, and too little to fill the memory. */
 const mostBytes = 1024 * 1024;
 
-/** What body parsers leave on a request. */
+/** A request that a body parser may have read. */
 interface ParsedRequest extends IncomingMessage {
   readonly body?: unknown;
 }
