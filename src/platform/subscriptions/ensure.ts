@@ -24,9 +24,7 @@ export interface EnsureParts {
   readonly tell: (subscriptionId: string, warnings: readonly SubscriptionWarning[]) => void;
 }
 
-/**
- * How often to look at most: another client may create the subscription after a look, or delete it once it is found.
- */
+/** How often to look at most: another client may create the subscription after a look, or delete the one found. */
 const mostRounds = 3;
 
 /** Creates the subscription of this name, or changes what differs about it, or does nothing. */

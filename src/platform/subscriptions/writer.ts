@@ -22,9 +22,7 @@ export interface SubscriptionResult {
 
 /** Options of `subscriptions.update` and the operations built on it. */
 export interface UpdateOptions extends SecretOptions {
-  /**
-   * What to do with fields of the platform's answer that this client doesn't know: without it, they stop the update.
-   */
+  /** What to do with fields of the platform's answer that the client doesn't know: by default, they stop the update. */
   readonly unknownFields?: UnknownFields | undefined;
 }
 
