@@ -9,6 +9,7 @@ import { sandboxAndPlatform } from './support.ts';
 
 const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks' };
 const writing = fileURLToPath(new URL('secret-writing-process.ts', import.meta.url));
+const passing = fileURLToPath(new URL('lock-passing-process.ts', import.meta.url));
 
 test('processes that write one file at the same time lose no secret', async () => {
   const folder = temporaryFolder();
@@ -17,6 +18,18 @@ test('processes that write one file at the same time lose no secret', async () =
   const scripts = names.map((name) => new Script(writing, JSON.stringify({ file, name, count: 60 })));
   for (const script of scripts) expect(await script.line('written')).toEqual({ written: true });
   expect(new Set(readSecretFile(file)).size).toBe(180);
+  expect(readdirSync(folder)).toEqual(['secrets']);
+});
+
+test('a process waits for all that write before it, however many they are', async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'secrets');
+  const others = new Script(passing, file);
+  await others.line('held');
+  const script = new Script(writing, JSON.stringify({ file, name: 'one', count: 1 }));
+  expect(await others.line('wasWritten')).toEqual({ wasWritten: false });
+  await script.line('written');
+  expect(readSecretFile(file)).toHaveLength(1);
   expect(readdirSync(folder)).toEqual(['secrets']);
 });
 

@@ -1,11 +1,11 @@
-import { closeSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { standStill } from '../../kit/clock.ts';
 
 /** How long to wait between two attempts to take the lock, in milliseconds. */
 const pause = 5;
 /**
- * A living process holds the lock for milliseconds only. A lock that is still there after so many attempts was left by
- * a process that was killed, and is removed.
+ * A living process holds the lock for milliseconds only. A lock that is the same after so many looks was left by a
+ * process that was killed, and is removed.
  */
 const mostLooks = 400;
 
@@ -16,8 +16,14 @@ const mostLooks = 400;
  * @throws when the file can't be made, or the work fails
  */
 export function underLock(lock: string, work: () => void): void {
-  for (let look = 1; !isTaken(lock); look += 1) {
-    if (look % mostLooks === 0) rmSync(lock, { force: true });
+  let seen: string | undefined;
+  let looks = 0;
+  while (!isTaken(lock)) {
+    const found = identityOf(lock);
+    // Many processes that hold it one after the other are no dead one: removing the lock of a living one could lose a secret.
+    looks = found !== undefined && found === seen ? looks + 1 : 1;
+    seen = found;
+    if (looks >= mostLooks) rmSync(lock, { force: true });
     else standStill(pause);
   }
   try {
@@ -25,6 +31,12 @@ export function underLock(lock: string, work: () => void): void {
   } finally {
     rmSync(lock, { force: true });
   }
+}
+
+/** Tells this lock from one that another process makes later; undefined if it is gone. */
+function identityOf(lock: string): string | undefined {
+  const found = statSync(lock, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.ino} ${found.mtimeNs}`;
 }
 
 /** Tries to take the lock, and tells whether it is ours now. */
