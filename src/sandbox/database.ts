@@ -5,19 +5,19 @@ import { messageOf } from '../kit/error-text.ts';
 /** An open connection of the database driver. */
 export type Connection = BetterSqlite.Database;
 
-/** The version of all tables together; a file of a later one is refused. */
+/** The version of all tables together; a file with a later version is refused. */
 const tablesVersion = 1;
-/** Written into the file's head, so that a receiver's inbox, or anything else, is never taken for a sandbox's: "RBsb". */
+/** "RBsb" in the file's header: a receiver's inbox, or any other database, is never taken for a sandbox's. */
 const applicationId = 0x52_42_73_62;
 
 /** The sandbox's state: one SQLite file, or memory. Each part brings its own tables. */
 export class Database {
   readonly connection: Connection;
-  /** Whether nobody has filled it yet. */
+  /** Whether the database had not been filled when it was opened. */
   readonly isNew: boolean;
 
   /**
-   * Opens or creates the file; `':memory:'` is gone when it is closed.
+   * Opens or creates the file; a database in memory (`':memory:'`) is lost when it is closed.
    *
    * @throws RingbackError `database_unreadable`, `database_newer`
    */
@@ -32,7 +32,7 @@ export class Database {
     this.connection.exec(tables);
   }
 
-  /** Fills a new database. All of it is there afterwards, or the database is new still. */
+  /** Fills a new database in one transaction: if `work` throws, the database is still new. */
   fill(work: () => void): void {
     this.connection.transaction(() => {
       work();
@@ -48,13 +48,13 @@ export class Database {
 function open(file: string): { readonly connection: Connection; readonly version: number } {
   let connection: Connection | undefined;
   try {
-    // Who has the lock keeps it until it ends: there is nothing to wait for.
+    // A process that has the lock keeps it until it closes the file, so waiting for the lock is no use.
     connection = new BetterSqlite(file, { timeout: 0 });
-    // Two sandboxes on one file would each send what is due. The lock goes with the process, however it ends.
+    // Two sandboxes on one file would both send every delivery. The lock ends with the process, however that ends.
     connection.pragma('locking_mode = EXCLUSIVE');
     const version = versionOf(connection, file);
     connection.pragma('journal_mode = WAL');
-    // A process that ends loses nothing. A machine that ends may cost the last moments of what is only a trial.
+    // Nothing is lost when the process ends. A power cut may lose the last moments, which test data can afford.
     connection.pragma('synchronous = NORMAL');
     connection.pragma('foreign_keys = ON');
     connection.pragma(`application_id = ${applicationId}`);
@@ -66,7 +66,7 @@ function open(file: string): { readonly connection: Connection; readonly version
   }
 }
 
-/** The driver says of a lock only that there is one. */
+/** Of a locked file, the driver's message says only that it is locked. */
 function causeOf(error: unknown): string {
   const { code = '' } = error as NodeJS.ErrnoException;
   return code.startsWith('SQLITE_BUSY')

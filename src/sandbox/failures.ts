@@ -1,7 +1,7 @@
 import { configError } from '../errors.ts';
 import { closest } from '../kit/closest-name.ts';
 
-/** Requests that are to be answered with 503, so that a client's patience can be tried. */
+/** Requests that are to be answered with 503, to test how a client retries. */
 export class Failures {
   readonly #known: readonly string[];
   readonly #remaining = new Map<string, number>();
@@ -11,7 +11,7 @@ export class Failures {
   }
 
   /**
-   * Lets the next `count` requests of an operation, or of all of a group, fail. 0 takes back what was asked before.
+   * Makes the next `count` requests of an operation, or of a whole group, fail. 0 cancels what was asked for before.
    *
    * @throws ConfigError `option_invalid`
    */
@@ -36,7 +36,7 @@ export class Failures {
     this.#remaining.set(operation, count);
   }
 
-  /** Whether this request of the operation is to fail; it is counted. */
+  /** Whether this request of the operation is to fail; if so, it is counted off. */
   take(operation: string): boolean {
     for (const name of [operation, groupOf(operation)]) {
       const remaining = this.#remaining.get(name) ?? 0;
@@ -48,7 +48,7 @@ export class Failures {
   }
 }
 
-/** What comes before the dot: `subscriptions` of `subscriptions.create`. */
+/** The part before the dot: `subscriptions` of `subscriptions.create`. */
 function groupOf(operation: string): string {
   return operation.slice(0, operation.indexOf('.'));
 }

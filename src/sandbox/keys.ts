@@ -11,9 +11,9 @@ const tables = `
 `;
 
 /**
- * API keys, as bearer tokens. Each stands for one user, and so for one organization (platform document, Authentication).
- * Only their SHA-256 is stored: a copy of the database opens nothing. What is looked up is the digest, so the time that
- * it takes tells nothing of the key.
+ * API keys, as bearer tokens. Each stands for one user, and so for one organization (platform document,
+ * Authentication). Only their SHA-256 is stored, so that nobody can send requests with a copy of the database. A key is
+ * looked up by its digest, so the time of the look-up reveals nothing about the key.
  */
 export class Keys {
   readonly #connection: Connection;
@@ -31,7 +31,7 @@ export class Keys {
     this.#connection.prepare('insert into keys values (?, ?)').run(digestOf(key), userId);
   }
 
-  /** Who sends this key, or undefined when nobody has it. */
+  /** The user that the key stands for, with their organization; undefined for an unknown key. */
   callerOf(key: string): Caller | undefined {
     return this.#caller.get(digestOf(key));
   }

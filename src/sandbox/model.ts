@@ -1,4 +1,4 @@
-/** The shapes that the sandbox's parts pass to each other. Wire shapes are snake_case, as the platform's document has them. */
+/** The shapes that the sandbox's parts exchange. Wire shapes are snake_case, as in the platform's document. */
 
 /** A tenant. */
 export interface Organization {
@@ -13,13 +13,13 @@ export interface User {
   readonly name: string;
 }
 
-/** Who sends a request, as its bearer token says. */
+/** The user that a request's bearer token stands for, with their organization. */
 export interface Caller {
   readonly organizationId: string;
   readonly userId: string;
 }
 
-/** An AI agent: what calls, tools and agent scopes are about. */
+/** An AI agent: it has calls and custom tools, and a subscription's scope may be restricted to it. */
 export interface Agent {
   readonly id: string;
   readonly organizationId: string;
@@ -30,16 +30,16 @@ export interface Agent {
 /** What a subscription is restricted to. */
 export type Scope = 'ORGANIZATION' | 'WORKSPACE' | 'AGENT';
 
-/** How failed attempts are repeated; the one policy that the platform has shown. */
+/** How failed attempts are repeated; the only policy that the platform has shown. */
 export interface RetryPolicy {
   readonly retryStrategy: 'FIXED_DELAY';
   /** Attempts after the first. */
   readonly maxRetryAttempts: number;
-  /** Between two attempts, in milliseconds. */
+  /** The wait between two attempts, in milliseconds. */
   readonly maxRetryDelayMs: number;
 }
 
-/** A subscription with what its owner may see, and its secrets, which they see once. */
+/** A subscription: the fields that its owner may read, and its secrets, each of which is shown to the owner once. */
 export interface Subscription {
   readonly id: string;
   readonly organizationId: string;
@@ -57,7 +57,7 @@ export interface Subscription {
   readonly retryPolicy: RetryPolicy;
   /** Undefined while unsigned. */
   readonly secret: string | undefined;
-  /** The one before, and until when deliveries are signed with both; in milliseconds since 1970. */
+  /** The secret before the last rotation. It signs too until `expiresAt`, in milliseconds since 1970. */
   readonly previousSecret: { readonly secret: string; readonly expiresAt: number } | undefined;
   /** In milliseconds since 1970. */
   readonly createdAt: number;
@@ -89,13 +89,13 @@ export interface Attempt {
   readonly startedAt: number;
   /** From the request's first byte to the answer's end, or to the failure; in milliseconds. */
   readonly latencyMs: number;
-  /** The answer's status; undefined when none came. */
+  /** The answer's status; undefined when no answer came. */
   readonly status: number | undefined;
-  /** The answer's body, its first kilobyte. */
+  /** The first kilobyte of the answer's body. */
   readonly answer: string | undefined;
-  /** Why none came: 'timeout', 'refused', 'cut', … */
+  /** Why no answer came: 'timeout', 'refused', 'cut', … */
   readonly failure: string | undefined;
   readonly isDelivered: boolean;
-  /** What the adversary did with it; undefined for an ordinary one. */
+  /** What the adversary did with this attempt; undefined when it did nothing. */
   readonly disturbance: string | undefined;
 }

@@ -11,27 +11,27 @@ import { type Seed, parseSeed } from './seed.ts';
 
 /** Options of `createSandbox`. */
 export interface SandboxOptions {
-  /** Where to listen; 0 lets the system choose. @default 0 */
+  /** The port to listen on; 0 lets the system choose. @default 0 */
   port?: number;
-  /** Where to listen: an address of loopback. @default '127.0.0.1' */
+  /** The loopback address to listen on; any other address is refused. @default '127.0.0.1' */
   host?: string;
-  /** Where state is kept: a SQLite file, or `':memory:'`. @default ':memory:' */
+  /** Where the state is stored: a SQLite file, or `':memory:'`. @default ':memory:' */
   database?: string;
-  /** What a new database is filled with; one that is there already stays as it is. @default a demonstration organization */
+  /** The contents of a new database; an existing database stays as it is. @default a demonstration organization */
   seed?: Seed;
-  /** What calls are drawn by: the same seed and a new database give the same calls. @default another each time */
+  /** The seed for random calls: the same value and a new database give the same calls. @default another each time */
   callSeed?: string | number;
-  /** How many times as fast as in reality the time of calls and between attempts passes. @default 1 */
+  /** The factor by which calls, and the waits between attempts, run faster. @default 1 */
   speed?: number;
   /** How deliveries are signed: the name of a layout, or a layout. @default 't-v1-hex-whole' */
   layout?: LayoutName | Layout;
-  /** Trouble to be made with deliveries, as `true` or in detail. @default none */
+  /** Disturbs deliveries: `true`, or rates and a seed. @default none */
   adversary?: boolean | AdversaryOptions;
-  /** The query parameter that carries a website's address, which the platform's document doesn't show. @default 'url' */
+  /** The query parameter of website discovery, which the platform's document doesn't show. @default 'url' */
   websiteParameter?: string;
   /** A pino instance. @default nothing is logged */
   logger?: Logger;
-  /** Time, for tests. @default the machine's */
+  /** The source of time, for tests. @default the machine's */
   clock?: Clock;
 }
 
@@ -39,14 +39,16 @@ const isLoopback = addressMatcher(['loopback']);
 
 const optionsSchema = z.strictObject({
   port: z.int('a port: a whole number from 0 to 65535').min(0, 'a port').max(65_535, 'a port').default(0),
-  // Its keys are for trying things out, and it calls whatever address it is told to: neither is for a network.
+  // The sandbox's keys are only for tests, and it sends requests to any address that a client names: both would be
+  // dangerous on a network.
   host: checked("an address of loopback, such as '127.0.0.1' or '::1'", readHost).default('127.0.0.1'),
   database: z.string("a file or ':memory:'").min(1, "a file or ':memory:'").default(':memory:'),
   seed: z.unknown().optional(),
   callSeed: z
     .union([z.string(), z.number()], 'a text or a number')
     .transform(String)
-    // Calls of the last sandbox, told again by the next, would be duplicates to the receiver that they are tried on.
+    // With a fixed default, every new sandbox would play the same calls, and a receiver would take the calls of the
+    // second sandbox for duplicates.
     .default(() => randomUUID()),
   speed: z.number('a number above 0').positive('a number above 0').default(1),
   layout: z.unknown().optional(),
@@ -61,7 +63,7 @@ const optionsSchema = z.strictObject({
   clock: clockOption,
 });
 
-/** The options with everything filled in and nothing left to parse. */
+/** The options with all defaults filled in and all values parsed. */
 export type ResolvedSandboxOptions = ReturnType<typeof resolveSandboxOptions>;
 
 /**
@@ -79,7 +81,7 @@ export function resolveSandboxOptions(options: SandboxOptions) {
   };
 }
 
-/** The parts of an option that may be of several kinds are named only where it is read by itself. */
+/** Read apart from the other options: the error for a union would name only `adversary`, and not the wrong rate. */
 function readAdversary(adversary: unknown = false) {
   if (adversary === false) return undefined;
   return parseStrictly(adversarySchema, adversary === true ? {} : adversary, 'adversary');

@@ -27,7 +27,7 @@ import { Subscriptions } from './subscriptions/subscriptions.ts';
 import { Tenants } from './tenants.ts';
 import { ToolCaller } from './tool-caller.ts';
 
-/** What the parts ask of the sandbox that they belong to. */
+/** What the parts need from the sandbox that they belong to. */
 export interface Surroundings {
   /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;
@@ -98,7 +98,10 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   return { database, calls, attempts, engine, failures, toolCaller, server, apiKey };
 }
 
-/** Fills a new database. Returns the key that was made for it: undefined with a seed, which has its own. */
+/**
+ * Fills a new database. Returns the key of the demonstration organization; undefined with a seed, which has its own
+ * keys, and with an existing database.
+ */
 function filled(
   database: Database,
   { seed, clock }: ResolvedSandboxOptions,

@@ -1,8 +1,8 @@
 import type { Clock } from '../kit/clock.ts';
 
 /**
- * The platform's sense of time: what lies between the events of a call, and between two attempts, passes `speed` times
- * as fast; the time of day is the real one. How long a receiver may take is measured by `real`, at any speed.
+ * The platform's time: the time between the events of a call, and between two attempts, passes `speed` times as fast.
+ * The time of day is the real one. How long a receiver takes to answer is measured with `real`, at any speed.
  */
 export class SandboxClock implements Clock {
   readonly real: Clock;
@@ -26,7 +26,7 @@ export class SandboxClock implements Clock {
     return this.real.after(this.inReal(ms), action);
   }
 
-  /** How long so many of the platform's milliseconds last, in real ones. */
+  /** Converts the platform's milliseconds into real ones. */
   inReal(ms: number): number {
     return ms / this.#speed;
   }

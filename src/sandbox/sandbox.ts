@@ -6,26 +6,26 @@ import { type ResolvedSandboxOptions, type SandboxOptions, resolveSandboxOptions
 import { type Parts, buildParts } from './parts.ts';
 import type { ToolRun } from './tools/run-tool.ts';
 
-/** What has become of deliveries. */
+/** Which deliveries were given up, and when all are settled. */
 export interface Deliveries {
-  /** Those that the platform has stopped trying to make, in the order in which their events happened. */
+  /** The deliveries that will not be retried, in the order in which their events happened. */
   readonly givenUp: () => readonly GivenUpDelivery[];
-  /** Resolves when no event is to come and every delivery is made or given up, or the sandbox stops. */
+  /** Resolves when no more events are planned and every delivery is made or given up, or when the sandbox stops. */
   readonly settled: () => Promise<void>;
 }
 
 /**
- * A stand-in for the platform: its documented API over HTTP on loopback, and deliveries for real. Made by `createSandbox`.
+ * A stand-in for the platform: its documented API over HTTP on loopback, and real deliveries. Made by `createSandbox`.
  */
 export class Sandbox {
   /** Plays calls. */
   readonly calls: CallSimulator;
-  /** Every attempt to deliver something, with its answer and how long that took. */
+  /** Every attempt to deliver an event, with its answer and latency. */
   readonly attempts: Attempts;
   readonly deliveries: Deliveries;
   /**
-   * The key of the demonstration organization that a new database was filled with. Undefined when there was a seed, whose
-   * keys are its own, and when the database was there before: only digests of keys are stored.
+   * The key of the demonstration organization that a new database was filled with. Undefined with a seed, which has its
+   * own keys, and with an existing database, because only digests of keys are stored.
    */
   readonly apiKey: string | undefined;
   readonly #options: ResolvedSandboxOptions;
@@ -50,7 +50,7 @@ export class Sandbox {
   }
 
   /**
-   * Where it listens, such as `http://127.0.0.1:49152`: the base URL of the platform.
+   * The address that the sandbox listens on, such as `http://127.0.0.1:49152`: the base URL of the platform.
    *
    * @throws RingbackError `sandbox_not_running`
    */
@@ -60,7 +60,7 @@ export class Sandbox {
   }
 
   /**
-   * Listens, and takes up the deliveries that an earlier run has left.
+   * Begins to listen, and resumes the deliveries that were not settled when the sandbox last stopped.
    *
    * @throws RingbackError `port_in_use`, `listen_failed`, `sandbox_started`
    */
@@ -78,17 +78,20 @@ export class Sandbox {
     if (!this.#stopping.signal.aborted) this.#parts.engine.start();
   }
 
-  /** Ends what is under way, keeps what is not settled for the next start, and closes. May be called more than once. */
+  /**
+   * Ends everything under way, and closes. Deliveries that are not settled stay in the database for the next start. May
+   * be called more than once.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
   /**
-   * Lets the next `count` requests of an operation be answered with 503; 0 takes back what was asked before.
+   * Answers the next `count` requests of an operation with 503; 0 cancels what was asked for before.
    *
    * @param operation Its name, such as `subscriptions.create`, or a group, such as `knowledge-bases`
-   * @throws ConfigError `option_invalid` for an operation that there isn't
+   * @throws ConfigError `option_invalid` for an unknown operation or an invalid count
    * @example sandbox.fail('knowledge-bases', 3);
    */
   fail(operation: string, count: number): void {
@@ -98,7 +101,7 @@ export class Sandbox {
   /**
    * Calls a custom tool that an agent has registered, as the platform would when its model asks for it.
    *
-   * @param args What the model gives
+   * @param args The arguments that the model gives
    * @throws RingbackError `tool_unregistered`
    * @example await sandbox.callTool('agent_demonstration', 'tool_1', { order_number: '4711' });
    */
@@ -110,7 +113,7 @@ export class Sandbox {
     const { engine, server, database } = this.#parts;
     this.#state = 'stopped';
     this.#stopping.abort();
-    // What is about to listen can't be closed yet.
+    // A server that is about to listen can't be closed yet.
     await this.#listening.catch(() => {});
     await engine.stop();
     await server.close();
@@ -125,7 +128,7 @@ export class Sandbox {
 /**
  * Makes a sandbox: opens its database, and fills it when it is new. It listens after `start`.
  *
- * @throws ConfigError for an option or a seed that can't be; RingbackError `database_unreadable`, `database_newer`
+ * @throws ConfigError for an invalid option or seed; RingbackError `database_unreadable`, `database_newer`
  * @example
  * const sandbox = createSandbox({ speed: 60 });
  * await sandbox.start();

@@ -4,7 +4,7 @@ import { knowledgeBaseSeedSchema } from './knowledge-bases/knowledge-base.ts';
 
 const text = z.string('text that is not empty').min(1, 'text that is not empty');
 
-/** As a bearer token can be written (RFC 6750), and long enough not to be a slip. */
+/** A key has the characters of a bearer token (RFC 6750). A shorter one than this is probably a mistake. */
 const key = z
   .string('a key')
   .regex(/^[\w.~+/-]{8,200}=*$/, 'a key: 8 to 200 letters, digits and - . _ ~ + /');
@@ -38,8 +38,8 @@ const organizationSchema = z.strictObject({
 });
 
 /**
- * What a new sandbox has in it. Published as `schemas/sandbox-seed.schema.json`; that ids are unique, and lead to
- * something, a schema can't say: `parseSeed` checks it.
+ * The contents of a new sandbox. Published as `schemas/sandbox-seed.schema.json`. A schema can't say that ids are
+ * unique and that every reference leads to something; `parseSeed` checks that.
  */
 export const seedSchema = z.strictObject({
   $schema: z.string('text').optional().describe('Where an editor finds this schema.'),
@@ -67,7 +67,7 @@ export type OrganizationSeed = ParsedSeed['organizations'][number];
 /**
  * Checks a seed and fills in the defaults.
  *
- * @throws ConfigError `seed_invalid`, which names the place and never repeats a key
+ * @throws ConfigError `seed_invalid`, which names the place of the mistake and never repeats a key
  */
 export function parseSeed(seed: unknown): ParsedSeed {
   const result = seedSchema.safeParse(seed);
@@ -79,7 +79,7 @@ export function parseSeed(seed: unknown): ParsedSeed {
   return result.data;
 }
 
-/** What a new sandbox has in it unless it is told otherwise: one of each, and one key. */
+/** The contents of a new sandbox without a seed: one organization with one user, key, agent and knowledge base. */
 export function demonstrationSeed(newKey: string): ParsedSeed {
   return parseSeed({
     organizations: [
@@ -104,7 +104,7 @@ function seedInvalid(issue: z.core.$ZodIssue | undefined) {
   return configError('seed_invalid', { place: issue?.path.join('.') || 'the whole', expected });
 }
 
-/** Ids lead to one thing each, in the whole sandbox, and a key to one user. */
+/** An id stands for one thing of its kind in the whole sandbox, and a key for one user. */
 function refuseRepeated({ organizations }: ParsedSeed): void {
   const users = organizations.flatMap((organization) => organization.users);
   const named = {

@@ -3,14 +3,14 @@ import type { KnowledgeBases } from './knowledge-bases/knowledge-bases.ts';
 import type { OrganizationSeed, ParsedSeed } from './seed.ts';
 import type { Tenants } from './tenants.ts';
 
-/** Where the parts of a seed go. */
+/** The parts of the sandbox that a seed fills. */
 export interface SeededParts {
   readonly tenants: Tenants;
   readonly keys: Keys;
   readonly knowledgeBases: KnowledgeBases;
 }
 
-/** Puts a seed into a new database; `now` is when, in milliseconds since 1970. */
+/** Writes a seed into a new database; `now` is the time of that, in milliseconds since 1970. */
 export function fillFromSeed({ organizations }: ParsedSeed, parts: SeededParts, now: number): void {
   for (const organization of organizations) seedOrganization(organization, parts, now);
 }

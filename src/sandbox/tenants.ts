@@ -39,7 +39,7 @@ interface AgentRow {
   readonly name: string;
 }
 
-/** The organizations, and who and what belongs to each. They come from the seed, and don't change. */
+/** The organizations with their users, workspaces and agents. They come from the seed, and don't change. */
 export class Tenants {
   readonly #connection: Connection;
   readonly #agent: Statement<[string], AgentRow>;
@@ -71,7 +71,7 @@ export class Tenants {
     insert.run(id, organizationId, workspaceId ?? null, name);
   }
 
-  /** The organizations, the first of the seed first. */
+  /** The organizations, in the order of the seed. */
   organizations(): readonly Organization[] {
     return this.#connection
       .prepare<[], Organization>('select id, name from organizations order by rowid')
@@ -84,13 +84,13 @@ export class Tenants {
     return row && agentOf(row);
   }
 
-  /** An agent of the organization; another's is as unknown as one that there never was. */
+  /** An agent of the organization; undefined for an unknown id, and also for another organization's agent. */
   agent(organizationId: string, id: string): Agent | undefined {
     const agent = this.findAgent(id);
     return agent?.organizationId === organizationId ? agent : undefined;
   }
 
-  /** The organization's agents, the first of the seed first. */
+  /** The organization's agents, in the order of the seed. */
   agents(organizationId: string): readonly Agent[] {
     return this.#agents.all(organizationId).map(agentOf);
   }

@@ -5,7 +5,7 @@ import type { Agent } from './model.ts';
 import type { Tenants } from './tenants.ts';
 import { type ToolRun, runTool } from './tools/run-tool.ts';
 
-/** Which tool is called, and with what the model gives. */
+/** Which tool is called, and the arguments that the model gives. */
 export interface ToolCall {
   readonly agentId: string;
   readonly toolId: string;
@@ -16,7 +16,7 @@ export interface ToolCall {
 export interface ToolCallerParts {
   readonly tenants: Tenants;
   readonly customTools: CustomTools;
-  /** The real one: an endpoint takes as long as it takes, at any speed of the calls. */
+  /** The real clock: the latency of an endpoint doesn't depend on the speed of the calls. */
   readonly clock: Clock;
   /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;

@@ -31,8 +31,8 @@ interface Exchange {
 const withBody: readonly string[] = ['POST', 'PUT'] satisfies Route['method'][];
 
 /**
- * Takes a request through what all operations have in common, in this order: method, key, a failure that was asked for,
- * body, the operation itself. Whatever goes wrong is answered with one of the document's error bodies.
+ * Takes a request through the steps that all operations share, in this order: method, key, a requested failure, body,
+ * the operation itself. Every error is answered with one of the document's error bodies.
  */
 export class Answering {
   readonly #parts: AnsweringParts;
@@ -41,7 +41,7 @@ export class Answering {
     this.#parts = parts;
   }
 
-  /** Answers a request to a path that has these operations, one a method. */
+  /** Answers a request to a path that has these operations, one for each method. */
   async answer(routes: readonly [Route, ...Route[]], request: Request, response: Response): Promise<void> {
     const route = routes.find(({ method }) => method === request.method);
     if (!route) {
@@ -82,11 +82,11 @@ export class Answering {
     });
   }
 
-  /** What nobody foresaw is a failure of the sandbox, and looks to the client as any failure of the service. */
+  /** An unexpected error is a failure of the sandbox. To the client it looks like any failure of the service. */
   #problemOf(error: unknown, { response, operation }: Exchange): RequestProblem {
     if (error instanceof ApiError) return error;
     const { logger, stopping } = this.#parts;
-    // Work that ends early because nobody waits for it any more has not failed.
+    // Work that was broken off because the client is gone, or the sandbox stops, has not failed.
     if (!stopping.aborted && !response.destroyed) {
       logger.error({ event: 'request_failed', operation, error: messageOf(error) }, 'a request failed');
     }

@@ -5,7 +5,7 @@ import { ApiError } from './route.ts';
 /**
  * Who sends a request, by its bearer token (platform document, Authentication).
  *
- * @throws ApiError `unauthorized`, the same for a missing, a malformed and an unknown one
+ * @throws ApiError `unauthorized`, the same for a missing, a malformed and an unknown token
  */
 export function authenticate(authorization: string | undefined, keys: Pick<Keys, 'callerOf'>): Caller {
   const [, key] = /^bearer +([\w.~+/-]+=*)$/i.exec(authorization ?? '') ?? [];

@@ -1,14 +1,14 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Statuses for what is no HTTP at all, by the parser's code; anything else is 400. */
+/** The status for a request that is not valid HTTP, by the parser's error code; 400 for any other code. */
 const statuses: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   HPE_HEADER_OVERFLOW: 431,
 };
 
-/** Answers what can't be read as HTTP, in the form of the general errors, and closes the connection. */
+/** Answers a request that can't be read as HTTP, in the form of the general errors, and closes the connection. */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

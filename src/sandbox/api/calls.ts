@@ -39,7 +39,7 @@ export function callRoutes({ calls, clock }: CallParts): readonly Route[] {
   ];
 }
 
-/** What has not happened yet is null, and nothing is told of what is being said: choices of the sandbox. */
+/** Before a call has ended, the fields about its end are null and it has no messages: choices of the sandbox. */
 function callBody(call: PlayedCall, { status, hasEnded }: CallProgress) {
   return {
     _id: call.callId,
@@ -54,7 +54,7 @@ function callBody(call: PlayedCall, { status, hasEnded }: CallProgress) {
   };
 }
 
-/** While an analysis is not ready, users have seen 404 and 500; the sandbox answers 404, as for one that never comes. */
+/** Before an analysis is ready, users have seen 404 and 500. The sandbox answers 404, also if none ever comes. */
 function analysisAnswer(call: PlayedCall | undefined, { params }: ApiRequest, now: number): ApiAnswer {
   const isReady = call?.agentId === params['agent_id'] && call && progressOf(call, now).isAnalysed;
   if (!isReady) throw new ApiError('not_found', 'Analysis not found');

@@ -11,7 +11,7 @@ import type { ToolCaller } from '../tool-caller.ts';
 import { type ApiAnswer, ApiError, type ApiRequest, type Route } from './route.ts';
 import { validated } from './validation.ts';
 
-/** What is controlled. */
+/** The parts of the sandbox that are controlled. */
 export interface ControlParts {
   readonly calls: CallSimulator;
   readonly attempts: Attempts;
@@ -34,8 +34,8 @@ const toolCallSchema = z.object(
 );
 
 /**
- * What the platform doesn't have: the sandbox's own controls over HTTP. They do what the methods of the same words do in
- * TypeScript, with the same fields, and see the organization of the key only.
+ * The sandbox's own controls over HTTP, which the platform doesn't have. They do what the corresponding methods do in
+ * TypeScript, with the same fields. Calls, attempts, deliveries and tools are only those of the key's organization.
  */
 export function controlRoutes(parts: ControlParts): readonly Route[] {
   const route = (line: `${Route['method']} ${string}`, handle: Route['handle']): Route => {
@@ -77,7 +77,7 @@ async function callTool({ body, caller }: ApiRequest, { toolCaller }: ControlPar
   return { status: 200, body: await orInvalid(() => toolCaller.call(call, caller.organizationId)) };
 }
 
-/** What the methods say of what they were given, they say of what the request has. */
+/** Calls a method, and answers its RingbackError, which is about the arguments, as an error in the request's body. */
 async function orInvalid<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -16,10 +16,10 @@ export interface CustomToolParts {
 
 const path = '/v2/ai-agents/:ai_agent_id/custom-tools';
 
-/** The size of a page that isn't asked for: a choice of the sandbox. */
+/** The size of a page for a request without `page_size`: a choice of the sandbox. */
 const defaultPageSize = '20';
 
-/** The operations on custom tools: create is in the platform's document, the others were seen in use (docs/sandbox.md). */
+/** Operations on custom tools: the platform's document has create; the others were seen in use (docs/sandbox.md). */
 export function customToolRoutes(parts: CustomToolParts): readonly Route[] {
   const operations = new Operations(parts);
   const route = (operation: string, method: Route['method'], at: string, handle: Route['handle']): Route => ({
@@ -90,7 +90,7 @@ class Operations {
     return { status: 204 };
   }
 
-  /** Another organization's agent is answered as one that there never was: its id tells nobody anything. */
+  /** Another organization's agent is answered like an unknown one, so that nobody learns which ids exist. */
   #ownerOf({ caller, params }: ApiRequest): ToolOwner {
     const agent = this.#parts.tenants.agent(caller.organizationId, params['ai_agent_id'] ?? '');
     if (!agent) throw new ApiError('not_found', 'AI agent not found');

@@ -1,4 +1,4 @@
-/** The three error bodies of the platform's document, and which of them answers what (Errors). */
+/** The three error bodies of the platform's document, and which of them is the answer to which problem (Errors). */
 import { randomUUID } from 'node:crypto';
 import type { ApiAnswer, ApiError, ErrorForm, Issue } from './route.ts';
 import { isoTime } from './subscription-answers.ts';
@@ -10,7 +10,7 @@ export interface RequestProblem {
   readonly issues: readonly Issue[];
 }
 
-/** What an error body tells besides the problem. */
+/** What an error body contains besides the problem. */
 export interface ErrorContext {
   /** As the request has it, without the query. */
   readonly path: string;
@@ -19,8 +19,8 @@ export interface ErrorContext {
 }
 
 /**
- * The document shows 401, 404 and 503 of knowledge bases, 422 of all but subscriptions, 400 of subscriptions. The rest
- * is what HTTP means by it.
+ * The document shows 401, 404 and 503 for knowledge bases, 422 for all but subscriptions, and 400 for subscriptions.
+ * The other uses follow HTTP.
  */
 const statuses = {
   unauthorized: 401,
@@ -30,7 +30,7 @@ const statuses = {
   unavailable: 503,
 } as const satisfies Record<RequestProblem['kind'], number>;
 
-/** The document shows VALIDATION_ERROR. */
+/** The document shows only VALIDATION_ERROR; the others are the sandbox's choice. */
 const types = {
   not_found: 'NOT_FOUND',
   method_not_allowed: 'METHOD_NOT_ALLOWED',
@@ -38,7 +38,7 @@ const types = {
   unavailable: 'SERVICE_UNAVAILABLE',
 } as const;
 
-/** The answer to a request that can't be done, in the form of its operation's errors. */
+/** The answer to a request with a problem, in the form of its operation's errors. */
 export function errorAnswer(problem: RequestProblem, form: ErrorForm, context: ErrorContext): ApiAnswer {
   if (form === 'subscription') return subscriptionError(problem, context);
   const { kind, message, issues } = problem;
@@ -64,7 +64,7 @@ function subscriptionError(
   };
 }
 
-/** The dotted name of what is wrong, without the part of the request that it is in, unless all of that is wrong. */
+/** The dotted name of an invalid field, without the part of the request; if the whole part is invalid, its name. */
 function nameOf(loc: Issue['loc']): string {
   return (loc.length > 1 ? loc.slice(1) : loc).join('.');
 }

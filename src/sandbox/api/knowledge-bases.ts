@@ -4,8 +4,8 @@ import { ApiError, type Route } from './route.ts';
 import { validated } from './validation.ts';
 
 /**
- * The document has a 422 for this operation and says of a malformed id that it is not found. So what is not valid
- * can only be more than an id: a choice of the sandbox, in characters.
+ * The document has a 422 for this operation, but says that a malformed id is answered as not found. The sandbox
+ * therefore answers 422 only for an id that is longer than this, in characters: its own choice.
  */
 const longestId = 256;
 
@@ -24,7 +24,7 @@ export function knowledgeBaseRoutes(knowledgeBases: KnowledgeBases): readonly Ro
       handle: ({ caller, params }) => {
         const { kb_id: id } = validated(pathSchema, params, 'path');
         const knowledgeBase = knowledgeBases.find(caller, id);
-        // One sentence for missing, malformed and another tenant's: who asks must not learn which ids exist.
+        // The same answer for a missing, a malformed and another tenant's id: callers must not learn which ids exist.
         if (!knowledgeBase) throw new ApiError('not_found', 'Knowledge base not found');
         return { status: 200, body: knowledgeBase };
       },

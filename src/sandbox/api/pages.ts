@@ -4,8 +4,8 @@ import { checked } from '../../option-problems.ts';
 const largestPage = 100;
 
 /**
- * The query of every list: `page_size`, which is required, and `page_token`, which the page before gave (platform
- * findings, Subscription API). Gives how many, and after which position.
+ * The query of every list: `page_size`, which is required, and `page_token`, which the page before gave
+ * (docs/sandbox.md). Its output is the size of the page, and the position that the page begins after.
  */
 export const pageSchema = z
   .object({
@@ -14,7 +14,7 @@ export const pageSchema = z
   })
   .transform(({ page_size: size, page_token: after = 0 }) => ({ size, after }));
 
-/** The token for the page after this position. Clients are told nothing of what is in it. */
+/** The token for the page after this position. It is opaque to clients. */
 export function tokenAfter(position: number): string {
   return Buffer.from(`after:${position}`).toString('base64url');
 }

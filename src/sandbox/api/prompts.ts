@@ -8,7 +8,7 @@ const bodySchema = z.object({
   instructions: z.string('Should be text').default(''),
 });
 
-/** Prompt generation (platform document, POST generate). The status 200 and what is required are the sandbox's choice. */
+/** Prompt generation (platform document, POST generate). The status 200 and the required fields are our choice. */
 export function promptRoutes(): readonly Route[] {
   return [
     {

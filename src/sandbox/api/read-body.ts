@@ -4,12 +4,12 @@ import { ApiError } from './route.ts';
 
 /** More than any operation needs; the document shows no limit. */
 const mostBytes = 1024 ** 2;
-/** Deeper than anything that means something, and far from where writing it as JSON again would end the stack. */
+/** Deeper than any meaningful body, and far from the depth at which writing it as JSON would overflow the stack. */
 const deepest = 64;
 
 const readBytes = express.raw({ type: () => true, limit: mostBytes, inflate: false });
 
-/** What is told of a body that can't be read, by the reader's name for it. */
+/** The message for a body that can't be read, by the body parser's name for the error. */
 const unread: Readonly<Record<string, string>> = {
   'entity.too.large': `Should have at most ${mostBytes} bytes`,
   'encoding.unsupported': 'Should come as it is, without a Content-Encoding',
@@ -18,7 +18,8 @@ const unread: Readonly<Record<string, string>> = {
 /**
  * The body of a request as JSON; undefined when there is none.
  *
- * @throws ApiError `invalid` for another media type or charset, what is too large, compressed, no UTF-8 or no JSON
+ * @throws ApiError `invalid` for another media type or charset, and for a body that is too large, too deep, compressed,
+ *   not UTF-8 or not JSON
  */
 export async function readBody(request: Request, response: Response): Promise<unknown> {
   const bytes = await bytesOf(request, response);
@@ -63,7 +64,7 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** Level by level: what is nested deeply enough would end a function that calls itself. */
+/** Goes level by level: a recursive function would overflow the stack on a deeply nested body. */
 function isTooDeep(body: unknown): boolean {
   let level = [body];
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -15,17 +15,17 @@ export class ApiServer {
   constructor(routes: readonly Route[], parts: AnsweringParts) {
     const app = appOf(routes, new Answering(parts));
     const answer = (request: IncomingMessage, response: ServerResponse) => {
-      // A target that is no path is at no path of ours; Express would answer it with a page.
+      // A request target that is not a path gets the 404 of an unknown path; Express would answer with an HTML page.
       if (request.url?.startsWith('/') !== true) request.url = '/';
       app(request, response);
     };
     this.#server = createServer(answer);
-    // What a client expects that we don't know is not looked at; Node would answer it without a body.
+    // An unknown `Expect` header is ignored; Node would answer it with an error that has no body.
     this.#server.on('checkExpectation', answer);
     this.#server.on('clientError', answerBrokenRequest);
   }
 
-  /** Where it listens: the port is the one that the system chose. */
+  /** The address that the server listens on, with its actual port. */
   get url(): string {
     return urlOf(this.#server);
   }
@@ -39,7 +39,7 @@ export class ApiServer {
     return listen(this.#server, { host, port });
   }
 
-  /** Takes no more requests, and resolves when those under way are answered, or have taken too long. */
+  /** Takes no more requests, and resolves when those under way are answered, or were cut off after `closePatience`. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const timer = setTimeout(() => this.#server.closeAllConnections(), closePatience);
@@ -60,7 +60,7 @@ function appOf(routes: readonly Route[], answering: Answering): express.Express 
   return app;
 }
 
-/** What can't be decoded is taken as it is written: an id that nobody has, and no error of Express's own. */
+/** Takes a path that can't be decoded literally: it is then an unknown path or id, and no error page of Express's. */
 function makeDecodable(request: Request, _response: Response, next: NextFunction): void {
   const [path = '', ...query] = request.url.split('?');
   try {

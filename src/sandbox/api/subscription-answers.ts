@@ -1,8 +1,8 @@
 import type { Subscription } from '../model.ts';
 
 /**
- * A subscription as the platform writes it (platform document, WebhookSubscription: response fields). Optional fields that
- * are unset are absent, never null. The secret is in the answer that issues it, and in no other.
+ * A subscription as the platform writes it (platform document, WebhookSubscription: response fields). Optional fields
+ * that are unset are absent, never null. The secret is only in the answer that issues it.
  */
 export function subscriptionBody(
   subscription: Subscription,

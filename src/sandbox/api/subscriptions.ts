@@ -87,7 +87,7 @@ class Operations {
     return { status: 200, body: { secret: after.secret, previous_secret_expires_at: expiresAt } };
   }
 
-  /** Another organization's subscription is answered as one that there never was: its id tells nobody anything. */
+  /** Another organization's subscription is answered like an unknown one, so that nobody learns which ids exist. */
   #find(caller: Caller, { id = '' }: ApiRequest['params']): Subscription {
     const subscription = this.#subscriptions.find(id);
     if (subscription?.organizationId === caller.organizationId) return subscription;

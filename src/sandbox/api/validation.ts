@@ -5,12 +5,12 @@ import { ApiError, type Issue } from './route.ts';
 /** The part of a request that a value came from: the first step of `loc` (platform document, HTTPValidationError). */
 export type RequestPart = 'path' | 'query' | 'body';
 
-/** A body with a mistake in each of ten thousand entries would be answered with more than it sent. */
+/** The most issues in one answer: with a mistake in each of ten thousand entries, it would be larger than the body. */
 const mostIssues = 20;
 
 /**
- * Checks a part of a request against a schema, and gives what the schema makes of it. The messages are the schema's
- * own; they never repeat a value, which may be a credential.
+ * Checks a part of a request against a schema, and returns the schema's output. The messages are the schema's own; they
+ * never repeat a value, which may be a credential.
  *
  * @throws ApiError `invalid` with an issue for each thing that is wrong, at most twenty
  */

@@ -9,7 +9,7 @@ import { validated } from './validation.ts';
 export interface WebsiteParts {
   /** The name of the query parameter that carries the website's address, which the document doesn't show. */
   readonly parameter: string;
-  /** Ends a lookup that takes too long, in the time that websites live in: never a clock that is sped up. */
+  /** Ends a lookup that takes too long. It is the real clock: websites don't get faster with the sandbox's `speed`. */
   readonly clock: Clock;
 }
 
@@ -40,7 +40,7 @@ const problems: Readonly<Record<WebsiteProblem['kind'], ApiAnswer>> = {
  * before that of knowledge bases.
  */
 export function websiteRoutes({ parameter, clock }: WebsiteParts): readonly Route[] {
-  // A name that is only known now is not in the type.
+  // The parameter's name is only known at run time, so the type doesn't have it.
   const querySchema = z.object({ [parameter]: addressSchema }).transform((query) => query[parameter] as URL);
   return [
     {

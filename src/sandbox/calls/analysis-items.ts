@@ -2,8 +2,8 @@ import type { AnalysisItem } from './call.ts';
 import type { Conversation } from './conversations.ts';
 
 /**
- * What the analysis of a conversation finds. As users of the platform have seen it: the result is a text whatever the
- * type, and a name is free text that may carry stray blanks.
+ * The results of a conversation's analysis, as users of the platform have seen them: the result is a text whatever the
+ * type, and a name is free text that may have stray blanks.
  */
 export function analysisItemsOf({ summary, topics, unresolved }: Conversation): readonly AnalysisItem[] {
   return [

@@ -3,11 +3,11 @@ import { type Duration, parseDuration } from '../../kit/duration.ts';
 import { checked } from '../../option-problems.ts';
 import { type Scenario, scenarios, sentiments, transferStatuses } from './call.ts';
 
-/** How one call is to be played. What isn't given is drawn by the seed. */
+/** How one call is to be played. Fields that are left out are drawn at random from the sandbox's `callSeed`. */
 export interface CallPlan {
   /** @default drawn: of ten calls about six are completed, two transferred, one is unanalysed, one failed */
   readonly scenario?: Scenario;
-  /** The id of the call: whoever places a call may choose it. @default 24 hex digits */
+  /** The id of the call. You may choose it, and each id can be played once. @default 24 hex digits */
   readonly callId?: string;
   /** @default drawn from the organization's agents */
   readonly agentId?: string;

@@ -54,16 +54,16 @@ export interface PlayedAnalysis {
 export interface PlayedEvent {
   readonly traceId: string;
   readonly eventName: string;
-  /** As its body says, in milliseconds since 1970; undefined for a flat body, which doesn't. */
+  /** The time in its body, in milliseconds since 1970; undefined for a flat body, which has none. */
   readonly occurredAt: number | undefined;
   /** When it happens on the real clock, in milliseconds since 1970: its first attempt is due then. */
   readonly happensAt: number;
 }
 
 /**
- * A call as it was played: the truth that its events tell. Times are the call's own, in milliseconds since 1970. At a
- * speed of 1 they are the real ones. A faster call is told as if it had begun earlier: it lasts as long as it says, and
- * none of its events lies in the future.
+ * A call as it was played: the facts that its events report. Times are the call's own, in milliseconds since 1970. At a
+ * speed of 1 they are the real ones. A call that is played faster is dated as if it had begun earlier: it has its full
+ * duration, and none of its events lies in the future.
  */
 export interface PlayedCall {
   readonly callId: string;
@@ -88,14 +88,14 @@ export interface PlayedCall {
   readonly events: readonly PlayedEvent[];
 }
 
-/** How far a call has come, as the platform would tell it when it is asked. */
+/** How far a call has come, as the platform's API would report it. */
 export interface CallProgress {
   readonly status: 'registered' | 'ongoing' | 'ended' | 'error';
   readonly hasEnded: boolean;
   readonly isAnalysed: boolean;
 }
 
-/** How far a call has come by now: an event that has not happened yet is not known to anybody. */
+/** How far a call has come by now: events that have not happened yet don't count. */
 export function progressOf(call: PlayedCall, now: number): CallProgress {
   const hasHappened = (name: string) =>
     call.events.some(({ eventName, happensAt }) => eventName === name && happensAt <= now);

@@ -7,17 +7,17 @@ import type { ParsedPlan } from './call-plan.ts';
 import { type Choice, choose } from './choosing.ts';
 import { seededId, seededRandom, seededUuid } from './seeded-random.ts';
 
-/** What a call is played in. */
+/** What a call depends on besides its plan. */
 export interface CallSetting {
   readonly seed: string;
-  /** Which call of this sandbox it is, counted from 1. With the seed it decides everything that is drawn. */
+  /** Which call of this sandbox it is, counted from 1. Together with the seed it decides everything that is drawn. */
   readonly number: number;
   readonly agent: Agent;
-  /** It begins now. */
+  /** The call begins at this clock's present time. */
   readonly clock: SandboxClock;
 }
 
-/** The whole of a call, before anything of it has happened: the same plan in the same setting gives the same call. */
+/** Composes a whole call, before any of its events happens. The same plan in the same setting gives the same call. */
 export function composeCall(plan: ParsedPlan, setting: CallSetting): PlayedCall {
   const { seed, number, agent } = setting;
   const choice = choose(plan, seededRandom(seed, number));
@@ -51,7 +51,7 @@ export function composeCall(plan: ParsedPlan, setting: CallSetting): PlayedCall 
   };
 }
 
-/** When what happens, in milliseconds after the start; undefined what doesn't. */
+/** When each step of a call happens, in milliseconds after the start; undefined for a step that doesn't happen. */
 interface Course {
   readonly transferred: number | undefined;
   readonly ended: number;
@@ -109,7 +109,7 @@ function statusOf({ scenario }: Choice): PlayedCall['status'] {
   return scenario === 'failed' ? 'failed' : 'success';
 }
 
-/** The document shows none: choices of the sandbox. */
+/** The document shows no finish reasons: these are the sandbox's choice. */
 const finishReasons: Readonly<Record<Scenario, string>> = {
   completed: 'user_hangup',
   transferred: 'call_transferred',
@@ -118,8 +118,8 @@ const finishReasons: Readonly<Record<Scenario, string>> = {
 };
 
 /**
- * The two times of whatever happens so many of the platform's milliseconds after the call's start: the one that the call
- * states, in whole units, and the real one. A call that is played faster is stated as if it had begun earlier.
+ * The two times of a moment that is `offset` of the platform's milliseconds after the call's start: the time that the
+ * call states, in whole units, and the real time. A call that is played faster is dated as if it had begun earlier.
  */
 function timesIn({ clock }: CallSetting, length: number, unit: number) {
   const now = clock.now();

@@ -1,6 +1,6 @@
 import type { Message } from './call.ts';
 
-/** What a call may be about. Nobody in it exists. */
+/** What a call may be about. Its people are invented. */
 export interface Conversation {
   readonly language: string;
   readonly topics: readonly string[];
@@ -14,7 +14,7 @@ export interface Conversation {
 const agent = (content: string): Message => ({ role: 'agent', content });
 const user = (content: string): Message => ({ role: 'user', content });
 
-/** The calls that the simulator plays. Some with letters that are more than one byte, as real ones are. */
+/** The conversations of the simulator's calls. Some have letters of more than one byte, as real ones do. */
 export const conversations: readonly [Conversation, ...Conversation[]] = [
   {
     language: 'en-US',
@@ -76,7 +76,7 @@ export const conversations: readonly [Conversation, ...Conversation[]] = [
   },
 ];
 
-/** Where calls are transferred to: a SIP address, a phone number of a range kept for fiction, an extension. */
+/** Where calls are transferred to: a SIP address, a phone number of a range reserved for fiction, an extension. */
 export const destinations: readonly [string, ...string[]] = [
   'sip:support@example.com',
   '+12025550143',

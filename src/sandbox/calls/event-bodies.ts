@@ -5,7 +5,7 @@ import { seededRandom, wholeNumber } from './seeded-random.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An event of a call as it is delivered, with the body that the document gives it (Envelope, Payload fields). */
+/** An event of a call as it is delivered, with the body that the document shows (Envelope, Payload fields). */
 export function sandboxEventOf(call: PlayedCall, event: PlayedEvent): SandboxEvent {
   const { organizationId, agentId, workspaceId, callId } = call;
   const { traceId, eventName } = event;
@@ -15,7 +15,7 @@ export function sandboxEventOf(call: PlayedCall, event: PlayedEvent): SandboxEve
 
 function bodyOf(call: PlayedCall, event: PlayedEvent): Fields {
   const payload = payloadOf(call, event);
-  // The flat body of a transfer: only the headers have its name and its trace id.
+  // The flat body of a transfer has no envelope: the event's name and trace id are only in the headers.
   if (event.occurredAt === undefined) return payload;
   return {
     traceId: event.traceId,
@@ -34,7 +34,7 @@ function payloadOf(call: PlayedCall, { eventName }: PlayedEvent): Fields {
   if (eventName === eventNames.pcaCompleted && analysis) {
     return { ...ids, status: analysis.status, reason: analysis.reason, timestamp: analysis.at };
   }
-  // A call that will fail has begun like any other.
+  // A call that fails later starts like any other.
   return { ...ids, status: eventName === eventNames.callStarted ? 'success' : status };
 }
 

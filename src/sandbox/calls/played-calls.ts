@@ -39,13 +39,13 @@ export class PlayedCalls {
     this.#writes.add(() => this.#insert.run(number, call.callId, call.organizationId, truth));
   }
 
-  /** A call of the organization; another's is as unknown as one that there never was. */
+  /** A call of the organization; undefined for an unknown id, and also for another organization's call. */
   find(organizationId: string, callId: string): PlayedCall | undefined {
     const row = this.#row(callId);
     return row?.organization_id === organizationId ? (JSON.parse(row.truth) as PlayedCall) : undefined;
   }
 
-  /** A call of whichever organization. */
+  /** A call of any organization. */
   get(callId: string): PlayedCall | undefined {
     const row = this.#row(callId);
     return row && (JSON.parse(row.truth) as PlayedCall);

@@ -4,8 +4,8 @@ import type { Random } from '../../kit/random.ts';
 type Word = string | number;
 
 /**
- * Chance that can be had again: the same words give the same numbers. They begin at the words' SHA-256 and follow
- * mulberry32, whose 32 bits are plenty for drawing and far too few for a secret or an id.
+ * Reproducible random numbers: the same words give the same numbers. The generator is mulberry32, started with the
+ * words' SHA-256. Its 32 bits are plenty for drawing, and far too few for a secret or an id.
  *
  * @example seededRandom('tuesday', 7)() === seededRandom('tuesday', 7)() // true
  */
@@ -19,12 +19,12 @@ export function seededRandom(...words: readonly Word[]): Random {
   };
 }
 
-/** An id of 24 hex digits, the same for the same words, and another for others. */
+/** An id of 24 hex digits: the same for the same words, and a different one for other words. */
 export function seededId(...words: readonly Word[]): string {
   return digestOf(words).toString('hex', 0, 12);
 }
 
-/** A UUID (version 4), the same for the same words, and another for others. */
+/** A UUID (version 4): the same for the same words, and a different one for other words. */
 export function seededUuid(...words: readonly Word[]): string {
   const bytes = digestOf(words).subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
@@ -42,7 +42,7 @@ export function oneOf<Item>(random: Random, items: readonly [Item, ...Item[]]): 
   return items[Math.floor(random() * items.length)] ?? items[0];
 }
 
-/** JSON keeps the words apart: `a`, `bc` is another beginning than `ab`, `c`. */
+/** JSON keeps the words apart: `a`, `bc` and `ab`, `c` have different digests. */
 function digestOf(words: readonly Word[]): Buffer {
   return hash('sha256', JSON.stringify(words), 'buffer');
 }

@@ -19,7 +19,7 @@ import { type TrafficOptions, playTraffic, trafficSchema } from './traffic.ts';
  */
 export interface CallSimulatorParts {
   readonly clock: SandboxClock;
-  /** What everything is drawn by: the same seed and a new database give the same calls. */
+  /** The seed of everything that is drawn: the same seed and a new database give the same calls. */
   readonly seed: string;
   readonly tenants: Pick<Tenants, 'organizations' | 'agents' | 'findAgent'>;
   readonly played: PlayedCalls;
@@ -40,10 +40,10 @@ export class CallSimulator {
   }
 
   /**
-   * Plays one whole call: started, perhaps transferred, ended, analysed. Resolves to it when its last delivery is made or
-   * given up, or when the sandbox stops (what is left of the call is played when it starts again).
+   * Plays one whole call: started, perhaps transferred, ended, analysed. Resolves to the call when its last delivery is
+   * made or given up, or when the sandbox stops (the rest of the call is played when it starts again).
    *
-   * @throws ConfigError for a plan that can't be, an agent that isn't the organization's, a call id that was played before
+   * @throws ConfigError for an invalid plan, an agent of another organization, a call id that was played before
    * @example
    * const call = await sandbox.calls.play({ scenario: 'transferred', callId: 'call_42', duration: '90s' });
    * call.transfer?.destination; // 'sip:support@example.com'
@@ -55,7 +55,7 @@ export class CallSimulator {
   }
 
   /**
-   * The same, but returns as soon as the call is begun.
+   * Does the same as `play`, but returns as soon as the call has begun.
    *
    * @throws ConfigError as `play` does
    * @example const { callId } = sandbox.calls.begin({ scenario: 'transferred' });
@@ -77,10 +77,10 @@ export class CallSimulator {
   }
 
   /**
-   * Plays one call after the other, evenly spread over the platform's time, until there are `count`, `signal` is aborted
-   * or the sandbox stops. Resolves to how many were played, when the last delivery of the last is made or given up.
+   * Begins calls at even intervals of the platform's time, until there are `count` of them, `signal` is aborted, or the
+   * sandbox stops. Resolves to the number of calls when the last delivery of every call is made or given up.
    *
-   * @throws ConfigError for options that can't be
+   * @throws ConfigError for invalid options
    * @example await sandbox.calls.traffic({ callsPerMinute: 30, count: 100 }); // 100
    */
   async traffic(options: TrafficOptions): Promise<number> {
@@ -96,7 +96,7 @@ export class CallSimulator {
     });
   }
 
-  /** A call that was played, or undefined. Of any organization: who asks is not a tenant, but the sandbox's owner. */
+  /** A call that was played, or undefined. It may be of any organization: the sandbox's owner asks, not a tenant. */
   get(callId: string): PlayedCall | undefined {
     this.#parts.requireStarted('calls.get()');
     return this.#parts.played.get(callId);

@@ -3,11 +3,11 @@ import type { Clock } from '../../kit/clock.ts';
 
 /** How many calls, and how often. */
 export interface TrafficOptions {
-  /** Of the platform's minutes: at a speed of 10 there are ten times as many in a real one. */
+  /** Calls in a minute of the platform's time: at a speed of 10, a real minute has ten times as many. */
   readonly callsPerMinute: number;
   /** How many altogether. @default no end */
   readonly count?: number;
-  /** Ends it. Calls that have begun are played to their end. */
+  /** Ends the traffic. Calls that have begun are played to their end. */
   readonly signal?: AbortSignal;
 }
 
@@ -25,19 +25,22 @@ export const trafficSchema = z.strictObject({
 
 /** Traffic with everything resolved. */
 export interface Traffic {
-  /** Begins a call, and gives its end. */
+  /** Begins a call; the promise resolves when the call has ended. */
   readonly begin: () => Promise<void>;
   /** In real milliseconds. */
   readonly interval: number;
   readonly count: number;
   readonly signal: AbortSignal;
-  /** The real one. */
+  /** The real clock. */
   readonly clock: Clock;
 }
 
-/** What a machine that was suspended has missed for longer is not made up for: it would be a flood. Milliseconds. */
+/**
+ * How much missed time is made up for, in milliseconds. If the machine was suspended for longer, all the calls that it
+ * missed would be a flood.
+ */
 const longestLag = 1_000;
-/** More calls at once would take the process's memory; the next ones wait until some have ended. */
+/** More calls at once would take too much memory; further calls wait until some have ended. */
 const mostAtOnce = 20_000;
 
 /** Plays calls at an even pace. Resolves to how many, when all of them have ended. */
@@ -48,8 +51,8 @@ export async function playTraffic({ begin, interval, count, signal, clock }: Tra
   while (played < count && !signal.aborted) {
     const now = clock.elapsed();
     nextAt = Math.max(nextAt, now - longestLag);
-    // Timers are no finer than a millisecond: all that are due by now, and none that becomes due meanwhile. Where to
-    // begin a call takes longer than the time between two, nothing else would ever have its turn.
+    // Timers are no finer than a millisecond, so all calls that are due by now begin together. Calls that become due
+    // meanwhile have to wait: when beginning a call takes longer than the interval, nothing else would ever run.
     while (played < count && nextAt <= now && playing.size < mostAtOnce) {
       const call = begin().finally(() => playing.delete(call));
       playing.add(call);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** What an id may take of an address, in characters. */
+/** The longest id, in characters: ids are parts of addresses. */
 const longestId = 256;
 
 const text = z.string('Should be text');
@@ -46,8 +46,8 @@ const apiSchema = z.looseObject(
 );
 
 /**
- * What a client sends of a custom tool (platform document, CustomTool). Which fields are required is not shown: here
- * it is what a tool can't be run without. Fields beside those of the document are kept as they came.
+ * What a client sends of a custom tool (platform document, CustomTool). The document doesn't show which fields are
+ * required: here it is those that a tool can't be called without. Unknown fields are stored unchanged.
  */
 export const customToolSchema = z.looseObject(
   {

@@ -2,16 +2,16 @@ import type { Statement } from 'better-sqlite3';
 import type { Database } from '../database.ts';
 import type { CustomTool, CustomToolFields } from './custom-tool.ts';
 
-/** Whose tools: an agent, and the organization that it belongs to. */
+/** The owner of tools: an agent, and the organization that it belongs to. */
 export interface ToolOwner {
   readonly organizationId: string;
   readonly agentId: string;
 }
 
-/** Some of an agent's tools, those created first first. */
+/** Some of an agent's tools, in the order in which they were created. */
 export interface ToolPage {
   readonly tools: readonly CustomTool[];
-  /** What the next page begins after; undefined on the last. */
+  /** The sequence number that the next page begins after; undefined on the last page. */
   readonly next: number | undefined;
 }
 
@@ -72,7 +72,7 @@ export class CustomTools {
     this.#delete = connection.prepare(`delete from custom_tools where ${one}`);
   }
 
-  /** Undefined when the agent has a tool with that id already. `now` is in milliseconds since 1970. */
+  /** Adds a tool; undefined when the agent already has one with that id. `now` is in milliseconds since 1970. */
   create(owner: ToolOwner, toolId: string, fields: CustomToolFields, now: number): CustomTool | undefined {
     return toolOf(this.#insert.get({ ...owner, toolId, body: JSON.stringify(fields), now }));
   }
@@ -81,7 +81,7 @@ export class CustomTools {
     return toolOf(this.#find.get({ ...owner, toolId }));
   }
 
-  /** At most `limit` tools that were created after the one that `after` stands for; 0 is before the first. */
+  /** At most `limit` tools, after the one with the sequence number `after`; 0 is before the first. */
   list(owner: ToolOwner, after: number, limit: number): ToolPage {
     // One more than asked for says whether there is a next page.
     const rows = this.#list.all({ ...owner, after, limit: limit + 1 });
@@ -90,12 +90,12 @@ export class CustomTools {
     return { tools: page.map(customToolOf), next };
   }
 
-  /** Puts other fields in the place of all that were sent before. Undefined when there is no such tool. */
+  /** Replaces all fields that a client has sent. Undefined when there is no such tool. */
   replace(owner: ToolOwner, toolId: string, fields: CustomToolFields, now: number): CustomTool | undefined {
     return toolOf(this.#update.get({ ...owner, toolId, body: JSON.stringify(fields), now }));
   }
 
-  /** Whether it was there. */
+  /** Deletes a tool; false when there is no such tool. */
   delete(owner: ToolOwner, toolId: string): boolean {
     return this.#delete.run({ ...owner, toolId }).changes > 0;
   }
@@ -105,7 +105,7 @@ function toolOf(row: ToolRow | undefined): CustomTool | undefined {
   return row && customToolOf(row);
 }
 
-/** What the platform sets goes last: a client's own `created_at` counts for nothing. */
+/** The platform's own fields come last, so that they replace a client's, such as `created_at`. */
 function customToolOf({ toolId, body, createdAt, updatedAt }: ToolRow): CustomTool {
   return {
     ...(JSON.parse(body) as CustomToolFields),

@@ -7,21 +7,21 @@ const disturbances = ['duplicated', 'delayed', 'dropped', 'tampered', 'wrong_sec
 /** What the adversary may do with an attempt; `AdversaryOptions` says what each is. */
 export type Disturbance = (typeof disturbances)[number];
 
-/** Options of the adversary: with which share of all attempts, from 0 to 1, it does what. Together at most 1. */
+/** Options of the adversary: for each disturbance its share of all attempts, from 0 to 1; together at most 1. */
 export interface AdversaryOptions {
-  /** The same seed does the same with the same attempts. @default 'adversary' */
+  /** With the same seed, the adversary does the same with the same attempts. @default 'adversary' */
   readonly seed?: string | number;
-  /** Sends it twice, side by side. @default 0.05 */
+  /** Sends the event twice at the same time. @default 0.05 */
   readonly duplicated?: number;
-  /** Holds it back for up to one of the platform's minutes, so that later events overtake it. @default 0.05 */
+  /** Delays the attempt by up to a minute of the platform's time, so that later events overtake it. @default 0.05 */
   readonly delayed?: number;
-  /** Drops the connection when the body is sent: the receiver has it, and the platform doesn't know. @default 0.05 */
+  /** Drops the connection once the body is sent: the receiver has the event, the platform no answer. @default 0.05 */
   readonly dropped?: number;
-  /** Sends a copy first whose body was changed after it was signed. @default 0.05 */
+  /** First sends a copy whose body was changed after signing. @default 0.05 */
   readonly tampered?: number;
-  /** Sends a copy first that is signed with a secret of the past, or one that never was. @default 0.05 */
+  /** First sends a copy signed with an old secret, or with one that never existed. @default 0.05 */
   readonly wrong_secret?: number;
-  /** Sends bytes first that are no event, signed as an event is. @default 0.05 */
+  /** First sends bytes that are not an event, with a valid signature. @default 0.05 */
   readonly rubbish?: number;
 }
 
@@ -43,14 +43,14 @@ export const adversarySchema = z
     message: 'with rates that are at most 1 together',
   });
 
-/** The longest that an attempt is held back, in the platform's milliseconds. */
+/** The longest delay of an attempt, in the platform's milliseconds. */
 const longestDelay = 60_000;
-/** How much rubbish there is at the most, in bytes. */
+/** The most bytes of rubbish in one request. */
 const mostRubbish = 2_048;
 
 /**
- * Makes trouble that can be had again: what is done with an attempt follows from the seed, the trace id and the attempt's
- * number alone, never from what happened to be under way beside it.
+ * Disturbs deliveries reproducibly: what is done with an attempt depends only on the seed, the trace id and the
+ * attempt's number, never on what else is under way.
  */
 export class Adversary {
   readonly #options: z.output<typeof adversarySchema>;
@@ -69,12 +69,12 @@ export class Adversary {
     return undefined;
   }
 
-  /** How long to hold it back, in the platform's milliseconds. */
+  /** How long to delay an attempt, in the platform's milliseconds. */
   delay(traceId: string, number: number): number {
     return wholeNumber(this.#draw('delay', traceId, number), 1_000, longestDelay);
   }
 
-  /** The body with one byte of it changed. */
+  /** The body with one byte changed. */
   tampered(body: Uint8Array, traceId: string, number: number): Uint8Array {
     const random = this.#draw('tamper', traceId, number);
     const changed = Uint8Array.from(body);
@@ -83,7 +83,7 @@ export class Adversary {
     return changed;
   }
 
-  /** Bytes that are no event: text that is no JSON object, or no text at all. */
+  /** Bytes that are not an event: text that is not a JSON object, or random bytes. */
   rubbish(traceId: string, number: number): Uint8Array {
     const random = this.#draw('rubbish', traceId, number);
     const length = wholeNumber(random, 1, mostRubbish);

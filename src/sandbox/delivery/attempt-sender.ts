@@ -12,9 +12,9 @@ export interface AttemptSenderParts {
   readonly attempts: Attempts;
   readonly layout: Layout;
   readonly clock: Clock;
-  /** Undefined when nobody makes trouble. */
+  /** Undefined when nothing disturbs deliveries. */
   readonly adversary: Adversary | undefined;
-  /** What was broken off by a stop is no attempt: it is made again after the next start. */
+  /** An attempt that a stop has broken off doesn't count: it is made again after the next start. */
   readonly isStopping: () => boolean;
 }
 
@@ -34,7 +34,7 @@ interface Variation {
   readonly traceId?: string;
 }
 
-/** Makes attempts: the genuine request, and what the adversary sends beside it. Each is taken down. */
+/** Makes attempts: sends the genuine request, and what the adversary sends beside it, and records each request. */
 export class AttemptSender {
   readonly #parts: AttemptSenderParts;
 
@@ -42,11 +42,11 @@ export class AttemptSender {
     this.#parts = parts;
   }
 
-  /** Makes an attempt, and resolves to the genuine one; undefined when a stop has broken it off. */
+  /** Makes an attempt. Resolves to the record of the genuine request; undefined when a stop has broken it off. */
   async make(order: AttemptOrder): Promise<Attempt | undefined> {
     const disturbance = this.#parts.adversary?.decide(order.event.traceId, order.number);
     const forgery = disturbance && this.#forgery(order, disturbance);
-    // One after the other: the forged one shall not be lost in a crowd, but come first.
+    // The genuine request waits for the end of the forged one, so that the receiver always gets the forged one first.
     if (forgery) await this.#send(order, forgery);
     const isOwn = disturbance === 'delayed' || disturbance === 'dropped';
     const genuine = this.#send(order, isOwn ? { disturbance } : {});
@@ -54,7 +54,10 @@ export class AttemptSender {
     return genuine;
   }
 
-  /** What a receiver must refuse or set aside. An unsigned delivery can't be told from a forged one, so none is sent. */
+  /**
+   * A request that a receiver must refuse or quarantine. Undefined for a disturbance that forges nothing, and for an
+   * unsigned subscription, whose receiver can't recognise a forged delivery.
+   */
   #forgery({ event, subscription, number }: AttemptOrder, disturbance: Disturbance): Variation | undefined {
     const { adversary, clock } = this.#parts;
     if (!adversary || subscription.secret === undefined) return undefined;
@@ -68,7 +71,7 @@ export class AttemptSender {
         return { disturbance, secrets: [isPast ? previousSecret.secret : adversary.strangeSecret()] };
       }
       case 'rubbish':
-        // Under a trace id of its own: the event's would say that the rubbish is the event.
+        // Rubbish has a trace id of its own: with the event's, it would claim to be that event.
         return {
           disturbance,
           body: adversary.rubbish(traceId, number),
@@ -88,7 +91,7 @@ export class AttemptSender {
     const request = requestOf({ ...event, ...changes }, subscription, {
       layout,
       now: clock.now(),
-      // Signed before the body is changed: that is what tampering is.
+      // A tampered body is changed after signing.
       ...(disturbance === 'tampered' && { signedBody: event.body }),
       ...(secrets && { secrets }),
     });
@@ -111,7 +114,7 @@ export class AttemptSender {
   }
 }
 
-/** Which answers count is not documented: here every 2xx does. Redirects are not followed. */
+/** Which answers count as delivered is not documented: here every 2xx does. Redirects are not followed. */
 function isDelivered(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status <= 299;
 }

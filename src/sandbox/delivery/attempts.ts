@@ -26,7 +26,7 @@ const tables = `
   create index if not exists attempts_of_events on attempts (trace_id);
 `;
 
-/** Which attempts. What isn't given doesn't narrow. */
+/** Which attempts to list: those that match every given field. */
 export interface AttemptQuery {
   readonly callId?: string | undefined;
   readonly traceId?: string | undefined;
@@ -39,16 +39,16 @@ const querySchema = z.strictObject({
   subscriptionId: z.string('the id of a subscription').optional(),
 });
 
-/** Called with every attempt when it has ended. */
+/** Called with every attempt once it has ended. */
 export type AttemptListener = (attempt: Attempt) => void;
 
 type Column = string | number | null;
 
-/** Every attempt that was made, with what came of it. Kept until the database is removed. */
+/** Every attempt that was made, with its answer or failure. Attempts are kept as long as the database. */
 export class Attempts {
   readonly #writes: GatheredWrites;
   readonly #insert: Statement<Column[]>;
-  /** By their conditions. */
+  /** The prepared statements, by their `where` clause. */
   readonly #selects = new Map<string, Statement<string[], AttemptRow>>();
   readonly #database: Database;
   readonly #listeners = new Set<AttemptListener>();
@@ -85,7 +85,7 @@ export class Attempts {
   }
 
   /**
-   * Calls `listener` with every attempt from now on, when it has ended. Returns the function that ends it.
+   * Calls `listener` with every attempt that ends from now on. Returns the function that stops this.
    *
    * @example const end = sandbox.attempts.watch(({ eventName, status }) => console.log(eventName, status));
    */
@@ -94,12 +94,12 @@ export class Attempts {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Takes down an attempt that has ended. @internal */
+  /** Records an attempt that has ended. @internal */
   record(ended: Omit<Attempt, 'id'>): Attempt {
     this.#lastId += 1;
     const attempt = { id: this.#lastId, ...ended };
     this.#writes.add(() => this.#insert.run(...columnsOf(attempt)));
-    // Apart from the delivery, which a listener that throws must not disturb.
+    // In a microtask of its own, so that a listener that throws doesn't disturb the delivery.
     for (const listener of this.#listeners) queueMicrotask(() => listener(attempt));
     return attempt;
   }

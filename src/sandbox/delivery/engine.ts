@@ -18,7 +18,7 @@ import type { GatheredWrites } from './gathered-writes.ts';
 /** What the engine works with. */
 export interface DeliveryEngineParts {
   readonly clock: SandboxClock;
-  /** Asked before every attempt: a subscription may have changed since the one before. */
+  /** Read before every attempt: the subscription may have changed since the last one. */
   readonly subscriptions: Pick<Subscriptions, 'find' | 'activeOf'>;
   readonly outbox: Outbox;
   readonly attempts: Attempts;
@@ -34,8 +34,8 @@ const attemptsAtOnce = 64;
 
 /**
  * Delivers events to the subscriptions that ask for them: each attempt within `request_timeout_ms`, retries as the
- * `retry_policy` says, nothing to who is inactive (platform document, Delivery rules). What is not settled when the
- * sandbox stops goes on when it starts again.
+ * `retry_policy` says, nothing to inactive subscriptions (platform document, Delivery rules). Deliveries that are not
+ * settled when the sandbox stops continue when it starts again.
  */
 export class DeliveryEngine {
   readonly #parts: DeliveryEngineParts;
@@ -61,25 +61,25 @@ export class DeliveryEngine {
     });
   }
 
-  /** Takes up what an earlier run has left. */
+  /** Resumes the deliveries that were not settled, and the events that had not happened, when the sandbox stopped. */
   start(): void {
     const { outbox } = this.#parts;
     for (const delivery of outbox.pendingDeliveries()) this.#begin(delivery);
     for (const coming of outbox.comingEvents()) this.#await(coming);
   }
 
-  /** An event happens at its time, and is delivered to each subscription that asks for it then. */
+  /** Makes an event happen at its time: it is then delivered to each subscription that asks for it at that time. */
   expect(coming: ComingEvent): void {
     this.#parts.outbox.expect(coming);
     this.#await(coming);
   }
 
-  /** Deliveries that are not tried any more, in the order in which their events happened. */
+  /** The deliveries that will not be retried, in the order in which their events happened. */
   givenUp(): readonly GivenUpDelivery[] {
     return this.#parts.outbox.givenUp();
   }
 
-  /** Resolves when no event is to come and every delivery is made or given up, or the sandbox stops. */
+  /** Resolves when no more events are planned and every delivery is made or given up, or when the sandbox stops. */
   settled(): Promise<void> {
     return this.#underWay.settled();
   }
@@ -89,7 +89,7 @@ export class DeliveryEngine {
     return this.#underWay.settledCall(callId);
   }
 
-  /** Breaks off what is under way, and keeps it for the next start. */
+  /** Breaks off the attempts under way. Their deliveries stay in the database for the next start. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const cancel of this.#timers) cancel();
@@ -124,7 +124,7 @@ export class DeliveryEngine {
     this.#queue(delivery);
   }
 
-  /** The next attempt is made when it is due, the adversary lets it go, and there is room. */
+  /** Makes the next attempt when it is due, the adversary's delay is over, and the subscription has a free slot. */
   #queue(delivery: PendingDelivery): void {
     const { adversary, clock } = this.#parts;
     const { traceId } = delivery.event;
@@ -138,7 +138,7 @@ export class DeliveryEngine {
     const { event, subscriptionId } = delivery;
     const number = delivery.attempts + 1;
     const subscription = this.#parts.subscriptions.find(subscriptionId);
-    // Paused or deleted since: deliveries to it are not attempted.
+    // The subscription was paused or deleted after the event happened: no further attempts are made.
     if (!subscription?.active) return this.#settle(delivery, 'given_up');
     const attempt = await this.#attemptSender.make({ event, subscription, number });
     if (!attempt) return;
@@ -167,14 +167,14 @@ export class DeliveryEngine {
     );
   }
 
-  /** One receiver that is slow or down must not hold up the others. */
+  /** Each subscription has slots of its own, so that a receiver that is slow or down doesn't hold up the others. */
   #slotsOf({ subscriptionId }: PendingDelivery): Slots {
     const slots = this.#slots.get(subscriptionId) ?? new Slots(attemptsAtOnce);
     this.#slots.set(subscriptionId, slots);
     return slots;
   }
 
-  /** Whatever goes wrong with one delivery must not keep its place for ever. */
+  /** Makes an attempt, and never rejects: after an unexpected error, the delivery is given up and its slot is freed. */
   async #follow(delivery: PendingDelivery): Promise<void> {
     const attempt = this.#attempt(delivery).catch((error: unknown) => {
       this.#parts.logger.error(

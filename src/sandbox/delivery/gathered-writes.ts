@@ -1,14 +1,14 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { Connection } from '../database.ts';
 
-/** How long a write may wait for others, in real milliseconds: what a crash can cost. */
+/** How long a write may wait for others, in real milliseconds. A crash loses at most the writes of that time. */
 const longestWait = 20;
-/** How many writes are made at once without waiting for more: a transaction must not hold up the deliveries. */
+/** This many writes are made at once without waiting for more: a longer transaction would hold up the deliveries. */
 const mostWrites = 500;
 
 /**
- * Gathers small writes and makes them together: one transaction for many attempts costs little more than one attempt's
- * own. Who reads what is written here flushes first.
+ * Gathers small writes and makes them together: a transaction for many attempts costs little more than one for a single
+ * attempt. Code that reads the tables written here calls `flush` first.
  */
 export class GatheredWrites {
   readonly #clock: Clock;
@@ -16,7 +16,7 @@ export class GatheredWrites {
   #writes: (() => void)[] = [];
   #cancelTimer: (() => void) | undefined;
 
-  /** @param clock The real one: how long a write waits has nothing to do with the speed of the calls. */
+  /** @param clock The real clock: how long a write waits has nothing to do with the speed of the calls. */
   constructor(connection: Connection, clock: Clock) {
     this.#clock = clock;
     this.#inTransaction = connection.transaction((writes: readonly (() => void)[]) => {
@@ -24,14 +24,14 @@ export class GatheredWrites {
     });
   }
 
-  /** Takes a write, to be made soon and after all that were taken before. */
+  /** Queues a write. It is made soon, and after all writes that were queued before it. */
   add(write: () => void): void {
     this.#writes.push(write);
     if (this.#writes.length >= mostWrites) this.flush();
     else this.#cancelTimer ??= this.#clock.after(longestWait, () => this.flush());
   }
 
-  /** Makes every write that was taken. */
+  /** Makes all queued writes now. */
   flush(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;

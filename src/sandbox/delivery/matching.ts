@@ -2,8 +2,8 @@ import { matches } from '../../events/names.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 
 /**
- * Whether an active subscription asks for an event of its organization: it has the name, and its scope has the agent or
- * the workspace (platform document, WebhookSubscription and Delivery rules).
+ * Whether an active subscription asks for an event of its organization: its names must match the event's, and its scope
+ * must include the agent or the workspace (platform document, WebhookSubscription and Delivery rules).
  *
  * Names are case-sensitive; no names, or `*`, mean every event. That `Service.*` means all events of a service is this
  * sandbox's choice: the document shows `["*"]` only.

@@ -1,4 +1,4 @@
-/** What the outbox keeps, as shapes and as rows. */
+/** What the outbox stores, as objects and as rows. */
 import type { SandboxEvent } from '../model.ts';
 
 export const tables = `
@@ -30,9 +30,9 @@ export const tables = `
 export interface PendingDelivery {
   readonly event: SandboxEvent;
   readonly subscriptionId: string;
-  /** Made so far. */
+  /** How many were made so far. */
   readonly attempts: number;
-  /** When the next one is due, in milliseconds since 1970. */
+  /** When the next attempt is due, in milliseconds since 1970. */
   readonly dueAt: number;
 }
 

@@ -14,17 +14,17 @@ import {
   tables,
 } from './outbox-rows.ts';
 
-/** A delivery that the platform has stopped trying to make. */
+/** A delivery that will not be retried. */
 export interface GivenUpDelivery {
   readonly traceId: string;
   readonly callId: string;
   readonly eventName: string;
   readonly subscriptionId: string;
-  /** Made before it was given up. */
+  /** How many were made before the delivery was given up. */
   readonly attempts: number;
 }
 
-/** What is to be delivered and how far it has come, on disk: a sandbox that is started again goes on where it stopped. */
+/** The events and the progress of their deliveries, on disk: a sandbox that starts again continues where it stopped. */
 export class Outbox {
   readonly #connection: Connection;
   readonly #writes: GatheredWrites;
@@ -49,12 +49,12 @@ export class Outbox {
       where trace_id = @trace_id and subscription_id = @subscription_id`);
   }
 
-  /** An event is to happen. */
+  /** Stores an event that is to happen. */
   expect(coming: ComingEvent): void {
     this.#writes.add(() => this.#insertEvent.run(eventRowOf(coming)));
   }
 
-  /** It has happened, and goes to these subscriptions. */
+  /** Stores that an event has happened and is to be delivered to these subscriptions. */
   happened(traceId: string, subscriptionIds: readonly string[], now: number): void {
     this.#writes.add(() => {
       this.#markHappened.run(traceId);
@@ -62,12 +62,12 @@ export class Outbox {
     });
   }
 
-  /** An attempt has been made. What is `due` has another to come. */
+  /** Stores how far a delivery has come: `due` means that another attempt follows. */
   update(delivery: PendingDelivery, state: DeliveryState): void {
     this.#writes.add(() => this.#updateDelivery.run(deliveryRowOf(delivery, state)));
   }
 
-  /** What is to happen still, in order. */
+  /** The events that have not happened yet, in the order of their times. */
   comingEvents(): readonly ComingEvent[] {
     this.#writes.flush();
     return this.#connection
@@ -76,7 +76,7 @@ export class Outbox {
       .map((row) => ({ event: eventOf(row), happensAt: row.happens_at }));
   }
 
-  /** What is neither delivered nor given up, in the order in which it is due. */
+  /** The deliveries that are neither made nor given up, in the order in which they are due. */
   pendingDeliveries(): readonly PendingDelivery[] {
     this.#writes.flush();
     return this.#connection
@@ -94,7 +94,7 @@ export class Outbox {
   }
 
   /**
-   * What was given up, in the order in which it happened.
+   * The deliveries that were given up, in the order in which their events happened.
    *
    * @throws RingbackError `sandbox_not_running` after `stop`
    */

@@ -9,7 +9,7 @@ export interface DeliveryRequest {
   readonly body: Uint8Array;
 }
 
-/** How a request is made, where it isn't the ordinary way. */
+/** What a request is made with; the adversary gives other secrets, or another body to sign. */
 export interface RequestParts {
   readonly layout: Layout;
   /** When it is sent, in milliseconds since 1970. */
@@ -20,13 +20,13 @@ export interface RequestParts {
   readonly signedBody?: Uint8Array;
 }
 
-/** Would tell the receiver where the body ends in another way than the body does. */
+/** The headers that say where the body ends. A subscription's own ones could contradict the body that is sent. */
 const framingHeaders = new Set(['connection', 'content-length', 'transfer-encoding']);
 
 /**
  * The request of one attempt: the subscription's own headers, those that the service sets, and the signature (platform
- * document, Delivery request). `X-Webhook-Timestamp` is the attempt's time, which a signature may be over: a receiver
- * would refuse a retry with the event's own time as too old.
+ * document, Delivery request). `X-Webhook-Timestamp` is the time of the attempt, because a signature may cover it: with
+ * the event's own time, a receiver would refuse a retry as too old.
  */
 export function requestOf(
   event: SandboxEvent,
@@ -47,7 +47,7 @@ export function requestOf(
   return { url: subscription.url, headers, body };
 }
 
-/** The present secret, and for 72 hours after a rotation the one before as well; none while unsigned. */
+/** The present secret, and for 72 hours after a rotation also the previous one; none for an unsigned subscription. */
 function secretsOf({ secret, previousSecret }: Subscription, now: number): readonly string[] {
   if (secret === undefined) return [];
   return previousSecret && previousSecret.expiresAt > now ? [secret, previousSecret.secret] : [secret];

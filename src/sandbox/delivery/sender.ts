@@ -3,7 +3,7 @@ import { Agent as SecureAgent, request as requestHttps } from 'node:https';
 import type { Clock } from '../../kit/clock.ts';
 import type { DeliveryRequest } from './request.ts';
 
-/** What came of one request. */
+/** The answer to one request, or why there was none. */
 export interface SendResult {
   /** In milliseconds since 1970. */
   readonly startedAt: number;
@@ -16,8 +16,8 @@ export interface SendResult {
 
 /**
  * Why no answer came: no connection was made (`refused`, `unreachable`), it broke (`cut`), it was not trusted (`tls`),
- * time ran out (`timeout`), what came was no HTTP (`not_http`), or the request can't be sent (`unsendable`). After `cut`,
- * `timeout` and `not_http` the receiver may have the event nevertheless.
+ * time ran out (`timeout`), the answer was not HTTP (`not_http`), or the request can't be sent (`unsendable`). After
+ * `cut`, `timeout` and `not_http` the receiver may have the event nevertheless.
  */
 export type Failure = 'refused' | 'unreachable' | 'cut' | 'tls' | 'timeout' | 'not_http' | 'unsendable';
 
@@ -31,7 +31,7 @@ export interface SendOptions {
 
 /** How much of an answer is kept, in bytes. */
 const keptOfAnswer = 1_024;
-/** A connection that is idle for longer is likely to be closed by the other side while it is taken up again. Milliseconds. */
+/** How long an idle connection is kept, in milliseconds. The other side might close an older one as it is reused. */
 const longestIdle = 4_000;
 
 const failures: Readonly<Record<string, Failure>> = {
@@ -46,7 +46,7 @@ const failures: Readonly<Record<string, Failure>> = {
   EADDRNOTAVAIL: 'unreachable',
 };
 
-/** Sends requests over connections that are kept, and follows no redirects. Certificates are checked. */
+/** Sends requests over connections that are kept open, and follows no redirects. Certificates are checked. */
 export class Sender {
   readonly #clock: Clock;
   readonly #agents = {
@@ -56,12 +56,12 @@ export class Sender {
   readonly #requests = new Set<ClientRequest>();
   #isClosed = false;
 
-  /** @param clock The real one: a receiver has its second at any speed of the calls. */
+  /** @param clock The real clock: a receiver has its full second at any speed of the calls. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Sends a request, and resolves to what came of it; never rejects. */
+  /** Sends a request, and resolves to its answer or failure; never rejects. */
   async send(delivery: DeliveryRequest, options: SendOptions): Promise<SendResult> {
     const startedAt = this.#clock.now();
     const begun = this.#clock.elapsed();
@@ -69,7 +69,7 @@ export class Sender {
     return { startedAt, latencyMs: this.#clock.elapsed() - begun, status, answer, failure };
   }
 
-  /** Breaks off what is under way, lets the connections go, and opens no others. */
+  /** Breaks off the requests under way, closes the connections, and opens no others. */
   close(): void {
     this.#isClosed = true;
     for (const request of this.#requests) request.destroy();
@@ -87,7 +87,7 @@ export class Sender {
       try {
         request = this.#open(delivery);
       } catch {
-        // A header or an address that Node doesn't send at all.
+        // Node refuses to send this header or to this address.
         resolve(failed('unsendable'));
         return;
       }
@@ -124,7 +124,7 @@ function failed(failure: Failure): Exchange {
   return { status: undefined, answer: undefined, failure };
 }
 
-/** To the end, of which only the beginning is kept: an answer may be of any length. */
+/** Reads an answer to its end, but keeps only the beginning, because an answer may be of any length. */
 function readAnswer(response: IncomingMessage, end: (exchange: Exchange) => void): void {
   const kept: Buffer[] = [];
   let size = 0;
@@ -136,7 +136,7 @@ function readAnswer(response: IncomingMessage, end: (exchange: Exchange) => void
     const answer = Buffer.concat(kept).subarray(0, keptOfAnswer).toString();
     end({ status: response.statusCode, answer, failure: undefined });
   });
-  // Broken off: after the end this says nothing new.
+  // The answer was broken off. After `end`, these events change nothing.
   response.on('error', () => end(failed('cut')));
   response.on('close', () => end(failed('cut')));
 }

@@ -2,7 +2,7 @@
 export class Slots {
   readonly #size: number;
   #taken = 0;
-  /** A set, because taking the first out of a long array moves all the others. */
+  /** A set, because removing the first item of a long array moves all the others. */
   readonly #waiting = new Set<() => Promise<void>>();
 
   constructor(size: number) {
@@ -15,7 +15,7 @@ export class Slots {
     else this.#waiting.add(work);
   }
 
-  /** Forgets what has not begun. */
+  /** Forgets the work that has not begun. */
   clear(): void {
     this.#waiting.clear();
   }

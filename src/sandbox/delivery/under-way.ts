@@ -1,15 +1,15 @@
-/** Counts what has begun and is not settled, of each call and altogether, so that somebody can wait for it. */
+/** Counts the events and deliveries that are not settled, for each call and altogether, to be waited for. */
 export class UnderWay {
   readonly #counts = new Map<string, number>();
   readonly #waiting = new Map<string, (() => void)[]>();
   #waitingForAll: (() => void)[] = [];
 
-  /** Something of this call has begun. */
+  /** An event or a delivery of this call has begun. */
   enter(callId: string): void {
     this.#counts.set(callId, (this.#counts.get(callId) ?? 0) + 1);
   }
 
-  /** Something of this call is settled. */
+  /** An event or a delivery of this call is settled. */
   leave(callId: string): void {
     const left = (this.#counts.get(callId) ?? 0) - 1;
     if (left > 0) {
@@ -22,7 +22,7 @@ export class UnderWay {
     if (this.#counts.size === 0) this.#releaseAll();
   }
 
-  /** Resolves when nothing of this call is under way, or nothing goes on. */
+  /** Resolves when nothing of this call is under way, or `end` is called. */
   async settledCall(callId: string): Promise<void> {
     if (!this.#counts.has(callId)) return;
     await new Promise<void>((resolve) => {
@@ -30,13 +30,13 @@ export class UnderWay {
     });
   }
 
-  /** Resolves when nothing at all is under way, or nothing goes on. */
+  /** Resolves when nothing at all is under way, or `end` is called. */
   async settled(): Promise<void> {
     if (this.#counts.size === 0) return;
     await new Promise<void>((resolve) => this.#waitingForAll.push(resolve));
   }
 
-  /** Nothing goes on: who waits has waited for the last time. */
+  /** Releases everybody who waits: nothing continues, because the sandbox stops. */
   end(): void {
     this.#counts.clear();
     for (const resolve of [...this.#waiting.values()].flat()) resolve();

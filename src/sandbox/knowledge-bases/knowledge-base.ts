@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** How new material is cut (platform document, ChunkingStrategy). */
 const chunkingStrategies = ['fixed_size', 'semantic', 'sentence', 'paragraph', 'recursive'] as const;
 
-/** The document says that there are five, in an order, and not how they are called: these stand for their names. */
+/** The document says that there are five, in an order, but doesn't name them: these stand for their names. */
 const vectorBackends = ['vector_db_1', 'vector_db_2', 'vector_db_3', 'vector_db_4', 'vector_db_5'] as const;
 
 /** Platform document, EmbeddingModelType. */
@@ -19,7 +19,7 @@ const time = z.iso.datetime('a time in ISO 8601, such as 2026-01-01T00:00:00.000
 
 /**
  * A knowledge base in a seed: the fields of the platform's document with its defaults. A knowledge base without
- * `user_id` belongs to every user of its organization. The times are those of the seeding when they are left out.
+ * `user_id` belongs to every user of its organization. The default of the times is the time of the seeding.
  *
  * @example { "id": "kb_1", "organization_id": "org_1", "name": "Handbook" }
  */
@@ -50,7 +50,7 @@ export const knowledgeBaseSeedSchema = z.strictObject({
   updated_at: time.optional(),
 });
 
-/** A knowledge base as a seed gives it, its defaults filled in. */
+/** A knowledge base of a seed, with its defaults filled in. */
 export type KnowledgeBaseSeed = z.output<typeof knowledgeBaseSeedSchema>;
 
 /** A knowledge base as the platform answers it: every field is there (platform document, KnowledgeBase). */

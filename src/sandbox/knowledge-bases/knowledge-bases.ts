@@ -19,7 +19,7 @@ interface KnowledgeBaseRow {
   readonly body: string;
 }
 
-/** The knowledge bases of every tenant. They come from the seed: the document shows no operation that makes one. */
+/** The knowledge bases of every tenant. They come from the seed: the document shows no operation that creates one. */
 export class KnowledgeBases {
   readonly #insert: Statement<[KnowledgeBaseRow]>;
   readonly #find: Statement<[Caller & { readonly id: string }], string>;
@@ -38,7 +38,7 @@ export class KnowledgeBases {
       .pluck();
   }
 
-  /** Adds one from a seed; `now` is its time where the seed has none, in milliseconds since 1970. */
+  /** Adds a knowledge base of a seed; `now` is its time if the seed has none, in milliseconds since 1970. */
   add(seed: KnowledgeBaseSeed, now: number): KnowledgeBase {
     const createdAt = seed.created_at ?? new Date(now).toISOString();
     const knowledgeBase = {

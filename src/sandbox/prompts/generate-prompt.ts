@@ -18,8 +18,8 @@ export interface GeneratedPrompt {
 const idLength = 32;
 
 /**
- * Puts the raw prompt and the instructions under two headings. There is no model behind it: the same request by the
- * same user always gives the same prompt with the same id, so that what a client does with it can be tested.
+ * Puts the raw prompt and the instructions under two headings. No model is used: the same request by the same user
+ * always gives the same prompt with the same id, so that tests of a client are reproducible.
  *
  * @example generatePrompt({ userId: 'user_1', rawPrompt: 'Book tables.', instructions: '' }).prompt // '# Task\n\nBook tables.\n'
  */

@@ -4,30 +4,30 @@ import { type SitemapText, readSitemap } from './sitemap-text.ts';
 import { WebsiteProblem } from './website-problem.ts';
 import { Website } from './website.ts';
 
-/** How long a website is looked at, in milliseconds; what was found until then counts. */
+/** How long a website is searched, in milliseconds; the links found until then are returned. */
 const patience = 10_000;
 const mostSitemaps = 50;
 /** Of all sitemaps together. */
 const mostLinks = 50_000;
-/** An index that is named by an index, and one further: the protocol has no such thing, and websites do. */
+/** How deep indexes may be nested: the protocol doesn't allow an index in an index, but websites have them. */
 const deepest = 3;
-/** What the sitemaps protocol allows an address, in characters: fifty documents of longer ones would fill the memory. */
+/** The sitemaps protocol's longest address, in characters: fifty documents of longer ones would fill the memory. */
 const longestLink = 2_048;
 /** Where sitemaps are looked for on a website whose robots.txt names none of its own. */
 const usualPlaces = ['/sitemap.xml', '/sitemap_index.xml'];
 
 interface Place {
   readonly url: URL;
-  /** How many indexes led there. */
+  /** How many indexes led to it. */
   readonly depth: number;
 }
 
 /**
  * Lists the addresses that a website publishes: those in its sitemaps, which its robots.txt names. The website is
- * an origin on loopback, and only what lies there is fetched. Broken sitemaps are passed over; everything is
- * bounded, so that no website, however it is made, costs more than some ten seconds.
+ * an origin on loopback, and only documents of that origin are fetched. Broken sitemaps are skipped. Everything is
+ * bounded, so that no website, however it is made, takes more than about ten seconds.
  *
- * @param signal Ends the looking.
+ * @param signal Ends the search.
  * @throws WebsiteProblem when the website is not on loopback, or does not answer
  */
 export async function discoverLinks(
@@ -51,7 +51,7 @@ async function firstPlaces(website: Website): Promise<readonly Place[]> {
   return named.length > 0 ? named : placesIn(website, usualPlaces, 0);
 }
 
-/** Index by index: the sitemaps that are nearest come first. */
+/** Reads the sitemaps level by level: those that fewer indexes lead to come first. */
 async function linksOf(website: Website, places: readonly Place[]): Promise<readonly string[]> {
   const pending = [...places];
   const seen = new Set<string>();
@@ -61,7 +61,7 @@ async function linksOf(website: Website, places: readonly Place[]): Promise<read
     if (seen.has(url.href)) continue;
     seen.add(url.href);
     const { kind, locations } = await sitemapAt(website, url);
-    // One document may list far more than will ever be given, or fetched.
+    // One document may list far more addresses than are ever returned or fetched.
     if (kind === 'pages')
       for (const link of locations.slice(0, mostLinks).filter(isWebAddress)) links.add(link);
     else if (depth < deepest) pending.push(...placesIn(website, locations.slice(0, mostSitemaps), depth + 1));
@@ -85,7 +85,7 @@ function placesIn(website: Website, addresses: readonly string[], depth: number)
   return addresses.flatMap((address) => {
     const url = URL.parse(address, website.origin);
     if (url?.origin !== website.origin) return [];
-    // A fragment is the same document.
+    // Addresses that differ only in their fragment are the same document.
     url.hash = '';
     return [{ url, depth }];
   });

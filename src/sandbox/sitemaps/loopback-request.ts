@@ -9,17 +9,17 @@ const isLoopback = addressMatcher(['loopback']) ?? (() => false);
 
 /**
  * Sends a GET to an address on loopback, and resolves once the answer begins; redirects are answers too. Any other
- * address is refused, or whoever can reach the sandbox could look around the network that it stands in. The address
- * that was checked is the one that is connected to: a name that is resolved twice may be two addresses.
+ * address is refused: a client of the sandbox could otherwise explore the sandbox's network. The connection is made to
+ * the address that was checked: a name that is resolved again may give another address.
  *
  * @throws WebsiteProblem `not_loopback`; the error of the connection; the signal's reason
  */
 export async function requestLoopback(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
-  // An address is never looked up.
+  // An IP address is never looked up, so `lookupLoopback` would not check it.
   if (isIP(hostOf(url)) !== 0 && !isLoopback(hostOf(url))) throw new WebsiteProblem('not_loopback');
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const { request } = url.protocol === 'https:' ? https : http;
-  // An agent of its own: the process's may be set to go through a proxy, which is elsewhere.
+  // An agent of its own: the process's agent may be set to use a proxy, which may be on another machine.
   const options = { agent: false, lookup: lookupLoopback, signal, headers: requestHeaders } as const;
   request(url, options, resolve).on('error', reject).end();
   return promise;

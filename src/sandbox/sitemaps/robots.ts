@@ -1,4 +1,4 @@
-/** What is read of a robots.txt, in characters; RFC 9309 asks for no less. */
+/** How much of a robots.txt is read, in characters; RFC 9309 requires at least this. */
 const mostRead = 500 * 1024;
 
 /** The addresses of sitemaps that a robots.txt names (RFC 9309, `Sitemap:`), in its order. */

@@ -1,21 +1,21 @@
 import { setImmediate } from 'node:timers/promises';
 import { decodeEntities } from './entities.ts';
 
-/** What a sitemap lists: pages, or in an index further sitemaps. */
+/** What a sitemap lists: pages or, in an index, further sitemaps. */
 export interface SitemapText {
   readonly kind: 'pages' | 'sitemaps';
   /** The addresses as they are written, in their order. */
   readonly locations: readonly string[];
 }
 
-/** A tag, its prefix included; or text between two tags, its entities not replaced yet unless it is literal. */
+/** A tag, including its prefix; or text between two tags. In `literal` text (CDATA), entities are not replaced. */
 type Piece =
   | { readonly kind: 'open' | 'close'; readonly name: string }
   | { readonly kind: 'text' | 'literal'; readonly text: string };
 
 const tag = ['<', '>'] as const;
 
-/** What is neither a tag nor text: where it begins, and where it ends. */
+/** How markup that is neither a tag nor text begins and ends. */
 const others = [
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],
@@ -23,7 +23,7 @@ const others = [
   ['<!', '>'],
 ] as const;
 
-/** After so many pieces others have their turn: deliveries are due meanwhile, and receivers are timed. */
+/** After this many pieces, other work gets its turn: deliveries may be due, and receivers' latencies are measured. */
 const piecesAtOnce = 10_000;
 
 const roots = new Map<string, SitemapText['kind']>([
@@ -32,9 +32,9 @@ const roots = new Map<string, SitemapText['kind']>([
 ]);
 
 /**
- * Reads a sitemap or an index of sitemaps (the sitemaps protocol), undefined when it is neither. It takes what comes:
- * a document that breaks off lists what came before. It is no parser of XML and needs none, and nothing that a document
- * declares is resolved: no DTD, no entity but the five of XML itself.
+ * Reads a sitemap or an index of sitemaps (the sitemaps protocol); undefined when the document is neither. It is
+ * lenient: a document that breaks off lists what came before. It is not an XML parser, and nothing that a document
+ * declares is resolved: no DTD, and no entities except XML's own five.
  */
 export async function readSitemap(document: string): Promise<SitemapText | undefined> {
   let kind: SitemapText['kind'] | undefined;
@@ -62,7 +62,7 @@ export async function readSitemap(document: string): Promise<SitemapText | undef
   return kind && { kind, locations };
 }
 
-/** Goes through the document once, whatever is in it. */
+/** Splits a document into pieces in a single pass, whatever it contains. */
 function* piecesOf(document: string): Generator<Piece> {
   for (let at = 0; ;) {
     const open = document.indexOf('<', at);

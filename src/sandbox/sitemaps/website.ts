@@ -5,13 +5,13 @@ import { readBounded } from '../../kit/read-bounded.ts';
 import { requestLoopback } from './loopback-request.ts';
 import { WebsiteProblem } from './website-problem.ts';
 
-/** The most that is read of one document, before unpacking and after: a few kilobytes can unpack to gigabytes. */
+/** The most bytes of one document, packed and unpacked: a few kilobytes can unpack to gigabytes. */
 const mostBytes = 10 * 1024 * 1024;
 const mostRedirects = 3;
 
 const unzip = promisify(gunzip);
 
-/** Reads the documents of one website, which is one origin: what it points to elsewhere is not followed. */
+/** Reads the documents of one website, which is one origin: redirects to other origins are not followed. */
 export class Website {
   readonly origin: string;
   readonly #signal: AbortSignal;
@@ -23,10 +23,10 @@ export class Website {
   }
 
   /**
-   * The text of a document, unpacked where it is packed with gzip. Undefined when there is nothing to read: another
-   * status than 200, a redirect elsewhere, too many bytes, a broken archive.
+   * The text of a document, unpacked if it is packed with gzip. Undefined when there is nothing to read: another
+   * status than 200, a redirect to another origin, too many redirects or bytes, a broken archive.
    *
-   * @throws WebsiteProblem when there was no answer, or none may be asked for
+   * @throws WebsiteProblem when the website does not answer, or is not on loopback
    */
   async read(address: URL): Promise<string | undefined> {
     let url = address;
@@ -53,7 +53,7 @@ export class Website {
   }
 }
 
-/** Undefined when it breaks off, is too long, or can't be unpacked. */
+/** The text of an answer; undefined when it breaks off, is too long, or can't be unpacked. */
 async function textIn(answer: IncomingMessage): Promise<string | undefined> {
   try {
     const bytes = await readBounded(answer, mostBytes);

@@ -6,7 +6,7 @@ import type { Settings } from './settings.ts';
 
 /** How long one attempt of a delivery may take, in milliseconds (platform document, Limits). */
 const defaultTimeout = 1_000;
-/** The one policy that the platform has shown (docs/sandbox.md). */
+/** The only policy that the platform has shown (docs/sandbox.md). */
 const defaultRetryPolicy = {
   retryStrategy: 'FIXED_DELAY',
   maxRetryAttempts: 3,
@@ -15,7 +15,7 @@ const defaultRetryPolicy = {
 /** For how long after a rotation deliveries are signed with both secrets (docs/sandbox.md). */
 const overlap = 72 * 3_600_000;
 
-/** A subscription that has just been asked for. */
+/** A new subscription. */
 export function created(caller: Caller, settings: Settings, now: number): Subscription {
   return {
     ...chosen(settings),
@@ -31,7 +31,7 @@ export function created(caller: Caller, settings: Settings, now: number): Subscr
   };
 }
 
-/** Replaces everything that its owner decides; what they left out is cleared. Signed stays signed with the same secret. */
+/** Replaces all settings; those that are left out are cleared. A subscription that stays signed keeps its secret. */
 export function replaced(subscription: Subscription, settings: Settings, now: number): Subscription {
   const { secret = newSecret(), previousSecret } = subscription;
   return {
@@ -42,7 +42,7 @@ export function replaced(subscription: Subscription, settings: Settings, now: nu
   };
 }
 
-/** Gives a signed subscription another secret; the one before goes on signing beside it for 72 hours. */
+/** Gives a signed subscription a new secret; the previous one also signs for another 72 hours. */
 export function rotated(
   subscription: Subscription,
   present: string,
@@ -60,7 +60,7 @@ function chosen({ isSigned: _isSigned, ...settings }: Settings) {
   return { ...settings, scope: scopeOf(settings) };
 }
 
-/** In the alphabet of base64, so that layouts whose key is decoded can be tried as well. */
+/** A new secret, in base64, so that layouts that decode the key can be tried as well. */
 function newSecret(): string {
   return `whsec_${randomBytes(24).toString('base64')}`;
 }

@@ -4,7 +4,7 @@ const longestDescription = 1_500;
 
 const id = z.string('Should be an id');
 
-/** A header's name and value, as HTTP can carry them: any other would break every delivery. */
+/** Headers whose names and values are valid in HTTP: any other would break every delivery. */
 const headers = z.record(
   z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'Should be the name of a header'),
   z.string('Should be text').regex(/^[\t -~]*$/, 'Should be visible ASCII text'),
@@ -13,7 +13,7 @@ const headers = z.record(
 
 /**
  * What a client sends to create or replace a subscription, with the rules of the platform's document
- * (WebhookSubscription; Limits). What it doesn't know is not looked at.
+ * (WebhookSubscription; Limits). Unknown fields are ignored.
  */
 export const settingsSchema = z
   .object(
@@ -59,7 +59,7 @@ export const settingsSchema = z
 /** What a subscription's owner decides about it. */
 export type Settings = z.output<typeof settingsSchema>;
 
-/** An empty list, object or text says the same as one that is left out. */
+/** An empty list, object or text means the same as one that is left out. */
 function unlessEmpty<Value extends string | object>(value: Value | undefined): Value | undefined {
   return value === undefined || Object.keys(value).length === 0 ? undefined : value;
 }

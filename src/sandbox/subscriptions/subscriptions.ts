@@ -52,7 +52,7 @@ const columns = [
 /** Some of an organization's subscriptions, in the order in which they were created. */
 export interface SubscriptionPage {
   readonly subscriptions: readonly Subscription[];
-  /** Where the next page begins; undefined on the last. */
+  /** The position that the next page begins after; undefined on the last page. */
   readonly next: number | undefined;
   /** How many the organization has. */
   readonly total: number;
@@ -73,7 +73,7 @@ export class Subscriptions {
     const { connection } = database;
     const values = columns.map((column) => `@${column}`);
     const changes = columns.map((column) => `${column} = @${column}`);
-    // The unique index decides who has a name: of two who ask for it at once, one gets it.
+    // The unique index decides who gets a name: of two subscriptions with the same name, only the first is added.
     this.#insert = connection.prepare(
       `insert into subscriptions (${columns.join(', ')}) values (${values.join(', ')})
        on conflict (organization_id, name) do nothing`,
@@ -88,7 +88,7 @@ export class Subscriptions {
     this.#count = connection
       .prepare<[string], number>('select count(*) from subscriptions where organization_id = ?')
       .pluck();
-    // Cast, because SQLite plans a statement that orders anew for each other value of a bare parameter.
+    // Cast, because SQLite would plan this statement, which orders, again for each new value of a bare parameter.
     this.#active = connection.prepare(
       'select * from subscriptions where organization_id = cast(? as text) and active = 1 order by position',
     );
@@ -100,23 +100,23 @@ export class Subscriptions {
     return this.#insert.run(rowOf(subscription)).changes === 1;
   }
 
-  /** Writes the subscription of that id as it is now; false when its organization has another of that name. */
+  /** Stores a changed subscription; false when its organization has another of that name. */
   update(subscription: Subscription): boolean {
     return this.#update.run(rowOf(subscription)).changes === 1;
   }
 
-  /** The subscription of that id as it is now, whosever it is. */
+  /** The subscription with that id, of any organization. */
   find(id: string): Subscription | undefined {
     const row = this.#find.get(id);
     return row && subscriptionOf(row);
   }
 
-  /** The organization's subscriptions that deliveries are attempted for. */
+  /** The organization's active subscriptions: only these get deliveries. */
   activeOf(organizationId: string): readonly Subscription[] {
     return this.#active.all(organizationId).map(subscriptionOf);
   }
 
-  /** A page of the organization's subscriptions: so many after a position. */
+  /** A page of the organization's subscriptions: at most `size`, after the position `after`. */
   page(organizationId: string, size: number, after: number): SubscriptionPage {
     // One more than asked for tells whether there is another page.
     const rows = this.#page.all(organizationId, after, size + 1);

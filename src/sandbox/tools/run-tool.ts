@@ -9,21 +9,21 @@ export type { CallableTool } from './tool-request.ts';
 export interface RunToolOptions {
   /** Ends the call. @default none */
   readonly signal?: AbortSignal;
-  /** How long its answer is waited for, in milliseconds. The document doesn't show how long the platform waits. @default 10000 */
+  /** The deadline of the answer, in milliseconds. The document doesn't show the platform's. @default 10000 */
   readonly timeoutMs?: number;
-  /** What the latency is measured by. @default the machine's */
+  /** The clock that measures the latency. @default the machine's */
   readonly clock?: Clock;
 }
 
-/** What became of a call. */
+/** The answer to a call of a tool, or why there was none. */
 export interface ToolRun {
-  /** The answer's status; undefined when none came. */
+  /** The answer's status; undefined when no answer came. */
   readonly status: number | undefined;
-  /** The answer's JSON, or its text where it is none; undefined when none came. */
+  /** The answer's JSON, or its text when it is not JSON; undefined when no answer came. */
   readonly body: unknown;
   /** From the request to the answer's end, or to the failure; in milliseconds. */
   readonly latencyMs: number;
-  /** Why no answer came: `timeout`, `aborted`, `too_large`, or what the connection says, such as `ECONNREFUSED`. */
+  /** Why no answer came: `timeout`, `aborted`, `too_large`, or the connection's error, such as `ECONNREFUSED`. */
   readonly failure: string | undefined;
 }
 
@@ -33,9 +33,9 @@ const mostBytes = 1024 * 1024;
 class TooLarge extends Error {}
 
 /**
- * Calls the endpoint of a registered custom tool as the platform would: its method, its headers, the model's arguments
- * with the fixed parameters merged in. Redirects are not followed: the headers are credentials, and must not go
- * elsewhere. Never rejects: a call without an answer has a `failure`.
+ * Calls the endpoint of a registered custom tool as the platform would: with its method, its headers, and the model's
+ * arguments merged with the fixed parameters. Redirects are not followed: the headers are credentials, and must not go
+ * to another address. Never rejects: a call without an answer has a `failure`.
  *
  * @example
  * const run = await runTool(tool, { order_number: '4711' }, { timeoutMs: 5_000 });
@@ -86,7 +86,7 @@ function parsedOr(text: string): unknown {
   }
 }
 
-/** `fetch` says only that it failed; why is in the cause. */
+/** The error of `fetch` says only that it failed; the reason is in its cause. */
 function failureOf(error: unknown, { aborted, reason }: AbortSignal): string {
   if (error instanceof TooLarge) return 'too_large';
   if (aborted)
