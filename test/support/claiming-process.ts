@@ -1,4 +1,4 @@
-/** Claims every event of the database that its argument names, says how many, and waits to be killed. */
+/** Claims all events and runs of the database that its argument names, prints the number of events, and waits to die. */
 import { systemClock } from '../../src/kit/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 

@@ -1,14 +1,14 @@
 import { manualClock } from '../../src/testing/index.ts';
 import type { Clock } from './public.ts';
 
-/** The clock of `ringback/testing`, with what the project's own tests need besides. */
+/** The clock of `ringback/testing`, with more methods that only the project's own tests need. */
 export class ManualClock implements Clock {
   readonly #clock;
-  /** What is waited for: when it is due, by the measuring clock. */
+  /** The pending timers: when each is due, by `elapsed`. */
   readonly #due = new Set<{ readonly at: number }>();
   #set = 0;
 
-  /** Starts at the machine's time, so that what is signed now is in time. */
+  /** Starts at the machine's time, so that the timestamps of deliveries signed now are within the tolerance. */
   constructor(start = Date.now()) {
     this.#clock = manualClock(start);
   }
@@ -24,7 +24,7 @@ export class ManualClock implements Clock {
       this.#due.delete(timer);
       action();
     });
-    // What is due at once shall not wait for a test to move time.
+    // A timer that is due at once must not wait until a test moves time on.
     if (ms <= 0) setImmediate(() => this.advance(0));
     return () => {
       this.#due.delete(timer);
@@ -32,7 +32,7 @@ export class ManualClock implements Clock {
     };
   };
 
-  /** Moves time on, and calls what is due by then, in order. */
+  /** Moves time on, and calls the timers that are due by then, in order. */
   advance(ms: number): void {
     this.#clock.advance(ms);
   }
@@ -42,12 +42,12 @@ export class ManualClock implements Clock {
     this.#set += by;
   }
 
-  /** Resolves when something waits for exactly this long from now. */
+  /** Resolves once there is a timer that is due exactly this long from now. */
   async timer(ms: number): Promise<void> {
     while (![...this.#due].some(({ at }) => at === this.elapsed() + ms)) await turn();
   }
 
-  /** Moves time on, a second a turn of the event loop, until something has ended. */
+  /** Moves time on by a second in each turn of the event loop, until `ending` has settled. */
   async runUntil(ending: Promise<unknown>): Promise<void> {
     const running = new AbortController();
     const end = () => running.abort();

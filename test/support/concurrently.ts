@@ -1,4 +1,4 @@
-/** Does something with every item, a number of them at a time. */
+/** Does `work` with every item, with `atOnce` items at a time. */
 export async function concurrently<Item>(
   items: readonly Item[],
   atOnce: number,

@@ -15,7 +15,7 @@ export const otherSecret = 'whsec_dGVzdC1zZWNyZXQtdHdv';
 /** Where the tests' deliveries go: nothing listens there, `receiver.fetch` takes them. */
 export const address = 'https://calls.example.com/webhooks';
 
-/** An event to be delivered. Whatever isn't given is made up, and another each time. */
+/** An event to be delivered. Ids that are left out are new each time; the other fields have fixed defaults. */
 export interface EventParts {
   readonly traceId?: string;
   readonly eventName?: string;
@@ -38,7 +38,7 @@ export function bodyOf({
   });
 }
 
-/** How to sign, where it isn't the ordinary way. */
+/** How to sign, where it differs from the ordinary way. */
 export interface SignParts {
   readonly secrets?: string | readonly string[];
   readonly layout?: LayoutName | Layout;
@@ -81,7 +81,7 @@ async function answerOf(response: Response): Promise<Answer> {
   return { status: response.status, headers: response.headers, json };
 }
 
-/** A delivery as an adapter hands it over: authentic, and over TLS, in whatever it isn't told to differ. */
+/** A delivery as an adapter hands it over: authentic, and over TLS, unless the given parts differ. */
 export function deliveryOf({
   body = bodyOf(),
   source = { kind: 'bytes', bytes: Buffer.from(body) },

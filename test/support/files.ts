@@ -9,8 +9,8 @@ const script = `
 `;
 
 /**
- * Which of some texts stand anywhere in a database's files. Looked for in another process: one that has the
- * database open loses its locks on it when it closes a file of its own.
+ * Which of these texts are anywhere in a database's files. Another process reads the files: a process that has the
+ * database open loses SQLite's locks when it opens the same file itself and closes it again.
  */
 export function foundInFiles(database: string, needles: readonly string[]): readonly string[] {
   const argument = JSON.stringify([database, ...needles]);

@@ -1,4 +1,4 @@
-/** A door that a handler waits at until the test opens it. */
+/** A gate that a handler waits at until the test opens it. */
 export class Gate {
   readonly #arrived = Promise.withResolvers<void>();
   readonly #opened = Promise.withResolvers<void>();

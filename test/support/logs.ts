@@ -23,7 +23,7 @@ export class Logs {
     return this.lines.filter((line) => line.event === event);
   }
 
-  /** Resolves to the lines of one event when there are as many as asked for. */
+  /** Resolves to the lines of one event once there are at least `count`. */
   async until(event: LogEvent, count = 1): Promise<readonly Line[]> {
     while (this.of(event).length < count) {
       await new Promise<void>((resolve) => this.#watchers.push(resolve));

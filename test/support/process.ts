@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { StoreCounts } from './public.ts';
 
-/** What a receiver in another process is told. */
+/** What a receiver in another process gets as its argument. */
 export interface ProcessOptions {
   readonly database: string;
-  /** Where its handlers append what they have handled. */
+  /** The file that its handlers append the trace ids of handled events to. */
   readonly file: string;
   readonly handlers: 'none' | 'effects' | 'gated' | 'deadly';
 }
@@ -17,7 +17,7 @@ type Line = Readonly<Record<string, unknown>>;
 
 const script = fileURLToPath(new URL('./receiver-process.ts', import.meta.url));
 
-/** A script in a process of its own that prints JSON lines. It is killed, if it still runs, when the test ends. */
+/** A script in a process of its own that prints JSON lines. If it still runs when the test ends, it is killed. */
 export class Script {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
@@ -50,7 +50,7 @@ export class Script {
     }
   }
 
-  /** The values that the lines said so far have in this field. */
+  /** The values of this field in the lines that were printed so far. */
   said(field: string): unknown[] {
     return this.#lines.filter((line) => field in line).map((line) => line[field]);
   }
@@ -89,11 +89,12 @@ export class ReceiverProcess extends Script {
   constructor(options: ProcessOptions) {
     super(script, JSON.stringify(options));
     this.#ready = this.line('url').then(({ url }) => String(url));
-    // A process that dies before it listens is told where somebody waits for it.
+    // If the process dies before it listens, the test learns that where it waits for `url`, and not as a rejection
+    // that nobody handles.
     this.#ready.catch(() => {});
   }
 
-  /** Where deliveries go, once it listens. */
+  /** The address of deliveries, once the process listens. */
   async url(): Promise<string> {
     return `${await this.#ready}/webhooks`;
   }
@@ -102,7 +103,7 @@ export class ReceiverProcess extends Script {
     return (await (await fetch(`${await this.#ready}/counts`)).json()) as StoreCounts;
   }
 
-  /** Microseconds of CPU that it has used, and how long it has run, in milliseconds. */
+  /** The CPU time that it has used, in microseconds, and how long it has run, in milliseconds. */
   async usage(): Promise<{ user: number; system: number; elapsed: number }> {
     const response = await fetch(`${await this.#ready}/usage`);
     return (await response.json()) as { user: number; system: number; elapsed: number };

@@ -1,6 +1,6 @@
 /**
- * A receiver in a process of its own, mounted in Express: what the tests kill. Its one argument says, as JSON,
- * where it keeps what and which handlers it has. It prints JSON lines; the first with `url` says where it listens.
+ * A receiver in a process of its own, mounted in Express, for tests to kill. Its one argument is a JSON object with the
+ * paths of its files and the name of its handlers. It prints JSON lines; the first with `url` says where it listens.
  */
 import { appendFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ const released = Promise.withResolvers<void>();
 
 const registrations: Readonly<Record<ProcessOptions['handlers'], (receiver: Receiver) => unknown>> = {
   none: () => {},
-  /** One effect in the database, made with the "done" mark; one outside of it, made at least once. */
+  /** One effect in the database, committed together with the "done" mark; one outside of it, made at least once. */
   effects: (receiver) =>
     receiver
       .on('*', { name: 'committing' }, async (event, context) => {
@@ -27,24 +27,24 @@ const registrations: Readonly<Record<ProcessOptions['handlers'], (receiver: Rece
         });
       })
       .on('*', { name: 'appending' }, (event) => appendFileSync(file, `${event.traceId}\n`)),
-  /** Begins and ends only when it is released: what a dead process holds. */
+  /** A run that says when it begins and, if the event is marked with `hold`, ends only when the test releases it. */
   gated: (receiver) =>
     receiver.on('*', { name: 'gated' }, async (event) => {
       say({ begun: event.traceId });
       if (isMarked(event.payload, 'hold')) await released.promise;
       say({ ended: event.traceId });
     }),
-  /** An event that takes the process with it, each time. */
+  /** A run that kills its process at every attempt, if the event is marked with `deadly`. */
   deadly: (receiver) =>
     receiver.on('*', { name: 'deadly', retry: { attempts: 3 } }, async (event) => {
-      // Others work on beside it when it happens.
+      // Slow runs are still under way when the process dies.
       if (isMarked(event.payload, 'slow')) await work(200);
       if (isMarked(event.payload, 'deadly')) await work(50).then(() => process.kill(process.pid, 'SIGKILL'));
       appendFileSync(file, `${event.traceId}\n`);
     }),
 };
 
-/** What takes a handler its time. */
+/** The time that a handler takes. */
 function work(milliseconds: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, milliseconds));
 }

@@ -4,13 +4,13 @@ import { secret } from './deliveries.ts';
 import { Logs } from './logs.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from './public.ts';
 
-/** A receiver in this process, and what it logs. */
+/** A receiver in this process, and its log. */
 export interface Started {
   readonly receiver: Receiver;
   readonly logs: Logs;
 }
 
-/** Makes a receiver that keeps its inbox in memory and its log to itself, unless told otherwise. */
+/** Makes a receiver whose inbox and log are in memory, unless the options say otherwise. */
 export function made(options: ReceiverOptions = {}): Started {
   const logs = new Logs();
   const receiver = createReceiver({ secrets: secret, database: ':memory:', logger: logs.logger, ...options });
@@ -18,7 +18,7 @@ export function made(options: ReceiverOptions = {}): Started {
   return { receiver, logs };
 }
 
-/** One that takes nothing: without any handler a receiver leaves events to others. */
+/** A handler for an event that never comes: without any handler, a receiver leaves events to other processes. */
 const anotherHandler = (receiver: Receiver) => receiver.on('Another.Event', () => {});
 
 /** Starts a receiver with the handlers that `register` gives it; it is stopped when the test ends. */
@@ -32,7 +32,7 @@ export async function started(
   return parts;
 }
 
-/** Stops a receiver at once; where a test holds its clock, time goes on until it has stopped. */
+/** Stops a receiver at once. If its clock is a manual one, time is moved on until the receiver has stopped. */
 export async function stopped(receiver: Receiver, clock: ReceiverOptions['clock']): Promise<void> {
   const stopping = receiver.stop({ drain: 0 });
   if (clock instanceof ManualClock) await clock.runUntil(stopping);

@@ -15,7 +15,7 @@ export async function listening(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends texts and bytes over a socket as it is, and resolves to all that comes back until the other side closes. */
+/** Sends texts and bytes over a plain socket, and resolves to all that comes back until the other side closes. */
 export async function exchanged(
   port: number,
   send: (write: (data: string | Uint8Array) => void) => unknown,
@@ -24,7 +24,7 @@ export async function exchanged(
   onTestFinished(() => void socket.destroy());
   let received = '';
   socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
-  // A reset after the answer has been read takes nothing away from it.
+  // A reset after the answer has been read doesn't change the answer.
   socket.on('error', () => {});
   await once(socket, 'connect');
   await send((data) => socket.write(data));

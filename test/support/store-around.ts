@@ -1,10 +1,10 @@
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Clock, Store } from './public.ts';
 
-/** A verb of a store, of whatever arguments. */
+/** A method of a store, with any arguments. */
 export type Work = (...given: unknown[]) => Promise<unknown>;
 
-/** A real store, whose verbs are called through what `around` gives for them; undefined leaves one as it is. */
+/** A real store, each method of which `around` may replace; if it returns undefined, the method stays as it is. */
 export function storeAround(
   file: string,
   clock: Clock,

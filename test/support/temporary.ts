@@ -5,12 +5,12 @@ import { onTestFinished } from 'vitest';
 
 /** Where Linux keeps files in memory. */
 const memory = '/dev/shm';
-/** All databases of the tests that run at once have room in it, in bytes. */
+/** Enough room for all databases of the tests that run at the same time, in bytes. */
 const enough = 2 * 1024 ** 3;
 
 /**
- * Where the tests' databases are: in memory, if there is room. What the tests show doesn't depend on the disk; but a disk
- * that hesitates, since others write to it, has deliveries answered with 503.
+ * Where the tests' databases are: in memory, if there is room. The tests don't depend on the disk, but on a disk that
+ * is slow because others write to it, deliveries would be answered with 503.
  */
 const parent = hasRoom(memory) ? memory : tmpdir();
 

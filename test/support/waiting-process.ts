@@ -1,6 +1,6 @@
 /**
- * A process with nothing to do but wait: for a database that is locked, then for a run that never ends by itself.
- * Its one argument is the database. It says each thing that it has lived to see.
+ * A process that only waits: for a locked database, then for a run that never ends by itself. Its one argument is the
+ * database. It prints a line after each of the two, to show that it did not end early.
  */
 import Database from 'better-sqlite3';
 import { createReceiver } from '../../src/index.ts';
@@ -19,7 +19,7 @@ await receiver.start();
 
 const other = new Database(database);
 other.exec('begin immediate');
-// Unreferenced: what keeps the process alive until then must be the receiver.
+// Unreferenced, so that only the receiver keeps the process alive until then.
 setTimeout(() => other.exec('rollback'), 300).unref();
 await deliver(receiver, bodyOf());
 say('delivered');
