@@ -25,7 +25,7 @@ function readFixture(name: string) {
   return readEvent({ body: decoded.value, headers: fixtures[name]?.headers ?? {}, digest, receivedAt });
 }
 
-/** The fixtures that are not as documented: no schema takes them, or none is for them. */
+/** The fixtures that are not as documented: they match no schema, or there is none for them. */
 const withoutSchema = new Set([
   'unknown-event',
   'other-names',

@@ -9,19 +9,19 @@ export const names = {
   analysed: 'callAnalysis.pcaCompleted',
 } as const;
 
-/** One event of a call, with a time of its own or without. */
+/** One event of a call, with or without a time of its own. */
 export interface CallEventParts {
   readonly name: keyof typeof names;
   readonly callId: string;
   readonly traceId: string;
-  /** In the body. */
+  /** The timestamp in the body. */
   readonly timestamp?: string | undefined;
-  /** In the header. */
+  /** The timestamp in the header. */
   readonly headerTimestamp?: string | undefined;
   readonly payload?: Readonly<Record<string, unknown>>;
 }
 
-/** What a payload of this event has to have. */
+/** The fields that the payload of each event must have. */
 const payloads: Readonly<Record<CallEventParts['name'], Readonly<Record<string, unknown>>>> = {
   started: { agent_id: 'agent_1' },
   ended: { agent_id: 'agent_1', status: 'success' },
@@ -47,7 +47,7 @@ export async function tell(receiver: Receiver, event: CallEventParts): Promise<v
   if (status !== 200) throw new Error(`The delivery was answered with ${status}`);
 }
 
-/** Resolves when every handler is done with the event. */
+/** Resolves when the event's state is `done`. */
 export async function settled(receiver: Receiver, traceId: string): Promise<void> {
   while ((await receiver.events.get(traceId))?.state !== 'done') await setImmediate();
 }

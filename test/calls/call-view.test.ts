@@ -6,7 +6,7 @@ import { eventOf } from '../store/parts.ts';
 import { names } from './call-events.ts';
 import { viewRowOf } from './view-row.ts';
 
-/** Few values of everything, so that times collide and one event often decides over another. */
+/** Few different values, so that times often collide and it matters which event takes precedence. */
 const time = fc
   .oneof(fc.nat(2), fc.integer({ min: -1, max: 99_999_999 }))
   .map((ms) => Date.UTC(2026, 0) + ms);
@@ -35,7 +35,7 @@ const event = fc.record({
 
 test('the view "calls" has one row a call, which says what the record says, column by column', async () => {
   let runs = 0;
-  // Any number of calls in one inbox: one call's row has nothing of another's.
+  // One inbox for several calls, so that data of one call in the row of another would be noticed.
   const store = await openedSqlite();
   const allRows = store.database.prepare('select * from calls');
   const rowOf = store.database.prepare('select * from calls where call_id = ?');

@@ -6,7 +6,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 import { names, settled, tell } from './call-events.ts';
 
 const hour = 3_600_000;
-/** The platform's clock goes on while ours is set. */
+/** Deliveries are signed with the platform's clock, which is up to an hour apart from ours when ours is set. */
 const tolerance = '2h';
 const join = { name: 'joining', events: [names.ended, names.analysed], within: '5m' } as const;
 
@@ -21,7 +21,7 @@ function waiting(begun: string[]) {
       .onCall(join, () => void begun.push('join'));
 }
 
-/** Time goes on second by second, and every second something may come and be handled. */
+/** Moves time on second by second; every ten seconds each receiver gets an event and handles it. */
 async function pass(clock: ManualClock, ms: number, receivers: readonly Receiver[]): Promise<void> {
   for (let passed = 0; passed < ms; passed += 1_000) {
     clock.advance(Math.min(1_000, ms - passed));
@@ -86,7 +86,7 @@ describe('a clock that is set', () => {
     const one = await started(options, waiting(begun));
     const other = await started(options, waiting(begun));
     await tell(one.receiver, { name: 'ended', callId: 'call-1', traceId: 't-1' });
-    // Whichever of them has taken it.
+    // Either of the two receivers may have claimed the event.
     while ((await one.receiver.events.get('t-1'))?.state !== 'open') await turn();
     await clock.timer(300_000);
     clock.setWallClock(hour);
@@ -99,7 +99,7 @@ describe('a clock that is set', () => {
     clock.setWallClock(1_200);
     await pass(clock, 99_999, receivers);
     expect(begun).toEqual(['attempt 1']);
-    // Each process measures for itself: what differs by less than a second is no jump.
+    // Each process measures the clock for itself, and a difference of less than a second doesn't count as a jump.
     await pass(clock, 2_001, receivers);
     await settled(one.receiver, 't-1');
     expect(begun.sort()).toEqual(['attempt 1', 'attempt 2', 'join']);

@@ -1,6 +1,6 @@
 /**
- * Several receivers in a process of its own, each with a database of its own, all at work: what the test kills. Its
- * one argument is the list of databases, as JSON. It says `answered` when the first call is: all are at work then.
+ * Several busy receivers in a process of its own, each with a database of its own, for the test to kill. Its one
+ * argument is the list of databases, as JSON. It prints `answered` when the first call is answered: all are busy then.
  */
 import { createReceiver } from '../../src/index.ts';
 import { secret } from '../support/deliveries.ts';
@@ -16,7 +16,7 @@ const receivers = databases.map((database) => {
 await Promise.all(receivers.map((receiver) => receiver.start()));
 await Promise.race(receivers.map(tellCall));
 process.stdout.write(`${JSON.stringify({ answered: true })}\n`);
-// Without end.
+// Delivers calls until the process is killed.
 await Promise.all(
   receivers.map(async (receiver) => {
     for (;;) await tellCall(receiver);

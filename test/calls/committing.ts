@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Receiver } from '../support/public.ts';
 import { names, tell } from './call-events.ts';
 
-/** Registers handlers whose effects a second time would show: the tables take any number of rows. */
+/** Registers handlers whose effects would show if they were made twice: the tables take any number of rows. */
 export function committing(receiver: Receiver): void {
   receiver.database.exec(`
     create table if not exists effects (trace_id text);
@@ -16,7 +16,7 @@ export function committing(receiver: Receiver): void {
     );
 }
 
-/** As the platform does: a machine that is as busy as this one's may answer 503 now and then. */
+/** Retries as the platform does, because on a busy machine the receiver may answer 503 now and then. */
 async function tellUntilHeard(receiver: Receiver, event: Parameters<typeof tell>[1]): Promise<void> {
   for (let tries = 0; tries < 30; tries += 1) {
     const isHeard = await tell(receiver, event).then(
@@ -28,7 +28,7 @@ async function tellUntilHeard(receiver: Receiver, event: Parameters<typeof tell>
   throw new Error('Nobody heard of it');
 }
 
-/** Tells of a call, until both of its events are answered. */
+/** Delivers the events of a call, until both are acknowledged. */
 export async function tellCall(receiver: Receiver): Promise<void> {
   const callId = randomUUID();
   await tellUntilHeard(receiver, { name: 'analysed', callId, traceId: `${callId}-analysed` });

@@ -14,7 +14,7 @@ const terms = {
 const within = 120_000;
 const call = { callId: 'call-1' };
 
-/** What of a call the tests look at. */
+/** The part of a call that the tests look at. */
 const seenOf = ({ callId, complete, missing }: JoinedCall) => ({ callId, complete, missing });
 const complete = { callId: 'call-1', complete: true, missing: [] };
 const withoutAnalysis = { callId: 'call-1', complete: false, missing: [names.analysed] };
@@ -76,7 +76,7 @@ describe('a join', () => {
     await tell(receiver, { ...call, name: 'ended', traceId: 't-1' });
     await clock.timer(within);
     clock.advance(within / 2);
-    // Another of the same name is not what it waits for, and does not make it wait longer.
+    // Another event with the same name doesn't complete the join, and doesn't make it wait longer.
     await tell(receiver, { ...call, name: 'ended', traceId: 't-2' });
     await settled(receiver, 't-2');
     clock.advance(within / 2 - 1);

@@ -8,7 +8,7 @@ import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { committing } from './committing.ts';
 
-/** Every kill ends the work on all databases of the process: 2 × 5 × 20 = 200 receivers are killed at work. */
+/** Each kill hits the receivers of all databases of a process: 2 × 5 × 20 = 200 receivers are killed at work. */
 const processes = 2;
 const killsOfEach = 5;
 const databasesOfEach = 20;
@@ -47,7 +47,7 @@ function tallyOf({ database }: Receiver): Tally {
     .get() as Tally;
 }
 
-/** How many events were taken over from a process that died over them. */
+/** How many times events were taken over from a process that died while working on them. */
 function takeoversIn({ database }: Receiver): number {
   const row = database.prepare('select coalesce(sum(count), 0) as count from takeovers').get();
   return (row as { count: number }).count;
@@ -75,6 +75,6 @@ test('kill -9 at any instant: what ctx.commit writes, of a handler and of a join
     takeovers += takeoversIn(receiver);
     await receiver.stop();
   }
-  // Otherwise none was killed while it worked on something, and this would show nothing.
+  // Without a takeover, no process was killed while it worked on an event, and this test would show nothing.
   expect(takeovers).toBeGreaterThan(0);
 });

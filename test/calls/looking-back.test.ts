@@ -13,7 +13,7 @@ const terms = {
 } as const satisfies JoinOptions;
 const call = { callId: 'call-1' };
 
-/** Registers a join that keeps what it has seen. */
+/** Registers a join that adds what it sees to a list. */
 function joining(seen: unknown[], options: JoinOptions = terms) {
   return (receiver: Receiver) =>
     receiver.onCall(options, ({ callId, complete }) => void seen.push([callId, complete]));
@@ -45,7 +45,7 @@ describe('a restart', () => {
     await third.receiver.stop();
     clock.advance(1_000);
 
-    // The event that opened the join is now further back than is looked, a later one of the call is not.
+    // A look back no longer reaches the event that opened the join, but it does reach a later event of the call.
     const fourth = await started({ clock, database }, joining(seen));
     await tell(fourth.receiver, { name: 'started', callId: 'call-2', traceId: 't-3' });
     await settled(fourth.receiver, 't-3');
@@ -184,14 +184,14 @@ describe('two processes', () => {
     await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     clock.advance(2_000);
     const done = logs.until('run_done');
-    // Two commit threads may meet at the file, and then one waits for the other.
+    // The commit threads of the two receivers may write at the same time; then one waits for the other.
     await Promise.race([done, passing(clock)]);
     expect(await done).toHaveLength(1);
     expect(seen).toEqual([['call-1', true]]);
   });
 });
 
-/** Lets time go on slowly, for as long as something may take that a clock has no part in. */
+/** Moves time on slowly, without end, beside a wait whose length doesn't depend on the clock. */
 async function passing(clock: ManualClock): Promise<never> {
   for (;;) {
     await turn();

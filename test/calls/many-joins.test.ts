@@ -7,7 +7,7 @@ import { names, tell } from './call-events.ts';
 
 const many = 100_000;
 const beats = 200;
-/** Far above what it takes, far below what it would take if every join had to be looked at. Microseconds. */
+/** In microseconds: far more than a start takes, and far less than it would take to look at every join. */
 const longestStart = 1_000_000;
 
 const terms = {
@@ -18,7 +18,7 @@ const terms = {
 
 const joining = (receiver: Receiver) => receiver.onCall(terms, () => {});
 
-/** Microseconds of CPU that this process spends on something. */
+/** The CPU time that this process spends on `work`, in microseconds. */
 async function usageOf(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -26,14 +26,14 @@ async function usageOf(work: () => Promise<unknown>): Promise<number> {
   return user + system;
 }
 
-/** A database with one open join, and as many more like it as asked for. */
+/** A database with one open join and `count` copies of it. */
 async function withOpenJoins(clock: ManualClock, count: number): Promise<string> {
   const database = temporaryDatabase();
   const { receiver } = await started({ clock, database }, joining);
   await tell(receiver, { name: 'ended', callId: 'call', traceId: 'trace' });
   await clock.timer(86_400_000);
   const copies = `with recursive copies (n) as (select 1 union all select n + 1 from copies where n < ${count})`;
-  // Row by row what the first one has left behind; through the door it would take a minute.
+  // Copies all rows of the first join in SQL; delivering as many events would take a minute.
   receiver.database.transaction(() => {
     for (const sql of [
       `${copies} insert into events
@@ -56,7 +56,7 @@ async function withOpenJoins(clock: ManualClock, count: number): Promise<string>
   return database;
 }
 
-/** The CPU that a receiver with so many open joins spends on starting, and then on waiting. */
+/** The CPU time that a receiver with `count` more open joins spends on starting, and then on waiting. */
 async function costsOf(count: number): Promise<{ start: number; waiting: number }> {
   const clock = new ManualClock();
   const database = await withOpenJoins(clock, count);
@@ -64,7 +64,7 @@ async function costsOf(count: number): Promise<{ start: number; waiting: number 
   joining(receiver);
   const start = await usageOf(async () => {
     await receiver.start();
-    // What was there before is looked at in the background, once.
+    // The events and joins from before the start are looked at once, in the background.
     for (let turns = 0; turns < 1_000; turns += 1) await turn();
   });
   const waiting = await usageOf(async () => {
@@ -82,6 +82,6 @@ test('a hundred thousand open joins start in under a second and cost nothing whi
   const few = await costsOf(1);
   const full = await costsOf(many);
   expect(full.start).toBeLessThan(longestStart);
-  // Both are a few milliseconds for minutes of waiting; looking at every join would be thousands of them.
+  // Both take a few milliseconds for minutes of waiting; looking at every join would take thousands of milliseconds.
   expect(full.waiting).toBeLessThan(10 * few.waiting + 250_000);
 });

@@ -6,7 +6,7 @@ import { started } from '../support/receiver.ts';
 import { type CallEventParts, permutations, tell } from './call-events.ts';
 import { viewRowOf } from './view-row.ts';
 
-/** The times of these events are made up: they may be as old as they like. */
+/** The times of these events are made up, and may be years ago. */
 const tolerance = '3650d';
 
 type Told = Omit<CallEventParts, 'callId' | 'traceId'>;
@@ -34,7 +34,7 @@ const event: fc.Arbitrary<Told> = fc.record({
   payload,
 });
 
-/** Tells a call in this order, and gives its record without what differs from call to call. */
+/** Delivers the events of a call in this order; resolves to its record without the fields that differ in every call. */
 async function recordAfter(
   receiver: Receiver,
   callId: string,

@@ -1,6 +1,6 @@
 import type { CallRecord } from '../support/public.ts';
 
-/** The row of the view `calls` that says what the record says. */
+/** The row of the view `calls` that corresponds to a record. */
 export function viewRowOf(call: CallRecord | undefined): Readonly<Record<string, unknown>> {
   if (!call) throw new Error('There is no call');
   const iso = (date: Date | undefined) => date?.toISOString() ?? null;

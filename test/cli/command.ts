@@ -28,7 +28,7 @@ export function folder(files: Readonly<Record<string, string>> = {}): string {
   return path;
 }
 
-/** The real command in a process of its own; ended with the test, if it is still there. */
+/** The real command in a process of its own. If it still runs when the test ends, it is ended. */
 export class Running {
   readonly child: ChildProcess;
   readonly #lines: string[] = [];

@@ -27,7 +27,7 @@ const forged: Attempt = {
   disturbance: 'tampered',
 };
 
-/** The view, and what it has printed since it was asked last. */
+/** The view, and a function that returns what it has printed since the last call. */
 function viewed() {
   let lines: string[] = [];
   const view = new DemoView((line) => lines.push(stripVTControlCharacters(line).trim()));

@@ -57,7 +57,7 @@ describe('doctor, at the public address', () => {
     (_request, response) =>
       void response.writeHead(status).end(body);
 
-  /** To where all is as it should be: the platform may not go there. */
+  /** Redirects to a correct receiver: the platform may not follow the redirect. */
   const leading: RequestListener = (request, response) =>
     request.url === '/elsewhere'
       ? answering(401, '{"error":"not_authentic"}')(request, response)
@@ -92,7 +92,7 @@ describe('doctor, at the public address', () => {
   it('finds nothing wrong with a receiver behind TLS under a domain name', async () => {
     const { url, node, trusted } = await behindTls();
     const env = { NODE_EXTRA_CA_CERTS: trusted, RINGBACK_SECRETS: secret };
-    // How long it takes to answer is this machine's affair.
+    // The time of the answer depends on the machine.
     const { 'answer time': _time, ...found } = await commanded(['--url', url], { node, env });
     expect(Object.values(found).filter((line) => line.startsWith('wrong'))).toEqual([]);
     expect(found).toMatchObject({
@@ -109,7 +109,7 @@ describe('doctor, at the public address', () => {
   });
 });
 
-/** A receiver behind TLS as calls.example.com, and how a process finds it there and trusts it. */
+/** A receiver behind TLS as calls.example.com, and what a process needs to find it under that name and trust it. */
 async function behindTls() {
   const receiver = createReceiver({ secrets: secret, database: ':memory:', logger: { level: 'silent' } });
   await receiver.start();
@@ -121,7 +121,7 @@ async function behindTls() {
   });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  // The one name that is looked up lies on loopback.
+  // Every name that the process looks up leads to loopback.
   const lookup = `import dns from 'node:dns';
     const real = dns.lookup;
     dns.lookup = (name, options, done) => real('127.0.0.1', options, done);`;

@@ -1,6 +1,6 @@
 /**
- * A certificate for calls.example.com that signs itself, and its key, for a receiver behind TLS in tests. Made up: it
- * protects nothing. Valid for a hundred years, made with
+ * A self-signed certificate for calls.example.com and its key, for a receiver behind TLS in tests. Made up: it protects
+ * nothing. Valid for a hundred years, made with
  * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 36500 -subj /CN=calls.example.com
  * -addext subjectAltName=DNS:calls.example.com -keyout key.pem -out cert.pem`.
  */

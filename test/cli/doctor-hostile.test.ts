@@ -10,7 +10,7 @@ test('doctor reads no more of an answer than a refusal has', async () => {
   const ended = Promise.withResolvers<void>();
   const answer = (response: ServerResponse) => {
     response.writeHead(401, { 'content-type': 'application/json' });
-    // Never ended by the server, and more than a socket takes at once.
+    // An answer that the server never ends, and that is more than a socket takes at once.
     response.write(`{"error":"not_authentic"${' '.repeat(1024 ** 2)}`);
     void once(response, 'close').then(() => ended.resolve());
   };

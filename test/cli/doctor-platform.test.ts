@@ -3,7 +3,7 @@ import { createSandbox } from '../../src/sandbox/index.ts';
 import { secret } from './command.ts';
 import { commanded, examined, plain, receiverAt } from './doctor-support.ts';
 
-/** A sandbox that has one subscription, and what the doctor says of it. */
+/** A sandbox with one subscription, and what the doctor says about it. */
 async function subscribed(body: Readonly<Record<string, unknown>> = {}) {
   const sandbox = createSandbox({});
   await sandbox.start();

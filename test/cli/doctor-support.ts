@@ -6,16 +6,16 @@ import { type ReceiverOptions, createReceiver } from '../support/public.ts';
 import { listening } from '../support/servers.ts';
 import { ringback, secret } from './command.ts';
 
-/** What was found by check, as `status: message`. */
+/** The finding of each check, as `status: message`. */
 export type Found = Readonly<Record<string, string>>;
 
-/** What the doctor finds of this much of a deployment. In this process, because there is much to look at. */
+/** What the doctor finds for these parts of a deployment. It runs in this process, because there are many cases. */
 export async function examined(parts: Partial<Deployment>): Promise<Found> {
   const nothing = { database: ':memory:', url: undefined, platform: undefined, environment: {} };
   return byCheck(await examine({ ...nothing, ...parts }));
 }
 
-/** What `ringback doctor` finds; its exit code says the same. */
+/** What `ringback doctor` finds; checks that its exit code says the same. */
 export async function commanded(
   args: readonly string[],
   setting: Parameters<typeof ringback>[1] = {},
@@ -35,7 +35,7 @@ function byCheck(findings: readonly Finding[]): Found {
 /** A receiver that takes plain HTTP. */
 export const plain: ReceiverOptions = { https: { required: false } };
 
-/** The address of a receiver in this process, behind whatever is put in front of it. */
+/** The address of a receiver in this process, behind what the test puts in front of it. */
 export async function receiverAt(
   options: ReceiverOptions,
   before: (app: ReturnType<typeof express>) => unknown = () => {},

@@ -6,7 +6,7 @@ import { HttpServer } from '../../src/cli/http-server.ts';
 import type { Receiver } from '../../src/receiver.ts';
 import { exchanged, listening } from '../support/servers.ts';
 
-/** Paths that the command takes; some of them are told apart from others by Express's own rules only. */
+/** Paths that the command takes; some differ from others only by Express's own rules. */
 const paths = [
   '/webhooks',
   '/',
@@ -41,7 +41,7 @@ const endings = [
 
 const answerHook = (_request: unknown, response: ServerResponse) => void response.end('hook');
 
-/** A receiver that only says that a delivery came to it, and by which door. */
+/** A receiver that only answers that a delivery reached it, and through which adapter. */
 const receiver = {
   isReady: true,
   nodeHandler: (): RequestListener => (_request, response) =>
@@ -49,7 +49,7 @@ const receiver = {
   middleware: () => answerHook,
 } as unknown as Receiver;
 
-/** Express in front of everything: what says which targets are deliveries. */
+/** The reference for which targets are deliveries: Express with all the routes. */
 function reference(path: string): RequestListener {
   const app = express().disable('x-powered-by').disable('etag');
   app.get('/healthz', (_request, response) => void response.json({ status: 'alive' }));
@@ -104,7 +104,7 @@ it('takes for deliveries what Express would', async () => {
     }),
     {
       numRuns: 600,
-      // What looks like a name before a host is no path to Express, once a query makes it look twice.
+      // Because of the `#`, Express parses the target as a whole URL, in which `x?#@b` is a user name and a host.
       examples: [['POST', '//x', ['//x', (text) => text, ['?#@b']], false]],
     },
   );

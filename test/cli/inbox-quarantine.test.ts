@@ -7,7 +7,7 @@ import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 
 const rotated = { RINGBACK_SECRETS: `${secret},${otherSecret}` };
 
-/** Runs the command with these secrets, which is to end well, and reads the JSON that it has printed. */
+/** Runs the command with these secrets, expects success, and parses the JSON that it has printed. */
 async function resultOf(cwd: string, secrets: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const { code, stdout, stderr } = await ringback(['inbox', ...args], { env: secrets, cwd });
   expect([code, stderr]).toEqual([0, '']);

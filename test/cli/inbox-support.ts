@@ -7,7 +7,7 @@ import { testReceiver } from '../../src/testing/test-receiver.ts';
 import { Discard } from '../support/public.ts';
 import { folder, otherSecret, ringback, secret } from './command.ts';
 
-/** What the receiver is run with whose inbox it is. */
+/** The environment of the command, with the secret of the receiver that filled the inbox. */
 export const env = { RINGBACK_SECRETS: secret };
 
 /** An app file with one handler. */
@@ -18,11 +18,11 @@ export function appWith(handler: string): string {
 
 interface Trouble {
   readonly app?: string;
-  /** What is delivered besides. */
+  /** Further deliveries to the inbox. */
   readonly besides?: readonly SignedDelivery[];
 }
 
-/** What an operator finds: a dead letter, an event that went well, and what somebody sent who does not have the secret. */
+/** An inbox as an operator finds it: a dead letter, an event that is done, and a delivery with a wrong secret. */
 export async function inboxWithTrouble({
   app = appWith('() => {}'),
   besides = [],
@@ -43,7 +43,7 @@ export async function inboxWithTrouble({
   return cwd;
 }
 
-/** Runs the command, which is to end well, and reads what it has printed; where that is nothing, it says so. */
+/** Runs the command, expects success, and parses the lines that it has printed; without any, it must say so. */
 export async function linesOf(cwd: string, ...args: readonly string[]): Promise<unknown[]> {
   const { code, stdout, stderr } = await ringback(['inbox', ...args], { env, cwd });
   const lines = stdout.split('\n').filter((line) => line !== '');

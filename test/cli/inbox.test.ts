@@ -10,7 +10,7 @@ import { testReceiver } from '../../src/testing/test-receiver.ts';
 import { folder, main, ringback, secret } from './command.ts';
 import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 
-/** Lets more gather than a pipe holds, then passes all of it on. */
+/** Waits until more is written than a pipe holds, then passes all of it on. */
 const lateReader = `process.stdin.once('readable', () => {
   let turns = 0;
   const read = () => (turns++ < 50_000 ? setImmediate(read) : process.stdin.pipe(process.stdout));

@@ -18,7 +18,7 @@ function failure(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
 
-/** An output into a list, whose reader takes what `take` says of the bytes offered: how many, or a failure's code. */
+/** An output into a list. Of the bytes offered, its reader takes as many as `take` says, or fails with that code. */
 class Log {
   readonly clock = new ManualClock();
   readonly writes: string[] = [];
@@ -26,7 +26,7 @@ class Log {
   slept = 0;
   tries = 0;
   take: (offered: number) => number | string = (offered) => offered;
-  /** Called where the output sleeps; time moves on as far. */
+  /** Called when the output sleeps; the clock is moved on by as much. */
   onSleep = () => {};
   readonly output: LogOutput = new LogOutput({
     clock: this.clock,
@@ -105,7 +105,7 @@ describe('the output of the log', () => {
     log.take = () => 'EAGAIN';
     log.line('a\n', warn);
     log.line('b\n', warn);
-    // Not with each line: a write that fails costs more than one that doesn't.
+    // No further try with each line: a write that fails costs more than one that succeeds.
     expect(log.tries).toBe(1);
     log.take = (offered) => offered;
     log.clock.advance(retryInterval);
@@ -120,7 +120,7 @@ describe('the output of the log', () => {
       const fitting = Math.floor(capacity / line.length);
       log.take = () => code;
       for (let count = 0; count < fitting + 3; count += 1) log.line(line);
-      // Smaller than the room that is left: the gap must stay one.
+      // This line would fit into the room that is left, but is dropped too, so that there is only one gap.
       log.line('small\n');
       expect(log.dropped).toEqual([]);
       log.take = (offered) => offered;

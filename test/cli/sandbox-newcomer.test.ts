@@ -1,4 +1,4 @@
-/** What the README's second section says, done in a project that has the packed package, with other ports. */
+/** Follows the README's second section in a project that has the packed package installed, with other ports. */
 import { once } from 'node:events';
 import { statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -26,7 +26,7 @@ afterEach(async () => {
 describe('a newcomer', () => {
   it('gets from nothing to a handled call, and subscribes once however often the app is run', async () => {
     const command = /^npx ringback (sandbox .+)$/m.exec(block('sh', 'ringback sandbox'))?.[1] ?? '';
-    // Faster than a person reads.
+    // Faster than in the README, so that the test doesn't wait for calls.
     const args = [...command.split(' '), '--port', '0', '--speed', '1000'];
     const sandbox = start(join(project.folder, 'node_modules/.bin/ringback'), args);
     const { url, apiKey } = (await sandbox.line('listening')) as { url: string; apiKey: string };
@@ -56,7 +56,7 @@ describe('a newcomer', () => {
   }, 60_000);
 });
 
-/** The document's first block in the language that has the text in it. */
+/** The document's first code block in the language that contains the text. */
 function block(language: string, text: string): string {
   const found = codeBlocks(document, language).find((code) => code.includes(text));
   if (found === undefined) throw new Error(`${document} has no block in ${language} with ${text}.`);
@@ -73,7 +73,7 @@ function start(
   return program;
 }
 
-/** A port that was free a moment ago: the app of the document says which one it takes. */
+/** A port that was free a moment ago: the document's app needs a fixed port. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

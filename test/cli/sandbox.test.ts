@@ -22,7 +22,7 @@ function sandbox(args: readonly string[] = [], setting?: ConstructorParameters<t
   return new Running(['sandbox', '--port', '0', ...args], setting);
 }
 
-/** Where it listens, and the key that opens it. */
+/** The sandbox's address and its API key. */
 interface Opened {
   readonly url: string;
   readonly apiKey?: string | undefined;
@@ -34,7 +34,7 @@ async function opened(running: Running): Promise<Opened> {
   return { url: String(url), ...(typeof apiKey === 'string' && { apiKey }) };
 }
 
-/** The status of a knowledge base that is asked for with a key. */
+/** The status of the answer to a request for a knowledge base. */
 async function knowledgeBase({ url, apiKey }: Opened, id: string): Promise<number> {
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const response = await fetch(`${url}/api/v1/knowledge-bases/${id}`, { headers });
@@ -59,7 +59,7 @@ async function subscribe({ url, apiKey }: Opened, destination: string): Promise<
   return ((await response.json()) as { secret: string }).secret;
 }
 
-/** What the adversary of this seed does with four calls, and what they are. */
+/** The attempts of four calls, with what the adversary with this seed does with each. */
 async function troubleOf(adversary: string): Promise<readonly string[]> {
   const port = await listening((request, response) => {
     request.resume().on('end', () => response.end());
@@ -156,7 +156,7 @@ describe('the sandbox', () => {
   });
 });
 
-/** Runs the sandbox, which is to end with a sentence: one line, no stack, no key. */
+/** Runs the sandbox, which must end with a sentence: one line, no stack, no key. */
 async function sentenceOf(args: readonly string[], files: Readonly<Record<string, string>> = {}) {
   const { code, stdout, stderr } = await ringback(['sandbox', ...args], { cwd: folder(files) });
   expect(stdout).toBe('');

@@ -82,7 +82,7 @@ describe('send', () => {
       /^ringback: call-over should be a fixture's name .* call-ended, /,
     ],
   ])('ends with a sentence and 1 when %s', async (_what, args, sentence) => {
-    // A port that the system has just given and taken back: nobody listens there.
+    // The port of a receiver that has just ended: nobody listens there.
     const running = serve();
     const url = await running.url();
     running.child.kill('SIGTERM');

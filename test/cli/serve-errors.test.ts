@@ -6,7 +6,7 @@ import { folder, otherSecret, ringback, secret } from './command.ts';
 
 const env = { RINGBACK_SECRETS: secret, RINGBACK_PORT: '0' };
 
-/** Runs `serve`, which is to end with a sentence: one line, no stack, no secret, and this code. */
+/** Runs `serve`, which must end with a sentence (one line, no stack, no secret) and this exit code. */
 async function sentenceOf(
   args: readonly string[],
   variables: Record<string, string>,
@@ -83,7 +83,7 @@ describe('serve ends with a sentence and 2 when', () => {
     expect(sentence).not.toContain('hunter22');
   });
 
-  // As Express takes them, in whatever case and with a slash at the end.
+  // Express takes these paths in any case, and with a slash at the end.
   it.each(['/healthz', '/readyz', '/Healthz/'])('it is to take deliveries at %s', async (path) => {
     const sentence = await sentenceOf(['--path', path], env, { expected: 2 });
     expect(sentence).toMatch(/^The option --path should be a path other than those of the health checks/);
@@ -103,7 +103,7 @@ describe('serve ends with a sentence and 1 when', () => {
       { ...env, RINGBACK_DATABASE: '.' },
       /^The database \. should be a SQLite file/,
     ],
-    // An address of the range for documents: no machine has it.
+    // An address of the range for documentation: no machine has it.
     [
       'the host is not this machine',
       { ...env, RINGBACK_HOST: '192.0.2.1' },

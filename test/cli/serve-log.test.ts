@@ -5,7 +5,7 @@ import { type Running, folder, secret, serve } from './command.ts';
 
 const many = 500;
 
-/** An app whose one handler logs many numbered lines and then does what is told. */
+/** An app whose only handler logs many numbered lines and then runs the code in `does`. */
 function appThat(does: string, lines = many): string {
   return `
     export default (receiver) => {
@@ -48,7 +48,7 @@ describe('the log of serve', () => {
     ['it is told to stop', "process.kill(process.pid, 'SIGTERM');", 0],
   ])('loses no line when %s', async (_what, does, expected) => {
     const running = serving(appThat(does));
-    // Where the process ends before it has answered, there is no answer.
+    // If the process ends before it has answered, the delivery rejects.
     await deliver(await running.url()).catch(() => {});
     const { code, stdout } = await running.ended();
     expect(code).toBe(expected);
@@ -102,7 +102,7 @@ describe('the log of serve', () => {
     const numbers = numbersIn(stdout);
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
     expect(numbers.length).toBeLessThan(lines);
-    // The line of the run's own end was dropped with them.
+    // The line `run_done` may have been dropped as well, and is then in the count.
     expect(numbers.length + Number(count)).toBe(lines + (stdout.includes('"event":"run_done"') ? 0 : 1));
   });
 

@@ -10,7 +10,7 @@ import { exchanged } from '../support/servers.ts';
 
 const accepted = { status: 200, body: { status: 'accepted', traceId: 'trace-call-ended' } };
 
-/** An app whose one handler says that it has begun, and ends when a file named `gate` is there. */
+/** An app whose only handler says when it begins, and ends when there is a file named `gate`. */
 const gatedApp = `
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
@@ -23,7 +23,7 @@ export default (receiver) => {
 };
 `;
 
-/** The status of the answer to a delivery that is addressed to a host: fetch allows no other than the URL's. */
+/** The status of the answer to a delivery with this `Host` header; `fetch` allows only the URL's host. */
 async function posted(
   url: string,
   { body, headers }: ReturnType<typeof buildDelivery>,
@@ -123,7 +123,7 @@ describe('serve', () => {
   });
 
   it('takes nothing for its own of what Kubernetes sets beside a service of its name', async () => {
-    // The line that says where it listens comes at every level.
+    // The line `listening` is written at every log level.
     const url = await serve(['--port', '0'], {
       env: {
         RINGBACK_LOG_LEVEL: 'error',

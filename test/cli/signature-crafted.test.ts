@@ -20,7 +20,7 @@ describe('signature detect, of captures that are not meant well', () => {
   });
 });
 
-// By the square of their number, these blanks would take minutes.
+// A reader whose time grows with the square of the number of blanks would take minutes.
 test.each(['detect --request', 'verify'])(
   'signature %s reads a header of many blanks at once',
   async (line) => {

@@ -4,7 +4,7 @@ import type { LayoutName } from '../../src/signature/layouts.ts';
 import { sign } from '../../src/signature/sign.ts';
 import { folder, ringback, secret } from './command.ts';
 
-/** A body with more than ASCII in it. */
+/** A body that is not only ASCII. */
 export const body = '{"traceId":"trace-1","payload":{"call_id":"call-ü"}}';
 
 /** How a captured request differs from an ordinary one. */
@@ -12,14 +12,14 @@ export interface CaptureParts {
   readonly secrets?: string;
   readonly layout?: LayoutName | Layout;
   readonly timestamp?: number;
-  /** What was signed, where it is not what was captured. */
+  /** What was signed, if it differs from what was captured. */
   readonly signed?: string;
   readonly captured?: string;
   readonly lineBreak?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A captured request, as a file would have it. */
+/** The text of a file with a captured request. */
 export function capture({
   secrets = secret,
   signed = body,
@@ -38,7 +38,7 @@ export function capture({
   return ['POST /webhooks HTTP/1.1', ...lines, '', captured].join(lineBreak);
 }
 
-/** The command in a folder that has these captures and the secret's file. However it ends, it prints no secret. */
+/** Runs the command in a folder with these captures and a file with the secret. Checks that it prints no secret. */
 export async function run(
   args: readonly string[],
   files: Readonly<Record<string, string>>,

@@ -6,7 +6,7 @@ import { type LayoutName } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { folder, ringback } from './command.ts';
 
-/** The status of a delivery that is signed in a layout, to a receiver that is started for it. */
+/** Starts a receiver, delivers an event that is signed in this layout, and resolves to the status of the answer. */
 async function delivered(database: string, layout: LayoutName): Promise<number> {
   const { receiver } = await started({ database });
   const body = bodyOf();

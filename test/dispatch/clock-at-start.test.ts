@@ -16,7 +16,7 @@ test('retries go on where the clock of each boot begins in 1970 and is put right
         if (attempt < 4) throw new RetryLater('10s');
       }),
     );
-    // As a time server does it.
+    // A time server sets the clock to the present.
     clock.setWallClock(present - start);
     return { clock, receiver, logs };
   };

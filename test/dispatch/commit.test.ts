@@ -7,7 +7,7 @@ import type { Receiver, RunContext } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-/** An effect that a second time would show: the table takes any number of rows. */
+/** An effect that would show if it were made twice: the table takes any number of rows. */
 function writeOrder({ commit }: RunContext, callId: string | undefined): Promise<void> {
   return commit((db) => {
     db.exec('create table if not exists orders (call_id text)');
@@ -15,7 +15,7 @@ function writeOrder({ commit }: RunContext, callId: string | undefined): Promise
   });
 }
 
-/** The orders that are in the database once the receiver has let it go. */
+/** The orders that are in the database after the receiver has stopped. */
 async function ordersIn(database: string, receiver: Receiver): Promise<unknown[]> {
   await receiver.stop({ drain: 0 });
   const db = new Database(database, { readonly: true });
@@ -106,7 +106,7 @@ describe('ctx.commit', () => {
       }),
     );
     await deliver(receiver);
-    // Its effects are not there, so the run isn't done, although the handler has caught the error.
+    // The effects were not written, so the run isn't done, although the handler has caught the error.
     await logs.until('run_retry');
     expect(errors.map(String)).toEqual([
       expect.stringContaining('synchronous function'),

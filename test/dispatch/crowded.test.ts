@@ -1,4 +1,4 @@
-/** More events of few calls than memory is to hold. */
+/** Few calls with more events than may be in memory. */
 import { expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
@@ -7,7 +7,7 @@ import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-/** What follows a run of its call in memory, with order `call`, and what waits besides, with some that were claimed together. */
+/** The most runs that may follow a run of their call in memory, with order `call`, and the most claimed at once. */
 const mostInMemory = 2_000 + 250;
 
 async function fill(receiver: Receiver, { calls, each }: { calls: number; each: number }): Promise<void> {

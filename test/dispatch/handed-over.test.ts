@@ -1,4 +1,4 @@
-/** An event that is claimed with the write that records it comes after those of its call that were claimed before. */
+/** An event that is claimed by the write that records it runs after the events of its call that were claimed before. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { deliver } from '../support/deliveries.ts';

@@ -7,7 +7,7 @@ import { started } from '../support/receiver.ts';
 import { RetryLater } from '../support/public.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-/** What a handler should not do, and TypeScript does not let it. */
+/** Changes an event, which a handler should not do and TypeScript doesn't allow. */
 function change(event: object, fields: Record<string, unknown>): void {
   Object.assign(event, fields);
 }
@@ -83,7 +83,7 @@ test('a backlog of large bodies is taken into memory bit by bit, and all of it i
   const connection = new Database(database, { readonly: true });
   const claimed = connection.prepare('select count(*) from claims').pluck().get();
   connection.close();
-  // 56 MB wait; what is in hand stays near 32.
+  // 56 MB of events wait in all; the claimed ones stay near 32 MB.
   expect(claimed).toBeLessThan(12);
   gate.open();
   await logs.until('run_done', 14);

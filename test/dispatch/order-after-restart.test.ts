@@ -1,4 +1,4 @@
-/** What a process had in memory goes before what found no room there, also in the next process. */
+/** Events that were in a process's memory run before those that found no room there, also in the next process. */
 import { expect, test } from 'vitest';
 import { deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
@@ -7,7 +7,7 @@ import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { eventOf } from './one-call.ts';
 
-/** More than wait in memory behind a run of their call. */
+/** More events than may wait in memory behind a run of their call. */
 const counts: readonly [Order, number][] = [
   ['strict', 260],
   ['call', 2_010],

@@ -25,6 +25,6 @@ test('are due with the last of it, whatever time their way back to the inbox tak
     .prepare("select handler, due_at from runs where sequence > 1 and state = 'due' group by 1, 2")
     .all();
   db.close();
-  // Of each handler one time for all: those that are due at the same time go in order of arrival.
+  // All runs of a handler have the same time: runs that are due at the same time go in order of arrival.
   expect(dueTimes).toHaveLength(2);
 });

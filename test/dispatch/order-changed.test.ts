@@ -1,4 +1,4 @@
-/** Runs that were put into the inbox under one order, and are run under another. */
+/** Runs that were stored while their handler had one order, and begin when it has another. */
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { deliver } from '../support/deliveries.ts';
@@ -7,7 +7,7 @@ import { type Started, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { eventOf } from './one-call.ts';
 
-/** Starts a receiver whose handler notes what it sees; of the first event it fails, where it is to. */
+/** Starts a receiver whose handler notes the events that it sees; with `fails`, it fails for the first event. */
 async function noting(
   database: string,
   order: Order,
@@ -69,7 +69,7 @@ describe("what order 'strict' has blocked", () => {
     const before = await noting(database, 'strict');
     const db = new Database(database);
     const late = Date.now() + 3_600_000;
-    // As a replay over time leaves them: the first is to be run in an hour, and has not begun.
+    // As after a replay with a rate: the first run is due in an hour and has had no attempt.
     db.prepare("update runs set attempts = 0, due_at = ? where state = 'due'").run(late);
     await before.receiver.stop({ drain: 0 });
     await noting(database, 'call');

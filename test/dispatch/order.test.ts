@@ -126,7 +126,7 @@ test.each<[Order, number]>([
         active += 1;
         await gate.pass();
       })
-      // When this one has seen all three, whatever may have begun has begun.
+      // When this handler has seen all three events, every run that may begin has begun.
       .on('*', { name: 'seeing', order: 'none' }, () => {}),
   );
   await deliverAll(receiver, [first, second, third]);

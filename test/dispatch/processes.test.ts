@@ -6,7 +6,7 @@ import { bodyOf, post } from '../support/deliveries.ts';
 import { type ProcessOptions, ReceiverProcess, Script } from '../support/process.ts';
 import { temporaryDatabase, temporaryFolder } from '../support/temporary.ts';
 
-/** Two processes that share what is kept. */
+/** Options for processes that share a database and a file. */
 function optionsFor(handlers: ProcessOptions['handlers']): ProcessOptions {
   const folder = temporaryFolder();
   return { database: join(folder, 'inbox.db'), file: join(folder, 'handled.txt'), handlers };
@@ -39,7 +39,7 @@ describe('two processes on one database', () => {
     await first.line('begun', 'earlier');
     await post(await second.url(), bodyOf({ traceId: 'later', callId: 'call-1' }));
     await post(await second.url(), bodyOf({ traceId: 'beside', callId: 'call-2' }));
-    // Events are taken in order of arrival: when this one has ended, the one before it was passed over.
+    // Events are claimed in order of arrival: when `beside` has ended, `later` was passed over.
     await Promise.race([first.line('ended', 'beside'), second.line('ended', 'beside')]);
     const begun = () => [...first.said('begun'), ...second.said('begun')];
     expect(begun()).not.toContain('later');
@@ -56,7 +56,7 @@ test('an event that kills the process every time ends as a dead letter, and harm
   for (const traceId of ['slow-1', 'slow-2', 'slow-3']) {
     await post(await process.url(), bodyOf({ traceId, payload: { slow: true } }));
   }
-  // The process may be gone before it has answered: the event is stored all the same, or is sent again.
+  // The process may die before it answers; the event is stored by then.
   const deadly = bodyOf({ traceId: 'deadly', payload: { deadly: true } });
   await post(await process.url(), deadly).catch(() => {});
   let deaths = 0;
@@ -74,7 +74,7 @@ test('an event that kills the process every time ends as a dead letter, and harm
     process = new ReceiverProcess(options);
     await process.url().catch(() => {});
   }
-  // Three counted attempts, and the first, of which nobody could know that it would kill.
+  // Three attempts that were counted before they began, after one that was not, because nobody knew that it would kill.
   expect(deaths).toBe(4);
   await post(await process.url(), bodyOf({ traceId: 'harmless-after' }));
   await vi.waitFor(() => expect(handledIn(options)).toContain('harmless-after'));
@@ -91,7 +91,7 @@ test('an idle receiver uses next to no CPU', async () => {
   await process.line('begun', 'held');
   const before = await process.usage();
   let after = before;
-  // Long enough for one pulse at least: nothing happens meanwhile.
+  // Long enough for at least one heartbeat; nothing else happens meanwhile.
   await vi.waitFor(
     async () => {
       after = await process.usage();

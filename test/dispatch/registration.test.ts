@@ -5,7 +5,7 @@ import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const handler = () => {};
-/** The receiver as JavaScript sees it, where no type stands in the way. */
+/** The receiver as JavaScript sees it, without types. */
 const untyped = (receiver: Receiver) =>
   receiver as unknown as { on: (...parameters: readonly unknown[]) => unknown };
 

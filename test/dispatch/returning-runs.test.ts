@@ -1,4 +1,4 @@
-/** An event does not overtake one of its call that is on its way back to the inbox, where no claim can see it. */
+/** An event doesn't overtake an earlier event of its call that is on its way back to the inbox, unseen by any claim. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import type { ClaimedEvent, Settlement } from '../../src/store/store.ts';
@@ -39,7 +39,8 @@ test.each(orders)('a handed over event stays behind, with order %s', async (orde
       .on('*', { name: 'quick', order: 'none' }, () => {}),
   );
   await deliverOthers(receiver, mostWaiting - 1);
-  // The last place is kept for this one; while it is written, another takes it, and an earlier one of its call finds none.
+  // `later` counts on the last place in memory. While it is written, `another` takes that place, and `earlier`, of the
+  // same call, finds none.
   const later = deliver(receiver, eventOf('later'));
   await written.reached;
   await Promise.all([
@@ -58,13 +59,13 @@ test.each(orders)('a handed over event stays behind, with order %s', async (orde
   expect(seen.slice(-2)).toEqual(['earlier', 'later']);
 });
 
-/** As if a run of its call had been open when it was recorded, so that it goes back to the inbox. */
+/** The claimed event as if a run of its call had been open when it was recorded, so that it goes back to the inbox. */
 const behindAnother = (claimed: unknown): ClaimedEvent => ({
   ...(claimed as ClaimedEvent),
   openRuns: [{ handler: 'seeing', attempts: 0, dueAt: 0 }],
 });
 
-/** Records an event, and says so at the gate before it is handed over. */
+/** Records an event, and waits at the gate before it hands the event over. */
 const recordAt =
   (gate: Gate, work: Work): Work =>
   async (record, handOver) => {
@@ -112,7 +113,7 @@ test.each(orders)('one that is claimed from the inbox stays behind, with order %
   );
   const earlier = deliver(receiver, eventOf('earlier'));
   await recorded.reached;
-  // Nothing is on its way back when this claim begins.
+  // When this claim begins, no event is on its way back yet.
   await deliver(receiver, eventOf('later'));
   await claiming.reached;
   recorded.open();
@@ -154,7 +155,7 @@ test.each(orders)('one that was back before it stays behind, with order %s', asy
     }
     if (verb !== 'settle') return undefined;
     return async (settlement) => {
-      // As one does that has failed, and is written again.
+      // As if writing `earlier` back had failed and were tried again.
       if (isOnItsWayBack(settlement) && (settlement as Settlement).sequence === 1) await wayBack.pass();
       const settled = await work(settlement);
       if (isOnItsWayBack(settlement)) void back.pass();

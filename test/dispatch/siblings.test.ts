@@ -62,7 +62,7 @@ describe('handlers of one event', () => {
       await deliver(receiver, bodyOf({ traceId: 'another', callId: 'another' }));
       await logs.until('run_done', 1);
       expect(seen).toEqual(['another']);
-      // The rest is left in the inbox: nobody takes it into memory, however much room there is for other calls.
+      // The other runs of the busy call stay in the inbox, however much room there is for other calls.
       const left = async () => {
         const { due, running, blocked } = (await receiver.counts()).runs;
         return { waiting: due + blocked, running };
@@ -70,7 +70,7 @@ describe('handlers of one event', () => {
       await expect.poll(left).toEqual({ waiting: many - inMemory, running: 0 });
       gate.open();
       await logs.until('run_done', 300);
-      // In their order, from memory and from the inbox.
+      // The runs of the busy call are in order, those from memory and those from the inbox.
       expect(seen.slice(1)).toEqual(busy.slice(0, seen.length - 1));
     },
   );
@@ -125,7 +125,7 @@ describe('concurrency', () => {
           active += 1;
           await gate.pass();
         })
-        // When this one has seen all of them, whatever may have begun has begun.
+        // When this handler has seen all events, every run that may begin has begun.
         .on('*', { name: 'seeing' }, () => {}),
     );
     for (let index = 0; index < 12; index += 1) await deliver(receiver);

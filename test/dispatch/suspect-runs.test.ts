@@ -1,11 +1,11 @@
-/** Events over which processes have died: of their runs one begins at a time. */
+/** Events that processes have died over: only one of their runs is under way at a time. */
 import { expect, test } from 'vitest';
 import { faultyStore } from '../faults/faulty-store.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { started } from '../support/receiver.ts';
 
-/** As if two processes had died over each of the events. */
+/** Makes it look as if two processes had died over each event. */
 const makeSuspect = `
   create trigger make_suspect after insert on waiting begin
     insert into takeovers values (new.sequence, 2);

@@ -13,7 +13,7 @@ it('every piece of TypeScript in the documents type-checks', () => {
     })),
   );
   expect(blocks.length).toBeGreaterThan(4);
-  // It would be noticed.
+  // A wrong block, to show that the check finds errors.
   const wrong = {
     name: 'wrong.ts',
     code: "import { createReceiver } from 'ringback';\ncreateReceiver({ secret: 'whsec_a' });\n",

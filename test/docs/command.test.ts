@@ -40,7 +40,7 @@ describe('the documents and the command', () => {
   });
 });
 
-/** The options of `serve` are in the README: it is what most are here for. */
+/** The document with a command's options. Those of `serve` are in the README, because most readers need them. */
 function documentOf(command: string): string {
   return command === 'serve' ? 'README.md' : 'docs/command.md';
 }
@@ -50,7 +50,7 @@ function helpOf(...command: readonly string[]): string {
   return execFileSync(process.execPath, [main, ...command, '--help'], { encoding: 'utf8' });
 }
 
-/** Every command that does something, by its words; one that has others below it does nothing itself. */
+/** The words of every command that does something; a command with sub-commands does nothing itself. */
 function commandsBelow(...above: readonly string[]): string[] {
   const [, list = ''] = helpOf(...above).split('\nCommands:\n');
   const names = namesIn(list, /^ {2}([a-z]+)(?: |$)/gm).filter((name) => name !== 'help');

@@ -1,4 +1,4 @@
-/** docs/coverage.md names files and tests that are there. */
+/** The files and tests that docs/coverage.md names must exist. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

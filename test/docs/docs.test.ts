@@ -125,7 +125,7 @@ describe('the links of the documents', () => {
   });
 });
 
-/** The options that are known somewhere, as the error for an unknown one lists them. */
+/** The known options, as the error for an unknown option lists them; `pass` passes the options on. */
 function namesAt(pass: (options: Record<string, unknown>) => unknown): string[] {
   try {
     pass({ xxxxxxxxxxxxxxxxxxxx: 1 });
@@ -157,7 +157,7 @@ function nest(path: string, value: unknown): Record<string, unknown> {
   return { [outer]: inner === undefined ? value : { [inner]: value } };
 }
 
-/** What can be compared of resolved options: without what is made anew each time. */
+/** Resolved options that can be compared: without the objects that are made anew each time. */
 function comparable({
   logger: _logger,
   secrets: _secrets,

@@ -81,7 +81,7 @@ export function links(from: string): Link[] {
     });
 }
 
-/** What links name the headings of a document by. */
+/** The anchors of a document's headings, as links name them. */
 export function anchors(path: string): string[] {
   return [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

@@ -1,4 +1,4 @@
-/** What only the text of the sources tells. */
+/** Facts that can be read only from the text of the sources. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeBody } from '../../src/events/decoding.ts';
@@ -25,7 +25,7 @@ export function environmentVariables(): string[] {
   return [...new Set(named)].sort();
 }
 
-/** Why bytes can't be read, found out by reading some of each kind. */
+/** The reasons why bytes can't be read, found by reading some bytes of each kind. */
 export function unreadableReasons(): string[] {
   const unreadable = [Buffer.alloc(0), Buffer.from([0xff]), Buffer.from('{'), Buffer.from('[]')];
   return unreadable.map((bytes) => reasonOf(bytes)).sort();

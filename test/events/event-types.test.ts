@@ -6,7 +6,7 @@ import type { CallEvent } from '../../src/model.ts';
 
 type Ended = EventOf<'CallHandler.CallEnded'>;
 
-/** Checked by the compiler only; calling it would be beside the point. */
+/** Only for the compiler to check; never called. */
 export function typesOfOneName(event: Ended): void {
   const callId: string = event.payload.call_id;
   const status: string | undefined = event.payload.status;

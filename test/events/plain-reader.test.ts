@@ -8,7 +8,7 @@ import { payloadSchemas } from '../../src/events/schemas.ts';
 const text = fc.oneof(fc.string({ maxLength: 5 }), fc.constantFrom('', ' ', 'success', 'negative'));
 /** What a field may hold instead of what is documented. */
 const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(Infinity));
-/** Mostly what is documented: of values made up without any regard to the schema hardly one would be plain. */
+/** Mostly documented values: of payloads with random values, hardly one would match its documentation. */
 const mostly = (usual: fc.Arbitrary<unknown>) =>
   fc.oneof({ weight: 30, arbitrary: usual }, { weight: 1, arbitrary: odd });
 const record = (fields: Record<string, fc.Arbitrary<unknown>>) =>

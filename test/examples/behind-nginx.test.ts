@@ -84,7 +84,7 @@ async function startReceiver(hosts?: string[]): Promise<Receiver> {
   return receiver;
 }
 
-/** A proxy that does with headers what the configuration says, as if a client had come with this scheme. */
+/** A proxy that changes headers as the configuration says, as if a client had connected with this scheme. */
 async function proxyTo(receiver: Receiver, scheme: string, host = 'calls.example.com'): Promise<string> {
   const behind = await listen(receiver.nodeHandler());
   const variables: Record<string, string> = { $host: host, $scheme: scheme };
@@ -103,7 +103,7 @@ async function proxyTo(receiver: Receiver, scheme: string, host = 'calls.example
   return `http://127.0.0.1:${proxy}/webhooks`;
 }
 
-/** nginx replaces a header that it sets, and leaves out one that it sets to nothing. */
+/** Sets headers as nginx does: it replaces a header that it sets, and removes one whose value is empty. */
 function withRules(
   { headers }: IncomingMessage,
   rules: readonly Directive[],

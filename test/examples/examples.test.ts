@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '../..');
 const secret = 'whsec_ZXhhbXBsZXM=';
 let project: PackedProject;
 
-// Where users have them: in a project that has the package installed.
+// The examples run where users have them: in a project that has the package installed.
 beforeAll(() => {
   project = packProject();
   for (const example of ['express', 'vitest']) {
@@ -72,7 +72,7 @@ describe('the example express', () => {
     const first = startProgram(process.execPath, ['app.ts'], { cwd, env });
     try {
       const { address } = (await first.line('listening')) as { address: { port: number } };
-      // An address is refused as a host where HTTPS is required.
+      // `localhost`, because an IP address as the host is refused if HTTPS is required.
       await deliverTo(`http://localhost:${address.port}/webhooks/calls`, delivery);
       await first.line('run_done');
       expect(await first.stop()).toBe(0);

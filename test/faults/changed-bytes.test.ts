@@ -6,7 +6,7 @@ import { Gate } from '../support/gate.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-/** What a broken disk, or a person with an SQL tool, does to the bytes of one event. */
+/** Changes the bytes of one event, as a broken disk or a person with an SQL tool may do. */
 function spoil(database: string, traceId: string): void {
   const connection = new Database(database);
   connection

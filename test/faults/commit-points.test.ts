@@ -5,7 +5,7 @@ import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { type Fault, type Verb, faultyStore, verbs } from './faulty-store.ts';
 
-/** As if a process had died over each of the events: then attempts are counted before they begin. */
+/** Makes it look as if a process had died over each event: attempts are then counted before they begin. */
 const makeSuspect = `
   create trigger make_suspect after insert on waiting begin
     insert into takeovers values (new.sequence, 1);
@@ -42,7 +42,7 @@ async function breaking(fault: (verb: Verb, call: number) => Fault, isSuspect: b
   return { receiver, logs, clock, plain, effects };
 }
 
-/** Sends as the platform does: again, until it is told that the delivery has arrived. */
+/** Sends a delivery as the platform does: again, until it is acknowledged. */
 async function send(receiver: Receiver, clock: ManualClock, traceId: string) {
   const body = bodyOf({ traceId, callId: `call-${traceId.at(-1)}` });
   for (let tries = 0; tries < 50; tries += 1) {
@@ -93,7 +93,7 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
 
   test('when everything breaks now and then', async () => {
     let state = 7;
-    // A fixed row of numbers that looks like chance: a failure can be looked at again.
+    // A fixed sequence of pseudo-random numbers, so that a failure can be reproduced.
     const next = () => (state = (state * 48_271) % 2_147_483_647) % 10;
     await goesThrough(
       (verb, call) => {
@@ -108,7 +108,7 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
     const clock = new ManualClock();
     const fault = (verb: Verb, call: number) => (verb === 'record' && call === 1 ? 'after' : undefined);
     const { receiver } = await started({ clock, database: faultyStore(':memory:', clock, fault) });
-    // Once the receiver has come to rest, nothing but a delivery makes it look for events.
+    // When the receiver has nothing to do, only a delivery makes it look for events.
     for (let pulses = 0; pulses < 20; pulses += 1) {
       clock.advance(1_000);
       await turn();

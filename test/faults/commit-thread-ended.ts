@@ -1,6 +1,6 @@
 /**
  * An app whose commit thread ends in the middle of a transaction while the app itself writes without waiting. Its one
- * argument says, as JSON, in which database. It prints JSON lines, the last when it has come through.
+ * argument is a JSON object with the database. It prints JSON lines, the last one when it has survived all of that.
  */
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
@@ -21,7 +21,7 @@ receiver.on('*', { name: 'handler' }, ({ traceId }) => {
 });
 await receiver.start();
 await deliver(receiver, bodyOf({ traceId: 'before' }));
-// The transaction of such an event takes long enough to be seen.
+// The transaction that records the event `slow` takes long enough to be noticed.
 receiver.database.exec(`create table notes (text text); create trigger slow before insert on events
   when new.trace_id = 'slow' begin insert into notes select 'slow' where (with recursive numbers(number) as
     (select 1 union all select number + 1 from numbers where number < 2000000) select count(*) from numbers) < 0; end`);
@@ -47,7 +47,7 @@ try {
 }
 say({ wrote: failure ?? true });
 say({ slow: (await slow).status });
-// The next delivery may find a thread that still ends.
+// The next delivery may be given to a thread that is still ending.
 let status: number | undefined;
 do status = (await deliver(receiver, bodyOf({ traceId: 'after' }))).status;
 while (status !== 200);

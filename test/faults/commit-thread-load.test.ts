@@ -12,7 +12,7 @@ const callIds = Array.from({ length: 150 }, (_, index) => `call-${index}`);
 const places = [0, 1, 2, 3, 4, 5];
 const traceIds = callIds.flatMap((callId) => places.map((place) => `${callId}/${place}`));
 
-/** What a handler has seen, call by call. */
+/** The events that a handler has seen, for each call. */
 class Seen {
   readonly #places = new Map<string, number[]>();
   readonly #active = new Set<string>();
@@ -41,7 +41,7 @@ class Seen {
   }
 }
 
-/** Two handlers that fail now and then: one whose calls go on meanwhile, one whose calls wait. */
+/** Two handlers that fail now and then: with order `strict` the call waits for the retry, with `call` it goes on. */
 function watching(strict: Seen, call: Seen, before: () => Promise<void> = async () => {}) {
   const retry = { attempts: 5, base: 1 };
   return (receiver: Receiver) =>
@@ -56,7 +56,7 @@ function watching(strict: Seen, call: Seen, before: () => Promise<void> = async 
           strict.leave(event);
           if (attempt === 1 && event.traceId.endsWith('7/2')) throw new Error('first time');
           if (!event.traceId.endsWith('4')) return strict.add(event.traceId);
-          // With the commit the run is done: another process may begin the next one.
+          // With the commit the run is done, and another process may begin the call's next run.
           await commit((db) => {
             db.prepare('insert into notes values (?)').run(event.traceId);
             strict.add(event.traceId);
@@ -73,7 +73,7 @@ function watching(strict: Seen, call: Seen, before: () => Promise<void> = async 
       });
 }
 
-/** As the platform does it with the events of one call: the next one when the last has been taken. */
+/** Delivers each event of a call once the one before is acknowledged, as the platform does; each in two copies. */
 async function deliverAll(receiverOf: (place: number) => Receiver): Promise<void> {
   await concurrently(callIds, 40, async (callId) => {
     for (const place of places) {
@@ -131,7 +131,7 @@ test('a backlog beyond what waits in memory is handled in order too', async () =
   });
   let delivered = 0;
   const opening = (async () => {
-    // Half of it comes in while the other half is worked on.
+    // The second half of the events comes in while the first half is handled.
     while (delivered < traceIds.length / 2) await turn();
     gate.open();
   })();
@@ -179,9 +179,9 @@ test('stopped in the middle of load, what was acknowledged is handled at the nex
   const { receiver } = await started({ database }, register);
   const isLeft = ({ events }: StoreCounts): boolean => events.new + events.open > 0;
   while (isLeft(await receiver.counts())) await turn();
-  // The end of each run that had begun was written: nothing was done again.
+  // The end of each run that had begun was written, so no event was handled twice.
   expect(new Set(handled).size).toBe(handled.length);
-  // An event whose sender no longer waited was written and is handled too, though nobody was told.
+  // Events that were written, but too late to be acknowledged, are handled as well.
   expect(handled).toEqual(expect.arrayContaining(acknowledged));
   await receiver.stop();
   const third = await started({ database });

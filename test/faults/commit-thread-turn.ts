@@ -1,8 +1,7 @@
 /**
- * Two threads that take the turn to write as fast as they can, each adding one to a count that nothing else protects,
- * and each held up at random before every step that the other can see: a scheduler may do that anywhere. Its one
- * argument says, as JSON, how often. It prints one JSON line at the end; a thread that is never given the turn prints
- * none.
+ * Two threads that take the turn to write as fast as they can. Each adds one to a count that nothing else protects, and
+ * is held up at random before every step that the other thread can see, as a scheduler might do. The one argument is
+ * the number of turns, as JSON. It prints one JSON line at the end, and none if a thread is never given the turn.
  */
 import { MessageChannel, type MessagePort, Worker, isMainThread, workerData } from 'node:worker_threads';
 import { turn } from '../support/clock.ts';
@@ -10,7 +9,7 @@ import { MainTurn, ThreadTurn, turnMessage } from '../../src/store/sqlite/turn.t
 
 interface Shared {
   readonly memory: Int32Array<SharedArrayBuffer>;
-  /** How often the turn was taken, who has it, and how often both had it. */
+  /** How often the turn was taken, whether a thread has it, how often both had it, and whether the thread has ended. */
   readonly counts: Int32Array<SharedArrayBuffer>;
   readonly rounds: number;
   readonly port: MessagePort;
@@ -23,7 +22,7 @@ function standUp(rounds: number): void {
 }
 let held = 0;
 
-/** Mostly not at all, now and then for as long as the other needs for several turns. */
+/** Usually doesn't hold up at all, but now and then for as long as the other thread needs for several turns. */
 function holdUp(): void {
   const chance = Math.random();
   if (chance < 0.02) standUp(40_000);
@@ -42,7 +41,7 @@ function holdUpBeforeEachStep(): void {
   }
 }
 
-/** What only one may do at a time. */
+/** The work that only one thread may do at a time. */
 function write(counts: Int32Array<SharedArrayBuffer>): void {
   const before = counts[taken] ?? 0;
   if (counts[inside] !== 0) counts[together] = (counts[together] ?? 0) + 1;
@@ -74,12 +73,12 @@ async function beMainThread(rounds: number): Promise<void> {
 
   let standing = 0;
   const waited: Promise<void>[] = [];
-  // Until the thread has had all its turns: who waits for a turn of the main thread waits beside it.
+  // Until the commit thread has had all its turns, so that both threads always compete for the turn.
   while (counts[ended] === 0) {
     for (let time = Math.random() * 4; time > 0; time -= 1) {
       own.now(() => {
         write(counts);
-        // Inside of a turn it is still the same one.
+        // Taking the turn again inside of a turn is allowed.
         if (time > 2) own.now(() => {});
       });
       standing += 1;

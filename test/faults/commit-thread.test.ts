@@ -1,4 +1,4 @@
-/** What the commit thread owes the deliveries and the app, seen through the receiver. */
+/** What deliveries and the app may rely on of the commit thread, tested through the receiver. */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { turn } from '../support/clock.ts';
@@ -20,12 +20,12 @@ test('no handler begins before its answer is given, not even beside a delivery t
     r.on('*', { name: 'noting', concurrency: 100 }, ({ traceId }) => void order.push(`begun ${traceId}`)),
   );
   receiver.database.exec(poisonous);
-  // Pins the layout, so that the others go the same way.
+  // Pins the layout, so that all the other deliveries are verified in the same way.
   await deliver(receiver, bodyOf({ traceId: 'first' }));
   const traceIds = Array.from({ length: 20 }, (_, index) =>
     index % 5 === 1 ? `poison-${index}` : `t-${index}`,
   );
-  // The answer is there for the app to send: no more than that is waited for.
+  // Waits only until the app has the answer to send, not until it is sent.
   const answers = await Promise.all(
     traceIds.map(async (traceId) => {
       const body = bodyOf({ traceId });
@@ -48,7 +48,7 @@ test('a delivery that is on disk is acknowledged, even if the app has stood stil
   const { receiver } = await started({ database: temporaryDatabase() });
   await deliver(receiver);
   const answer = deliver(receiver);
-  // Until it has been sent to be written.
+  // After two turns the event has been sent to the commit thread.
   await turn();
   await turn();
   standStill(900);

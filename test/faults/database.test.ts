@@ -8,7 +8,7 @@ import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-/** Commits one effect for each event, and fails the first time for some. */
+/** Commits one effect for each event; some runs fail at their first attempt. */
 function effects(receiver: Receiver, gate?: Gate) {
   receiver.database.exec('create table effects (trace_id text)');
   receiver.on('*', { name: 'committing', retry: { attempts: 1_000, cap: '1s' } }, async (event, context) => {
@@ -23,7 +23,7 @@ function effectsOf(receiver: Receiver): string[] {
   return rows.map((row) => row.trace_id);
 }
 
-/** Lets as much be written as fits into some more pages than there are now; as many as ever by default. */
+/** Limits the database to this many more pages than it has now; by default, takes the limit away. */
 function leaveRoom(receiver: Receiver, pages = 4_294_967_294) {
   const { page_count: used } = receiver.database.prepare('pragma page_count').get() as { page_count: number };
   receiver.database.prepare(`pragma max_page_count = ${Math.min(used + pages, 4_294_967_294)}`).get();
@@ -37,7 +37,7 @@ async function until(condition: () => Promise<boolean>, clock: ManualClock) {
   }
 }
 
-/** As the database itself would refuse to grow. A connection's own bound is not that of the commit thread's. */
+/** Refuses further events as a full disk would. A limit of pages would not hold for the commit thread's connection. */
 function takeNoMoreThan(receiver: Receiver, events: number): void {
   receiver.database.exec(`drop trigger if exists full; create trigger full before insert on bodies
     when (select count(*) from bodies) >= ${events} begin select raise(abort, 'database or disk is full'); end`);
@@ -104,13 +104,13 @@ describe('a database that another process has locked', () => {
     );
     await holder.line('locked');
 
-    // A commit waits as long as it takes; deliveries that come after it do not.
+    // A commit of a handler waits for as long as the lock is held; deliveries don't.
     gate.open();
     await turn();
     const lockedAt = performance.now();
     const traceIds = Array.from({ length: 40 }, (_, index) => `trace-${index}`);
     const answered = new Map<string, number[]>();
-    // As the platform does it: until it is told that the delivery has arrived.
+    // Sends each delivery again until it is acknowledged, as the platform does.
     const sending = traceIds.map(async (traceId) => {
       const statuses: number[] = [];
       answered.set(traceId, statuses);
@@ -132,8 +132,8 @@ describe('a database that another process has locked', () => {
     await logs.until('run_done', traceIds.length + 1);
     expect(effectsOf(receiver).toSorted()).toEqual(['before-the-lock', ...traceIds].toSorted());
     expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 41 });
-    // One that is given up in the very instant in which it is written comes back as a duplicate; none comes back more
-    // than once, and all that were given up before that have left nothing behind: else all of them would.
+    // A delivery that is given up at the very moment in which it is written is a duplicate when it comes again, at most
+    // once. Deliveries that were given up earlier were not written, or all of them would be duplicates.
     const duplicates = logs.of('delivery_duplicate').map(({ traceId }) => traceId);
     expect(new Set(duplicates).size).toBe(duplicates.length);
     for (const traceId of duplicates) expect(answered.get(String(traceId))?.at(-2)).toBe(503);

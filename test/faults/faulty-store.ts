@@ -1,7 +1,7 @@
 import type { Clock, Store } from '../support/public.ts';
 import { type Work, storeAround } from '../support/store-around.ts';
 
-/** Verbs around which something can break: each of them is a commit point, or hands out work. */
+/** The methods of a store that can break: each of them is a commit point, or hands out work. */
 export const verbs = [
   'record',
   'settle',
@@ -14,12 +14,12 @@ export const verbs = [
 ] as const;
 export type Verb = (typeof verbs)[number];
 
-/** Breaks before the work is done, or after it: then it is done, and nobody is told. */
+/** Breaks before the work is done, or after it: the work is then done, but the caller gets an error. */
 export type Fault = 'before' | 'after' | undefined;
 
 /**
- * A store that breaks where it is told to; `fault` is asked at each call, counted from 1. Unless it `handsOver`, every
- * event waits in the inbox until it is claimed, as those do that a process has died over.
+ * A store that breaks where `fault` says so, which is asked at each call, counted from 1. Without `handsOver`, every
+ * event waits in the inbox until it is claimed, as do events that a process has died over.
  */
 export function faultyStore(
   file: string,

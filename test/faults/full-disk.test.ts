@@ -1,4 +1,4 @@
-/** A disk of its own that is filled up, where such a one may be mounted. */
+/** A small disk that is filled up. The tests are skipped where it may not be mounted. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 const megabyte = 1_048_576;
 const size = 60 * megabyte;
 
-/** A file system in memory; undefined where nobody but root may mount one, and we are not. */
+/** A small file system in memory; undefined if this process may not mount one, which usually only root may. */
 function smallDisk(): string | undefined {
   const path = temporaryFolder();
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]);
@@ -24,9 +24,9 @@ function smallDisk(): string | undefined {
 
 const payload = { transcript: 'x'.repeat(40_000) };
 
-/** Delivers one more. False when it is refused. */
+/** Delivers one more event; false when it is refused. */
 async function deliverOne(receiver: Receiver, acknowledged: string[]): Promise<boolean> {
-  // What is refused at once lets no timer run, not even that of the test.
+  // A delivery that is refused at once lets no timer run, not even the test's own.
   await turn();
   const traceId = `trace-${acknowledged.length}`;
   const { status } = await deliver(receiver, bodyOf({ traceId, payload }));
@@ -34,12 +34,12 @@ async function deliverOne(receiver: Receiver, acknowledged: string[]): Promise<b
   return status === 200;
 }
 
-/** Delivers until one is refused. */
+/** Delivers events until one is refused. */
 async function fill(receiver: Receiver, acknowledged: string[]): Promise<void> {
   while (await deliverOne(receiver, acknowledged));
 }
 
-/** Delivers until one is taken. */
+/** Delivers events until one is accepted. */
 async function deliverAgain(receiver: Receiver, acknowledged: string[]): Promise<void> {
   while (!(await deliverOne(receiver, acknowledged)));
 }
@@ -56,7 +56,7 @@ test('what room there is goes to the database first, so that the log gives its o
   const log = join(path, 'ringback.db-wal');
   const largest = statSync(log).size;
   expect(largest).toBeGreaterThan(10 * megabyte);
-  // Bit by bit, and never enough for the database to take the log.
+  // Frees room bit by bit, and never enough for the database to take the whole log.
   for (let freed = 1; freed <= 5; freed += 1) {
     truncateSync(filler, statSync(filler).size - megabyte);
     await fill(receiver, acknowledged);

@@ -1,4 +1,4 @@
-/** A receiver with the logger that it has by default, whose output takes nothing; what came of it goes to stderr. */
+/** A receiver with the default logger, whose output takes nothing. The results are written to stderr. */
 import { createReceiver } from '../../src/index.ts';
 import { buildDelivery, deliver, handled, testSecret } from '../../src/testing/index.ts';
 

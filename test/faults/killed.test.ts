@@ -10,7 +10,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 
 const script = fileURLToPath(new URL('./removing-process.ts', import.meta.url));
 
-/** What must never be found in an inbox, whenever its process was killed. */
+/** Inconsistencies that an inbox must never have, whenever its process was killed. */
 const broken = {
   'an event that its identity has lost': `
     select sequence from events where sequence not in (select sequence from identities where sequence is not null)`,
@@ -58,7 +58,7 @@ for (const how of ['cleaning', 'erasing'] as const) {
     const first = await started({ database }, (r) =>
       r.onCall({ name: 'join', events: ['CallHandler.CallEnded'], within: '1h' }, () => {}),
     );
-    // Some of them in the index of calls, and some not yet: it is filled when 2,048 sequences have been given.
+    // Some of the events get into the index of calls, and some not yet: it is filled every 2,048 sequence numbers.
     first.receiver.database.exec('update event_totals set last_sequence = 1800');
     await Promise.all(bodies.map((body) => deliver(first.receiver, body)));
     while ((await first.receiver.counts()).events.done < bodies.length) await turn();
@@ -79,7 +79,7 @@ for (const how of ['cleaning', 'erasing'] as const) {
       left = count;
       await receiver.stop();
     }
-    // Otherwise nothing was killed in the middle.
+    // Something must have been removed, or no process was killed in the middle.
     expect(left).toBeLessThan(bodies.length);
     const last = new Script(script, JSON.stringify({ database, how }));
     await last.line('finished');

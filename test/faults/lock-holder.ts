@@ -1,4 +1,4 @@
-/** Holds the write lock of a database for as long as it lives: its one argument is the file, as JSON. */
+/** Holds the write lock of a database until it is killed. Its one argument is a JSON object with the file. */
 import { createReceiver } from '../../src/index.ts';
 
 const { database } = JSON.parse(process.argv[2] ?? '{}') as { database: string };
@@ -9,5 +9,5 @@ const { database: connection } = createReceiver({
 });
 connection.exec('begin immediate');
 process.stdout.write(`${JSON.stringify({ locked: true })}\n`);
-// Something to wait for, so that the process goes on until it is killed.
+// A timer keeps the process alive until it is killed.
 setInterval(() => connection, 60_000);

@@ -1,4 +1,4 @@
-/** Somebody holds the database, and does not let it go: the receiver can be stopped all the same. */
+/** A receiver can be stopped even if somebody keeps the database locked. */
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
@@ -16,7 +16,7 @@ const ends: Readonly<Record<string, (context: RunContext) => unknown>> = {
   },
 };
 
-/** How the database is held from the start of a run, and let go again. */
+/** Each locks the database, and returns a function that unlocks it unless the receiver's stop does. */
 const holds: Readonly<Record<string, (receiver: Receiver, database: string) => () => void>> = {
   'another connection': (_receiver, database) => {
     const other = new Database(database);
@@ -48,7 +48,7 @@ describe.each(Object.entries(holds))('with %s', (_name, hold) => {
       gate.open();
       await clock.runUntil(receiver.stop({ drain: 1_000 }));
       letGo();
-      // In the same process, which others take for alive: what was held is given back as soon as that can be written.
+      // This process is still alive, so nobody takes over the run: it is given back as soon as that can be written.
       clock.advance(1_000);
       const seen: string[] = [];
       const after = await started({ clock, database }, (r) =>

@@ -1,6 +1,6 @@
 /**
- * A receiver in a process of its own that removes what it holds, as fast as it can, until it is killed: what the
- * tests kill in the middle. Its one argument says, as JSON, from which database, and how.
+ * A receiver in a process of its own that removes the events of its inbox as fast as it can, for the tests to kill in
+ * the middle. Its one argument is a JSON object with the database, and how to remove them.
  */
 import { ManualClock, turn } from '../support/clock.ts';
 import { createReceiver } from '../../src/index.ts';

@@ -1,4 +1,4 @@
-/** A disk that takes a commit, and does not confirm it: as one that is full or broken does. */
+/** A disk that takes a commit but doesn't confirm it, as a full or broken disk does. */
 import { describe, expect, test } from 'vitest';
 import { Unconfirmed } from '../../src/store/unconfirmed.ts';
 import { ManualClock, turn } from '../support/clock.ts';
@@ -7,7 +7,7 @@ import type { Store } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
 
-/** A store whose disk confirms a commit when it has refused so many times to. */
+/** A store whose disk confirms a commit after it has refused this many times. */
 function storeThatRefuses(clock: ManualClock, refusals: number): Store {
   let asked = 0;
   const confirm = (): Promise<void> => {
@@ -24,7 +24,7 @@ function storeThatRefuses(clock: ManualClock, refusals: number): Store {
   );
 }
 
-/** A receiver whose handler writes a row, and what the handler has seen of that. */
+/** A receiver whose handler commits a row, and a list of what the handler has seen. */
 async function writing(refusals: number) {
   const clock = new ManualClock();
   const seen: string[] = [];

@@ -8,7 +8,7 @@ test('the chunks of a body are copied and let go: byte by byte it takes no more 
   const body = bodyOf();
   const stream = new PassThrough();
   const answering = receiver.take(deliveryOf({ body, source: { kind: 'stream', stream } }));
-  // One chunk for all bytes: whoever kept it would find the last byte everywhere.
+  // The same chunk for every byte: if it were kept without a copy, the body would consist of the last byte only.
   const chunk = Buffer.alloc(1);
   for (const byte of Buffer.from(body)) {
     chunk[0] = byte;

@@ -16,7 +16,7 @@ const versions: readonly (readonly [string, typeof express5])[] = [
 ];
 const loopback: ReceiverOptions = { https: { required: false } };
 
-/** Keeps the bytes, as the fix in the log says. */
+/** Keeps the raw bytes, as the log line tells users to do. */
 const keepBytes = (request: IncomingMessage, _response: ServerResponse, buffer: Buffer) => {
   (request as { rawBody?: Buffer }).rawBody = buffer;
 };
@@ -29,7 +29,7 @@ describe.each(versions)('%s', (_, express) => {
   test('mounted without its parentheses is told so', async () => {
     const { receiver } = await started(loopback);
     const app = express();
-    // The types refuse it; in JavaScript nobody does.
+    // TypeScript refuses this mistake; JavaScript doesn't.
     app.use(Reflect.get(receiver, 'middleware') as never);
     const failures: unknown[] = [];
     const answering: express5.ErrorRequestHandler = (error, _request, response, _next) => {

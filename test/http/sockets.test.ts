@@ -26,7 +26,7 @@ describe('over node:http', () => {
 
   test('handed over without its parentheses says so', async () => {
     const { receiver } = await started(loopback);
-    // The types refuse it; in JavaScript nobody does.
+    // TypeScript refuses this mistake; JavaScript doesn't.
     const uncalled = Reflect.get(receiver, 'nodeHandler') as (request: unknown) => unknown;
     expect(() => uncalled({})).toThrow('Write receiver.nodeHandler(), with the parentheses.');
   });
@@ -57,7 +57,7 @@ describe('over node:http', () => {
     const filler = 'x'.repeat(0x4000);
     const answer = await exchanged(port, async (write) => {
       write(head({ 'content-type': 'application/json', ...lengths }));
-      // It goes on sending long after the limit, as a sender that has not read yet does.
+      // It goes on sending long after the limit, like a sender that has not read the answer yet.
       for (let piece = 0; piece < 64; piece += 1) write(`4000\r\n${filler}\r\n`);
     });
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
@@ -141,7 +141,7 @@ describe('over Request and Response', () => {
       duplex: 'half',
     });
     expect((await receiver.fetch(request)).status).toBe(status);
-    // What nobody handles fails the run.
+    // An unhandled error of the stream would make the test fail.
     await broken.promise;
   });
 

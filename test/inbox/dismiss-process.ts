@@ -1,5 +1,6 @@
 /**
- * Dismisses every dead letter of an inbox, and is killed in the middle. Its one argument says, as JSON, where the inbox is.
+ * Dismisses every dead letter of an inbox, and is killed in the middle. Its one argument is a JSON object with the
+ * database.
  */
 import Database from 'better-sqlite3';
 import { createReceiver } from '../../src/index.ts';

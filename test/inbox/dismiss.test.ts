@@ -11,12 +11,12 @@ const failing = () => {
   throw new Error('the CRM is down');
 };
 
-/** Delivers so many events of a call, one after the other. */
+/** Delivers events with these trace ids, one after the other. */
 async function deliverAll(receiver: Receiver, traceIds: readonly string[], callId?: string) {
   for (const traceId of traceIds) await deliver(receiver, bodyOf({ traceId, ...(callId && { callId }) }));
 }
 
-/** An inbox with three events of a call, whose runs of the handler `gone` wait: one to be tried again, two behind it. */
+/** An inbox with three events of a call. Their runs of the handler `gone` wait: one for a retry, two behind it. */
 async function inboxWithWaiting(andMore: (receiver: Receiver) => unknown = () => {}): Promise<string> {
   const database = temporaryDatabase();
   const { receiver, logs } = await started({ database, retry: { base: '1d' } }, (r) => {
@@ -256,7 +256,7 @@ test('a dry run foretells exactly what is then dismissed, and changes nothing', 
     expect(await receiver.counts(), JSON.stringify(filter)).toEqual(before);
     expect(await receiver.events.dismiss(filter, { reason }), JSON.stringify(filter)).toEqual(foreseen);
     expect(foreseen.runs).toBeGreaterThan(0);
-    // By the same words once more: there is nothing left.
+    // The same filter once more finds nothing.
     expect(await receiver.events.dismiss(filter, { reason })).toMatchObject({ events: 0, runs: 0 });
   }
   expect(logs.of('runs_dismissed')).toHaveLength(2 * filters.length);

@@ -19,7 +19,7 @@ function send(receiver: Receiver, body: Readonly<Record<string, unknown>>) {
 const ledgerOf = async (receiver: Receiver) =>
   (await receiver.drift.list()).map(({ eventName, path, kind, count }) => ({ eventName, path, kind, count }));
 
-/** What the ledger holds after one event alone. */
+/** The findings after a single event. */
 async function foundIn(body: Readonly<Record<string, unknown>>) {
   const { receiver } = await started();
   expect((await send(receiver, body)).json.status).toBe('accepted');
@@ -205,7 +205,7 @@ describe('the ledger of drift', () => {
     const wrongTopic = 'type_changed payload.call_summary.topics_discussed[]';
     expect(await inTopics([5, ...topics])).toEqual([wrongTopic]);
     expect(await inTopics([...topics, 5])).toEqual([]);
-    // Names that are none count as one finding, however many they are.
+    // Unknown names that don't look like field names count as one finding, however many there are.
     const many = Object.fromEntries(topics.map((topic) => [topic, 1]));
     const unknown = 'unknown_field payload.*';
     expect(await inTransfer({ caller: 5, ...many })).toEqual(['type_changed payload.caller', unknown]);

@@ -10,7 +10,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 const phone = '+15550100123';
 const transcript = 'the caller asked about the blue bicycle';
 
-/** Gives every handler a dead letter whose reason says too much, and keeps a join open. */
+/** Registers a handler whose dead letters have reasons with personal data, and a join that stays open. */
 function talkative(receiver: Receiver) {
   receiver.on('*', { name: 'crm-sync' }, (event) => {
     throw new Discard(`no customer ${JSON.stringify(event.payload)} for ${event.callId}`);
@@ -22,7 +22,7 @@ async function settled(receiver: Receiver) {
   while ((await receiver.counts()).events.new > 0) await turn();
 }
 
-/** Lets time go on until something has ended. */
+/** Moves time on until `work` has ended. */
 async function meanwhile<T>(work: Promise<T>, clock: ManualClock): Promise<T> {
   const state = { isOver: false };
   const end = () => {
@@ -69,7 +69,7 @@ describe('receiver.erase', () => {
     expect(await receiver.calls.get('call-to-erase')).toBeUndefined();
     expect(await receiver.calls.get('call-to-keep')).toBeDefined();
     expect((await receiver.counts()).events.open + (await receiver.counts()).events.done).toBe(1);
-    // What was erased is still known: a copy that comes late is not stored again.
+    // The identities of erased events are still known: a late copy is not stored again.
     for (const body of erasable) expect((await deliver(receiver, body)).json.status).toBe('duplicate');
     expect(foundInFiles(database, [transcript])).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe('receiver.erase', () => {
     expect(erased).toMatchObject({ events: 12, calls: 6, quarantined: 0 });
     expect((await receiver.calls.list()).calls.map((call) => call.callId)).toEqual(['by-reason']);
     expect(foundInFiles(database, ['5550100123', '0100-123', '0100 123'])).toEqual([]);
-    // Counts only: what was erased shall not stand in the log instead.
+    // Only counts are logged, so that the erased data is not in the log instead.
     expect(JSON.stringify(logs.lines)).not.toContain('0100');
     expect(logs.of('erased')[0]).toMatchObject({ events: 12, checkpointed: true });
   });
@@ -140,7 +140,7 @@ describe('receiver.erase', () => {
   test('leaves no trace in unused parts of pages, where rows were moved about before', async () => {
     const database = temporaryDatabase();
     const { receiver } = await started({ database }, talkative);
-    // Pages that grow empty are merged with their neighbours, and what was moved stays behind as a copy.
+    // SQLite merges nearly empty pages with their neighbours, and leaves a copy of the moved rows behind.
     const calls = Array.from(
       { length: 600 },
       (_, index) => `${index % 6 === 0 ? 'secret' : 'other'}-${(index * 7_368_787 + 123_456) % 1_000_003}`,

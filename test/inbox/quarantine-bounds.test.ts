@@ -3,7 +3,7 @@ import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { started } from '../support/receiver.ts';
 
-/** A receiver with a clock that stands still, and a stranger who sends what isn't authentic. */
+/** A receiver with a manual clock, and a function that sends deliveries that are not authentic. */
 async function besieged() {
   const clock = new ManualClock();
   const { receiver, logs } = await started({ clock });
@@ -34,7 +34,7 @@ describe('what strangers may take of the disk', () => {
       clock.advance(100);
     }
     const { notAuthentic, dropped } = (await receiver.counts()).quarantine;
-    // The headers count as well: ten such bodies are the whole bound already.
+    // Ten such bodies would fill the bound exactly, but the headers count as well.
     expect({ notAuthentic, dropped }).toEqual({ notAuthentic: 9, dropped: 3 });
   });
 
@@ -64,7 +64,7 @@ describe('what strangers may take of the disk', () => {
 });
 
 describe('the alarm of a rotated secret', () => {
-  /** Delivers what looks like the platform's own, except for its secret. */
+  /** A delivery like the platform's own, but signed with another secret. */
   const genuine = (body = bodyOf()) => ({
     body,
     headers: {

@@ -7,7 +7,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 
 const hour = 3_600_000;
 
-/** A receiver that expects one secret until the test sets another, and what its handler has seen. */
+/** A receiver that expects one secret until the test sets another, and a list of what its handler has seen. */
 async function rotating(options: { database?: string; tolerance?: '5m' } = {}) {
   const clock = new ManualClock();
   const current: { secrets: Secrets } = { secrets: secret };
@@ -15,7 +15,7 @@ async function rotating(options: { database?: string; tolerance?: '5m' } = {}) {
   const { receiver, logs } = await started({ clock, secrets: () => current.secrets, ...options }, (r) =>
     r.on('*', ({ traceId }, { receivedAt }) => void seen.push({ traceId, receivedAt })),
   );
-  /** Sets the secrets, and lets the last answer grow old enough to be asked for again. */
+  /** Sets the secrets, and moves time on so far that the receiver asks for them again. */
   const rotate = (secrets: Secrets) => {
     current.secrets = secrets;
     clock.advance(1_000);
@@ -36,7 +36,7 @@ describe('quarantine.release', () => {
     const arrivedAt = clock.now();
     const body = bodyOf({ traceId: 'trace-1' });
     expect((await take(body, otherSecret)).status).toBe(401);
-    // Far beyond the tolerance: only the time of arrival makes it verify.
+    // This is far beyond the tolerance: the signature verifies only as of the time of arrival.
     clock.advance(5 * hour);
     rotate([secret, otherSecret]);
     const released = await receiver.quarantine.release(await firstId(receiver));

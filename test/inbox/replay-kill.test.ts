@@ -11,10 +11,10 @@ import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const script = fileURLToPath(new URL('./replay-process.ts', import.meta.url));
-/** Not a multiple of what is taken in one step: the last step could take in what arrived meanwhile. */
+/** Not a multiple of a step's size: the last step has room for events that arrive meanwhile, but must not take them. */
 const count = 3_050;
 const calls = 800;
-/** When the first of the events arrived, one each millisecond: longer ago than the join waits. */
+/** When the first event arrived, longer ago than the join waits; another arrived each millisecond after that. */
 const arrival = systemClock.now() - 2 * 3_600_000;
 
 /** An inbox of many events that are done. */
@@ -73,7 +73,7 @@ test('a replay whose process is killed in the middle: what it put is recorded, a
   await logs.until('run_done', put.length);
   expect(seen.toSorted()).toEqual(put.map((_, index) => `trace-${index}`).toSorted());
   expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: count });
-  // The rest can be asked for by the time of arrival.
+  // The other events can be replayed by their time of arrival.
   expect(await receiver.events.replay({ since: arrival + put.length }, { dryRun: true })).toMatchObject({
     runs: count - put.length,
   });
@@ -84,11 +84,11 @@ test('deliveries are answered while a big replay goes on', async () => {
   const { receiver, logs } = await started({ database }, (r) =>
     r
       .on('*', { name: 'some' }, () => {})
-      // Several events of each call, and steps that are far apart: one run a call all the same.
+      // One run for each call, although several steps replay events of it.
       .onCall({ name: 'join', events: ['CallHandler.CallEnded'], within: '1h' }, () => {}),
   );
   const handlers = { some: count, join: calls };
-  // What arrives meanwhile isn't replayed.
+  // An event that arrives during the dry run is not counted.
   const foreseen = receiver.events.replay({ since: 0 }, { dryRun: true });
   await deliver(receiver);
   await logs.until('run_done', 2);
@@ -100,7 +100,7 @@ test('deliveries are answered while a big replay goes on', async () => {
     expect((await deliver(receiver)).status).toBe(200);
     answered += 1;
   }
-  // One for every other bounded step of 100 at the least: none of them waits for all.
+  // At least one for every second step of 100 events: no delivery waits for the whole replay.
   expect(answered).toBeGreaterThan(count / 200);
   expect(await replay).toMatchObject({ events: count, handlers });
   await logs.until('run_done', count + calls + 2 * (answered + 1));

@@ -95,7 +95,7 @@ describe("order 'strict'", () => {
     await logs.until('run_done', 2);
     await receiver.events.replay({ since: 0 });
     await logs.until('run_retry');
-    // One that arrives meanwhile waits, too.
+    // An event that arrives meanwhile waits as well.
     await deliverAt(receiver, clock, 'third');
     await clock.timer(500);
     clock.advance(500);

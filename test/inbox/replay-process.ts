@@ -1,6 +1,6 @@
 /**
- * Replays every event of an inbox, and is killed by the first run of it, in the middle. Its one argument says,
- * as JSON, where the inbox is.
+ * Replays every event of an inbox, and is killed in the middle by the first replayed run. Its one argument is a JSON
+ * object with the database.
  */
 import { createReceiver } from '../../src/index.ts';
 import { secret } from '../support/deliveries.ts';

@@ -8,7 +8,7 @@ import { type EventFilter, type Receiver, type ReplayOptions, type RunReplay } f
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-/** The rows of a table, once the receiver has let the database go. */
+/** The rows that a query finds after the receiver has stopped. */
 async function rowsOf(database: string, receiver: Receiver, sql: string): Promise<unknown[]> {
   await receiver.stop({ drain: 0 });
   const db = new Database(database, { readonly: true });
@@ -17,7 +17,7 @@ async function rowsOf(database: string, receiver: Receiver, sql: string): Promis
   return rows;
 }
 
-/** A handler that fails for good until it is told to work. */
+/** A handler whose runs become dead letters until the test repairs it. */
 function breakable() {
   const seen: string[] = [];
   const replays: (RunReplay | undefined)[] = [];
@@ -86,7 +86,7 @@ describe('replaying dead letters', () => {
       state: 'done',
       runs: [{ ...run, state: 'dead', attempts: 1, dueAt: undefined }],
     });
-    // What waits is open and left alone; what is dead again can be replayed again.
+    // A run that waits for its replay is left alone; a run that is dead again can be replayed again.
     expect(await receiver.events.replay({ state: 'dead' })).toMatchObject({ id: 2, runs: 1 });
     await logs.until('run_dead', 4);
   });
@@ -174,7 +174,7 @@ describe('replaying events', () => {
       { handler: 'quick', replay: undefined },
       { handler: 'waiting', attempts: 1, replay: undefined },
     ]);
-    // The sibling that is done can be run again, while the others work on.
+    // The handler that is done with the events can run again while the others still work on them.
     expect(await receiver.events.replay({ since: 0 })).toMatchObject({ handlers: { quick: 2 } });
     await logs.until('run_done', 4);
     gate.open();
@@ -353,7 +353,7 @@ test('a dry run foretells exactly what is then run, and changes nothing', async 
     expect(handlers).toEqual(foreseen.handlers);
     expect(foreseen.runs).toBeGreaterThan(0);
   }
-  // The join of the last call waits still.
+  // The join of the last call still waits.
   expect((await receiver.counts()).events).toEqual({ new: 0, open: 1, done: 12 });
 });
 
@@ -382,7 +382,7 @@ test('a join is replayed as a join: one run a call, which sees the whole call', 
       ['call-2', true],
     ]),
   );
-  // By an event that the join did not begin with, too.
+  // The join is also replayed through an event that it did not begin with.
   expect(
     await receiver.events.replay({ eventName: 'callAnalysis.pcaCompleted', callId: 'call-1' }),
   ).toMatchObject({ runs: 1 });

@@ -9,7 +9,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** A receiver whose time the test holds, and how to deliver to it and let it clean. */
+/** A receiver with a manual clock, and functions to deliver to it and let it clean. */
 async function keeping(options: ReceiverOptions = {}, register?: (receiver: Receiver) => unknown) {
   const clock = new ManualClock();
   const { receiver, logs } = await started({ clock, ...options }, register);
@@ -18,7 +18,7 @@ async function keeping(options: ReceiverOptions = {}, register?: (receiver: Rece
   return { receiver, logs, clock, take, cleaned: (count = 1) => untilCleaned(clock, logs, count) };
 }
 
-/** Lets time go on in small steps until there has been a number of cleanings. */
+/** Moves time on in small steps until there have been `count` cleanings. */
 async function untilCleaned(clock: ManualClock, logs: Logs, count: number) {
   for (let turns = 0; logs.of('retention_cleaned').length < count; turns += 1) {
     if (turns > 5_000) throw new Error('Nothing was cleaned');
@@ -28,7 +28,7 @@ async function untilCleaned(clock: ManualClock, logs: Logs, count: number) {
   return logs.of('retention_cleaned').at(-1);
 }
 
-/** Lets a whole cleaning pass. */
+/** Moves time on for long enough that a whole cleaning takes place. */
 async function passed(clock: ManualClock) {
   for (let steps = 0; steps < 400; steps += 1) {
     clock.advance(200);
@@ -200,7 +200,7 @@ describe('retention', () => {
     await take(bodyOf());
     await logs.until('run_done');
     await passed(clock);
-    // The version that one connection sees changes with what others write.
+    // A connection's `data_version` changes when another connection writes.
     const other = createReceiver({
       headers: { 'x-key': 'key' },
       database,

@@ -1,4 +1,4 @@
-/** When the inbox may be asked: from the moment it is open until it is closed, and the receiver's own coming and going. */
+/** When the inbox may be read: from its opening to its closing, also while the receiver starts or stops. */
 import { describe, expect, test } from 'vitest';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';

@@ -5,7 +5,7 @@ import { Logs } from '../support/logs.ts';
 import { createReceiver, type Receiver } from '../support/public.ts';
 import { stopped } from '../support/receiver.ts';
 
-/** Every answer there is: status and code or status. */
+/** All possible answers: the HTTP status, with the `error` code or the `status` of the body. */
 const answers: Readonly<Record<number, readonly string[]>> = {
   200: ['accepted', 'duplicate', 'quarantined'],
   401: ['not_authentic'],
@@ -101,7 +101,7 @@ test('any order and repetition of the events of a call comes to the same events 
     const expected = [...new Set(order.map((index) => kinds[index]))];
     await logs.until('run_done', expected.length);
     await one.stop();
-    // Each once, and in the order in which they arrived.
+    // Each event was handled once, in the order of arrival.
     expect(seen).toEqual(expected);
   };
   const orders = fc.array(fc.nat({ max: kinds.length - 1 }), { minLength: 1, maxLength: 12 });

@@ -63,7 +63,7 @@ describe("signature 'auto'", () => {
     const signature = signedHeaders(body, { layout: 't-v1-hex-whole' })['x-webhook-signature'] ?? '';
     const [, t, v1] = /^t=(\d+),v1=(\w+)$/.exec(signature) ?? [];
     const json = { 'content-type': 'application/json' };
-    // What was signed is "<t>.<body>": as a body of its own it verifies under the layout that signs only the body.
+    // The signature covers "<t>.<body>". Sent as a body, that text verifies under a layout that signs only the body.
     const cut = await deliver(receiver, `${t}.${body}`, { ...json, 'x-webhook-signature': `v1=${v1}` });
     expect(cut.json.status).toBe('quarantined');
     expect(seen).toEqual([]);

@@ -11,7 +11,7 @@ type Parts = NonNullable<Parameters<typeof deliveryOf>[0]>;
 
 const take = (receiver: Receiver, parts: Parts = {}) => receiver.take(deliveryOf(parts));
 
-/** An answer as the table has it: a status, a code, and nothing that tells why. */
+/** Expects an answer as in the table of refusals: a status, a code, and nothing that says why. */
 function expectRefusal(reply: Reply, status: number, code: string): void {
   expect(reply.status).toBe(status);
   expect(reply.body).toBe(JSON.stringify({ error: code }));
@@ -172,7 +172,7 @@ describe('503 with Retry-After', () => {
     other.exec('begin immediate');
     const body = bodyOf();
     const answering = take(receiver, { body });
-    // The sender gives up after a second: before that it has its answer.
+    // The sender gives up after a second, and must have its answer before that.
     for (let waited = 0; waited < 900; waited += 20) {
       await turn();
       clock.advance(20);

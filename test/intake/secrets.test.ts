@@ -41,7 +41,7 @@ describe('a function that gives the secrets', () => {
     const { receiver } = await started({ clock, secrets: () => Promise.resolve(current) });
     current = otherSecret;
     clock.advance(30_000);
-    // This one doesn't wait for the answer to the question that it makes us ask.
+    // This delivery makes the receiver ask for the secrets again, but doesn't wait for them.
     expect((await deliver(receiver, ...signedWith(otherSecret, clock.now()))).status).toBe(200);
     expect((await deliver(receiver, ...signedWith(secret, clock.now()))).status).toBe(401);
   });
@@ -52,7 +52,8 @@ describe('a function that gives the secrets', () => {
     const secrets = vi.fn<SecretsFunction>(() => answer.promise).mockReturnValueOnce([secret, otherSecret]);
     const { receiver } = await started({ clock, secrets });
     clock.advance(60_000);
-    // Both wait for one answer: the second must not be judged by what the first has asked about.
+    // Both deliveries wait for the same answer: the second must not be verified with the old secrets while that is
+    // being asked for.
     const withdrawn = [
       deliver(receiver, ...signedWith(secret, clock.now())),
       deliver(receiver, ...signedWith(secret, clock.now())),

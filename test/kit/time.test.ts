@@ -5,10 +5,10 @@ import { parseTimestamp } from '../../src/kit/time.ts';
 const endOfTime = BigInt(Date.UTC(2200, 0, 1)) * 1_000_000n;
 const instants = fc.bigInt({ min: 0n, max: endOfTime - 1n });
 
-/** From 1971 on, so that no unit is taken for a coarser one; the end is out of reach of a number's rounding. */
+/** From 1971 on, so that no unit is taken for a coarser one; rounding to a number can't go beyond the end. */
 const unambiguous = fc.bigInt({ min: BigInt(Date.UTC(1971, 0, 1)) * 1_000_000n, max: endOfTime - 2_000n });
 
-/** Writes an instant as the clock shows it at an offset, with the given number of fraction digits. */
+/** Writes an instant as local time at an offset, with the given number of fraction digits. */
 function toIso(instant: bigint, digits: number, offset: number, style: (sign: string) => string): string {
   const local = instant + BigInt(offset) * 60_000_000_000n;
   const second = local >= 0n ? local / 1_000_000_000n : (local - 999_999_999n) / 1_000_000_000n;

@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What is published from, and what builds it. */
+/** The files that the package is made of, and those that build it. */
 const sources = [
   'package.json',
   'tsconfig.json',
@@ -118,7 +118,7 @@ export function typeCheck(project: PackedProject, files: Readonly<Record<string,
     types: ['node'],
     strict: true,
     noEmit: true,
-    // What we declare must hold by itself.
+    // Our own declarations must be correct as well.
     skipLibCheck: false,
   };
   writeFileSync(

@@ -5,13 +5,13 @@ import { createInterface } from 'node:readline';
 /** One line of a log. */
 export type Line = Readonly<Record<string, unknown>>;
 
-/** What is said of a program's surroundings; `env` is added to ours. */
+/** The surroundings of a program; `env` is added to this process's environment. */
 export interface Surroundings {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Starts a program. Whoever does calls `kill` afterwards, however the test ended. */
+/** Starts a program. The caller must call `kill` afterwards, however the test ends. */
 export function startProgram(command: string, args: readonly string[], { cwd, env }: Surroundings) {
   const child = spawn(command, args, { cwd, env: { ...process.env, ...env } });
   const exited = new Promise<number | null>((resolve) => {
@@ -26,7 +26,7 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
   });
   child.stderr.on('data', (text: Buffer) => rest.push(text.toString()));
 
-  /** The first line that tells one of these events; rejects when the program ends before. */
+  /** The first line with one of these events; rejects when the program ends without it. */
   const line = (...events: readonly string[]): Promise<Line> =>
     new Promise((resolve, reject) => {
       const look = () => {
@@ -60,7 +60,7 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
       child.kill('SIGTERM');
       return exited;
     },
-    /** Makes sure that it has ended. */
+    /** Kills the program if it still runs, and waits until it has ended. */
     kill: async () => {
       child.kill('SIGKILL');
       await exited;

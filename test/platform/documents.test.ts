@@ -6,7 +6,7 @@ import { literal, tableRows } from '../docs/documents.ts';
 const page = 'docs/platform.md';
 const options = { baseUrl: 'https://api.example.com', apiKey: 'key' };
 
-/** The options that are known, as the error for an unknown one lists them. */
+/** The known options, as the error for an unknown option lists them. */
 function knownOptions(): string[] {
   try {
     createPlatform({ ...options, xxxxxxxxxxxxxxxxxxxx: 1 } as PlatformOptions);

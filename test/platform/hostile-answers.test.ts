@@ -8,13 +8,13 @@ import { answered, apiKey, clientOf, platformError, standIn } from './support.ts
 
 const deepest = 30_000;
 
-/** What a platform whose answers are not meant well makes of asking for a knowledge base. */
+/** The error for a request for a knowledge base to a hostile platform with this answer. */
 async function refused(status: number, body: string, headers: Readonly<Record<string, string>> = {}) {
   const { url } = await standIn({ status, body, headers });
   return platformError(clientOf(url, { retry: { attempts: 1 } }).platform.knowledgeBases.get('kb_1'));
 }
 
-/** What a platform that quotes these headers in a refusal makes of creating a subscription. */
+/** The error for creating a subscription with these headers, when the platform's refusal quotes them. */
 async function quoted(headers: Readonly<Record<string, string>>, json: unknown): Promise<string> {
   const { url } = await standIn({ status: 400, json });
   const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks', headers };

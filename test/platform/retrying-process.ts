@@ -1,4 +1,4 @@
-/** Asks a platform for one knowledge base, with nothing else that keeps the process from ending. */
+/** Asks a platform for one knowledge base; nothing else keeps the process alive. */
 import { createPlatform } from '../../src/platform/index.ts';
 
 const platform = createPlatform({ baseUrl: process.argv[2], apiKey: 'key', retry: { base: '50ms' } });

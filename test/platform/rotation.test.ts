@@ -24,7 +24,7 @@ async function receiverWithFunction(secretFile: string): Promise<string> {
   return `http://127.0.0.1:${await listening(receiver.nodeHandler())}/webhooks`;
 }
 
-/** Plays one call after the other, several at a time, until it is told to stop. */
+/** Plays calls, several at a time, until it is told to stop. */
 function continuousCalls(sandbox: Sandbox, atOnce: number) {
   const over = new AbortController();
   const play = async () => {
@@ -37,7 +37,7 @@ function continuousCalls(sandbox: Sandbox, atOnce: number) {
   };
 }
 
-/** Resolves when so many more deliveries have been answered, whatever the answer. */
+/** Resolves when `more` further deliveries have been answered, whatever the answer. */
 function answered(sandbox: Sandbox, more: number): Promise<void> {
   let left = more;
   return new Promise((resolve) => {
@@ -66,7 +66,7 @@ test.each([
   for (let rotation = 1; rotation <= 2; rotation += 1) {
     const { secret } = await platform.subscriptions.rotateSecret(subscription.id, { secretFile });
     await answered(sandbox, 40);
-    // Signed with the new secret alone, as deliveries are once the old one has expired.
+    // Signed only with the new secret, like deliveries after the old one has expired.
     const delivery = () => buildDelivery('call-ended', { secret: secret.reveal() });
     await expect.poll(async () => (await deliverTo(url, delivery())).status, { timeout: 20_000 }).toBe(200);
     await answered(sandbox, 40);

@@ -1,4 +1,4 @@
-/** Adds secrets to a secrets file, as many as it is told, one after the other. */
+/** Adds `count` secrets to a secrets file, one after the other. */
 import { SecretFile } from '../../src/platform/secrets/secret-file.ts';
 
 const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {

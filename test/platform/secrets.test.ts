@@ -174,7 +174,7 @@ describe('secretFile', () => {
     expect(readSecretFile(file)).toEqual([three, two, one].map((secret) => secret.reveal()));
     clock.advance(2 * hours);
     const { secret: four } = await platform.subscriptions.rotateSecret(id, { secretFile: file });
-    // The sandbox has the machine's clock, by which all of this happened in one moment: the second one expires with the first.
+    // The sandbox uses the machine's clock, by which all rotations happened at one moment: `two` expires with `one`.
     expect(readSecretFile(file)).toEqual([four.reveal(), three.reveal()]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
@@ -316,7 +316,7 @@ describe('secretFile', () => {
     expect(received).toEqual([]);
   });
 
-  // The super-user may write everywhere.
+  // Root may write everywhere.
   it.skipIf(process.getuid?.() === 0)('in a folder that is read-only is noticed as well', async () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o500);

@@ -41,7 +41,7 @@ export async function sandboxAndPlatform(
   return { sandbox, platform: createPlatform({ baseUrl: sandbox.url, apiKey, ...options }) };
 }
 
-/** A request that a stand-in was sent. */
+/** A request that a stand-in got. */
 export interface Received {
   readonly method: string;
   readonly url: string;
@@ -58,8 +58,8 @@ export interface Scripted {
 }
 
 /**
- * A server for what the sandbox never does: it gives the scripted answers in their order, the last one again and again, and
- * keeps what it was sent. A function answers by hand.
+ * A server for answers that the sandbox never gives. It gives the scripted answers in their order, and the last one
+ * again and again; a function writes its answer itself. The requests are kept.
  */
 export async function standIn(...answers: (Scripted | ((response: ServerResponse) => void))[]) {
   const received: Received[] = [];
@@ -79,10 +79,10 @@ export async function standIn(...answers: (Scripted | ((response: ServerResponse
   return { url, received };
 }
 
-/** How long the client of `at` allows an attempt, in milliseconds: its timer is told from the waits by it. */
+/** The client's deadline of an attempt, in milliseconds: unusual, so that its timer can be told from the waits. */
 const attemptTime = 86_400_000;
 
-/** A client of a stand-in whose waits between attempts take no time; `waits` are what they would have taken. */
+/** A client of a stand-in. Its waits between attempts take no time; `waits` has how long they would have been. */
 export function clientOf(url: string, options: Partial<PlatformOptions> = {}) {
   const waits: number[] = [];
   let elapsed = 0;

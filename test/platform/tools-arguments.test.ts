@@ -5,7 +5,7 @@ import { type Tool, ToolError, defineTool } from '../../src/platform/index.ts';
 
 const orderNumber = z.string().describe('The number on the invoice');
 
-/** A tool that gives back what it was called with. */
+/** A tool that returns the arguments that it was called with. */
 function echo(parameters: z.ZodObject): Tool {
   const run = (args: unknown, { additional }: { additional: unknown }) => ({ args, additional });
   return defineTool({ name: 'echo', description: 'Says what it was told.', parameters, run });

@@ -23,7 +23,7 @@ const order = defineTool({
   run: (args, { additional }) => ({ args, additional }),
 });
 
-/** What the platform keeps of a tool that is registered at this address. */
+/** A tool that is registered with this endpoint, as the platform stores it. */
 function registered(endpoint: string, method: (typeof methods)[number] = 'POST') {
   const fixedParams = { branch: { description: 'Which shop', value: 'north' } };
   return order.registration({ endpoint, method, headers, fixedParams });

@@ -14,7 +14,7 @@ import { listening } from '../support/servers.ts';
 const headers = { 'x-tool-key': 'the key of the tools' };
 const failed = { status: 500, json: { error: 'That did not work just now.' } };
 
-/** A tool that does this, and takes a number. */
+/** A tool with this `run`, which takes a number. */
 const doing = (run: Parameters<typeof defineTool>[0]['run']): Tool =>
   defineTool({
     name: 'doing',
@@ -23,14 +23,14 @@ const doing = (run: Parameters<typeof defineTool>[0]['run']): Tool =>
     run,
   });
 
-/** What a call of the tool is answered. */
+/** The answer to a call of the tool. */
 async function called(tool: Tool, body = '{}', options: Partial<ToolMiddlewareOptions> = {}) {
   const url = `http://127.0.0.1:${await listening(toolMiddleware([tool], { headers, ...options }))}`;
   const response = await fetch(url, { method: 'POST', headers, body });
   return { status: response.status, json: await response.json() };
 }
 
-/** An error on which something is not as it is on others. */
+/** An error with an unusual property. */
 function odd(property: string, descriptor: PropertyDescriptor): Error {
   return Object.defineProperty(new ToolError('odd'), property, descriptor);
 }
@@ -69,7 +69,7 @@ describe('a call is answered whatever the tool throws', () => {
 
 describe('arguments that are not meant well', () => {
   it('are refused in a time that grows with their length, not with its square', async () => {
-    // By the square these would take minutes.
+    // A reader whose time grows with the square of the number of digits would take minutes.
     const count = `${'1'.repeat(900_000)}x`;
     const { json } = await called(
       doing(() => 1),

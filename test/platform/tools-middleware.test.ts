@@ -41,7 +41,7 @@ const greet = defineTool({
   run: ({ name }, { additional }) => ({ hello: name, ...additional }),
 });
 
-/** A tool that does this, and takes nothing. */
+/** A tool with this `run`, which takes no arguments. */
 const doing = (run: (signal: AbortSignal) => unknown): Tool =>
   defineTool({
     name: 'doing',
@@ -50,7 +50,7 @@ const doing = (run: (signal: AbortSignal) => unknown): Tool =>
     run: (_args, { signal }) => run(signal),
   });
 
-/** Tools on a port of their own, and how to call them. */
+/** Tools on a port of their own, and a function that calls them. */
 async function served(tools: readonly Tool[], options: Partial<ToolMiddlewareOptions> = {}) {
   const url = `http://127.0.0.1:${await listening(toolMiddleware(tools, { headers: key, ...options }))}`;
   return {

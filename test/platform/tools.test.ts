@@ -196,7 +196,7 @@ describe('a definition', () => {
   });
 });
 
-/** Which JSON can't write without references. */
+/** A schema that contains itself, which a JSON Schema can't describe without references. */
 function selfContaining(): z.ZodObject {
   const branch: z.ZodObject = z.object({
     get inner() {

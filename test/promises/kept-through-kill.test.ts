@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 const rounds = 5;
 const deliveriesARound = 200;
 
-/** Promises 1, 3 and 4, as the platform and the machine's power would try them. */
+/** Promises 1, 3 and 4, with a process that is killed and a platform that sends again. */
 test('killed in the middle of load, again and again: what was acknowledged is handled, its effects exactly once', async () => {
   const folder = temporaryFolder();
   const options = {
@@ -27,7 +27,7 @@ test('killed in the middle of load, again and again: what was acknowledged is ha
     const enough = 30 * round;
     const before = acknowledged.size;
     const fresh = Array.from({ length: deliveriesARound }, (_, n) => `round-${round}-${n}`);
-    // What got no answer is sent again, as the platform does; so is some of what did.
+    // Deliveries without an answer are sent again, as the platform does; so are some that were acknowledged.
     const traceIds = [...unanswered, ...[...acknowledged].slice(-20), ...fresh];
     unanswered = [];
     let dying: Promise<void> | undefined;
@@ -66,7 +66,7 @@ test('killed in the middle of load, again and again: what was acknowledged is ha
     ).toHaveLength(1);
     expect(appended, traceId).toContain(traceId);
   }
-  // What was stored and not acknowledged is handled too, and nothing twice through commit.
+  // Events that were stored but not acknowledged are handled too, and no event has its effect through `commit` twice.
   expect(new Set(committed).size).toBe(committed.length);
   expect(new Set(appended)).toEqual(new Set(committed));
   expect(acknowledged.size).toBeGreaterThanOrEqual(30 * rounds);

@@ -6,9 +6,9 @@ import { started } from '../support/receiver.ts';
 
 const credential = 'subscription-key-1';
 
-/** Every text in a value that may be personal: what is said, who is called, what is described. */
+/** Every text in a value that may be personal, such as a transcript, a number or a description. */
 function* textsIn(value: unknown, name = ''): Generator<string> {
-  // These are the identities and the kind of an event: the words of the log.
+  // These are the identities and the name of an event, which the log may contain.
   if (['traceId', 'call_id', 'callId', '_id', 'eventName', 'event'].includes(name)) return;
   if (typeof value === 'string') yield value;
   if (typeof value === 'object' && value !== null) {
@@ -40,7 +40,7 @@ test('8. no log line holds a body, a number, a transcript, a secret or the value
   ]);
   for (const { headers, body, rawBody } of Object.values(fixtures)) {
     const bytes = rawBody ?? JSON.stringify(body);
-    // The times of the fixtures are long ago: only their signature's own time is ours.
+    // The fixtures' own timestamps are long ago and outside the tolerance, so only the signature's new one is sent.
     const { 'x-webhook-timestamp': _, ...named } = headers;
     const own = { ...named, 'x-api-key': credential, 'user-agent': 'Mozilla-like-agent' };
     const signed: Record<string, string> = { ...own, ...signedHeaders(bytes) };
@@ -61,7 +61,7 @@ test('8. no log line holds a body, a number, a transcript, a secret or the value
   expect(logs.of('run_dead').length).toBeGreaterThan(20);
   expect(logs.of('delivery_duplicate').length).toBeGreaterThan(20);
   const log = logs.lines.map((line) => JSON.stringify(line)).join('\n');
-  // Shorter ones, such as "success", are words that the log has reasons of its own to use.
+  // The log may contain shorter texts, such as "success", for reasons of its own.
   const found = [...forbidden].filter((text) => text.length > 8 && log.includes(text));
   expect(found).toEqual([]);
   expect(log.match(/\+\d{7,}/g)).toBeNull();

@@ -39,7 +39,7 @@ test('of 100 copies to each of two processes on one database exactly one is acce
   const options = { database: join(folder, 'inbox.db'), file, handlers: 'effects' } as const;
   const processes = [new ReceiverProcess(options), new ReceiverProcess(options)];
   const urls = await Promise.all(processes.map((process) => process.url()));
-  // Signed once: the copies are the same to the last byte.
+  // Signed only once, so that the copies are identical to the last byte.
   const headers = signedHeaders(body);
   const copies = urls.flatMap((url) => Array.from({ length: 100 }, () => post(url, body, headers)));
   expect(tally(await Promise.all(copies))).toEqual({ accepted: 1, duplicate: 199 });
@@ -57,7 +57,7 @@ test('a copy under another trace id in the unsigned header is a copy all the sam
   const first = await deliver(receiver, unnamed, { ...headers, 'x-webhook-traceid': 'trace-1' });
   const second = await deliver(receiver, unnamed, { ...headers, 'x-webhook-traceid': 'trace-2' });
   expect([first.json.status, second.json.status]).toEqual(['accepted', 'duplicate']);
-  // The id that came with the copy is not taken: an event that has it comes through.
+  // The trace id in the copy's header is not used up: another event with that id is accepted.
   const another = JSON.stringify({ eventName: 'CallHandler.CallEnded', payload: { call_id: 'call-2' } });
   const third = { ...signedHeaders(another), 'x-webhook-traceid': 'trace-2' };
   expect((await deliver(receiver, another, third)).json.status).toBe('accepted');

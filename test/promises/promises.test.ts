@@ -1,6 +1,7 @@
 /**
- * The nine promises, each as short as it can be shown. What takes a crash is in `kept-through-kill.test.ts`, what
- * takes a crowd in `one-of-many-copies.test.ts`, what takes every fixture in `no-personal-data.test.ts`.
+ * The nine promises, each in a test as short as possible. Tests that need a crash are in `kept-through-kill.test.ts`,
+ * those that need many copies in `one-of-many-copies.test.ts`, those that need every fixture in
+ * `no-personal-data.test.ts`.
  */
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -16,7 +17,7 @@ test('1. nothing acknowledged is lost: at 200 the raw bytes are in the file, for
   const { receiver } = await started({ database });
   const body = bodyOf({ traceId: 'trace-1' });
   expect((await deliver(receiver, body)).status).toBe(200);
-  // Another connection, while the receiver holds its own: it sees only what is committed.
+  // Another connection, which sees only what the receiver has committed.
   const other = new Database(database, { readonly: true });
   expect(other.pragma('journal_mode', { simple: true })).toBe('wal');
   const kept = other.prepare('select body from bodies').pluck().get() as Buffer;
@@ -42,7 +43,7 @@ test('3. no duplicate reaches a handler', async () => {
   const { receiver, logs } = await started({}, (r) => r.on('*', (event) => seen.push(event.traceId)));
   const body = bodyOf({ traceId: 'trace-1' });
   for (let copy = 0; copy < 3; copy += 1) {
-    // Signed anew each time, as a retry is: not the bytes of the signature decide, but the event's identity.
+    // Signed anew each time, as a retry may be: the event's identity decides on duplicates, not the signature.
     await deliver(receiver, body, signedHeaders(body, { timestamp: Date.now() - copy * 10_000 }));
   }
   await deliver(receiver, bodyOf({ traceId: 'trace-2' }));
@@ -142,7 +143,7 @@ test('7. the sender learns nothing from a refusal: the reason is in the log, the
 });
 
 test('9. the answer is fast: handlers run after it, never inside it', async () => {
-  // Time stands still and the handler hangs: an answer that waited for either would not come.
+  // Time stands still and the handler never ends: an answer that waited for either would not come.
   const gate = new Gate();
   const { receiver, logs } = await started({ clock: new ManualClock(), timeout: '1h' }, (r) =>
     r.on('*', gate.pass),

@@ -1,4 +1,4 @@
-/** What goes wrong for those who write such a receiver by hand: each is impossible here. */
+/** The mistakes of people who write such a receiver by hand: none of them can happen here. */
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
@@ -40,7 +40,7 @@ describe('impossible:', () => {
     const body = bodyOf();
     await deliver(receiver, body);
     await logs.until('run_retry');
-    // The platform's own retry is a duplicate, and nothing depends on it.
+    // The platform's own retry is a duplicate; the run is retried without it.
     expect((await deliver(receiver, body)).json.status).toBe('duplicate');
     await clock.timer(500);
     clock.advance(500);
@@ -53,7 +53,7 @@ describe('impossible:', () => {
     const { receiver } = await started({ clock: new ManualClock(), timeout: '1h' }, (r) =>
       r.on('*', gate.pass),
     );
-    // The handler is at its work and time stands still: the answers come all the same.
+    // The answers come although the handler has not ended and time stands still.
     for (let index = 0; index < 20; index += 1) expect((await deliver(receiver)).status).toBe(200);
     await gate.reached;
   });
@@ -133,7 +133,7 @@ describe('impossible:', () => {
     expect((await receiver.calls.get('call-1'))?.durationMs).toBe(90_000);
   });
 
-  // Nothing polls here, so nothing can stop at the first page: what is delivered is kept, and every page is listed.
+  // Ringback doesn't poll the platform for calls: every delivered event is kept, and every page of calls can be listed.
   test('9. older calls that vanish behind the first page', async () => {
     const { receiver } = await started();
     const calls = Array.from({ length: 60 }, (_, index) => `call-${index}`);

@@ -1,4 +1,4 @@
-/** Nine receivers that are wrong on purpose, by name: each test is what its namesake would fail. */
+/** Nine tests, each named after a mistake in receivers: a receiver that makes the mistake would fail the test. */
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
@@ -44,7 +44,7 @@ describe('not this receiver', () => {
     const first = new ReceiverProcess(options);
     const body = bodyOf({ traceId: 'trace-1' });
     const url = await first.url();
-    // Whether the answer came through before the end is left open on purpose: the copy is sent either way.
+    // It doesn't matter whether the process answers before it is killed: the copy is sent in either case.
     const answering = post(url, body).catch(() => undefined);
     await expect.poll(() => effectsIn(database), { interval: 5 }).toEqual(['trace-1']);
     await first.kill();
@@ -120,7 +120,7 @@ describe('not this receiver', () => {
     const unreadable = '{"traceId": ';
     const refused = await deliver(receiver, unreadable, signature('another body'));
     expect(refused).toMatchObject({ status: 401, json: { error: 'not_authentic' } });
-    // Equal once parsed, and not the same bytes.
+    // A body that is the same when parsed and written again, but not byte by byte.
     const body = '{ "traceId": "trace-1",  "eventName": "a\\u0062" }';
     expect((await deliver(receiver, JSON.stringify(JSON.parse(body)), signature(body))).status).toBe(401);
     expect((await deliver(receiver, body, signature(body))).status).toBe(200);
@@ -147,7 +147,7 @@ function effectsIn(database: string): unknown[] {
   try {
     return db.prepare('select trace_id from effects').pluck().all();
   } catch {
-    // The handler has not come to it yet.
+    // The handler has not created the table yet.
     return [];
   } finally {
     db.close();

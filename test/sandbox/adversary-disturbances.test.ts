@@ -9,7 +9,7 @@ const speed = 10_000;
 const none = { duplicated: 0, delayed: 0, dropped: 0, tampered: 0, wrong_secret: 0, rubbish: 0 };
 const one = { events: ['CallHandler.CallStarted'] };
 
-/** Plays a call of which one event is delivered, to a destination that takes what verifies. */
+/** Plays a call with one delivered event, to a destination that accepts deliveries whose signature verifies. */
 async function disturbed(rates: Partial<typeof none>, fields: Readonly<Record<string, unknown>> = {}) {
   const sandbox = await startedSandbox({ speed, callSeed: 1, adversary: { ...none, ...rates } });
   let secret = '';
@@ -31,7 +31,7 @@ async function disturbed(rates: Partial<typeof none>, fields: Readonly<Record<st
 
 test('duplicated: the same delivery twice', async () => {
   const { received, told } = await disturbed({ duplicated: 1 });
-  // Side by side: either may be answered first.
+  // Both requests are sent at the same time, so either may be answered first.
   expect(told).toHaveLength(2);
   expect(told).toEqual(
     expect.arrayContaining([

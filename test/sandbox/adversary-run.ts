@@ -7,7 +7,7 @@ import { made } from '../support/receiver.ts';
 import type { ReceiverBehindFront } from './receiver-process-front.ts';
 import { recording } from './receiver-process-handlers.ts';
 
-/** The receiver is killed after so many calls, and started again when so many deliveries more are lost. */
+/** The receiver is killed after `after` calls, and started again when `lost` further deliveries are lost. */
 export interface Outage {
   readonly after: number;
   readonly lost: number;
@@ -23,7 +23,7 @@ export interface Load {
 /** The front's answer while there is no receiver. */
 const nobodyThere = 502;
 const forgeries = new Set<string | undefined>(['tampered', 'wrong_secret', 'rubbish']);
-/** The join waits an hour: two hours later every call's has run. */
+/** A clock two hours ahead: the joins wait for an hour, so all of them are due. */
 const later = { ...systemClock, now: () => Date.now() + 7_200_000 };
 
 /** Plays calls while the receiver is killed and started again. Resolves when the last delivery is settled. */
@@ -55,7 +55,7 @@ export async function playThroughOutages(
   return played;
 }
 
-/** A receiver in this process, on the same inbox, that has handled all there is, the joins' waits included. */
+/** A receiver in this process, on the same inbox, that has handled every event and ended every join. */
 export async function whenAllIsHandled(database: string, secret: string): Promise<Receiver> {
   const { receiver } = made({ database, secrets: secret, clock: later });
   recording(receiver);
@@ -70,14 +70,14 @@ export async function whenAllIsHandled(database: string, secret: string): Promis
   return receiver;
 }
 
-/** The attempts at a delivery that were not forged. */
+/** The attempts of an event that were not forged. */
 export function genuineAttempts(sandbox: Sandbox, traceId: string): readonly Attempt[] {
   return sandbox.attempts.list({ traceId }).filter(({ disturbance }) => !forgeries.has(disturbance));
 }
 
 /**
- * Given up, and never was anybody there: nobody can have it. Of the others that were given up the receiver may have some:
- * where the connection broke, the answer is missing and perhaps nothing else.
+ * The deliveries that were given up and of which no attempt met a receiver: nobody can have them. The receiver may have
+ * some of the other given-up deliveries: if the connection broke, perhaps only the answer was lost.
  */
 export function lostDeliveries(sandbox: Sandbox): readonly GivenUpDelivery[] {
   return sandbox.deliveries
@@ -85,13 +85,13 @@ export function lostDeliveries(sandbox: Sandbox): readonly GivenUpDelivery[] {
     .filter(({ traceId }) => genuineAttempts(sandbox, traceId).every(({ status }) => status === nobodyThere));
 }
 
-/** One delivery that was given up: which, and how its attempts ended. */
+/** A delivery that was given up, and how its attempts ended, in words. */
 export function inWords(sandbox: Sandbox, { callId, eventName, traceId }: GivenUpDelivery): string {
   const ends = genuineAttempts(sandbox, traceId).map(({ status, failure }) => status ?? failure);
   return `call ${callId}, ${eventName}, trace id ${traceId}: ${ends.join(', ')}`;
 }
 
-/** What is in one list and not in the other, each as often as it is there more often: short, however long the lists. */
+/** The items that are in one list more often than in the other; short even if the lists are long. */
 export function difference(found: readonly string[], expected: readonly string[]) {
   const counts = new Map<string, number>();
   for (const item of found) counts.set(item, (counts.get(item) ?? 0) + 1);

@@ -1,7 +1,7 @@
 import type { PlayedCall, PlayedEvent } from '../../src/sandbox/calls/call.ts';
 import { type CallRecord, eventNames } from '../support/public.ts';
 
-/** What a call has become, as far as the sandbox can know it: everything but when its events arrived. */
+/** A call's record as far as the sandbox can know it: everything except when its events arrived. */
 export interface Timeline {
   readonly agentId: string | undefined;
   readonly status: string;
@@ -10,13 +10,13 @@ export interface Timeline {
   readonly durationMs: number | undefined;
   readonly transfer: Readonly<Record<string, unknown>> | undefined;
   readonly analysis: Readonly<Record<string, unknown>> | undefined;
-  /** By trace id. A flat body has no time of its own, so there it is left out. */
+  /** By trace id. The time of an event with a flat body is left out, because such a body has none. */
   readonly events: Readonly<
     Record<string, { readonly name: string; readonly occurredAt: number | undefined }>
   >;
 }
 
-/** What the simulator played, told by those of its events that `has` arrived; undefined when none has. */
+/** The call that the simulator played, as the events that have arrived report it; undefined when none has arrived. */
 export function playedTimeline(call: PlayedCall, has: (event: PlayedEvent) => boolean): Timeline | undefined {
   const events = call.events.filter(has);
   const named = (name: string) => events.some(({ eventName }) => eventName === name);
@@ -28,7 +28,7 @@ export function playedTimeline(call: PlayedCall, has: (event: PlayedEvent) => bo
   return {
     agentId: call.agentId,
     status: statusOf({ hasEnded, transfer, analysis }),
-    // A transfer tells of the start as well.
+    // A transfer reports the call's start as well.
     startedAt: hasStarted || transfer ? call.startedAt : undefined,
     endedAt: hasEnded ? call.endedAt : undefined,
     durationMs: hasStarted && hasEnded ? call.endedAt - call.startedAt : undefined,
@@ -46,7 +46,7 @@ export function playedTimeline(call: PlayedCall, has: (event: PlayedEvent) => bo
   };
 }
 
-/** What the receiver has made of the call. */
+/** The call as the receiver has recorded it. */
 export function receivedTimeline(call: PlayedCall, record: CallRecord | undefined): Timeline | undefined {
   if (!record) return undefined;
   const isFlat = (traceId: string) =>

@@ -15,7 +15,7 @@ import { subscribed } from './delivery-subscription.ts';
 import { Front, ReceiverBehindFront } from './receiver-process-front.ts';
 import { startedSandbox } from './support.ts';
 
-/** Three retries ten seconds apart take two real seconds: as a rule longer than a receiver takes to start. */
+/** Three retries ten seconds apart take two real seconds at this speed: usually longer than a receiver's start. */
 const speed = 15;
 const load = { calls: 10_000, atOnce: 1_000, longest: 20 };
 const rate = 0.02;
@@ -27,14 +27,14 @@ const rates = {
   wrong_secret: rate,
   rubbish: rate,
 };
-/** One of them lasts until the platform has given up on deliveries for good. */
+/** The second outage lasts until the platform has given up some deliveries. */
 const outages = [
   { after: 1_500, lost: 0 },
   { after: 4_000, lost: 20 },
   { after: 6_500, lost: 0 },
   { after: 8_500, lost: 0 },
 ];
-/** Half a minute where two cores are idle; on a busy machine longer. In milliseconds. */
+/** In milliseconds. The test takes half a minute on two idle cores, and longer on a busy machine. */
 const patience = 300_000;
 
 const none = { tooMany: [], tooFew: [] };
@@ -52,7 +52,7 @@ test(
     const played = await playThroughOutages(sandbox, behindFront, load, outages);
     const receiver = await whenAllIsHandled(database, secret);
 
-    // What is missing, one by one: all that was lost for certain, and nothing that was not given up.
+    // The missing events are exactly the given-up deliveries that are not stored. All certain losses are among them.
     const events = played.flatMap((call) => call.events);
     const stored = new Set(column(receiver, 'select trace_id from events'));
     const missing = traceIdsOf(events).filter((traceId) => !stored.has(traceId));
@@ -63,7 +63,7 @@ test(
     expect(lostDeliveries(sandbox).filter(({ traceId }) => stored.has(traceId))).toEqual([]);
     expect(difference([...stored, ...missing], traceIdsOf(events))).toEqual(none);
 
-    // Every call is what was played, told by the events that are not missing.
+    // Every call is recorded as it was played, as far as the events that are not missing report it.
     const different: unknown[] = [];
     for (const call of played) {
       const expected = playedTimeline(call, ({ traceId }) => stored.has(traceId));
@@ -72,13 +72,13 @@ test(
     }
     expect(different).toEqual([]);
 
-    // Every event was handled once, and every join called once: complete, or an hour later without what is missing.
+    // Every event was handled once, and every join called once: complete, or an hour later without the missing events.
     expect(difference(column(receiver, 'select trace_id from handled'), [...stored])).toEqual(none);
     const joined = column(receiver, "select call_id || ' ' || complete from joined");
     const joins = played.flatMap((call) => joinedBy(call, stored));
     expect(difference(joined, joins)).toEqual(none);
 
-    // Otherwise there was nothing to withstand.
+    // There were disturbances of every kind and lost deliveries, or this test would show nothing.
     const attempts = Map.groupBy(sandbox.attempts.list(), ({ disturbance }) => disturbance ?? 'none');
     expect([...attempts.keys()].toSorted()).toEqual(['none', ...Object.keys(rates)].toSorted());
     expect(missed.length).toBeGreaterThanOrEqual(20);
@@ -91,7 +91,7 @@ function traceIdsOf(items: readonly { readonly traceId: string }[]): readonly st
   return items.map(({ traceId }) => traceId);
 }
 
-/** The first column of what a query finds. */
+/** The first column of a query's rows. */
 function column({ database }: Receiver, sql: string): readonly string[] {
   return database
     .prepare(sql)
@@ -99,7 +99,7 @@ function column({ database }: Receiver, sql: string): readonly string[] {
     .map((row) => String(Object.values(row as object)[0]));
 }
 
-/** The row that a call's join leaves: none when nothing that it waits for has come. */
+/** The row that a call's join writes; none when no event that it waits for has arrived. */
 function joinedBy({ callId, events }: PlayedCall, stored: ReadonlySet<string>): readonly string[] {
   const awaited: readonly string[] = [eventNames.callEnded, eventNames.pcaCompleted];
   const come = events.filter(({ eventName, traceId }) => awaited.includes(eventName) && stored.has(traceId));

@@ -5,7 +5,7 @@ import { ask, startedSandbox } from './support.ts';
 
 const page = 'docs/sandbox.md';
 
-/** What a sentence lists as possible. */
+/** The values that an error's sentence lists as possible. */
 function listedBy(work: () => unknown, list: RegExp): string[] {
   try {
     work();

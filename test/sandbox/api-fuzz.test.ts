@@ -7,7 +7,7 @@ import { ask, startedSandbox } from './support.ts';
 const subscription = '/v1/public/webhook/subscription';
 const tools = '/v2/ai-agents/agent_demonstration/custom-tools';
 
-/** Bodies that are right, so that wrong ones can be right in all but one place. */
+/** Correct bodies, to make bodies from that are wrong in only one place. */
 const right = {
   subscription: {
     name: 'calls',
@@ -41,7 +41,7 @@ const right = {
   toolCall: { agentId: 'agent_demonstration', toolId: 'tool_1', args: { a: 'b' } },
 };
 
-/** Where `*` stands, anything may stand. */
+/** The operations; `*` is replaced with anything. */
 const operations: readonly { readonly line: string; readonly body?: object }[] = [
   { line: 'GET /api/v1/knowledge-bases/*' },
   { line: 'GET /api/v1/knowledge-bases/documents/website/sitemaps' },
@@ -119,7 +119,7 @@ const someRequest = fc.constantFrom(...operations).chain(({ line, body }) =>
 );
 
 test('whatever is sent is answered with one of the error bodies of the document, and never with a 500', async () => {
-  // So fast that a call is played at once.
+  // At this speed a call is played at once.
   const sandbox = await startedSandbox({ speed: 1_000_000 });
   const property = fc.asyncProperty(someRequest, async ({ line, segments, query, headers, body }) => {
     const [method = '', pattern = ''] = line.split(' ');
@@ -154,7 +154,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Which of the error bodies of the document it is. */
+/** Which of the document's error bodies an answer has. */
 function formOf({ status, text }: Answer): string {
   const body = JSON.parse(text) as Record<string, unknown>;
   const fields = Object.keys(body).sort().join();
@@ -178,7 +178,7 @@ function isIssues(detail: unknown): boolean {
   );
 }
 
-/** `fetch` would put right what is wrong with a path, and refuse some headers. */
+/** Sends a request without `fetch`, which would correct a wrong path and refuse some headers. */
 function send(
   sandbox: Sandbox,
   parts: { method: string; path: string; headers: object; body: string | Uint8Array },

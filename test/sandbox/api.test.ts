@@ -6,7 +6,7 @@ import { twoTenants } from './tenants.ts';
 
 const subscription = '/v1/public/webhook/subscription';
 
-/** One operation of each form of errors, and what its missing key is answered with. */
+/** One operation for each form of errors, and the form of the answer to a request without a key. */
 const operations = [
   { line: 'GET /api/v1/knowledge-bases/kb_1', form: 'error and message' },
   {

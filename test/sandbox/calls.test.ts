@@ -13,7 +13,7 @@ const names = {
   analysed: 'callAnalysis.pcaCompleted',
 } as const;
 
-/** Plays a call at a time that stands still, so that events come one after the other, and gives what was delivered. */
+/** Plays a call with a manual clock, so that its events come one by one; resolves to the call and its deliveries. */
 async function played(
   plan: CallPlan,
 ): Promise<{ call: PlayedCall; bodies: Received['json'][]; all: Received[] }> {
@@ -138,7 +138,7 @@ test('what a plan leaves open is drawn: every scenario, both bodies, both ways o
   for (const { startedAt, endedAt, analysis } of calls) {
     expect(endedAt - startedAt).toBeGreaterThanOrEqual(4_000);
     expect(endedAt - startedAt).toBeLessThanOrEqual(301_000);
-    // The document: typically 1 to 30 seconds after the end. Whole seconds are cut off, not rounded.
+    // Platform document: typically 1 to 30 seconds after the end. Whole seconds are cut off, not rounded.
     if (analysis) expect((analysis.at - endedAt) / 1_000).toBeGreaterThanOrEqual(1);
     if (analysis) expect((analysis.at - endedAt) / 1_000).toBeLessThanOrEqual(31);
   }
@@ -152,7 +152,7 @@ test('the same seed plays the same calls, whatever is under way beside them', as
   const calls = Array.from({ length: 20 }, () => one?.calls.begin());
   expect(Array.from({ length: 20 }, () => other?.calls.begin())).toEqual(calls);
   expect(another?.calls.begin()).not.toEqual(calls[0]);
-  // What is given changes nothing else.
+  // Fields that the plan gives don't change the others.
   const given = other?.calls.begin({ callId: 'given', scenario: 'failed' });
   const { callerNumber, language, timestamps } = one?.calls.begin() ?? {};
   expect(given).toMatchObject({ callId: 'given', scenario: 'failed', callerNumber, language, timestamps });

@@ -40,7 +40,7 @@ const tool = {
   tool_failed_message: 'That did not work',
 };
 
-/** The tool with another value at a place; undefined takes away what is there. */
+/** The tool with another value at a place; undefined removes the field. */
 function toolWith(place: readonly string[], value: unknown): unknown {
   const copy: Record<string, unknown> = structuredClone(tool);
   const last = place.at(-1) ?? '';
@@ -91,7 +91,7 @@ test('an agent has one tool of an id', async () => {
   expect(copies.find(({ status }) => status === 422)?.json).toStrictEqual({
     detail: [{ loc: ['body', 'tool_id'], msg: expect.stringContaining('unique'), type: 'unique' }],
   });
-  // Another agent's tool is another tool.
+  // Another agent may have a tool with the same id.
   const other = await ask(sandbox, 'POST /v2/ai-agents/agent_3/custom-tools/', { body: tool });
   expect(other.status).toBe(201);
 });

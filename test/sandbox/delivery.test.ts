@@ -10,7 +10,7 @@ import { startedSandbox } from './support.ts';
 import { twoTenants } from './tenants.ts';
 
 const hour = 3_600_000;
-/** Fast enough that a call and its retries are over at once. */
+/** So fast that a call and its retries are over at once. */
 const speed = 10_000;
 
 test('a delivery has the method, the headers and the signature of the document, and its attempt is taken down', async () => {
@@ -43,7 +43,7 @@ test('a delivery has the method, the headers and the signature of the document, 
   });
   expect(delivery?.headers).not.toHaveProperty('transfer-encoding');
   expect(delivery?.json['traceId']).toBe(ended?.traceId);
-  // By a hand of its own: what is signed is `<t>.<body>`, keyed with the whole secret.
+  // Computed independently of `sign`: the signature covers `<t>.<body>`, and its key is the whole secret.
   const [, t = '', v1] =
     /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(delivery?.headers['x-webhook-signature'])) ?? [];
   const hmac = createHmac('sha256', secret).update(`${t}.`);

@@ -10,13 +10,13 @@ export interface Received {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** How a destination answers: a status, or whatever is done with the response. */
+/** How a destination answers: with a status, or with a function that writes the response. */
 export type Answering = (
   received: Received,
   index: number,
 ) => number | ((response: ServerResponse) => unknown);
 
-/** Where a subscription's events go: takes down what comes. */
+/** A server for a subscription's deliveries, which keeps the requests that it gets. */
 export interface Destination {
   readonly url: string;
   readonly received: readonly Received[];
@@ -41,7 +41,7 @@ export async function destination(answer: Answering = () => 200): Promise<Destin
   return { url: `http://127.0.0.1:${port}/calls`, received };
 }
 
-/** What is no object of JSON is one without fields: rubbish is told by its bytes. */
+/** A body that is not a JSON object becomes an object without fields; tests look at the bytes of such rubbish. */
 function jsonOf(bytes: Buffer): Received['json'] {
   try {
     const json: unknown = JSON.parse(bytes.toString());
@@ -51,7 +51,7 @@ function jsonOf(bytes: Buffer): Received['json'] {
   }
 }
 
-/** What came in a header, of every request. */
+/** The values of a header, one for each request. */
 export function headersNamed(received: readonly Received[], name: string): readonly string[] {
   return received.map(({ headers }) => String(headers[name]));
 }

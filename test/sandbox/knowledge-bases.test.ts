@@ -88,7 +88,7 @@ test('missing, malformed and not owned are answered alike, byte for byte', async
   }
 });
 
-/** Those that tell something: not the time of day. */
+/** The headers that could reveal something: all but the date. */
 function headersOf(headers: Headers): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => name !== 'date'));
 }

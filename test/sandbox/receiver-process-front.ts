@@ -9,8 +9,8 @@ const script = fileURLToPath(new URL('./receiver-process.ts', import.meta.url));
 const nobodyThere = 'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
 
 /**
- * A receiver behind a proxy, as in production: the address stays while the process comes and goes. While there is none
- * the proxy answers 502, so whoever got that answer knows that nobody has the delivery.
+ * A receiver behind a proxy, as in production: the address stays the same when the process ends and another starts.
+ * While there is no process, the proxy answers 502: nobody has a delivery that was answered so.
  */
 export class ReceiverBehindFront {
   readonly #options: ReceiverProcessOptions;
@@ -44,7 +44,7 @@ export class ReceiverBehindFront {
 
 /** A proxy on loopback that passes bytes on, until the test ends. */
 export class Front {
-  /** Where to pass them; undefined while nobody is there. */
+  /** The receiver's port; undefined while there is no receiver. */
   port: number | undefined;
   readonly #server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#pass(client));
   readonly #sockets = new Set<Socket>();
@@ -69,8 +69,8 @@ export class Front {
     const receiver = connect({ port: this.port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
     this.#keep(receiver);
     client.pipe(receiver).pipe(client);
-    // What a client has sent reaches the receiver even when the client is gone; a receiver that is gone takes its
-    // clients with it.
+    // Bytes that a client has sent reach the receiver even if the client is gone. If the receiver is gone, its clients
+    // are disconnected.
     receiver.once('close', () => client.destroy());
     client.once('close', () => receiver.end());
   }
@@ -78,7 +78,7 @@ export class Front {
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
-    // Its 'close' says what is to be known.
+    // The 'close' that follows an error is enough.
     socket.on('error', () => {});
   }
 }

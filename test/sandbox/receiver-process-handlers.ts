@@ -1,8 +1,8 @@
 import { type CallEvent, type Receiver, type RunContext, eventNames } from '../support/public.ts';
 
 /**
- * Registers handlers, one for each kind of event, and a join, that write down what they have seen. Twice would show: the
- * tables take any number of rows.
+ * Registers handlers, one for each kind of event, and a join, which write a row for each event or call. A second run
+ * would show: the tables take any number of rows.
  */
 export function recording(receiver: Receiver): void {
   receiver.database.exec(`

@@ -1,13 +1,13 @@
 /**
- * A receiver in a process of its own, as it is in production: what the test kills. Its one argument says, as JSON, where
- * its inbox is and what signs its deliveries. It says `port` when it listens.
+ * A receiver in a process of its own, as in production, for the test to kill. Its one argument is a JSON object with
+ * its database and the secret of its deliveries. It prints `port` when it listens.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createReceiver } from '../../src/index.ts';
 import { recording } from './receiver-process-handlers.ts';
 
-/** What the process is told. */
+/** The argument of the process. */
 export interface ReceiverProcessOptions {
   readonly database: string;
   readonly secret: string;

@@ -9,7 +9,7 @@ import { indexOf, sitemapOf, startedWebsite } from './website.ts';
 const path = '/api/v1/knowledge-bases/documents/website/sitemaps';
 const query = (address: string) => `${path}?url=${encodeURIComponent(address)}`;
 
-/** As long as the sandbox looks at one website, in milliseconds. */
+/** How long the sandbox searches one website, in milliseconds. */
 const patience = 10_000;
 
 async function linksOn(website: { readonly url: string }): Promise<readonly string[]> {
@@ -17,7 +17,7 @@ async function linksOn(website: { readonly url: string }): Promise<readonly stri
   return json.links;
 }
 
-/** A page that is never answered, and the answers that wait. */
+/** A page that is not answered until the test does so, and the response that waits for that. */
 function silence() {
   const reached = Promise.withResolvers<ServerResponse>();
   return { page: (response: ServerResponse) => reached.resolve(response), reached: reached.promise };
@@ -201,7 +201,7 @@ test('a website has its ten seconds at any speed of the calls', async () => {
 test('a client that goes away ends the looking', async () => {
   const { page, reached } = silence();
   const website = await startedWebsite(() => ({ '/robots.txt': page }));
-  // Its time stands still: the patience with the website never ends.
+  // With a manual clock, the sandbox's patience with the website never ends.
   const sandbox = await startedSandbox({ clock: new ManualClock() });
   const headers = { authorization: `Bearer ${keys.ada}` };
   const leaving = new AbortController();

@@ -5,7 +5,7 @@ import { sitemapOf, startedWebsite } from './website.ts';
 const longest = 2_048;
 
 test('addresses that are longer than the sitemaps protocol allows are passed over', async () => {
-  // Fifty packed documents of them are half a gigabyte.
+  // Fifty packed documents of such addresses are half a gigabyte.
   const address = 'https://shop.example.com/'.padEnd(longest, 'a');
   const website = await startedWebsite(() => ({ '/sitemap.xml': sitemapOf(`${address}a`, address) }));
   const query = `?url=${encodeURIComponent(website.url)}`;

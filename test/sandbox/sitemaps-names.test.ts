@@ -5,10 +5,10 @@ import { sitemapOf, startedWebsite } from './website.ts';
 
 const path = '/api/v1/knowledge-bases/documents/website/sitemaps';
 
-/** The addresses of a name, each time that it is looked up. */
+/** The addresses of each name, one list for each time that it is looked up. */
 const answers = vi.hoisted(() => new Map<string, string[][]>());
 
-// What a name leads to is the network's to say: here the test says it.
+// The test, and not the network, decides which addresses a name has.
 vi.mock('node:dns', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:dns')>();
   const lookup = (
@@ -52,7 +52,7 @@ test('a name that leads elsewhere the next time is followed no further', async (
   const url = website.url.replace('127.0.0.1', 'rebinding.test');
   const { json } = await ask(await startedSandbox(), `GET ${path}?url=${url}`);
   expect(json.links).toEqual(['https://shop.example.com/a']);
-  // Each connection was made to the address that was checked for it, and no name was looked up beside.
+  // Each connection was made to the address that was checked for it, and the name was not looked up again.
   expect(website.asked).toEqual(['/robots.txt', '/sitemap.xml']);
   expect(answers.get('rebinding.test')).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { type Page, indexOf, sitemapOf, startedWebsite } from './website.ts';
 
 const path = '/api/v1/knowledge-bases/documents/website/sitemaps';
 
-/** What the sandbox finds on a website. */
+/** The links that the sandbox finds on a website. */
 async function linksOn(website: { readonly url: string }): Promise<readonly string[]> {
   const sandbox = await startedSandbox();
   const { status, json } = await ask(sandbox, `GET ${path}?url=${encodeURIComponent(website.url)}`);
@@ -13,7 +13,7 @@ async function linksOn(website: { readonly url: string }): Promise<readonly stri
   return json.links;
 }
 
-/** What the sandbox finds in one document at the usual place. */
+/** The links that the sandbox finds in one document at the usual place. */
 async function linksIn(document: Page): Promise<readonly string[]> {
   return linksOn(await startedWebsite(() => ({ '/sitemap.xml': document })));
 }

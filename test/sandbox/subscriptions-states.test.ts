@@ -25,7 +25,7 @@ const unsigned = {
 };
 const signed = { ...unsigned, enable_signed_webhooks: true };
 
-/** Takes a new subscription from one whole configuration to the next, and returns what each step answered. */
+/** Creates a subscription, replaces it with one whole configuration after the other, and returns all answers. */
 async function steps(sandbox: Sandbox, [first, ...rest]: readonly object[]): Promise<Body[]> {
   const { json } = await ask(sandbox, `POST ${path}`, { body: first });
   const answers = [json as Body];
@@ -77,7 +77,7 @@ describe('signing', () => {
 });
 
 describe('the secret that deliveries are signed with', () => {
-  /** Which of these secrets have signed the next delivery; more signatures than these explain are counted. */
+  /** Which of these secrets have signed the next delivery, and how many signatures it has altogether. */
   async function signers(sandbox: Sandbox, { received }: Destination, secrets: readonly string[]) {
     await sandbox.calls.play({ scenario: 'unanalysed' });
     const { headers, bytes }: Pick<Received, 'headers' | 'bytes'> = received.at(-1) ?? {

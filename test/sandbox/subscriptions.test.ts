@@ -5,7 +5,7 @@ import { twoTenants } from './tenants.ts';
 
 const path = '/v1/public/webhook/subscription';
 
-/** What is required, and nothing else. */
+/** The required fields, and no others. */
 const least = {
   name: 'calls',
   url: 'https://calls.example.com/webhooks',
@@ -39,7 +39,7 @@ async function createdId(sandbox: Sandbox, body: object = least): Promise<string
   return (json as { id: string }).id;
 }
 
-/** The error body of the document for what is not valid. */
+/** The document's error body for an invalid request. */
 function validationError(at: string, details: Readonly<Record<string, unknown>>) {
   return {
     status: 400,

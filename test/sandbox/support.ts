@@ -1,11 +1,11 @@
-/** Talks to a sandbox as anybody would, with plain `fetch`: nothing in here is the client of `ringback/platform`. */
+/** Talks to a sandbox as any client would, with plain `fetch`: nothing here uses the client of `ringback/platform`. */
 import { onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, createSandbox } from '../../src/sandbox/index.ts';
 
-/** Where subscriptions are made. */
+/** The path where subscriptions are created. */
 export const subscriptionPath = '/v1/public/webhook/subscription';
 
-/** What makes a signed one, paused. */
+/** The fields of a signed, paused subscription. */
 export const subscription = {
   name: 'calls',
   url: 'https://calls.example.com/webhooks',
@@ -22,7 +22,7 @@ export async function startedSandbox(options: SandboxOptions = {}): Promise<Sand
   return sandbox;
 }
 
-/** What was answered. */
+/** An answer of the sandbox. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -31,7 +31,7 @@ export interface Answer {
   readonly json: unknown;
 }
 
-/** What to ask, where it isn't the ordinary way. */
+/** How a request differs from the ordinary one. */
 export interface RequestParts {
   /** The API key; null for none. @default the key of the demonstration organization */
   readonly key?: string | null;

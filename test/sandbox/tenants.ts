@@ -53,7 +53,7 @@ export const twoTenants: Seed = {
   ],
 };
 
-/** What the tests look at in answers: each answer has some of it. */
+/** The fields of answers that the tests look at; each answer has some of them. */
 interface AnswerBody {
   readonly detail: readonly { readonly loc: readonly unknown[] }[];
   readonly error: string;

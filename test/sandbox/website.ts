@@ -1,8 +1,8 @@
-/** Websites on loopback, to be looked at by the sandbox. */
+/** Websites on loopback, for the sandbox to search. */
 import type { RequestListener, ServerResponse } from 'node:http';
 import { listening } from '../support/servers.ts';
 
-/** What a website answers at a path: a text or bytes, or whatever it does with the answer. */
+/** What a website answers at a path: a text or bytes, or a function that writes the response. */
 export type Page = string | Uint8Array | ((response: ServerResponse) => void);
 
 /** A website that runs until the test ends. */
@@ -12,7 +12,7 @@ export interface TestWebsite {
   readonly asked: readonly string[];
 }
 
-/** Starts a website; `pages` is given its address, because sitemaps have whole addresses in them. */
+/** Starts a website; `pages` is called with its address, because sitemaps contain whole addresses. */
 export async function startedWebsite(
   pages: (url: string) => Readonly<Record<string, Page>>,
 ): Promise<TestWebsite> {
@@ -31,7 +31,7 @@ export async function startedWebsite(
   return { url, asked };
 }
 
-/** A sitemap of pages. The locations are put in as they are. */
+/** A sitemap of pages. The locations are written without escaping. */
 export function sitemapOf(...locations: readonly string[]): string {
   const entries = locations.map((location) => `<url><loc>${location}</loc></url>`);
   return `<?xml version="1.0" encoding="UTF-8"?>

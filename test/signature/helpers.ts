@@ -9,5 +9,5 @@ export const iso = '2026-01-01T00:00:00.000Z';
 
 export const minutes = 60_000;
 
-/** A value as JavaScript would pass it, where no type stands in the way. */
+/** A value as JavaScript would pass it, without its type. */
 export const untyped = (value: unknown): ReturnType<typeof JSON.parse> => value;

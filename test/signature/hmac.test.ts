@@ -3,12 +3,12 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { HmacKey } from '../../src/signature/hmac.ts';
 
-/** Around the sizes of the hashes' blocks, beyond which a key is hashed itself. */
+/** Keys around the block sizes of the hashes: a longer key is itself hashed. */
 const keys = fc
   .constantFrom(1, 44, 63, 64, 65, 127, 128, 129, 300)
   .chain((size) => fc.uint8Array({ minLength: size, maxLength: size }))
   .map((made) => Buffer.from(made));
-/** Around the sizes where the way of computing changes. */
+/** Short bodies, and bodies around the size from which the digest is computed in another way. */
 const bodies = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
   fc.integer({ min: 16_380, max: 16_390 }).map((size) => Buffer.alloc(size, 'b')),

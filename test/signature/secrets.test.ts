@@ -5,7 +5,7 @@ import type { HmacKey } from '../../src/signature/hmac.ts';
 import { fingerprint, prepareSecrets } from '../../src/signature/secrets.ts';
 import { one, two, untyped } from './helpers.ts';
 
-/** What is signed with a key tells its bytes; nothing else does. */
+/** Compares a key with bytes through their digests, because a key doesn't give out its bytes. */
 function isKeyOf(key: HmacKey | undefined, bytes: Buffer): boolean {
   const expected = createHmac('sha256', bytes).update('content').digest();
   return key?.digest('sha256', '', Buffer.from('content'), '').equals(expected) ?? false;

@@ -35,7 +35,7 @@ describe('the standardwebhooks package', () => {
   const body = '{"traceId":"trace-1","note":"café"}';
 
   test('verifies what we sign', () => {
-    // It asks the machine for the time, so this one test is signed with the machine's time.
+    // The package uses the machine's time, so in this test we sign with the machine's time as well.
     const headers = sign(body, { secrets: [two, one], layout, traceId: 'trace-1' });
     expect(new Webhook(one).verify(body, headers)).toEqual(JSON.parse(body));
     expect(new Webhook(two).verify(body, headers)).toEqual(JSON.parse(body));

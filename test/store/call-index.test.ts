@@ -24,7 +24,7 @@ import { openedSqlite } from './opened-sqlite.ts';
 import { eventOf, presentTime } from './parts.ts';
 import { openedOf } from './under-test.ts';
 
-/** Two calls with one key, each with events in three eras, and with the last ones not in the index. */
+/** Records two calls with the same key, each with events in three eras; the last of these events are not indexed. */
 async function recordSpread(store: SqliteStore): Promise<void> {
   let recorded = 0;
   for (const first of [1, 3_000, 2 * era, 2 * era + batch, 7 * era, 7 * era + 10]) {
@@ -134,7 +134,7 @@ describe('the events of a call', () => {
     expect(await foundOf(store, one)).toEqual(foundWhen([]));
     expect(await foundOf(store, other)).toEqual(foundWhen(spread('other')));
     expect(indexOf(store)).toHaveLength(4);
-    // The rest of both calls goes into the index now, and what is gone does not.
+    // The remaining events of the other call are indexed now; erased events are not.
     goTo(store, 9 * era);
     await store.record(ofCall(other, 'other-7'));
     expect(await foundOf(store, other)).toEqual(foundWhen([...spread('other'), 'other-7']));
@@ -167,7 +167,7 @@ describe('the events of a call', () => {
     const store = await openedSqlite();
     await recordSpread(store);
     for (const { sequence } of await store.claimEvents(100)) {
-      // The last of each call stay new.
+      // The last event of each call is not finished.
       if (sequence < 7 * era + 10) await store.finish(sequence);
     }
     const limits = { doneBefore: 10_000, deadBefore: 0, quarantineBefore: 0, now: 0, traceIdsUntil: 0 };
@@ -242,7 +242,7 @@ test('the view "calls" tells each call through the index', () => {
   const db = openDatabase(':memory:');
   const plan = db.prepare('explain query plan select * from calls').all() as { detail: string }[];
   const whole = plan.map(({ detail }) => detail).filter((detail) => /^SCAN \w|AUTOMATIC/.test(detail));
-  // These tables have a row, or few.
+  // These tables have only one or a few rows.
   const large = whole.filter((detail) => !/^SCAN (?:event_totals|eras|told)\b/.test(detail));
   expect(large).toEqual(['SCAN first']);
   db.close();

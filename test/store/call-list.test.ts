@@ -21,7 +21,7 @@ async function pagesOf(store: SqliteStore, filter: CallFilter): Promise<(readonl
   return pages;
 }
 
-/** How often others have their turn until the promise is settled. */
+/** How many turns the event loop takes until the promise is settled. */
 async function turnsUntil(promise: Promise<unknown>): Promise<number> {
   const seen = { isSettled: false, turns: 0 };
   void promise.finally(() => {
@@ -31,7 +31,7 @@ async function turnsUntil(promise: Promise<unknown>): Promise<number> {
   return seen.turns;
 }
 
-/** As many events without a call, one a millisecond: what a list has to pass over. */
+/** Adds `count` events without a call, one for each millisecond, which a list of calls must pass over. */
 function fill(store: SqliteStore, count: number, receivedAt: number): void {
   store.database
     .prepare(
@@ -43,7 +43,7 @@ function fill(store: SqliteStore, count: number, receivedAt: number): void {
   skip(store, count);
 }
 
-/** Sequences that no event has, as cleaning and duplicates leave them. */
+/** Skips sequence numbers, as cleaning and duplicates do. */
 function skip(store: SqliteStore, count: number): void {
   store.database.prepare('update event_totals set last_sequence = last_sequence + ?').run(count);
 }
@@ -57,10 +57,10 @@ describe('the list of calls', () => {
       { nil: undefined },
     ),
     eventName: fc.constantFrom(...Object.values(names)),
-    // Not in order: a delivery out of quarantine keeps its time, and clocks are set.
+    // Not in order: a delivery released from quarantine keeps its time, and clocks are set.
     receivedAt: fc.nat(8),
     agentId: fc.constantFrom(undefined, 'agent-1', 'agent-2'),
-    // Of all lengths that a look may meet, its own among them.
+    // Gaps shorter and longer than one step of a search, and about as long.
     gap: fc.constantFrom(0, 0, 0, 700, 998, 999, 1_500, 19_999, 45_000),
   });
   const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });

@@ -16,7 +16,7 @@ test('the log is written back and used again while deliveries pour in', async ()
     await Promise.all(bodies.map((body) => deliver(receiver, body)));
     largest = Math.max(largest, statSync(`${database}-wal`).size);
   }
-  // Never written back, it would be several times as large as all the bodies together.
+  // A log that is never written back would be several times as large as all the bodies together.
   expect(largest).toBeLessThan(120_000_000);
   expect((await receiver.counts()).events.done).toBeGreaterThan(0);
 });

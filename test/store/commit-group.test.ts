@@ -1,4 +1,4 @@
-/** When a write of the main thread counts, below the receiver. */
+/** When a write of the main thread counts, tested below the receiver. */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { CommitGroup } from '../../src/store/sqlite/commit-group.ts';
@@ -105,7 +105,7 @@ test('outside of the group every commit sees to its own sync', async () => {
   expect(database.pragma('synchronous', { simple: true })).toBe(2);
 });
 
-/** A commit thread on a database that is there. */
+/** A commit thread on a database that already exists. */
 async function commitThread() {
   const file = temporaryDatabase();
   const store = new SqliteStore(file, systemClock);
@@ -135,7 +135,7 @@ test('a sync needs no lock: one that another process has holds up commits only',
   );
   await turn();
   await thread.synced();
-  // Once more: now the commit thread has the settlement for certain, and waits for the lock, when it is asked.
+  // Asks again, because the commit thread now certainly has the settlement and waits for the lock.
   await thread.synced();
   expect(isFinished).toBe(false);
   other.close();

@@ -1,4 +1,4 @@
-/** What the main thread may rely on of the commit thread, below the receiver. */
+/** What the main thread may rely on of the commit thread, tested below the receiver. */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -8,7 +8,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 import { claimedOf, done, eventOf, settlementOf } from './parts.ts';
 
 test('what was claimed as it was written is in hand before anything else is written', async () => {
-  // However long the disk takes, nothing is given up.
+  // With a manual clock, no write is given up, however long the disk takes.
   const store = new SqliteStore(temporaryDatabase(), new ManualClock());
   await store.open();
   onTestFinished(() => store.close());
@@ -30,7 +30,7 @@ test('what was claimed as it was written is in hand before anything else is writ
   expect(released).toBe(0);
 });
 
-/** Another connection that has the lock, until it is called. */
+/** Locks the database through another connection; returns the function that unlocks it. */
 function locked(file: string): () => void {
   const other = new Database(file);
   other.exec('begin immediate');
@@ -61,7 +61,7 @@ test.each(full)('a database that falls behind takes no more than so many $what',
   unlock();
   await Promise.all(under);
   expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['new']));
-  // There is room again, and what was refused was not stored.
+  // There is room again, and the refused events were not stored.
   expect(await store.record(eventOf(`trace-${most}`, { body }))).toBe('new');
 });
 

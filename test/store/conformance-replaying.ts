@@ -1,4 +1,4 @@
-/** What every store must pass of putting runs back. */
+/** What every store must do with runs that a replay puts back. */
 import { describe, expect, test } from 'vitest';
 import type { ReplayCandidate } from '../../src/store/event-store.ts';
 import type { Store } from '../../src/store/store.ts';

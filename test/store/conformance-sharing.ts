@@ -1,4 +1,4 @@
-/** What every store must pass whose data outlives it, or is shared by several. */
+/** The tests for stores whose data outlives them, or is shared by several stores. */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { ManualClock, turn } from '../support/clock.ts';
@@ -78,7 +78,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       await store.open();
       const unlock = under.shared?.lock();
       const writing = store.record(eventOf('a'));
-      // It waits off the event loop, which goes on.
+      // The write waits without blocking the event loop.
       expect(await Promise.race([writing, turns(50).then(() => 'waiting')])).toBe('waiting');
       unlock?.();
       expect(await writing).toBe('new');

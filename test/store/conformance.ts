@@ -1,4 +1,4 @@
-/** What every store must pass, whatever database is behind it. */
+/** The tests that every store must pass, whatever its database is. */
 import { describe, expect, test } from 'vitest';
 import { describeDismissing } from './conformance-dismissing.ts';
 import { describeReplaying } from './conformance-replaying.ts';

@@ -15,7 +15,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 import { era, goTo, recordAll, totalsOf } from './call-places.ts';
 import { eventOf, presentTime } from './parts.ts';
 
-/** A store on a file: its commit thread keeps filters. One in memory has no such thread. */
+/** An open store on a file. The commit thread makes the filters; a store in memory has no commit thread. */
 async function openedOn(file: string): Promise<SqliteStore> {
   const store = new SqliteStore(file, new ManualClock(presentTime));
   await store.open();
@@ -35,13 +35,13 @@ const erasOf = (store: SqliteStore, traceId: string) =>
     .all(identityKey(`body:${traceId}`))
     .map((row) => (row as { era: number }).era);
 
-/** Records an event in each of the first eras; those that are over get their filters on the way. */
+/** Records two events in each of the first eras; each era that is over gets its filter on the way. */
 async function recordInEras(store: SqliteStore, eras: number): Promise<string[]> {
   const traceIds = Array.from({ length: eras }, (_, index) => `in-era-${index}`);
   for (const [index, traceId] of traceIds.entries()) {
     goTo(store, index * era + 10);
     expect(await store.record(eventOf(traceId))).toBe('new');
-    // The era before is over once this was committed: its filter comes with the next event.
+    // The previous era ends with the commit of the event above; its filter is made with this event.
     expect(await store.record(eventOf(`after-${traceId}`))).toBe('new');
   }
   return traceIds;
@@ -106,7 +106,7 @@ describe('the filter of an era', () => {
       traceIds.map((traceId) => eventOf(traceId)),
     );
     goTo(store, era);
-    // Four identities go into it for each event: it is made while these come.
+    // Each event adds four identities to the filter, so it takes many of these events to make it.
     await recordAll(
       store,
       Array.from({ length: 800 }, (_, index) => eventOf(`later-${index}`)),
@@ -139,7 +139,7 @@ describe('the filter of an era', () => {
   });
 });
 
-/** Writes as the commit thread does, in transactions that end as the test says. */
+/** Writes as the commit thread does, in transactions whose end the test decides. */
 async function writerWithFilters() {
   const file = temporaryDatabase();
   const store = await openedOn(file);
@@ -336,7 +336,7 @@ test('the filter that another process has made of an era is taken, and not made 
   write('one');
   goTo(store, era);
   write('two');
-  // One that says no to everything: what it says shows that it is asked.
+  // An empty filter, which says that the era has no identities: a copy that is recorded as new shows that it is used.
   store.database.prepare('insert into identity_filters values (0, ?)').run(newFilter());
   write('three');
   expect(write('one')).toEqual([era + 2]);

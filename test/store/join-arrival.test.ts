@@ -9,7 +9,7 @@ import { presentTime } from './parts.ts';
 
 const callId = 'call-1';
 
-/** A join that waits for two events of a call, before any of them is there. */
+/** A join that waits for two events of a call, before either has arrived. */
 function opened() {
   const database = openDatabase(':memory:');
   onTestFinished(() => void database.close());

@@ -1,11 +1,11 @@
-/** Whether what is in SQLite's log may count, below the receiver. */
+/** When writes in SQLite's log may count, tested below the receiver. */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { LogFile } from '../../src/store/sqlite/log-file.ts';
 import { ManualClock } from '../support/clock.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-/** A database with something in its log, and its log's file, that counts how often it is written back. */
+/** The log file of a database with something in its log; counts how often it is written back. */
 function logFile({ canWriteBack = true } = {}) {
   const database = new Database(temporaryDatabase());
   onTestFinished(() => void database.close());
@@ -32,13 +32,13 @@ test('a log whose syncs succeed is not written back for it', () => {
 
 test('after a sync that failed nothing counts until the log has been written back', () => {
   const { log, state, clock } = logFile({ canWriteBack: false });
-  // A file that is closed can't be synced: the kernel refuses, as it does for a broken disk.
+  // A closed file can't be synced: the kernel returns an error, as it does for a broken disk.
   log.close();
   expect(() => log.sync()).toThrow('EBADF');
   expect(() => log.makeSure()).toThrow('the log could not be written back');
   expect(() => log.sync()).toThrow('the log could not be written back');
   state.canWriteBack = true;
-  // Each try may take long: they are a second apart.
+  // Each try may take long, so there is at most one a second.
   clock.advance(999);
   expect(() => log.makeSure()).toThrow('the log could not be written back');
   expect(state.tries).toBe(1);

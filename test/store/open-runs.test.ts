@@ -4,7 +4,7 @@ import { claimedOf, dueAt, eventOf, only, presentTime, settlementOf } from './pa
 
 const ofCall = (traceId: string) => eventOf(traceId, { callId: 'call' });
 
-/** A store with a call of which events have been left so: each by a handler, its attempts and when it is due. */
+/** A store with events of one call. Each has one open run, with this handler, these attempts and this due time. */
 async function storeWith(...runs: readonly (readonly [handler: string, attempts: number, due: number])[]) {
   const store = await openedSqlite();
   for (const [index, [handler, attempts, due]] of runs.entries()) {

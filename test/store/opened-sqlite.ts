@@ -3,7 +3,7 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../support/clock.ts';
 import { presentTime } from './parts.ts';
 
-/** An open store in memory, whose tables may be looked at; it is closed when the test ends. */
+/** An open store in memory, whose tables a test can read; it is closed when the test ends. */
 export async function openedSqlite(): Promise<SqliteStore> {
   const store = new SqliteStore(':memory:', new ManualClock(presentTime));
   await store.open();

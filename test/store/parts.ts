@@ -21,7 +21,7 @@ export function eventOf(traceId: string, parts: Partial<EventRecord> = {}): Even
   };
 }
 
-/** How a run of a claimed event, or a claimed run, is left. */
+/** The settlement of a claimed run, or of a run of a claimed event. */
 export function settlementOf(
   claimed: ClaimedEvent | ClaimedRun,
   state: RunState,
@@ -53,7 +53,7 @@ export async function claimedOf(store: Store, ...records: readonly EventRecord[]
   return [...(await store.claimEvents(records.length))];
 }
 
-/** The one thing in a list. */
+/** The only item in a list. */
 export function only<Item>(items: readonly Item[]): Item {
   const [item, ...others] = items;
   if (item === undefined || others.length > 0) throw new Error(`There are ${items.length}, not one.`);

@@ -3,14 +3,14 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openedSqlite } from './opened-sqlite.ts';
 
-/** Small tables, those that a statement makes for itself, and indexes of what few runs are. */
+/** Scans of small tables, of tables that a statement makes itself, and of indexes that have few runs. */
 const short =
   /^SCAN (?:\(|CONSTANT ROW|eras|handlers|waiting|w|claims|processes|\w+_totals|json_each|runs USING.* INDEX runs_(?:open_by_call|due|dead|blocked)$)/v;
 
-/** One look through these costs as much as there are runs, or due ones: for one event, or the runs of one call. */
+/** Searches whose cost grows with the number of runs, or of due runs, even if they are for one event or one call. */
 const long = /USING PRIMARY KEY \(sequence[<>]|INDEX runs_due \(handler=\?\)$/v;
 
-/** What the statements that a store prepares as it opens do, step by step. */
+/** The query plans of all statements that a store prepares when it opens, step by step. */
 async function plansOfAll(): Promise<Map<string, readonly string[]>> {
   const prepare = vi.spyOn(Database.prototype, 'prepare');
   onTestFinished(() => prepare.mockRestore());
@@ -28,7 +28,7 @@ function planOf(database: SqliteStore['database'], sql: string): readonly string
   );
 }
 
-/** Such a list is short, or ends at its limit. */
+/** Lists that are short, or end at their limit. */
 const listed = /from (?:quarantine|drift|replays)\b/v;
 
 test('no statement of the store goes through what grows with the inbox', async () => {
@@ -57,7 +57,7 @@ test('no statement that ends early goes through a whole call before', async () =
 test('of the open runs of a call only one is asked for', async () => {
   const ofCall = /from runs indexed by runs_\w+_by_call\s+where call_id = cast\(@callId as text\)/v;
   const asking = [...(await plansOfAll()).keys()].filter((sql) => ofCall.test(sql));
-  // A look for the least of the handlers goes to the next in the index.
+  // `min(handler)` reads only the next entry of the index.
   const first = /^\s*select 1 |min\(handler\)|limit 1\s*$/v;
   expect(asking.filter((sql) => !first.test(sql))).toEqual([]);
   expect(asking.length).toBeGreaterThan(3);

@@ -8,7 +8,7 @@ import { claimedOf, dead, dueAt, eventOf, settlementOf } from './parts.ts';
 const callId = 'call-1';
 const many = 400;
 
-/** A store with so many events of a call, whose runs are dead letters. */
+/** A store with `count` events of a call, whose runs are dead letters. */
 async function withDeadLetters(count: number): Promise<SqliteStore> {
   const store = await openedSqlite();
   const records = Array.from({ length: count }, (_, index) => eventOf(`trace-${index}`, { callId }));
@@ -18,7 +18,7 @@ async function withDeadLetters(count: number): Promise<SqliteStore> {
   return store;
 }
 
-/** What a replay of the whole inbox would be handed, a stretch after the other. */
+/** The events that a replay of the whole inbox would get, one stretch after the other. */
 async function walked(store: SqliteStore, filter: EventFilter): Promise<readonly number[]> {
   const upTo = await store.events.lastSequence();
   const sequences: number[] = [];
@@ -30,7 +30,7 @@ async function walked(store: SqliteStore, filter: EventFilter): Promise<readonly
   return sequences;
 }
 
-/** How often events are searched for from now on. */
+/** Counts the searches for events from now on. */
 function countedSearches(): () => number {
   const scratch = new Database(':memory:');
   const all = vi.spyOn(Object.getPrototypeOf(scratch.prepare('select 1')) as Database.Statement, 'all');

@@ -1,4 +1,4 @@
-/** Processes of which the kernel can't tell whether they live: those of another container. */
+/** Processes of which the kernel can't say whether they are alive, such as those of another container. */
 import Database from 'better-sqlite3';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -20,7 +20,7 @@ beforeEach(async () => {
     onTestFinished(() => store.close());
   }
   const other = new Database(file);
-  // Each as the other sees it.
+  // Each store's process looks to the other like a process on another host.
   for (const { id } of other.prepare('select id from processes').all() as { id: number }[]) {
     const identity = { host: `elsewhere-${id}`, boot: '', namespace: '', pid: 1, startedAt: '' };
     other.prepare('update processes set identity = ? where id = ?').run(JSON.stringify(identity), id);
@@ -28,7 +28,7 @@ beforeEach(async () => {
   other.close();
 });
 
-/** Looks so often, one look after the other, and gives what each has taken over. */
+/** Looks for dead processes `count` times, and returns how much each look has taken over. */
 async function looks(count: number): Promise<number[]> {
   const takenOver: number[] = [];
   for (let look = 0; look < count; look += 1) takenOver.push((await here.keepAlive()).takenOver);

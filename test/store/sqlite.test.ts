@@ -96,7 +96,8 @@ describe('opening', () => {
     }
   });
 
-  // Not WAL yet, and locked, is what a second process finds while the first one makes the file; or the first one writes.
+  // A second process may find the file locked and not yet in WAL mode, while the first one creates it, or locked by a
+  // write.
   test.each([
     ['at the same new file', 'delete'],
     ['writing to the file', 'wal'],
@@ -115,7 +116,7 @@ describe('opening', () => {
 
   test('a file that another process has locked for itself is refused in a sentence, in the end', async () => {
     const database = temporaryDatabase();
-    // As a sandbox does: nobody else can even read it.
+    // As a sandbox does: no other process can even read the file.
     const other = new Database(database);
     onTestFinished(() => void other.close());
     other.pragma('locking_mode = EXCLUSIVE');

@@ -4,20 +4,20 @@ import type { Store } from '../../src/store/store.ts';
 import { ManualClock } from '../support/clock.ts';
 import { presentTime } from './parts.ts';
 
-/** A place for data, and ways to get at it. */
+/** A store's data, and functions to work with it. */
 export interface StoreUnderTest {
-  /** A store that is not open. Each one made sees the same data, where data can be shared. */
+  /** Makes a store that is not open yet. If data can be shared, all these stores see the same data. */
   readonly make: (clock: Clock) => Store;
-  /** What only data that outlives a store, or is shared by several, can show; left out otherwise. */
+  /** For data that outlives a store or is shared by several stores; otherwise left out. */
   readonly shared?: {
-    /** Claims everything in a process of its own, which is killed while it holds it. */
+    /** Claims everything in a process of its own, and kills that process. */
     readonly dieHolding: () => Promise<void>;
-    /** Locks the data against writing; returns what unlocks it. */
+    /** Locks the data against writing; returns the function that unlocks it. */
     readonly lock: () => () => void;
   };
 }
 
-/** An open store, at the time of `parts.ts` unless told otherwise, which is closed when the test ends. */
+/** An open store, by default at the time of `parts.ts`; it is closed when the test ends. */
 export async function openedOf(
   under: StoreUnderTest,
   clock: Clock = new ManualClock(presentTime),

@@ -1,4 +1,4 @@
-/** Claims all events and runs of the database that its argument names, prints the number of events, and waits to die. */
+/** Claims all events and runs of the database in its argument, prints the number of events, and waits to be killed. */
 import { systemClock } from '../../src/kit/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 

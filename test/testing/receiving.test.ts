@@ -126,7 +126,7 @@ describe('handled', () => {
     const seen: unknown[] = [];
     const receiver = testReceiver({ clock })
       .on('*', { name: 'late' }, async (_event, { attempt }) => {
-        // A deadline that passes meanwhile would make further attempts.
+        // If the clock were moved on meanwhile, the deadline would pass and there would be further attempts.
         for (let turns = 0; turns < 200; turns += 1) await setImmediate();
         if (attempt === 1) throw new RetryLater('90s');
         seen.push(attempt);
@@ -174,7 +174,7 @@ describe('handled', () => {
     await started(receiver);
     await deliver(receiver, buildDelivery('call-ended'));
     await tried.promise;
-    // Just after the attempt the run may not be written yet, and the event be new.
+    // Just after the attempt, the run may not be written yet, and the event may still be `new`.
     await expect(handled(receiver, 'trace-call-ended', { within: '200ms' })).rejects.toMatchObject({
       code: 'condition_not_met',
       message: expect.stringContaining(
