@@ -54,7 +54,7 @@ function open(file: string): { readonly connection: Connection; readonly version
     connection.pragma('locking_mode = EXCLUSIVE');
     const version = versionOf(connection, file);
     connection.pragma('journal_mode = WAL');
-    // Nothing is lost when the process ends. A power cut may lose the last moments, which test data can afford.
+    // Committed writes survive the end of the process. A power cut may lose the last ones, which test data can afford.
     connection.pragma('synchronous = NORMAL');
     connection.pragma('foreign_keys = ON');
     connection.pragma(`application_id = ${applicationId}`);

@@ -64,7 +64,7 @@ export interface Subscription {
   readonly updatedAt: number;
 }
 
-/** An event that has happened, to be delivered to each subscription that wants it. */
+/** An event, to be delivered to each subscription that asks for it. */
 export interface SandboxEvent {
   readonly traceId: string;
   readonly eventName: string;

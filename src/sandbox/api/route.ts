@@ -17,7 +17,7 @@ export interface ApiRequest {
   readonly signal: AbortSignal;
 }
 
-/** What is answered: no body with 204. */
+/** An answer; with 204 it has no body. */
 export interface ApiAnswer {
   readonly status: number;
   readonly body?: unknown;
@@ -25,10 +25,10 @@ export interface ApiAnswer {
 
 /** One operation of the platform. */
 export interface Route {
-  /** Its name, such as `subscriptions.create`: what `sandbox.fail` and docs/coverage.md call it. */
+  /** Its name, such as `subscriptions.create`, in `sandbox.fail` and docs/coverage.md. */
   readonly operation: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** As Express writes paths: `/v1/public/webhook/subscription/:id`. */
+  /** In the form of Express's paths: `/v1/public/webhook/subscription/:id`. */
   readonly path: string;
   readonly errors: ErrorForm;
   readonly handle: (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;

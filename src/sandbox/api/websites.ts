@@ -36,8 +36,8 @@ const problems: Readonly<Record<WebsiteProblem['kind'], ApiAnswer>> = {
 };
 
 /**
- * Website URL discovery (platform document, GET sitemaps). Its path looks like a knowledge base's, so it goes
- * before that of knowledge bases.
+ * Website URL discovery (platform document, GET sitemaps). Its path begins like that of a knowledge base, so its route
+ * comes before that of knowledge bases.
  */
 export function websiteRoutes({ parameter, clock }: WebsiteParts): readonly Route[] {
   // The parameter's name is only known at run time, so the type doesn't have it.

@@ -20,7 +20,7 @@ export interface RequestParts {
   readonly signedBody?: Uint8Array;
 }
 
-/** The headers that say where the body ends. A subscription's own ones could contradict the body that is sent. */
+/** The headers that frame the body. A subscription's own ones could contradict the body that is sent. */
 const framingHeaders = new Set(['connection', 'content-length', 'transfer-encoding']);
 
 /**
