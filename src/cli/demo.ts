@@ -45,8 +45,8 @@ export function addDemo(program: Command): void {
       'after',
       [
         '',
-        'With RINGBACK_SECRETS or RINGBACK_SECRETS_FILE set there is a platform to receive from: then this',
-        'is `ringback serve` with the example app.',
+        'If RINGBACK_SECRETS or RINGBACK_SECRETS_FILE is set, there is a platform to receive from: instead of the',
+        'demonstration, this runs `ringback serve` with the example app.',
       ].join('\n'),
     )
     .action(async ({ pace = 1_000 }: { pace?: number }) => {

@@ -33,7 +33,7 @@ const highestRate = 1_000_000;
 export function addSandbox(program: Command): void {
   program
     .command('sandbox')
-    .description('stand in for the platform: its API on loopback, and calls whose events it delivers')
+    .description('stand in for the platform: serve its API on loopback, play calls, and deliver their events')
     .option(
       '--port <number>',
       `port to listen on, 0 lets the system choose (default: ${usualPort})`,
@@ -43,12 +43,12 @@ export function addSandbox(program: Command): void {
     .option('--seed <file>', 'JSON file with what a new database has in it (default: one organization)')
     .option(
       '--calls-per-minute <number>',
-      'how many calls to play, of the minutes that --speed makes shorter (default: none)',
+      'how many calls to play a minute; --speed shortens the minutes (default: none)',
       argument('a number above 0, at most 1,000,000', readRate),
     )
     .option(
       '--speed <number>',
-      'how many times as fast the time of calls and between attempts passes (default: 1)',
+      'how many times as fast time passes, in calls and between attempts (default: 1)',
       argument('a number above 0, at most 1,000,000', readRate),
     )
     .option(

@@ -59,16 +59,16 @@ export function addServe(program: Command): void {
       "proxies that may say https: hops, 'loopback', addresses, CIDR ranges (RINGBACK_TRUST_PROXY)",
       argument(expected.trustProxy, readTrustProxy),
     )
-    .option('--insecure-http', 'take plain HTTP, for development on loopback (RINGBACK_INSECURE_HTTP)')
+    .option('--insecure-http', 'accept plain HTTP, for development on loopback (RINGBACK_INSECURE_HTTP)')
     .addHelpText(
       'after',
       [
         '',
         'Environment:',
         '  RINGBACK_SECRETS       the signing secrets, separated by commas',
-        '  RINGBACK_SECRETS_FILE  a file that holds them, one a line; a change counts without a restart',
+        '  RINGBACK_SECRETS_FILE  a file that holds them, one a line; changes take effect without a restart',
         '  RINGBACK_LOG_LEVEL     trace, debug, info, warn, error, fatal or silent (default: info)',
-        'One of the first two is needed. An option goes before its variable.',
+        'One of the first two is needed. An option takes precedence over its variable.',
       ].join('\n'),
     )
     // Allowed here and refused by refuseArguments, which can suggest --app for an app file, as commander can't.

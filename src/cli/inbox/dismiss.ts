@@ -18,7 +18,7 @@ interface DismissFlags extends EventFilter {
 export function addDismiss(inbox: Command): void {
   takesFilter(inbox.command('dismiss'))
     .option(...databaseOption)
-    .description('say which runs would be dismissed, and with --yes dismiss them: nobody does them any more')
+    .description('say which runs would be dismissed, and with --yes dismiss them: they will not be run')
     .option('--by <who>', 'who dismisses them: kept with each run')
     .requiredOption('--reason <text>', 'why: kept with each run')
     .option('--yes', 'dismiss them')
@@ -28,8 +28,8 @@ export function addDismiss(inbox: Command): void {
         '',
         "Dead letters of a handler: ringback inbox dismiss --state dead --handler journal --reason 'done by hand'",
         "Runs of a handler that is gone: ringback inbox dismiss --handler old-journal --reason 'renamed to journal'",
-        'The latter takes the runs that wait as well. It knows no app: a handler of that name that still exists loses those',
-        'of its runs that wait to be tried, and keeps those that it is running.',
+        'The second also dismisses runs that wait. The command does not know your app: a handler of that name that still',
+        'exists loses those of its runs that wait, and keeps those that it is running.',
       ].join('\n'),
     )
     .action(dismiss);

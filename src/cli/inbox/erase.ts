@@ -23,7 +23,7 @@ export function addErase(inbox: Command): void {
     .addOption(byCall.argParser(argument('the id of a call', readText)).conflicts('phoneNumber'))
     .addOption(byPhoneNumber.argParser(argument('a phone number of at least 7 digits', readPhoneNumber)))
     .option(...databaseOption)
-    .option('--yes', 'erase it: nothing brings it back')
+    .option('--yes', "erase it: it can't be brought back")
     .description('erase a call, or all that names a phone number, from the inbox and its files')
     .action(async (flags: EraseFlags, command: Command) => {
       const { callId, phoneNumber, yes } = flags;

@@ -9,7 +9,7 @@ const usual = 100;
 /** Adds the option for how many items to print. */
 export function takesLimit(command: Command): Command {
   const read = argument("a whole number above 0, or 'all'", readLimit);
-  return command.option('--limit <number>', `so many at the most, or all (default: ${usual})`, read);
+  return command.option('--limit <number>', `how many to print at most, or all (default: ${usual})`, read);
 }
 
 function readLimit(value: unknown): number | undefined {

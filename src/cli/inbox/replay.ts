@@ -32,7 +32,7 @@ export function addReplay(inbox: Command, exitWith: (code: number) => void): voi
     .option(...databaseOption)
     .description('say which runs would be run again, and with --yes have them run')
     .option('--app <file>', 'module whose default export registers the handlers (RINGBACK_APP)')
-    .option('--rate <number>', 'so many runs a second', argument('a number above 0', readRate))
+    .option('--rate <number>', 'how many runs become due a second', argument('a number above 0', readRate))
     .option('--by <who>', 'who asks for it: kept with the replay')
     .option('--reason <text>', 'why: kept with the replay')
     .option('--yes', 'have them run')
@@ -45,7 +45,7 @@ export function addReplay(inbox: Command, exitWith: (code: number) => void): voi
       [
         '',
         'Restart the receiver with the mended handlers first: it may run what is put back.',
-        'It needs the app file and the secrets of `ringback serve`, and takes part in its work while it puts the runs back.',
+        'It needs the app file and the secrets of `ringback serve`, and handles events beside it while it puts the runs back.',
         'Dead letters of a handler: ringback inbox replay --state dead --handler journal --app app.js',
       ].join('\n'),
     )

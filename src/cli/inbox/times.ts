@@ -18,10 +18,10 @@ export function takesTimes(command: Command): Command {
   return command
     .option(
       '--since <time>',
-      'arrived then or later: a time with its zone, a date (UTC), or so long ago (12h)',
+      'arrived at or after this: a time with its zone, a date (UTC), or an age such as 12h',
       read,
     )
-    .option('--until <time>', 'arrived before then', read);
+    .option('--until <time>', 'arrived before this', read);
 }
 
 /** Milliseconds since 1970. */

@@ -12,9 +12,9 @@ export function addUnpin(signature: Command): void {
   signature
     .command('unpin')
     .option(...databaseOption)
-    .description('show the layout that is pinned in the inbox, and with --yes let it go')
-    .option('--yes', 'let it go: the next delivery that verifies pins its own')
-    .addHelpText('after', '\nA receiver that runs keeps to what was pinned until it is started again.')
+    .description('show the layout that is pinned in the inbox, and with --yes unpin it')
+    .option('--yes', 'unpin it: the next delivery that verifies pins its own')
+    .addHelpText('after', '\nA running receiver keeps its layout until it is restarted.')
     .action(async (flags: UnpinFlags) => {
       process.stdout.write(`${await unpin(inboxFile(flags), flags.yes === true)}\n`);
     });

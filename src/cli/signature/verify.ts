@@ -27,12 +27,12 @@ export function addVerify(signature: Command, exitWith: (code: number) => void):
     .addOption(layoutOption('how it is signed (default: every known layout is tried)'))
     .option(
       '--tolerance <duration>',
-      'how far its time may be from ours (default: 5m)',
+      "how far its time may be from this machine's (default: 5m)",
       argument("a duration such as '5m', '30d'", parseDuration),
     )
     .option(
       '--at <time>',
-      'the time to hold it against (default: now)',
+      'the time to compare it with (default: now)',
       argument('a time in ISO 8601, or a UNIX timestamp', (value) => parseInstant(value)?.milliseconds),
     )
     .addHelpText('after', '\nExits with 0 when it is authentic, else with 1.')
