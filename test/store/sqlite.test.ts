@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
@@ -84,6 +84,18 @@ describe('opening', () => {
       message: expect.stringContaining(`The database ${database} should be a SQLite file`),
     });
     expect(receiver.isReady).toBe(false);
+  });
+
+  test('makes files that only their owner can read, and leaves the mode of one that exists', async () => {
+    const folder = temporaryFolder();
+    const database = join(folder, 'ringback.db');
+    const modes = () => readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777);
+    const first = await started({ database });
+    expect(modes()).toEqual([0o600, 0o600, 0o600]);
+    await first.receiver.stop();
+    chmodSync(database, 0o640);
+    await started({ database });
+    expect(modes()).toEqual([0o640, 0o640, 0o640]);
   });
 
   test('again and again keeps what is there', async () => {

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { RingbackError, ringbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
@@ -41,6 +42,7 @@ export function openingCause(error: unknown): string {
 
 /** Opens a connection with the settings that all connections have. */
 export function connect(file: string): Database.Database {
+  if (file !== ':memory:') makePrivate(file);
   const database = new Database(file, { timeout: openPatience });
   try {
     turnToWal(database);
@@ -53,6 +55,18 @@ export function connect(file: string): Database.Database {
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/**
+ * Makes a new file that only its owner can read, because it will hold transcripts and phone numbers. SQLite gives the
+ * files beside it the same mode. A file that exists keeps its mode.
+ */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch {
+    // It exists, or SQLite will say why it can't be made.
   }
 }
 
