@@ -79,6 +79,7 @@ export type {
 } from './inbox/events.ts';
 export type { DismissOptions, DismissResult } from './inbox/dismissal.ts';
 export type { ReplayOptions, ReplayResult } from './inbox/replay.ts';
-export type { Erased, ErasureTarget } from './inbox/erasure.ts';
+export type { Erased } from './inbox/erasure.ts';
+export type { ErasureTarget } from './inbox/erasure-target.ts';
 export type { Instant } from './option-problems.ts';
 export type { LogEvent } from './telemetry.ts';

@@ -9,7 +9,8 @@ import { fetchHandler } from './http/fetch.ts';
 import { nodeHandler } from './http/node.ts';
 import type { Calls } from './inbox/calls.ts';
 import type { DriftLedger } from './inbox/drift.ts';
-import type { Erased, ErasureTarget } from './inbox/erasure.ts';
+import type { Erased } from './inbox/erasure.ts';
+import type { ErasureTarget } from './inbox/erasure-target.ts';
 import type { InboxEvents } from './inbox/events.ts';
 import type { Quarantine } from './inbox/quarantine.ts';
 import { Lifecycle, type StopOptions } from './lifecycle.ts';
@@ -188,10 +189,11 @@ export class Receiver {
   /**
    * Erases a call, or every call and event that contains a phone number, everywhere in the inbox and in its files:
    * bodies, headers, runs with their reasons, the call's record, and deliveries in quarantine. Digests of the trace ids
-   * stay, so that a late copy is a duplicate and is not stored. It doesn't erase anything from your own tables.
+   * stay, so that a late copy is a duplicate and is not stored. It doesn't erase anything from your own tables: `callIds`
+   * of the result are the calls to erase there. With `dryRun: true`, nothing is erased, and the result is what would be.
    *
    * @throws ConfigError for an invalid target; RingbackError `receiver_not_started`
-   * @example await receiver.erase({ callId: 'call_42' }) // { events: 3, runs: 1, quarantined: 0, calls: 1, … }
+   * @example await receiver.erase({ callId: 'call_42' }) // { events: 3, runs: 1, quarantined: 0, calls: 1, callIds: ['call_42'], … }
    */
   erase(target: ErasureTarget): Promise<Erased> {
     return this.#parts.erasure.erase(target);

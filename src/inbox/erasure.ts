@@ -1,20 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { z } from 'zod';
-import { configError } from '../errors.ts';
-import { type Mentions, mentionsOfIds, mentionsOfPhoneNumber } from './person-mentions.ts';
+import { type ErasureTarget, readTarget } from './erasure-target.ts';
+import { type Mentions, mentionsOfIds } from './person-mentions.ts';
 import { type Clock, pause } from '../kit/clock.ts';
-import { checked, parseStrictly } from '../option-problems.ts';
 import type { Kept, KeptIn, RetentionStore, Scrubbed } from '../store/retention-store.ts';
 import type { Telemetry } from '../telemetry.ts';
-
-/** What is to be erased: a call, or everything that names a phone number. */
-export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumber: string }) & {
-  /**
-   * Whether the database is also rewritten. Only that removes old copies from unused parts of its pages, but deliveries
-   * have to wait meanwhile. @default true for a database of up to 128 MB
-   */
-  readonly compact?: boolean;
-};
 
 /** What was erased, and whether it is also gone from the files. */
 export interface Erased {
@@ -24,6 +13,8 @@ export interface Erased {
   readonly quarantined: number;
   /** Calls that had an event. */
   readonly calls: number;
+  /** Their ids, to erase in your own tables what belongs to these calls. */
+  readonly callIds: readonly string[];
   /** Whether the write-ahead log was emptied. False: another process was in the way; this is retried later. */
   readonly checkpointed: boolean;
   /** Whether the database was rewritten. */
@@ -52,14 +43,6 @@ const scrubPause = 50;
 /** How many events without a call are erased in one step. */
 const eventsAtOnce = 100;
 
-const targetSchema = z.strictObject({
-  callId: z.string('the id of a call').min(1, 'the id of a call').optional(),
-  phoneNumber: checked('a phone number of at least 7 digits, as text', (value) =>
-    typeof value === 'string' ? mentionsOfPhoneNumber(value) : undefined,
-  ).optional(),
-  compact: z.boolean('true or false').optional(),
-});
-
 /** What an erasure has found. */
 interface Found {
   readonly calls: ReadonlySet<string>;
@@ -77,21 +60,15 @@ export class Erasure {
   /** Erases, in steps between which deliveries are recorded. */
   async erase(target: ErasureTarget): Promise<Erased> {
     this.#parts.requireStarted('erase()');
-    const { callId, phoneNumber, compact } = parseStrictly(targetSchema, target, 'erase', 'target');
-    if ((callId === undefined) === (phoneNumber === undefined)) {
-      throw configError('option_invalid', {
-        option: 'erase(target)',
-        expected: 'an object with either callId or phoneNumber',
-        found: callId === undefined ? 'one with neither' : 'one with both',
-      });
-    }
-    const mentions = phoneNumber ?? mentionsOfIds([callId ?? '']);
+    const { callId, mentions, compact, dryRun } = readTarget(target);
     const found = await this.#find(callId, mentions);
+    if (dryRun) return await this.#wouldErase(found, mentions);
     const quarantined = await this.#eraseBeside(found, mentions);
-    const erased = { ...(await this.#eraseEvents(found)), quarantined };
-    const result = { ...erased, ...(await this.#scrub(compact)) };
-    this.#parts.telemetry.tell('erased', result);
-    return result;
+    const { callIds, ...events } = await this.#eraseEvents(found);
+    const counts = { ...events, calls: callIds.length, quarantined };
+    const scrubbed = await this.#scrub(compact);
+    this.#parts.telemetry.tell('erased', { ...counts, ...scrubbed });
+    return { ...counts, callIds, ...scrubbed };
   }
 
   /** Removes from the files what an earlier erasure, of this or another process, could not remove. */
@@ -114,11 +91,26 @@ export class Erasure {
     return { calls, events };
   }
 
-  /** Erases what is kept besides the events: deliveries in quarantine, and who asked for replays and why. */
+  /** Counts what would be erased. */
+  async #wouldErase({ calls, events }: Found, mentions: Mentions): Promise<Erased> {
+    const { store } = this.#parts;
+    const total = { ...(await store.countEvents(events)) };
+    const callIds: string[] = [];
+    for (const callId of calls) {
+      const ofCall = await store.countCall(callId);
+      total.events += ofCall.events;
+      total.runs += ofCall.runs;
+      if (ofCall.events > 0) callIds.push(callId);
+    }
+    let quarantined = 0;
+    for await (const _ of this.#mentioning('quarantine', mentionsOrNames(mentions, calls))) quarantined += 1;
+    return { ...total, calls: callIds.length, callIds, quarantined, checkpointed: false, compacted: false };
+  }
+
+  /** Erases what is kept beside the events: deliveries in quarantine, and what the records of replays say. */
   async #eraseBeside({ calls }: Found, mentions: Mentions): Promise<number> {
     const { store } = this.#parts;
-    const mentionsCall = mentionsOfIds([...calls]);
-    const any: Mentions = (content) => mentions(content) || mentionsCall(content);
+    const any = mentionsOrNames(mentions, calls);
     let quarantined = 0;
     for await (const { key } of this.#mentioning('quarantine', any)) {
       quarantined += await store.eraseQuarantined([key]);
@@ -127,9 +119,10 @@ export class Erasure {
     return quarantined;
   }
 
-  async #eraseEvents({ calls, events }: Found): Promise<Pick<Erased, 'events' | 'runs' | 'calls'>> {
+  async #eraseEvents({ calls, events }: Found): Promise<Pick<Erased, 'events' | 'runs' | 'callIds'>> {
     const { store, clock, traceIds } = this.#parts;
-    const erased = { events: 0, runs: 0, calls: 0 };
+    const erased = { events: 0, runs: 0 };
+    const callIds: string[] = [];
     for (const callId of calls) {
       const before = erased.events;
       for (let hasMore = true; hasMore;) {
@@ -138,7 +131,7 @@ export class Erasure {
         erased.runs += step.runs;
         hasMore = step.hasMore;
       }
-      if (erased.events > before) erased.calls += 1;
+      if (erased.events > before) callIds.push(callId);
     }
     for (let start = 0; start < events.length; start += eventsAtOnce) {
       const some = events.slice(start, start + eventsAtOnce);
@@ -146,7 +139,7 @@ export class Erasure {
       erased.events += step.events;
       erased.runs += step.runs;
     }
-    return erased;
+    return { ...erased, callIds };
   }
 
   async *#mentioning(where: KeptIn, mentions: Mentions): AsyncGenerator<Kept> {
@@ -179,4 +172,10 @@ export class Erasure {
   async #isSmall(): Promise<boolean> {
     return (await this.#parts.store.size()) <= mostToCompact;
   }
+}
+
+/** Whether something mentions what is to be erased, or one of the calls that are erased with it. */
+function mentionsOrNames(mentions: Mentions, calls: ReadonlySet<string>): Mentions {
+  const mentionsCall = mentionsOfIds([...calls]);
+  return (content) => mentions(content) || mentionsCall(content);
 }

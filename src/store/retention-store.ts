@@ -54,6 +54,12 @@ export interface ErasureStep {
   readonly hasMore: boolean;
 }
 
+/** How many events there are, and how many stored runs they have. */
+export interface EventCount {
+  readonly events: number;
+  readonly runs: number;
+}
+
 /** Whether what was erased is also gone from the files. */
 export interface Scrubbed {
   /** Whether the write-ahead log holds nothing any more. */
@@ -69,6 +75,10 @@ export interface RetentionStore {
 
   /** Looks at what is kept, in order of the keys, after `after`. */
   look(where: KeptIn, after: number): Promise<Look>;
+  /** How many events a call has. It takes the longer, the more the call has. */
+  countCall(callId: string): Promise<EventCount>;
+  /** How many of these events there are. */
+  countEvents(sequences: readonly Sequence[]): Promise<EventCount>;
   /**
    * Removes events of a call with all that belongs to them. With the last event, what the call's joins remember is
    * removed.

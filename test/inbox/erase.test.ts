@@ -54,11 +54,15 @@ describe('receiver.erase', () => {
     const needles = ['call-to-erase', phone, transcript];
     expect(foundInFiles(database, needles)).toEqual(needles);
 
+    const counts = { events: 3, runs: 4, quarantined: 2, calls: 1, callIds: ['call-to-erase'] };
+    expect(await receiver.erase({ callId: 'call-to-erase', dryRun: true })).toEqual({
+      ...counts,
+      checkpointed: false,
+      compacted: false,
+    });
+    expect(foundInFiles(database, needles)).toEqual(needles);
     expect(await receiver.erase({ callId: 'call-to-erase' })).toEqual({
-      events: 3,
-      runs: 4,
-      quarantined: 2,
-      calls: 1,
+      ...counts,
       checkpointed: true,
       compacted: true,
     });
@@ -96,8 +100,11 @@ describe('receiver.erase', () => {
     await deliver(receiver, JSON.stringify({ traceId: 'no-call', eventName: 'Other.Thing', from: phone }));
     await deliver(receiver, bodyOf({ callId: 'by-reason' }));
     await settled(receiver);
+    const would = await receiver.erase({ phoneNumber: phone, dryRun: true });
     const erased = await receiver.erase({ phoneNumber: phone });
     expect(erased).toMatchObject({ events: 12, calls: 6, quarantined: 0 });
+    expect(would).toEqual({ ...erased, checkpointed: false, compacted: false });
+    expect(erased.callIds).toContain('call-escaped');
     expect((await receiver.calls.list()).calls.map((call) => call.callId)).toEqual(['by-reason']);
     expect(foundInFiles(database, ['5550100123', '0100-123', '0100 123'])).toEqual([]);
     // Only counts are logged, so that the erased data is not in the log instead.

@@ -24,15 +24,18 @@ export function addErase(inbox: Command): void {
     .addOption(byPhoneNumber.argParser(argument('a phone number of at least 7 digits', readPhoneNumber)))
     .option(...databaseOption)
     .option('--yes', "erase it: it can't be brought back")
-    .description('erase a call, or all that names a phone number, from the inbox and its files')
-    .action(async (flags: EraseFlags, command: Command) => {
-      const { callId, phoneNumber, yes } = flags;
+    .description(
+      'say what would be erased, and with --yes erase it: a call, or all that names a phone number',
+    )
+    .action(async (flags: EraseFlags, command: Command): Promise<void> => {
+      const { callId, phoneNumber } = flags;
       const target = callId === undefined ? phoneNumber && { phoneNumber } : { callId };
       if (!target)
         return command.error("error: missing the option '--call-id <id>' or '--phone-number <number>'");
-      const file = inboxFile(flags);
-      if (yes !== true) return remark('nothing was erased: add --yes');
-      await printResult(await withInbox(file, (store) => lookInto(store).erasure.erase(target)));
+      const dryRun = flags.yes !== true;
+      const erasing = { ...target, dryRun };
+      await printResult(await withInbox(inboxFile(flags), (store) => lookInto(store).erasure.erase(erasing)));
+      if (dryRun) remark('Nothing was erased. To erase this, add --yes.');
     });
 }
 

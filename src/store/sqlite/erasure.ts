@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { ErasureStep, Kept, KeptIn, Look } from '../retention-store.ts';
+import type { ErasureStep, EventCount, Kept, KeptIn, Look } from '../retention-store.ts';
 import type { Sequence } from '../run-key.ts';
 import { fromEventsOfCall } from './call-index.ts';
 import { callKey } from './keys.ts';
@@ -60,6 +60,9 @@ export function prepareErasure(
   const eventBySequence = database.prepare(
     'select sequence, call_id as callId from events where sequence = ?',
   );
+  const runsOfEvent = '(select count(*) from runs r where r.sequence = e.sequence)';
+  const runsOfCall = database.prepare(`select ${runsOfEvent} as runs ${fromEventsOfCall}`).pluck();
+  const runsOf = database.prepare(`select ${runsOfEvent} as runs from events e where sequence = ?`).pluck();
   const deleteQuarantined = database.prepare('delete from quarantine where id = ?');
   const clearReplay = database.prepare(
     "update replays set requested_by = null, reason = null, filter = '{}' where id = ?",
@@ -79,6 +82,12 @@ export function prepareErasure(
       }
       return { found, next: until < range.last ? until : undefined };
     },
+
+    countCall: (callId: string): EventCount =>
+      countOf(runsOfCall.all({ key: callKey(callId), callId }) as number[]),
+
+    countEvents: (sequences: readonly Sequence[]): EventCount =>
+      countOf(sequences.flatMap((sequence) => runsOf.all(sequence) as number[])),
 
     eraseCall(callId: string, traceIdsUntil: number): ErasureStep {
       const events = eventsOfCall.all({ key: callKey(callId), callId }) as Removable[];
@@ -111,4 +120,9 @@ function keptOf({ key, callId, body, text, more }: KeptRow): Kept {
     callId: callId ?? undefined,
     contents: [body, text, more].filter((content) => content !== null),
   };
+}
+
+/** Of each event, it is given how many stored runs it has. */
+function countOf(runs: readonly number[]): EventCount {
+  return { events: runs.length, runs: runs.reduce((sum, ofEvent) => sum + ofEvent, 0) };
 }

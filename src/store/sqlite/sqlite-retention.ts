@@ -1,6 +1,7 @@
 import type {
   CleaningStep,
   ErasureStep,
+  EventCount,
   KeptIn,
   Look,
   RetentionLimits,
@@ -33,6 +34,14 @@ export class SqliteRetention implements RetentionStore {
 
   look(where: KeptIn, after: number): Promise<Look> {
     return this.#access.read(({ erasure }) => erasure.look(where, after));
+  }
+
+  countCall(callId: string): Promise<EventCount> {
+    return this.#access.read(({ erasure }) => erasure.countCall(callId));
+  }
+
+  countEvents(sequences: readonly Sequence[]): Promise<EventCount> {
+    return this.#access.read(({ erasure }) => erasure.countEvents(sequences));
   }
 
   eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep> {

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { configError } from '../errors.ts';
+import { checked, parseStrictly } from '../option-problems.ts';
+import { type Mentions, mentionsOfIds, mentionsOfPhoneNumber } from './person-mentions.ts';
+
+/** What is to be erased: a call, or everything that names a phone number. */
+export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumber: string }) & {
+  /**
+   * Whether the database is also rewritten. Only that removes old copies from unused parts of its pages, but deliveries
+   * have to wait meanwhile. @default true for a database of up to 128 MB
+   */
+  readonly compact?: boolean;
+  /** Erases nothing, and tells what would be erased. @default false */
+  readonly dryRun?: boolean;
+};
+
+const targetSchema = z.strictObject({
+  callId: z.string('the id of a call').min(1, 'the id of a call').optional(),
+  phoneNumber: checked('a phone number of at least 7 digits, as text', (value) =>
+    typeof value === 'string' ? mentionsOfPhoneNumber(value) : undefined,
+  ).optional(),
+  compact: z.boolean('true or false').optional(),
+  dryRun: z.boolean('true or false').default(false),
+});
+
+/** A target that was checked. */
+export interface CheckedTarget {
+  readonly callId: string | undefined;
+  /** Whether something mentions the call, or the phone number. */
+  readonly mentions: Mentions;
+  readonly compact: boolean | undefined;
+  readonly dryRun: boolean;
+}
+
+/** @throws ConfigError unless the target is either a call or a phone number */
+export function readTarget(target: ErasureTarget): CheckedTarget {
+  const { callId, phoneNumber, compact, dryRun } = parseStrictly(targetSchema, target, 'erase', 'target');
+  if ((callId === undefined) === (phoneNumber === undefined)) {
+    throw configError('option_invalid', {
+      option: 'erase(target)',
+      expected: 'an object with either callId or phoneNumber',
+      found: callId === undefined ? 'one with neither' : 'one with both',
+    });
+  }
+  return { callId, mentions: phoneNumber ?? mentionsOfIds([callId ?? '']), compact, dryRun };
+}
