@@ -21,6 +21,11 @@ function logFile({ canWriteBack = true } = {}) {
   return { log, state, clock };
 }
 
+/** An error as the driver throws it. */
+function diskError(code: string): Error {
+  return Object.assign(new Error('the disk refused'), { code });
+}
+
 test('a log whose syncs succeed is not written back for it', () => {
   const { log, state } = logFile();
   log.sync();
@@ -50,7 +55,7 @@ test('after a sync that failed nothing counts until the log has been written bac
 
 test('after the disk was full nothing is added until the log has been written back, and what is there counts', () => {
   const { log, state, clock } = logFile({ canWriteBack: false });
-  log.full();
+  log.hear(diskError('SQLITE_FULL'));
   expect(() => log.makeSure()).toThrow('the log could not be written back');
   log.sync();
   state.canWriteBack = true;
@@ -63,9 +68,20 @@ test('after the disk was full nothing is added until the log has been written ba
 
 test('a disk error of another connection makes it doubtful as well', () => {
   const { log, state } = logFile();
-  log.doubt();
+  log.hear(diskError('SQLITE_IOERR_FSYNC'));
   log.sync();
   log.sync();
+  expect(state.writtenBack).toBe(1);
+  log.close();
+});
+
+test('a log that may have been left by a process whose sync failed begins anew, if nobody uses it', () => {
+  const { log, state } = logFile({ canWriteBack: false });
+  log.beginAnew();
+  log.makeSure();
+  expect(state).toMatchObject({ tries: 1, writtenBack: 0 });
+  state.canWriteBack = true;
+  log.beginAnew();
   expect(state.writtenBack).toBe(1);
   log.close();
 });

@@ -3,13 +3,14 @@
  * would hold up every answer for as long as it takes.
  */
 import { workerData } from 'node:worker_threads';
+import { Checkpoint } from './checkpoint.ts';
 import {
   type CheckpointThreadData,
   checkpointed,
   ended,
   ending,
+  failed,
   idle,
-  prepareCheckpoint,
   wanted,
 } from './checkpoints.ts';
 import { connect } from './connection.ts';
@@ -24,21 +25,24 @@ const { file, state } = workerData as CheckpointThreadData;
 const database = connect(file);
 const databaseFile = new DatabaseFile(database);
 // Prepared once: this thread never goes back to its event loop, where statements that were thrown away would be freed.
-const checkpoint = prepareCheckpoint(database);
+const checkpoint = new Checkpoint(database, 'PASSIVE');
 
 for (;;) {
   Atomics.wait(state, 0, idle);
   Atomics.wait(state, 0, checkpointed);
   if (Atomics.load(state, 0) === ending) break;
-  // A checkpoint that fails, such as on a full disk, is made up for by the next one.
-  try {
-    for (let pass = 0; pass < passes; pass += 1) {
-      checkpoint.get();
-      databaseFile.sync();
-    }
-  } catch {}
-  Atomics.compareExchange(state, 0, wanted, checkpointed);
+  Atomics.compareExchange(state, 0, wanted, succeeds() ? checkpointed : failed);
 }
 database.close();
 Atomics.store(state, 0, ended);
 Atomics.notify(state, 0);
+
+/** Writes the log back. False when the disk refuses, such as when it is full: that is tried again later. */
+function succeeds(): boolean {
+  try {
+    for (let pass = 0; pass < passes; pass += 1) checkpoint.run(() => databaseFile.sync());
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
+import { Checkpoint } from './checkpoint.ts';
 import { threadFile } from './thread-file.ts';
 
 /** What the checkpoint thread needs to begin. */
@@ -14,6 +15,7 @@ export const wanted = 1;
 export const checkpointed = 2;
 export const ending = 3;
 export const ended = 4;
+export const failed = 5;
 
 /**
  * How many pages in the log, by our estimate, are worth writing back. The more there are, the more often a page is
@@ -26,16 +28,6 @@ const pagesOfCommit = 8;
 const pageSize = 4_096;
 /** At how many pages the commit thread writes the rest back even while writes wait for it. */
 const mostPages = 24_000;
-/**
- * What a checkpoint reports: whether another connection stood in its way, the pages in the log, and how many of them
- * are in the database.
- */
-interface Progress {
-  readonly busy: number;
-  readonly log: number;
-  readonly checkpointed: number;
-}
-
 /** The checkpoint thread makes next to no objects. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 /**
@@ -56,8 +48,8 @@ const readersPatience = 200;
  */
 export class Checkpoints {
   readonly #database: Database.Database;
-  readonly #finishing: Database.Statement;
-  readonly #truncating: Database.Statement;
+  readonly #finishing: Checkpoint;
+  readonly #truncating: Checkpoint;
   readonly #state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly #file: string;
   #worker: Worker | undefined;
@@ -65,8 +57,8 @@ export class Checkpoints {
 
   constructor(database: Database.Database, file: string) {
     this.#database = database;
-    this.#finishing = prepareCheckpoint(database);
-    this.#truncating = database.prepare('pragma wal_checkpoint(TRUNCATE)');
+    this.#finishing = new Checkpoint(database, 'PASSIVE');
+    this.#truncating = new Checkpoint(database, 'TRUNCATE');
     this.#file = file;
   }
 
@@ -75,6 +67,7 @@ export class Checkpoints {
     this.#pages += pagesOfCommit + writes * pagesOfWrite + bytes / pageSize;
     const state = Atomics.load(this.#state, 0);
     if (state === idle && this.#pages >= enoughPages) this.#begin();
+    else if (state === failed) this.#tryLater();
     // Finishing makes two syncs, which hold up every answer that waits for a commit: on a slow disk, longer than its
     // sender waits.
     else if (state === checkpointed && this.#pages >= mostPages) this.#finish();
@@ -82,7 +75,9 @@ export class Checkpoints {
 
   /** No write waits for a commit. */
   rested(): void {
-    if (Atomics.load(this.#state, 0) === checkpointed) this.#finish();
+    const state = Atomics.load(this.#state, 0);
+    if (state === checkpointed) this.#finish();
+    if (state === failed) this.#tryLater();
   }
 
   /**
@@ -96,7 +91,9 @@ export class Checkpoints {
   writeBack(): void {
     this.#database.pragma(`busy_timeout = ${readersPatience}`);
     try {
-      const { busy } = this.#truncating.get() as Progress;
+      // Most of it while other processes can write; the rest while they wait.
+      this.#finishing.run();
+      const { busy } = this.#truncating.run();
       if (busy !== 0) throw new Error('the log could not be written back: it is in use');
       this.#pages = 0;
     } finally {
@@ -123,13 +120,18 @@ export class Checkpoints {
     Atomics.store(this.#state, 0, idle);
   }
 
+  #tryLater(): void {
+    this.#pages = enoughPages / 2;
+    Atomics.store(this.#state, 0, idle);
+  }
+
   /**
    * Writes the rest back, and returns how many pages of the log are left: if another connection reads the log, or the
    * disk is full, it is tried again sooner.
    */
   #left(): number {
     try {
-      const { log, checkpointed: done } = this.#finishing.get() as Progress;
+      const { log, checkpointed: done } = this.#finishing.run();
       return log - done;
     } catch {
       return Infinity;
@@ -152,9 +154,4 @@ export class Checkpoints {
     });
     return worker;
   }
-}
-
-/** Writes back as much of the log as it can without waiting for other connections. */
-export function prepareCheckpoint(database: Database.Database): Database.Statement {
-  return database.prepare('pragma wal_checkpoint(PASSIVE)');
 }

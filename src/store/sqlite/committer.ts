@@ -64,6 +64,9 @@ export class Committer {
 
   /** Writes what comes, until it is told to close. */
   listen(): void {
+    this.#turn.take();
+    this.#log.beginAnew();
+    this.#turn.give();
     this.#tell(readyMessage);
     this.#loadFilters();
     this.#port.on('message', (message: ToCommitThread) => {

@@ -2,6 +2,7 @@ import { closeSync, fdatasyncSync, openSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import type { Clock } from '../../kit/clock.ts';
 import { storePause } from '../store-pause.ts';
+import { isDiskError, isDiskFull } from './connection.ts';
 import { fileOf } from './database-file.ts';
 
 /**
@@ -35,6 +36,19 @@ export class LogFile {
     this.#writeBack = writeBack;
   }
 
+  /**
+   * Begins the log anew if it can. An earlier process may have seen a sync of it fail, and was killed: what is added
+   * behind that place could be lost in a power cut. If another process uses the log, the kernel has told that one of
+   * the failure too.
+   */
+  beginAnew(): void {
+    try {
+      this.#writeBack();
+    } catch (error) {
+      this.hear(error);
+    }
+  }
+
   /** @throws when the disk refuses */
   sync(): void {
     if (this.#isDoubtful) this.makeSure();
@@ -43,14 +57,13 @@ export class LogFile {
     this.#isDoubtful = false;
   }
 
-  /** Says that another connection's sync of the log may have failed. */
-  doubt(): void {
-    this.#isDoubtful = true;
-  }
-
-  /** Says that the disk has no room for more of the log. */
-  full(): void {
-    this.#isFull = true;
+  /**
+   * Hears why a write through another connection has failed: its sync of the log may have, or the disk has no room for
+   * more of the log.
+   */
+  hear(error: unknown): void {
+    this.#isDoubtful ||= isDiskError(error);
+    this.#isFull ||= isDiskFull(error);
   }
 
   /**

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { messageOf } from '../../kit/error-text.ts';
 import { recordPatience } from './commit-group.ts';
 import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
-import { isDiskError, isDiskFull, isLocked } from './connection.ts';
+import { isLocked } from './connection.ts';
 import type { EarlierIdentities } from './identities/earlier-identities.ts';
 import type { LogFile } from './log-file.ts';
 import type { Holder } from './processes.ts';
@@ -24,7 +24,7 @@ export function prepareWriteGroup(
   database: Database.Database,
   holder: Holder,
   earlier: EarlierIdentities,
-  log: Pick<LogFile, 'doubt' | 'full'>,
+  log: Pick<LogFile, 'hear' | 'makeSure'>,
 ): WriteGroup {
   const record = prepareRecord(database, holder, earlier);
   const settling = prepareSettling(database, holder);
@@ -49,8 +49,7 @@ export function prepareWriteGroup(
       commit.run();
       return results;
     } catch (error) {
-      if (isDiskError(error)) log.doubt();
-      if (isDiskFull(error)) log.full();
+      log.hear(error);
       throw error;
     } finally {
       // A statement that failed may have ended the transaction by itself; a commit that failed has not.
@@ -66,6 +65,8 @@ export function prepareWriteGroup(
     database.pragma(`busy_timeout = ${recordPatience}`);
     const results = items.map((item) => {
       try {
+        // If it was the disk that refused, the next sync may succeed, and yet not count.
+        log.makeSure();
         return inTransaction([item])[0] ?? lost;
       } catch (error) {
         return messageOf(error);
