@@ -1,4 +1,5 @@
 /** The errors that users meet: each has a code and the sentence of `problems.ts`. */
+import { hasNeededNodeApi } from './kit/node-api.ts';
 import { type ProblemCode, problems } from './problems.ts';
 
 /** An error that the user can fix: a wrong option, an unreadable database, a port in use. */
@@ -51,6 +52,15 @@ export function blameCaller<Owner extends object, Result>(
     if (error instanceof RingbackError) Error.captureStackTrace(error, owner[called] as () => unknown);
     throw error;
   }
+}
+
+/**
+ * Stands before every use of the database driver, which would end the process without a word on an older Node.
+ *
+ * @throws RingbackError `node_too_old`
+ */
+export function requireNodeApi(): void {
+  if (!hasNeededNodeApi()) throw ringbackError('node_too_old', { found: process.versions.node });
 }
 
 function sentence(code: ProblemCode, details: readonly unknown[]): string {

@@ -1,5 +1,5 @@
 import BetterSqlite from 'better-sqlite3';
-import { RingbackError, ringbackError } from '../errors.ts';
+import { RingbackError, requireNodeApi, ringbackError } from '../errors.ts';
 import { messageOf } from '../kit/error-text.ts';
 
 /** An open connection of the database driver. */
@@ -19,7 +19,7 @@ export class Database {
   /**
    * Opens or creates the file; a database in memory (`':memory:'`) is lost when it is closed.
    *
-   * @throws RingbackError `database_unreadable`, `database_newer`
+   * @throws RingbackError `database_unreadable`, `database_newer`, `node_too_old`
    */
   constructor(file: string) {
     const { connection, version } = open(file);
@@ -46,6 +46,7 @@ export class Database {
 }
 
 function open(file: string): { readonly connection: Connection; readonly version: number } {
+  requireNodeApi();
   let connection: Connection | undefined;
   try {
     // A process that has the lock keeps it until it closes the file, so waiting for the lock is no use.

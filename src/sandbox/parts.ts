@@ -41,7 +41,7 @@ export type Parts = ReturnType<typeof buildParts>;
 /**
  * Opens the database, fills it when it is new, and puts the parts together.
  *
- * @throws RingbackError `database_unreadable`, `database_newer`
+ * @throws RingbackError `database_unreadable`, `database_newer`, `node_too_old`
  */
 export function buildParts(options: ResolvedSandboxOptions, { stopping, requireStarted }: Surroundings) {
   const database = new Database(options.database);

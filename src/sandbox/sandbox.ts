@@ -128,7 +128,8 @@ export class Sandbox {
 /**
  * Makes a sandbox: opens its database, and fills it when it is new. It listens after `start`.
  *
- * @throws ConfigError for an invalid option or seed; RingbackError `database_unreadable`, `database_newer`
+ * @throws ConfigError for an invalid option or seed; RingbackError `database_unreadable`, `database_newer`,
+ *   `node_too_old`
  * @example
  * const sandbox = createSandbox({ speed: 60 });
  * await sandbox.start();

@@ -1,8 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { RingbackError, ringbackError } from '../../errors.ts';
+import { RingbackError, requireNodeApi, ringbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import { hasNeededNodeApi } from '../../kit/node-api.ts';
 import { standStill } from '../../kit/clock.ts';
 import { migrate } from './migrations/migrate.ts';
 
@@ -15,7 +14,6 @@ const walPause = 20;
 
 /** Opens the file, or throws an error that says in a sentence why it can't be opened. */
 export function openDatabase(file: string): Database.Database {
-  if (!hasNeededNodeApi()) throw ringbackError('node_too_old', { found: process.versions.node });
   let database: Database.Database | undefined;
   try {
     database = connect(file);
@@ -42,6 +40,7 @@ export function openingCause(error: unknown): string {
 
 /** Opens a connection with the settings that all connections have. */
 export function connect(file: string): Database.Database {
+  requireNodeApi();
   if (file !== ':memory:') makePrivate(file);
   const database = new Database(file, { timeout: openPatience });
   try {

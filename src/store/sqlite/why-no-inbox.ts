@@ -1,8 +1,10 @@
 import Database from 'better-sqlite3';
+import { requireNodeApi } from '../../errors.ts';
 import { openingCause } from './connection.ts';
 
 /** Why a file holds no inbox, or undefined if it holds one. The file is only read; nothing is made in it. */
 export function whyNoInbox(file: string): string | undefined {
+  requireNodeApi();
   try {
     const database = new Database(file, { readonly: true });
     try {
