@@ -68,3 +68,8 @@ export function matches(pattern: string, eventName: string): boolean {
   if (pattern.endsWith('.*')) return eventName.startsWith(pattern.slice(0, -1));
   return pattern === eventName;
 }
+
+/** Whether a pattern matches no known name, so that what it asks for may never come. */
+export function matchesNothing(pattern: string): boolean {
+  return !knownEventNames.some((known) => matches(pattern, known));
+}

@@ -40,6 +40,7 @@ describe('doctor, at the platform', () => {
     expect(await commanded([], { env })).toMatchObject({
       subscription: 'ok: "calls" delivers here',
       active: 'ok: the subscription is active',
+      events: 'ok: the subscription asks for every event',
       signed: 'ok: the subscription is signed',
       clock: "ok: agrees with the platform's clock",
     });
@@ -54,6 +55,23 @@ describe('doctor, at the platform', () => {
     await create({ name: 'again' });
     const both = /^warning: "(calls|again)", "(calls|again)" all deliver here/;
     expect((await found())['subscription']).toMatch(both);
+  });
+
+  it.each([
+    [
+      ['CallHandler.CallEnd'],
+      /^wrong: .*no event that is known.*"CallHandler.CallEnd" \(did you mean CallHandler\.CallEnded\?\)/,
+    ],
+    [['Order.Paid', 'Order.*'], /^wrong: .*: "Order.Paid", "Order.\*"\. Correct its events\.$/],
+    [['CallHandler.CallEnded', 'Order.Paid'], /^warning: .*may never come: "Order.Paid"\.$/],
+    [
+      ['CallHandler.*', 'callAnalysis.pcaCompleted'],
+      /^ok: .* for CallHandler\.\*, callAnalysis\.pcaCompleted$/,
+    ],
+    [['*'], /^ok: .* for every event$/],
+  ])('tells whether it asks for events that there are: %j', async (events, expected) => {
+    const { found } = await subscribed({ events });
+    expect((await found())['events']).toMatch(expected);
   });
 
   it('tells that it delivers elsewhere', async () => {

@@ -1,3 +1,4 @@
+import { matchesNothing, suspectName } from '../../events/names.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Subscription } from '../../platform/subscriptions/subscription.ts';
 import { type Finding, finding } from './finding.ts';
@@ -9,7 +10,10 @@ export type ListSubscriptions = () => AsyncIterable<Subscription>;
 const missing =
   'set --platform to the address of the platform, RINGBACK_PLATFORM_KEY to a key for it, and --url';
 
-/** Whether a subscription at the platform delivers here, is active, and is signed as the receiver expects it. */
+/**
+ * Whether a subscription at the platform delivers here, is active, asks for events that there are, and is signed as the
+ * receiver expects it.
+ */
 export async function checkSubscription(
   url: URL | undefined,
   list: ListSubscriptions | undefined,
@@ -37,7 +41,7 @@ function judged(all: readonly Subscription[], url: URL, hasSecrets: boolean): re
       ),
     ];
   }
-  return [pointing(here, others), activity(here), signing(here, hasSecrets)];
+  return [pointing(here, others), activity(here), asking(here), signing(here, hasSecrets)];
 }
 
 function pointing({ name }: Subscription, others: readonly Subscription[]): Finding {
@@ -54,6 +58,34 @@ function activity({ active }: Subscription): Finding {
   return active
     ? finding('active', 'ok', 'the subscription is active')
     : finding('active', 'wrong', 'the subscription is paused, so nothing is delivered: set active to true.');
+}
+
+/** A name that is not known may belong to an event that is new. So only a subscription without any other is wrong. */
+function asking({ events }: Subscription): Finding {
+  const unknown = events.filter(matchesNothing);
+  if (unknown.length === 0) return finding('events', 'ok', `the subscription asks for ${askedFor(events)}`);
+  const told = unknown.map(withSuspect).join(', ');
+  return unknown.length < events.length
+    ? finding(
+        'events',
+        'warning',
+        `the subscription also asks for what no known event is named, which may never come: ${told}.`,
+      )
+    : finding(
+        'events',
+        'wrong',
+        `the subscription asks for no event that is known, so nothing may come: ${told}. Correct its events.`,
+      );
+}
+
+/** An empty list asks for all events, as `*` does (platform document, WebhookSubscription). */
+function askedFor(events: readonly string[]): string {
+  return events.length === 0 || events.includes('*') ? 'every event' : events.join(', ');
+}
+
+function withSuspect(name: string): string {
+  const meant = suspectName(name);
+  return meant === undefined ? `"${name}"` : `"${name}" (did you mean ${meant}?)`;
 }
 
 function signing({ signing_enabled: isSigned }: Subscription, hasSecrets: boolean): Finding {

@@ -1,5 +1,5 @@
 /** Warns about values of a subscription that are allowed, but probably a mistake. */
-import { knownEventNames, matches, suspectName } from '../../events/names.ts';
+import { knownEventNames, matchesNothing, suspectName } from '../../events/names.ts';
 import { isAddressLiteral } from '../../kit/addresses.ts';
 import type { SubscriptionPatch } from './fields.ts';
 
@@ -70,10 +70,6 @@ function urlWarnings(text: string): readonly SubscriptionWarning[] {
 function isLocalName(name: string): boolean {
   const plain = name.replace(/\.$/, '');
   return !plain.includes('.') || /\.(localhost|local|internal)$/.test(plain);
-}
-
-function matchesNothing(event: string): boolean {
-  return !knownEventNames.some((known) => matches(event, known));
 }
 
 function unknownEvent(event: string): SubscriptionWarning {
