@@ -6,7 +6,7 @@ import type { Clock } from '../kit/clock.ts';
 import type { Layout } from '../model.ts';
 import { checked, clockOption, hasMethods, parseStrictly } from '../option-problems.ts';
 import { type LayoutName, resolveLayout } from '../signature/layouts.ts';
-import { type AdversaryOptions, adversarySchema } from './delivery/adversary.ts';
+import { type AdversaryOptions, resolveAdversary } from './delivery/adversary.ts';
 import { type Seed, parseSeed } from './seed.ts';
 
 /** Options of `createSandbox`. */
@@ -83,8 +83,7 @@ export function resolveSandboxOptions(options: SandboxOptions) {
 
 /** Read apart from the other options: the error for a union would name only `adversary`, and not the wrong rate. */
 function readAdversary(adversary: unknown = false) {
-  if (adversary === false) return undefined;
-  return parseStrictly(adversarySchema, adversary === true ? {} : adversary, 'adversary');
+  return adversary === false ? undefined : resolveAdversary(adversary === true ? {} : adversary);
 }
 
 function readHost(value: unknown): string | undefined {

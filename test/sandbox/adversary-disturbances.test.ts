@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest';
-import type { Attempt } from '../../src/sandbox/index.ts';
+import type { AdversaryOptions, Attempt } from '../../src/sandbox/index.ts';
 import { verify } from '../support/public.ts';
 import { subscribed } from './delivery-subscription.ts';
 import { destination } from './destination.ts';
 import { startedSandbox } from './support.ts';
 
 const speed = 10_000;
-const none = { duplicated: 0, delayed: 0, dropped: 0, tampered: 0, wrong_secret: 0, rubbish: 0 };
 const one = { events: ['CallHandler.CallStarted'] };
 
 /** Plays a call with one delivered event, to a destination that accepts deliveries whose signature verifies. */
-async function disturbed(rates: Partial<typeof none>, fields: Readonly<Record<string, unknown>> = {}) {
-  const sandbox = await startedSandbox({ speed, callSeed: 1, adversary: { ...none, ...rates } });
+async function disturbed(adversary: AdversaryOptions, fields: Readonly<Record<string, unknown>> = {}) {
+  const sandbox = await startedSandbox({ speed, callSeed: 1, adversary });
   let secret = '';
   const isAuthentic = (bytes: Uint8Array, headers: object) =>
     verify(bytes, headers as Record<string, string>, { secrets: secret, signature: 't-v1-hex-whole' }).ok;
@@ -104,8 +103,26 @@ test('the same seeds make the same trouble, however many deliveries are under wa
   expect(await troubleOf(true, 'another')).not.toEqual(trouble);
 });
 
-for (const adversary of [{ dropped: 2 }, { dropped: 0.6, tampered: 0.6 }, { droped: 0.1 }] as const) {
-  test(`the adversary ${JSON.stringify(adversary)} is refused`, async () => {
-    await expect(startedSandbox({ adversary })).rejects.toThrow('adversary');
-  });
-}
+test('without rates it makes trouble of every kind, also when only its seed is given', async () => {
+  for (const adversary of [true, { seed: 'one' }]) {
+    const sandbox = await startedSandbox({ speed, callSeed: 'calls', adversary });
+    const { url } = await destination();
+    await subscribed(sandbox, url);
+    await Promise.all(Array.from({ length: 100 }, () => sandbox.calls.play()));
+    const seen = new Set(sandbox.attempts.list().map(({ disturbance }) => disturbance));
+    expect(seen.size).toBe(7);
+  }
+});
+
+test('rates of exactly 1 together are taken, however their sum is rounded', async () => {
+  const adversary = { duplicated: 0.2, delayed: 0.4, dropped: 0.3, tampered: 0.1 };
+  await expect(startedSandbox({ adversary })).resolves.toBeDefined();
+});
+
+test.each<[AdversaryOptions & { droped?: number }, string]>([
+  [{ dropped: 2 }, 'The option dropped in adversary should be a number from 0 to 1, but is 2.'],
+  [{ dropped: 0.6, tampered: 0.6 }, 'adversary, as the sum of its rates, should be at most 1, but is 1.2.'],
+  [{ droped: 0.1 }, 'Did you mean dropped?'],
+])('the adversary %j is refused', async (adversary, sentence) => {
+  await expect(startedSandbox({ adversary })).rejects.toThrow(sentence);
+});

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { configError } from '../../errors.ts';
 import type { Random } from '../../kit/random.ts';
+import { parseStrictly } from '../../option-problems.ts';
 import { oneOf, seededRandom, wholeNumber } from '../calls/seeded-random.ts';
 
 const disturbances = ['duplicated', 'delayed', 'dropped', 'tampered', 'wrong_secret', 'rubbish'] as const;
@@ -7,41 +9,74 @@ const disturbances = ['duplicated', 'delayed', 'dropped', 'tampered', 'wrong_sec
 /** What the adversary may do with an attempt; `AdversaryOptions` says what each is. */
 export type Disturbance = (typeof disturbances)[number];
 
-/** Options of the adversary: for each disturbance its share of all attempts, from 0 to 1; together at most 1. */
+/**
+ * Options of the adversary: for each disturbance its share of all attempts, from 0 to 1; together at most 1. When none
+ * is given, each is 0.05; when any is given, the others are 0.
+ */
 export interface AdversaryOptions {
   /** With the same seed, the adversary does the same with the same attempts. @default 'adversary' */
   readonly seed?: string | number;
-  /** Sends the event twice at the same time. @default 0.05 */
+  /** Sends the event twice at the same time. */
   readonly duplicated?: number;
-  /** Delays the attempt by up to a minute of the platform's time, so that later events overtake it. @default 0.05 */
+  /** Delays the attempt by up to a minute of the platform's time, so that later events overtake it. */
   readonly delayed?: number;
-  /** Drops the connection once the body is sent: the receiver has the event, the platform no answer. @default 0.05 */
+  /** Drops the connection once the body is sent: the receiver has the event, the platform no answer. */
   readonly dropped?: number;
-  /** First sends a copy whose body was changed after signing. @default 0.05 */
+  /** First sends a copy whose body was changed after signing. */
   readonly tampered?: number;
-  /** First sends a copy signed with an old secret, or with one that never existed. @default 0.05 */
+  /** First sends a copy signed with an old secret, or with one that never existed. */
   readonly wrong_secret?: number;
-  /** First sends bytes that are not an event, with a valid signature. @default 0.05 */
+  /** First sends bytes that are not an event, with a valid signature. */
   readonly rubbish?: number;
 }
 
 const expected = 'a number from 0 to 1';
-const rate = z.number(expected).min(0, expected).max(1, expected).default(0.05);
+const rate = z.number(expected).min(0, expected).max(1, expected).optional();
+/** Of each disturbance, when none is given. */
+const usualRate = 0.05;
 
-/** Checks the options of the adversary. */
-export const adversarySchema = z
-  .strictObject({
-    seed: z.union([z.string(), z.number()], 'a text or a number').transform(String).default('adversary'),
-    duplicated: rate,
-    delayed: rate,
-    dropped: rate,
-    tampered: rate,
-    wrong_secret: rate,
-    rubbish: rate,
-  })
-  .refine((rates) => disturbances.reduce((sum, disturbance) => sum + rates[disturbance], 0) <= 1, {
-    message: 'with rates that are at most 1 together',
+const adversarySchema = z.strictObject({
+  seed: z.union([z.string(), z.number()], 'a text or a number').transform(String).default('adversary'),
+  duplicated: rate,
+  delayed: rate,
+  dropped: rate,
+  tampered: rate,
+  wrong_secret: rate,
+  rubbish: rate,
+});
+
+/** The adversary's options with all rates filled in. */
+export type ResolvedAdversary = { readonly seed: string } & Readonly<Record<Disturbance, number>>;
+
+/**
+ * Checks the options of the adversary and fills in the rates that are not given.
+ *
+ * @throws ConfigError `option_invalid`, `option_unknown`
+ */
+export function resolveAdversary(options: unknown): ResolvedAdversary {
+  const given = parseStrictly(adversarySchema, options, 'adversary');
+  // Who names the trouble wants that and no other; with the usual rates beside it, no rate could be 1.
+  const others = disturbances.some((disturbance) => given[disturbance] !== undefined) ? 0 : usualRate;
+  const rates = Object.fromEntries(disturbances.map((name) => [name, given[name] ?? others]));
+  const resolved = { ...(rates as Record<Disturbance, number>), seed: given.seed };
+  requireAtMostOne(sumOf(resolved));
+  return resolved;
+}
+
+/** Rounded, because 0.1 and 0.2 are not exactly 0.3 in floating point. */
+function sumOf(rates: Readonly<Record<Disturbance, number>>): number {
+  const sum = disturbances.reduce((total, disturbance) => total + rates[disturbance], 0);
+  return Math.round(sum * 1e9) / 1e9;
+}
+
+function requireAtMostOne(sum: number): void {
+  if (sum <= 1) return;
+  throw configError('option_invalid', {
+    option: 'adversary, as the sum of its rates,',
+    expected: 'at most 1',
+    found: String(sum),
   });
+}
 
 /** The longest delay of an attempt, in the platform's milliseconds. */
 const longestDelay = 60_000;
@@ -53,9 +88,9 @@ const mostRubbish = 2_048;
  * attempt's number, never on what else is under way.
  */
 export class Adversary {
-  readonly #options: z.output<typeof adversarySchema>;
+  readonly #options: ResolvedAdversary;
 
-  constructor(options: z.output<typeof adversarySchema>) {
+  constructor(options: ResolvedAdversary) {
     this.#options = options;
   }
 
