@@ -72,6 +72,17 @@ export function detectLayout(samples: readonly Sample[], secrets: Secrets): read
   return detections;
 }
 
+/**
+ * The headers that may carry a signature: those that are named so, else those with a value in the form of one. A bare
+ * digest is not enough, since a key or a request's id may have that form as well.
+ */
+export function signatureHeaders(headers: Headers): readonly string[] {
+  const named = Object.keys(headers).filter((name) => name.includes('signature'));
+  if (named.length > 0) return named;
+  const written = [...layoutsFor(headers)].filter(({ syntax }) => syntax !== 'bare');
+  return [...new Set(written.map(({ header }) => header))];
+}
+
 interface Captured {
   readonly headers: Headers;
   readonly bytes: Uint8Array;

@@ -103,6 +103,20 @@ describe('signature detect', () => {
     expect(stdout).toMatch(/two\.http does not verify\.\n {2}Others verify with the secret \w{8}, so either/);
   });
 
+  it('takes a header for a signature by its value as well, when the secret is another', async () => {
+    const layout = {
+      header: 'x-hmac',
+      syntax: 'v1=',
+      content: '{body}',
+      encoding: 'hex',
+      hash: 'sha256',
+      key: 'whole',
+    } as const;
+    const { code, stdout } = await detect({ 'one.http': capture({ layout }) }, otherSecret);
+    expect(code).toBe(1);
+    expect(stdout).toContain('The secret is most likely not the one that signed it');
+  });
+
   it('tells that there is no signature', async () => {
     const { code, stdout } = await detect({ 'one.http': 'POST / HTTP/1.1\nHost: a\n\n{}' });
     expect(code).toBe(1);

@@ -2,6 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { folder, otherSecret, ringback, secret } from './command.ts';
 import { body, capture, run } from './signature-support.ts';
 
+/** A layout whose signature is in a header that is none of the usual ones. */
+const otherHeader =
+  '{"header":"x-other","syntax":"v1=","content":"{body}","encoding":"hex","hash":"sha256","key":"whole"}';
+
 describe('signature sign and verify', () => {
   it.each([
     ['standard-webhooks-suffix-base64', ['--trace-id', 'trace-1']],
@@ -19,6 +23,42 @@ describe('signature sign and verify', () => {
     const { code, stdout } = await run(['verify', 'one.http'], { 'one.http': `${capture()} ` });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^not authentic: signature_mismatch\. The signature was made with another/);
+  });
+
+  it.each([
+    ['x-signature-256', [], 'v1='],
+    ['x-hmac', [], 'sha256='],
+    ['x-webhook-signature', ['--layout', otherHeader], 'v1='],
+  ] as const)(
+    'tell that the header %s looks like a signature, and how to find out',
+    async (header, more, syntax) => {
+      const layout = {
+        header,
+        syntax,
+        content: '{body}',
+        encoding: 'hex',
+        hash: 'sha256',
+        key: 'whole',
+      } as const;
+      const { code, stdout } = await run(['verify', 'one.http', ...more], {
+        'one.http': capture({ layout }),
+      });
+      expect(code).toBe(1);
+      expect(stdout).toMatch(
+        /^not authentic: signature_missing\. The header \S+ looks like a signature, but/,
+      );
+      expect(stdout).toContain(`The header ${header} looks`);
+      expect(stdout).toContain('ringback signature detect');
+    },
+  );
+
+  it('tell that there is no signature, whatever else has the length of one', async () => {
+    const unsigned = `POST / HTTP/1.1\nAuthorization: Bearer ${'ab'.repeat(32)}\n\n${body}`;
+    const { code, stdout } = await run(['verify', 'one.http'], { 'one.http': unsigned });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^not authentic: signature_missing\. There is no signature header: is signing enabled/,
+    );
   });
 
   it('give one signature for each secret, for the time that is asked for', async () => {

@@ -1,5 +1,5 @@
 import { parseInstant } from '../../kit/time.ts';
-import { type Detection, detectLayout } from '../../signature/detect.ts';
+import { type Detection, detectLayout, signatureHeaders } from '../../signature/detect.ts';
 import { headerText } from '../../signature/headers.ts';
 import { fingerprint } from '../../signature/secrets.ts';
 import { readSignatures } from '../../signature/syntax.ts';
@@ -39,7 +39,7 @@ function reasonsOf(
   others: readonly Detection[],
   now: number,
 ): readonly string[] {
-  if (!hasSignature(capture)) {
+  if (signatureHeaders(capture.headers).length === 0) {
     return [
       'There is no signature header: is signing enabled for the subscription? Or the capture left it out.',
     ];
@@ -47,10 +47,6 @@ function reasonsOf(
   const altered = alterations(capture, secrets);
   if (altered.length > 0) return altered;
   return [...(others.length > 0 ? besideOthers(others) : wrongSecret), ...aged(capture, now)];
-}
-
-function hasSignature({ headers }: Capture): boolean {
-  return Object.keys(headers).some((name) => name.includes('signature'));
 }
 
 /** The signs that the body is not the one that was signed. */

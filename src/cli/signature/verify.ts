@@ -2,8 +2,10 @@ import type { Command } from 'commander';
 import { fixes } from '../../refusals.ts';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
 import { parseInstant } from '../../kit/time.ts';
-import type { Layout } from '../../model.ts';
+import type { Headers, Layout } from '../../model.ts';
+import { signatureHeaders } from '../../signature/detect.ts';
 import { type LayoutName, describeLayout } from '../../signature/layouts.ts';
+import type { SignatureReason } from '../../signature/match.ts';
 import { type Verification, verify } from '../../signature/verify.ts';
 import { argument } from '../argument.ts';
 import { asUsage, exitCodes } from '../failure.ts';
@@ -48,14 +50,25 @@ export function addVerify(signature: Command, exitWith: (code: number) => void):
           }),
         flagsOfOptions,
       );
-      process.stdout.write(`${describe(verification)}\n`);
+      process.stdout.write(`${describe(verification, headers)}\n`);
       if (!verification.ok) exitWith(exitCodes.failure);
     });
 }
 
-function describe(verification: Verification): string {
-  if (!verification.ok) return `not authentic: ${verification.reason}. ${fixes[verification.reason]()}`;
+function describe(verification: Verification, headers: Headers): string {
+  if (!verification.ok)
+    return `not authentic: ${verification.reason}. ${fixOf(verification.reason, headers)}`;
   const { layout, secret, timestampSigned } = verification;
   const time = timestampSigned ? 'its time is signed' : 'no time is signed';
   return `authentic: layout ${describeLayout(layout)}, secret ${secret}, ${time}`;
+}
+
+/** Of a request that is signed in a header that no layout looks at, the general fix would say that it is not signed. */
+function fixOf(reason: SignatureReason, headers: Headers): string {
+  const elsewhere = reason === 'signature_missing' ? signatureHeaders(headers) : [];
+  if (elsewhere.length === 0) return fixes[reason]();
+  return (
+    `The header ${elsewhere.join(', ')} looks like a signature, but is not where the layouts that were tried have ` +
+    'theirs: find out with ringback signature detect how the request is signed, and set --layout.'
+  );
 }
