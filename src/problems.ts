@@ -65,9 +65,10 @@ export const problems = {
   quarantine_unknown: (d: { id: number }) =>
     `There should be a delivery ${d.id} in quarantine, but there is none: it may have been released, discarded ` +
     'or dropped since. Look with ringback inbox quarantine, or quarantine.list().',
-  release_not_authentic: (d: { id: number; reason: string }) =>
+  release_not_authentic: (d: { id: number; reason: string; fix: string | undefined }) =>
     `The delivery ${d.id} should verify under the present secrets and layouts, as of its arrival, before it is ` +
-    `released, but it does not: ${d.reason}. Set the secret that signed it, or discard it.`,
+    `released, but it does not: ${d.reason}. ${d.fix ?? 'Set the secret that signed it.'} If it is not the ` +
+    "platform's, discard it.",
   release_unreadable: (d: { id: number; reason: string }) =>
     `The delivery ${d.id} should be readable as an event before it is released, but it is not: ${d.reason}. ` +
     `Look at its body with ringback inbox delivery ${d.id}, or quarantine.get(${d.id}), then discard it.`,

@@ -111,7 +111,8 @@ export class Quarantine {
     this.#parts.requireStarted('quarantine.release()');
     const attempt = await this.#release.attempt(checkedId(id, 'quarantine.release'));
     if (attempt.status === 'unknown') throw ringbackError('quarantine_unknown', { id });
-    if ('reason' in attempt) throw ringbackError(`release_${attempt.status}`, { id, reason: attempt.reason });
+    if (attempt.status === 'not_authentic') throw ringbackError('release_not_authentic', { id, ...attempt });
+    if (attempt.status === 'unreadable') throw ringbackError('release_unreadable', { id, ...attempt });
     return attempt;
   }
 

@@ -32,7 +32,8 @@ export interface ReleaseParts {
 type Attempt =
   | Released
   | { readonly status: 'unknown' }
-  | { readonly status: 'not_authentic' | 'unreadable'; readonly reason: string };
+  | { readonly status: 'not_authentic'; readonly reason: string; readonly fix: string | undefined }
+  | { readonly status: 'unreadable'; readonly reason: string };
 
 /** Releases deliveries from quarantine, through the same stages as a delivery that arrives. */
 export class Release {
@@ -51,7 +52,7 @@ export class Release {
       return await this.#releaseAuthentic(kept);
     } catch (problem) {
       if (!(problem instanceof Refusal && problem.code === 'not_authentic')) throw problem;
-      return { status: 'not_authentic', reason: problem.reason };
+      return { status: 'not_authentic', reason: problem.reason, fix: problem.fix };
     }
   }
 

@@ -60,6 +60,21 @@ describe('quarantine.release', () => {
     expect(seen).toEqual([]);
   });
 
+  test('says what to do about the reason, and not about a secret that is right', async () => {
+    const { receiver, clock, take } = await rotating();
+    await take(bodyOf(), secret);
+    await deliver(receiver, bodyOf(), signedHeaders(bodyOf(), { layout: 'v1-hex-whole' }));
+    const pinned = receiver.quarantine.release(await firstId(receiver));
+    await expect(pinned).rejects.toThrow(/timestamp_missing\. .* signs a time, .* ringback signature unpin/);
+    await take(bodyOf({ traceId: 'trace-old' }), secret, clock.now() - hour);
+    const old = receiver.quarantine.release(await firstId(receiver));
+    await expect(old).rejects.toThrow(/timestamp_out_of_tolerance\. .*check the clock/);
+    await take(bodyOf({ traceId: 'trace-other' }), otherSecret);
+    const other = receiver.quarantine.release(await firstId(receiver));
+    await expect(other).rejects.toThrow(/signature_mismatch\. .*compare the secret/);
+    for (const release of [pinned, old]) await expect(release).rejects.not.toThrow('Set the secret');
+  });
+
   test('refuses what was too old when it arrived, however right its signature', async () => {
     const { receiver, seen, clock, take } = await rotating();
     expect((await take(bodyOf(), secret, clock.now() - hour)).status).toBe(401);
