@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Layout } from '../../src/model.ts';
+import type { LayoutName } from '../../src/signature/layouts.ts';
 import { fingerprint } from '../../src/signature/secrets.ts';
 import { folder, otherSecret, ringback, secret } from './command.ts';
 import { type CaptureParts, body, capture, run } from './signature-support.ts';
@@ -49,6 +51,21 @@ describe('signature detect', () => {
     expect(code).toBe(0);
     expect(JSON.parse(/signature: (\{.*\})/.exec(stdout)?.[1] ?? '')).toEqual(layout);
     expect(stdout).toContain("'auto' doesn't try this layout");
+  });
+
+  it.each<[string, LayoutName | Layout]>([
+    ['a name', 'v1-hex-suffix'],
+    [
+      'JSON',
+      { header: 'x-s', syntax: 'v1=', content: '{body}', encoding: 'hex', hash: 'sha256', key: 'whole' },
+    ],
+  ])('prints after signature: what --layout of verify takes, as %s', async (_what, layout) => {
+    const files = { 'one.http': capture({ layout }) };
+    const { stdout } = await detect(files);
+    const printed = /signature: (.*)/.exec(stdout)?.[1] ?? '';
+    // As a shell reads it, which takes the quotes of a name away.
+    const copied = printed.replace(/^'(.*)'$/, '$1');
+    expect((await run(['verify', 'one.http', '--layout', copied], files)).code).toBe(0);
   });
 
   it('tells of each request how its body was altered', async () => {

@@ -23,7 +23,7 @@ export function secretFileOption(): Option {
   );
 }
 
-/** `--layout`, which takes what `signature detect` prints. */
+/** `--layout`, which takes the value that `signature detect` prints after `signature:`. */
 export function layoutOption(description: string): Option {
   const expectation = `one of ${layoutNames.join(', ')}, or a layout as JSON`;
   return new Option('--layout <layout>', description).argParser(argument(expectation, readLayout));
