@@ -23,10 +23,15 @@ export const problems = {
     'RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set. Set RINGBACK_SECRETS to the secret that the platform ' +
     'returned when signing was enabled (it starts with whsec_), or ' +
     `${d ? `${d.fileOption} or ` : ''}RINGBACK_SECRETS_FILE to a file that holds it.`,
-  secret_malformed: (d: { position: number; found: string; file?: string | undefined }) =>
+  secret_malformed: (d: {
+    position: number;
+    found: string;
+    fix?: string | undefined;
+    file?: string | undefined;
+  }) =>
     `Secret ${d.position}${d.file === undefined ? '' : ` in the secrets file ${d.file}`} should be a signing secret ` +
-    `that starts with whsec_ and has something after it, but it ${d.found}. Copy the whole secret that the platform ` +
-    'returned when signing was enabled.',
+    `that starts with whsec_ and has something after it, but it ${d.found}. ` +
+    (d.fix ?? 'Copy the whole secret that the platform returned when signing was enabled.'),
   secrets_unavailable: (d: { cause: string }) =>
     `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause.replace(/\.$/, '')}. ` +
     'Make it return the last known secrets when its source is down.',

@@ -54,22 +54,30 @@ function checkSecret(secret: unknown, place: SecretPlace): string {
     const found = `is ${secret === null ? 'null' : `of type ${typeof secret}`}`;
     throw configError('secret_malformed', { ...place, found });
   }
-  const found = whatIsWrongWith(secret);
-  if (found !== undefined) throw configError('secret_malformed', { ...place, found });
+  const wrong = whatIsWrongWith(secret);
+  if (wrong !== undefined) throw configError('secret_malformed', { ...place, ...wrong });
   return secret;
 }
 
-function whatIsWrongWith(secret: string): string | undefined {
-  if (secret.trim() === '') return 'is empty';
-  if (!secret.startsWith(prefix)) return `does not start with ${prefix}`;
-  if (secret.trim() === prefix) return `has nothing after ${prefix}`;
+/** What was found, and what to do if that is not to copy the whole secret. */
+interface Malformed {
+  readonly found: string;
+  readonly fix?: string;
+}
+
+function whatIsWrongWith(text: string): Malformed | undefined {
+  const secret = text.trim();
+  if (secret === '') return { found: 'is empty' };
+  if (!secret.startsWith(prefix)) return { found: `does not start with ${prefix}` };
+  if (secret === prefix) return { found: `has nothing after ${prefix}` };
   // The line break of a file or a shell would become part of the key, and no delivery would ever verify.
-  if (secret !== secret.trimEnd()) return 'ends with a blank or a line break';
+  if (secret !== text)
+    return { found: 'has a blank or a line break around it', fix: 'Remove that, for example with trim().' };
   // Two secrets of a rotation in one text would become one key, and no delivery would ever verify.
   if (secret.includes(prefix, prefix.length))
-    return 'holds another one, and several should be given as a list';
+    return { found: 'holds another one', fix: 'Give several as a list, one secret in each item.' };
   // For example a comment after the secret, in a file of secrets.
-  if (/\s/.test(secret)) return 'has a blank or a line break in it';
+  if (/\s/.test(secret)) return { found: 'has a blank or a line break in it' };
   return undefined;
 }
 

@@ -16,13 +16,14 @@ describe('prepareSecrets', () => {
     ['', 'is empty'],
     ['  ', 'is empty'],
     ['made-up-and-unprefixed', 'does not start with whsec_'],
-    [' whsec_bWFkZS11cA', 'does not start with whsec_'],
+    [' whsec_bWFkZS11cA', 'has a blank or a line break around it'],
+    [' made-up-and-unprefixed', 'does not start with whsec_'],
     ['WHSEC_bWFkZS11cA', 'does not start with whsec_'],
     ['whsec_', 'has nothing after whsec_'],
     ['whsec_\n', 'has nothing after whsec_'],
-    ['whsec_bWFkZS11cA\n', 'ends with a blank or a line break'],
+    ['whsec_bWFkZS11cA\n', 'has a blank or a line break around it'],
     ['whsec_bWFkZS11cA # of a file', 'has a blank or a line break in it'],
-    ['whsec_bWFkZS11cA,whsec_dHdv', 'holds another one, and several should be given as a list'],
+    ['whsec_bWFkZS11cA,whsec_dHdv', 'holds another one'],
     [undefined, 'is of type undefined'],
     [null, 'is null'],
     [42, 'is of type number'],
@@ -32,6 +33,14 @@ describe('prepareSecrets', () => {
     expect(prepare).toThrow(`Secret 2 should be`);
     expect(prepare).toThrow(`but it ${found}.`);
     expect(prepare).not.toThrow(/unprefixed|bWFkZS11cA/);
+  });
+
+  test.each([
+    ['whsec_bWFkZS11cA\n', 'Remove that, for example with trim().'],
+    ['whsec_bWFkZS11cA,whsec_dHdv', 'Give several as a list'],
+    ['whsec_', 'Copy the whole secret'],
+  ])('says what to do about %j', (secret, fix) => {
+    expect(() => prepareSecrets(secret)).toThrow(fix);
   });
 
   test('refuses an empty list', () => {
