@@ -111,18 +111,28 @@ export function resolveLayout(value: LayoutName | Layout, option: string): Layou
   if (typeof value === 'string') {
     const known = layoutNamed(value);
     if (known !== undefined) return known;
-    // The message doesn't quote the value: it may be the secret, given for the wrong option.
-    const meant = closest(value, [...knownLayouts.keys()]);
-    const fix =
-      meant === undefined
-        ? 'One of the names is t-v1-hex-whole; docs/signature.md has all.'
-        : `Did you mean ${meant}?`;
-    throw configError('option_invalid', { option, expected, found: 'an unknown name', fix });
+    throw configError('option_invalid', { option, expected, ...unknownName(value) });
   }
   const read = layoutSchema.safeParse(value);
   if (read.success) return read.data;
   const found = read.error.issues.map((issue) => [...issue.path, issue.message].join(': ')).join('; ');
   throw configError('option_invalid', { option, expected, found: `not a layout (${found})` });
+}
+
+/** The value may be the secret, given for the wrong option. So it is quoted only if it is nearly the name of a layout. */
+function unknownName(value: string): { readonly found: string; readonly fix: string } {
+  const meant = meantNames(value);
+  return meant.length === 0
+    ? { found: 'an unknown name', fix: 'One of the names is t-v1-hex-whole; docs/signature.md has all.' }
+    : { found: JSON.stringify(value), fix: `Did you mean ${meant.join(' or ')}?` };
+}
+
+/** The closest name, else the names of which this is the beginning. */
+function meantNames(value: string): readonly string[] {
+  const names = [...knownLayouts.keys()];
+  const nearest = closest(value, names);
+  if (nearest !== undefined) return [nearest];
+  return value === '' ? [] : names.filter((name) => name.startsWith(`${value}-`));
 }
 
 function listLayouts(): [LayoutName, Layout][] {

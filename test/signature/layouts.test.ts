@@ -73,7 +73,13 @@ describe('the option signature', () => {
   });
 
   test('names what was meant', () => {
-    expect(() => resolveLayouts(untyped('v1-hex-hole'))).toThrow('Did you mean v1-hex-whole?');
+    expect(() => resolveLayouts(untyped('v1-hex-hole'))).toThrow(
+      'but is "v1-hex-hole". Did you mean v1-hex-whole?',
+    );
+    expect(() => resolveLayouts(untyped('t-v1-hex'))).toThrow(
+      'but is "t-v1-hex". Did you mean t-v1-hex-whole or t-v1-hex-suffix or t-v1-hex-suffix-base64?',
+    );
+    expect(() => resolveLayouts(untyped('c2VjcmV0LW9uZQ'))).toThrow('but is an unknown name. One of');
   });
 
   test('tells what is wrong with a layout', () => {
