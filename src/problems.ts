@@ -116,8 +116,9 @@ export const problems = {
   secrets_file_unreadable: (d: { file: string; cause: string }) =>
     `The secrets file ${d.file} should hold one signing secret a line (or separated by commas), but: ` +
     `${d.cause}. Check the path, which may be set by RINGBACK_SECRETS_FILE, and the permissions of the file.`,
-  fixture_unknown: (d: { fixture: string; known: string }) =>
-    `${d.fixture} should be a fixture's name or a JSON file, but it is neither. The fixtures are: ${d.known}.`,
+  fixture_unknown: (d: { fixture: string; meant: string | undefined; known: string }) =>
+    `${d.fixture} should be a fixture's name or a JSON file, but it is neither.` +
+    (d.meant === undefined ? ` The fixtures are: ${d.known}.` : ` Did you mean ${d.meant}?`),
   delivery_unsent: (d: { url: string; cause: string }) =>
     `The delivery should reach ${d.url}, but: ${d.cause}. Check that a receiver listens there.`,
   seed_invalid: (d: { place: string; expected: string }) =>

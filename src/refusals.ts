@@ -16,6 +16,12 @@ export const refusals = {
 /** The code of a refusal: the whole body of the answer is `{"error": code}`. */
 export type RefusalCode = keyof typeof refusals;
 
+/** Whether an answer is that of a receiver which refuses: a code of the table, with its status. */
+export function isRefusal(code: unknown, status: number): code is RefusalCode {
+  if (typeof code !== 'string' || !Object.hasOwn(refusals, code)) return false;
+  return refusals[code as RefusalCode].status === status;
+}
+
 /**
  * What users can do about a refusal whose cause may be their own set-up, by the reason of the refusal. For the log
  * only: the first refusal for each reason logs the sentence.

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { configError } from '../errors.ts';
+import { isRecord } from '../events/decoding.ts';
+import { isRefusal, refusals } from '../refusals.ts';
 import type { LayoutName } from '../signature/layouts.ts';
 import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
@@ -44,10 +46,9 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       if (flags.list) return list();
       if (name === undefined) return command.error("error: missing the fixture's name or file");
       if (flags.to === undefined) return command.error("error: missing the option '--to <url>'");
-      const { status } = await send(name, flags.to, flags);
-      if (status === 200) return;
-      // The answer doesn't give the reason. It is in the receiver's log.
-      remark("refused; the receiver's log says why (refusal_fix)");
+      const answer = await send(name, flags.to, flags);
+      if (answer.status === 200) return;
+      remark(whereToLook(answer));
       exitWith(exitCodes.failure);
     });
 }
@@ -64,6 +65,22 @@ async function send(name: string, url: URL, flags: SendFlags): Promise<DeliveryA
   const answer = await deliverTo(url, delivery);
   print(`← ${answer.status} ${typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)}`);
   return answer;
+}
+
+/** Where to find out why an answer is not 200. The answer itself doesn't give the reason. */
+function whereToLook({ status, body }: DeliveryAnswer): string {
+  if (isRefusal(codeOf(body), status)) {
+    const line =
+      status === refusals.unavailable.status ? 'delivery_refused or delivery_failed' : 'delivery_refused';
+    return `refused; the receiver's log says why (${line}; for most reasons also refusal_fix, the first time)`;
+  }
+  return status === 404
+    ? "no receiver takes deliveries at this path: compare it with the receiver's (--path of ringback serve)"
+    : 'no receiver answers a delivery so: check the address, and what stands in front of the receiver';
+}
+
+function codeOf(body: unknown): unknown {
+  return isRecord(body) ? body['error'] : undefined;
 }
 
 function list(): void {

@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ringbackError } from '../errors.ts';
 import { isRecord } from '../events/decoding.ts';
+import { closest } from '../kit/closest-name.ts';
 
 /** A recorded delivery, without its signature, which is made when the delivery is sent. */
 export interface Fixture {
@@ -31,7 +32,7 @@ export function fixtureNames(): readonly string[] {
 /**
  * A fixture by its name: a delivery as the platform sends it, or as it might.
  *
- * @throws RingbackError `fixture_unknown`, which lists the names
+ * @throws RingbackError `fixture_unknown`, which has the closest name, or lists all
  * @example const { body, headers } = fixture('call-ended');
  */
 export function fixture(name: string): Fixture {
@@ -60,7 +61,12 @@ export function readFixture(name: string, value: unknown): Fixture | undefined {
 
 /** The error for a name that is no fixture's. */
 export function unknownFixture(name: string) {
-  return ringbackError('fixture_unknown', { fixture: name, known: fixtureNames().join(', ') });
+  const names = fixtureNames();
+  return ringbackError('fixture_unknown', {
+    fixture: name,
+    meant: closest(name, names),
+    known: names.join(', '),
+  });
 }
 
 function isTextRecord(value: unknown): value is Record<string, string> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fixtureNames } from '../../src/testing/fixtures.ts';
+import { listening } from '../support/servers.ts';
 import { folder, otherSecret, ringback, secret, serve } from './command.ts';
 
 const env = { RINGBACK_SECRETS: `${secret},${otherSecret}` };
@@ -35,8 +36,38 @@ describe('send', () => {
     const args = ['send', 'call-ended', '--to', to, '--secret', otherSecret];
     const { code, stdout, stderr } = await ringback(args, { env });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^ringback: refused; the receiver's log says why/);
+    expect(stderr).toMatch(
+      /^ringback: refused; the receiver's log says why \(delivery_refused; for most reasons also refusal_fix/,
+    );
     expect(stdout).toContain('← 401 {"error":"not_authentic"}');
+  });
+
+  it.each([
+    [404, '{"error":"not_found"}', /^ringback: no receiver takes deliveries at this path: .*--path/],
+    [503, '{"error":"unavailable"}', /^ringback: refused; .*\(delivery_refused or delivery_failed; /],
+    [
+      502,
+      '<html>',
+      /^ringback: no receiver answers a delivery so: check the address, and what stands in front/,
+    ],
+    [401, '{"error":"other"}', /^ringback: no receiver answers a delivery so/],
+    [204, '', /^ringback: no receiver answers a delivery so/],
+  ])('says where to look after %i %s', async (status, answer, sentence) => {
+    const port = await listening((_request, response) => response.writeHead(status).end(answer));
+    const args = ['send', 'call-ended', '--to', `http://127.0.0.1:${port}`];
+    const { code, stderr } = await ringback(args, { env });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(sentence);
+  });
+
+  it('names the fixture that was probably meant, and not all of them', async () => {
+    const args = ['send', 'call-endet', '--to', 'http://127.0.0.1'];
+    expect(await ringback(args, { env })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        "ringback: call-endet should be a fixture's name or a JSON file, but it is neither. Did you mean call-ended?\n",
+    });
   });
 
   it('signs in another layout', async () => {

@@ -1,4 +1,4 @@
-import { type RefusalCode, refusals } from '../../refusals.ts';
+import { type RefusalCode, isRefusal } from '../../refusals.ts';
 import { type Finding, finding } from './finding.ts';
 import type { Probe } from './probe.ts';
 
@@ -54,8 +54,7 @@ export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
     return upTo('reachable', `${url.href} can't be reached (${probe.cause}): ${hint}`, url);
   }
   const { status, code, latency } = probe;
-  const isReceivers = isRefusal(code) && refusals[code].status === status;
-  if (!isReceivers) return upTo('reachable', strangeAnswer(status, url), url);
+  if (!isRefusal(code, status)) return upTo('reachable', strangeAnswer(status, url), url);
   const [stage, message] = heldUp[code];
   return [...upTo(stage, code === 'not_authentic' ? undefined : message, url), answerTime(latency)];
 }
@@ -73,10 +72,6 @@ function passed(stage: Stage, { protocol }: URL): Finding {
   if (stage !== 'trust proxy' || protocol === 'https:') return finding(stage, 'ok', fine[stage]);
   const hint = 'leave https.required, or --insecure-http, as it is by default.';
   return finding(stage, 'warning', `the receiver takes plain HTTP, which is for development only: ${hint}`);
-}
-
-function isRefusal(code: string | undefined): code is RefusalCode {
-  return code !== undefined && Object.hasOwn(refusals, code);
 }
 
 function strangeAnswer(status: number, url: URL): string {
