@@ -36,7 +36,7 @@ export interface PlatformOptions {
   fetch?: typeof fetch;
   /** How long one attempt may take, including its answer. @default '10s' */
   timeout?: Duration;
-  /** How requests are tried again: reads after failures that may pass, other requests after 503 only. */
+  /** How requests are tried again: reads after failures that may pass, writes only if they were not carried out. */
   retry?: PlatformRetryOptions;
   /** Where requests that are tried again are logged, and warnings, which are in the result as well. @default nowhere */
   logger?: PlatformLogger;

@@ -1,12 +1,10 @@
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { describe, expect, it, test } from 'vitest';
 import { createPlatform } from '../../src/platform/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import {
   type Scripted,
+  addressOfNobody,
   answered,
   apiKey,
   clientOf,
@@ -172,14 +170,7 @@ describe('anything else becomes a PlatformError as well', () => {
   });
 
   it('an address where nobody listens', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, 'close');
-    const error = await platformError(
-      clientOf(`http://127.0.0.1:${port}`).platform.knowledgeBases.get('kb_1'),
-    );
+    const error = await platformError(clientOf(await addressOfNobody()).platform.knowledgeBases.get('kb_1'));
     expect(error).toMatchObject({ code: 'unreachable', status: undefined });
     expect(error.message).toContain('ECONNREFUSED');
   });

@@ -4,7 +4,15 @@ import { createPlatform } from '../../src/platform/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { Logs } from '../support/logs.ts';
 import { Script } from '../support/process.ts';
-import { answered, apiKey, clientOf, platformError, sandboxAndPlatform, standIn } from './support.ts';
+import {
+  addressOfNobody,
+  answered,
+  apiKey,
+  clientOf,
+  platformError,
+  sandboxAndPlatform,
+  standIn,
+} from './support.ts';
 
 const kb = {
   id: 'kb_1',
@@ -12,6 +20,9 @@ const kb = {
   created_at: '2026-01-01T00:00:00Z',
   updated_at: '2026-01-01T00:00:00Z',
 };
+/** What `fetch` has as its cause when this step of a connection fails. */
+const failure = (syscall: string | undefined, code: string) =>
+  Object.assign(new Error(`${syscall} ${code}`), { syscall, code });
 const reset = (response: { destroy: () => unknown }) => void response.destroy();
 
 describe('what is tried again', () => {
@@ -37,6 +48,43 @@ describe('what is tried again', () => {
     const { url, received } = await standIn(reset, { json: kb });
     expect(await clientOf(url).platform.knowledgeBases.get('kb_1')).toMatchObject(kb);
     expect(received).toHaveLength(2);
+  });
+
+  test.each([429, 503])('a write that is answered with %i: it was not done', async (status) => {
+    const refusal = { status, headers: { 'retry-after': '1' }, json: {} };
+    const { url, received } = await standIn(refusal, { json: answered });
+    const { platform, waits } = clientOf(url);
+    const wanted = { name: 'calls', url: 'https://calls.example.com' };
+    expect(await platform.subscriptions.create(wanted)).toMatchObject({ subscription: { id: 'sub_1' } });
+    expect(received).toHaveLength(2);
+    expect(waits).toEqual([1_250]);
+  });
+
+  it('a write while nobody listens: it was not sent', async () => {
+    const { platform, waits } = clientOf(await addressOfNobody());
+    expect(await platformError(platform.prompts.generate({ raw_prompt: 'a' }))).toMatchObject({
+      code: 'unreachable',
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+    expect(waits).toEqual([250, 500, 1_000]);
+  });
+
+  test.each<[string, Error]>([
+    ['its name is not found', failure('getaddrinfo', 'EAI_AGAIN')],
+    ['no address of its name answers', new AggregateError([failure('connect', 'ECONNREFUSED')])],
+    ['connecting takes too long', failure(undefined, 'UND_ERR_CONNECT_TIMEOUT')],
+  ])('a write while %s', async (_, cause) => {
+    const { url, received } = await standIn({ json: { user_id: 'u', prompt_id: 'p', prompt: 'b' } });
+    let isDown = true;
+    const { platform } = clientOf(url, {
+      fetch: (...request) => {
+        if (!isDown) return fetch(...request);
+        isDown = false;
+        return Promise.reject(new TypeError('fetch failed', { cause }));
+      },
+    });
+    expect(await platform.prompts.generate({ raw_prompt: 'a' })).toMatchObject({ prompt: 'b' });
+    expect(received).toHaveLength(1);
   });
 
   it('a read in a process that has nothing else to do', async () => {
@@ -66,7 +114,7 @@ describe('what is not tried again', () => {
   });
 
   test.each([
-    ['with 429', { status: 429, json: {} }],
+    ['with 408', { status: 408, json: {} }],
     ['with 500', { status: 500, json: {} }],
     ['with 502', { status: 502, json: {} }],
     ['by a broken connection', reset],
@@ -74,6 +122,18 @@ describe('what is not tried again', () => {
     const { url, received } = await standIn(answer);
     await platformError(clientOf(url).platform.prompts.generate({ raw_prompt: 'a' }));
     expect(received).toHaveLength(1);
+  });
+
+  test.each<[string, Error]>([
+    ['breaks', failure('read', 'ECONNRESET')],
+    ['fails for a reason that is not known', new Error('no idea')],
+    ['breaks on one of several addresses', new AggregateError([failure('read', 'ECONNRESET')])],
+  ])('a write whose connection %s', async (_, cause) => {
+    const { platform, waits } = clientOf('http://127.0.0.1:9', {
+      fetch: () => Promise.reject(new TypeError('fetch failed', { cause })),
+    });
+    await platformError(platform.prompts.generate({ raw_prompt: 'a' }));
+    expect(waits).toEqual([]);
   });
 });
 

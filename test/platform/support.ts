@@ -1,4 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Clock } from '../../src/kit/clock.ts';
 import {
@@ -77,6 +79,16 @@ export async function standIn(...answers: (Scripted | ((response: ServerResponse
   });
   const url = `http://127.0.0.1:${port}`;
   return { url, received };
+}
+
+/** An address where nobody listens. */
+export async function addressOfNobody(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return `http://127.0.0.1:${port}`;
 }
 
 /** The client's deadline of an attempt, in milliseconds: unusual, so that its timer can be told from the waits. */

@@ -8,6 +8,7 @@ export interface PlatformProblem {
   readonly requestId?: string | undefined;
   /** In milliseconds. */
   readonly retryAfter?: number | undefined;
+  readonly neverSent?: boolean;
 }
 
 /**
@@ -41,6 +42,8 @@ export class PlatformError extends Error {
   readonly requestId: string | undefined;
   /** How long `Retry-After` asks to wait, in milliseconds. */
   readonly retryAfter: number | undefined;
+  /** Whether there was no connection to send the request on. @internal */
+  readonly neverSent: boolean;
 
   /** @internal */
   constructor(message: string, problem: PlatformProblem) {
@@ -51,5 +54,6 @@ export class PlatformError extends Error {
     this.details = problem.details;
     this.requestId = problem.requestId;
     this.retryAfter = problem.retryAfter;
+    this.neverSent = problem.neverSent ?? false;
   }
 }

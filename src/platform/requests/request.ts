@@ -2,6 +2,7 @@ import { readBounded } from '../../kit/read-bounded.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import { addressOf } from './base-url.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
+import { wasNeverSent } from './never-sent.ts';
 import { PlatformError } from './platform-error.ts';
 import { type Redact, oneLine } from './redact.ts';
 
@@ -63,7 +64,7 @@ export async function sendOnce(
     if (error instanceof PlatformError) throw error;
     if (late.signal.aborted) throw tooLate(request, options.timeout);
     signal?.throwIfAborted();
-    throw unreachable(request, redact(fetchCauseOf(error)));
+    throw unreachable(request, redact(fetchCauseOf(error)), wasNeverSent(error));
   } finally {
     cancel();
     // Ends an answer that was not read to its end: it would occupy its connection, and more of it would keep arriving.
@@ -125,9 +126,9 @@ function tooLate({ operation }: PlatformRequest, timeout: number): PlatformError
   );
 }
 
-function unreachable({ operation }: PlatformRequest, cause: string): PlatformError {
+function unreachable({ operation }: PlatformRequest, cause: string, neverSent: boolean): PlatformError {
   return new PlatformError(
     `${operation} should reach the platform, but: ${oneLine(cause)}. Check baseUrl and the connection.`,
-    { operation, code: 'unreachable' },
+    { operation, code: 'unreachable', neverSent },
   );
 }

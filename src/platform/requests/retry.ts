@@ -5,13 +5,15 @@ import type { PlatformRequest } from './request.ts';
 
 /** Statuses after which a read is tried again, because the failure may pass. */
 const passing = new Set([408, 429, 500, 502, 503, 504]);
+/** Those of them that say that nothing was done. */
+const undone = new Set([429, 503]);
 
 /**
  * How long to wait before the next attempt, in milliseconds; undefined when there is none.
  *
- * Reads are tried again after every failure that may pass. A write is tried again only after 503, which says that it
- * was not done. After a timeout or a 500 it may have been done, and another attempt could leave a second subscription
- * or tool.
+ * Reads are tried again after every failure that may pass. A write is tried again only if it was certainly not done: it
+ * was never sent, or the answer was 429 or 503, which refuse it before any work. After a timeout, a broken connection
+ * or a 500 it may have been done, and another attempt could leave a second subscription or tool.
  */
 export function waitBefore(
   request: PlatformRequest,
@@ -27,10 +29,12 @@ export function waitBefore(
   return error.retryAfter > retry.cap ? undefined : Math.min(error.retryAfter + jitter, retry.cap);
 }
 
-function mayPass({ method, finalStatuses = [] }: PlatformRequest, { status, code }: PlatformError): boolean {
-  if (status === undefined) return method === 'GET' && (code === 'unreachable' || code === 'timeout');
+function mayPass({ method, finalStatuses = [] }: PlatformRequest, error: PlatformError): boolean {
+  const { status, code, neverSent } = error;
+  const isRead = method === 'GET';
+  if (status === undefined) return neverSent || (isRead && (code === 'unreachable' || code === 'timeout'));
   if (finalStatuses.includes(status)) return false;
-  return status === 503 || (method === 'GET' && passing.has(status));
+  return undone.has(status) || (isRead && passing.has(status));
 }
 
 /** The milliseconds of a `Retry-After`: seconds, or a date (RFC 9110, 10.2.3). Undefined when it is neither. */
