@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import { isObject } from '../../option-problems.ts';
 import { PlatformError } from './platform-error.ts';
 import { type Redact, oneLine, redacted } from './redact.ts';
-import type { Answer, PlatformRequest } from './request.ts';
-import { readRetryAfter } from './retry.ts';
+import { type Answer, type PlatformRequest, doubtAbout } from './request.ts';
+import { leavesOpen, readRetryAfter } from './retry.ts';
 
 /** The content of an error body. */
 interface Said {
@@ -44,6 +44,7 @@ export function refusalOf(
   const said = readBody(status, isRead ? redacted(parsed(answer.text), redact) : undefined);
   const message = said.message === undefined ? '' : `: ${oneLine(said.message).replace(/\.$/, '')}`;
   const code = oneLine(said.code);
+  const doubt = leavesOpen(status) ? doubtAbout(request) : '';
   const requestId = said.requestId ?? headers.get('x-request-id') ?? undefined;
   return new PlatformError(
     [
@@ -51,7 +52,7 @@ export function refusalOf(
       adviceOfCode.get(code) ?? advice[status],
     ]
       .filter(Boolean)
-      .join(' '),
+      .join(' ') + doubt,
     {
       operation,
       code,

@@ -24,6 +24,8 @@ export interface PlatformRequest {
   readonly issuesSecret?: boolean;
   /** Statuses after which the request is not tried again, because the operation handles them itself. */
   readonly finalStatuses?: readonly number[];
+  /** What to do if nobody knows whether the platform has carried out this write. @default to look before repeating it */
+  readonly ifInDoubt?: string;
   /** Texts in the request that must not be in an error. */
   readonly confidential?: readonly string[];
 }
@@ -38,6 +40,14 @@ export interface Answer {
 
 /** The largest answer, in bytes. The links of a large website fit, and an endless answer can't fill the memory. */
 const largestAnswer = 16 * 1024 ** 2;
+
+/** What an error adds about a write that may have been carried out although no answer says so. Empty for a read. */
+export function doubtAbout({
+  method,
+  ifInDoubt = 'Look at the present state before you repeat it.',
+}: PlatformRequest): string {
+  return method === 'GET' ? '' : ` The platform may have carried it out nevertheless. ${ifInDoubt}`;
+}
 
 /**
  * Sends a request once and reads the whole answer, whatever its status.
@@ -119,16 +129,20 @@ function tooLarge({ operation }: PlatformRequest, status: number): PlatformError
   );
 }
 
-function tooLate({ operation }: PlatformRequest, timeout: number): PlatformError {
+function tooLate(request: PlatformRequest, timeout: number): PlatformError {
+  const { operation } = request;
   return new PlatformError(
-    `${operation} should be answered within ${timeout} ms, but was not. Check the connection, or set a longer timeout.`,
+    `${operation} should be answered within ${timeout} ms, but was not. Check the connection, or set a longer timeout.` +
+      doubtAbout(request),
     { operation, code: 'timeout' },
   );
 }
 
-function unreachable({ operation }: PlatformRequest, cause: string, neverSent: boolean): PlatformError {
+function unreachable(request: PlatformRequest, cause: string, neverSent: boolean): PlatformError {
+  const { operation } = request;
   return new PlatformError(
-    `${operation} should reach the platform, but: ${oneLine(cause)}. Check baseUrl and the connection.`,
+    `${operation} should reach the platform, but: ${oneLine(cause)}. Check baseUrl and the connection.` +
+      (neverSent ? '' : doubtAbout(request)),
     { operation, code: 'unreachable', neverSent },
   );
 }

@@ -37,6 +37,11 @@ function mayPass({ method, finalStatuses = [] }: PlatformRequest, error: Platfor
   return undone.has(status) || (isRead && passing.has(status));
 }
 
+/** Whether an error with this status leaves open whether a write was carried out. */
+export function leavesOpen(status: number): boolean {
+  return passing.has(status) && !undone.has(status);
+}
+
 /** The milliseconds of a `Retry-After`: seconds, or a date (RFC 9110, 10.2.3). Undefined when it is neither. */
 export function readRetryAfter(text: string | null, now: number): number | undefined {
   if (text === null) return undefined;

@@ -5,8 +5,12 @@ import type { Connection } from '../requests/connection.ts';
 import { type CustomTool, type NewCustomTool, customToolShape, newToolSchema } from './custom-tool.ts';
 import { type PageOptions, everyItem, pageQuery, pageToken, readPageOptions } from '../requests/pages.ts';
 import { pathPart } from '../requests/path.ts';
+import type { PlatformRequest } from '../requests/request.ts';
 
 const listShape = z.looseObject({ tools: z.array(customToolShape), next_page_token: pageToken });
+
+const ifCreatedInDoubt =
+  'Look with customTools.list before you create it again, since it may be there under an id that the platform gave it.';
 
 /** Tools that agents call. `defineTool` defines the registration and the work of a tool in one place. */
 export class CustomTools {
@@ -28,7 +32,7 @@ export class CustomTools {
   async create(agentId: string, tool: NewCustomTool, options: CallOptions = {}): Promise<CustomTool> {
     const operation = 'customTools.create';
     const path = collection(agentId, operation);
-    return this.#send(operation, 'POST', path, tool, options);
+    return this.#send({ operation, method: 'POST', path, ifInDoubt: ifCreatedInDoubt }, tool, options);
   }
 
   /** All tools of an agent. Further pages are fetched as you iterate. Not in the platform's document: seen in use. */
@@ -62,7 +66,8 @@ export class CustomTools {
     options: CallOptions = {},
   ): Promise<CustomTool> {
     const operation = 'customTools.update';
-    return this.#send(operation, 'PUT', member(agentId, toolId, operation), tool, options);
+    const path = member(agentId, toolId, operation);
+    return this.#send({ operation, method: 'PUT', path }, tool, options);
   }
 
   /** Deletes a tool. Not in the platform's document: seen in use. @throws PlatformError 404 when there is none */
@@ -73,16 +78,10 @@ export class CustomTools {
     await this.#connection.sendForNothing({ operation, method: 'DELETE', path, signal });
   }
 
-  #send(
-    operation: string,
-    method: 'POST' | 'PUT',
-    path: string,
-    tool: NewCustomTool,
-    options: CallOptions,
-  ): Promise<CustomTool> {
-    const body = parseStrictly(newToolSchema, tool, operation, 'tool');
-    const { signal } = readCallOptions(options, operation);
-    const request = { operation, method, path, body, signal, confidential: credentialsIn(tool) };
+  #send(write: PlatformRequest, tool: NewCustomTool, options: CallOptions): Promise<CustomTool> {
+    const body = parseStrictly(newToolSchema, tool, write.operation, 'tool');
+    const { signal } = readCallOptions(options, write.operation);
+    const request = { ...write, body, signal, confidential: credentialsIn(tool) };
     return this.#connection.send(request, customToolShape);
   }
 }

@@ -14,6 +14,11 @@ const root = '/v1/public/webhook/subscription';
 /** Accepts any object: an answer with a secret, or one to merge, must not be lost because a field has another form. */
 const anyObject = z.looseObject({});
 
+const ifCreatedInDoubt =
+  'Look with subscriptions.list before you create it again, or use subscriptions.ensure. If it is there and signed, its ' +
+  'secret is lost: call subscriptions.rotateSecret.';
+const ifRotatedInDoubt = 'Rotate again: the platform does not show the lost secret again.';
+
 const listShape = z.looseObject({
   data: z.array(subscriptionShape),
   next_page_token: pageToken,
@@ -34,7 +39,7 @@ export class SubscriptionRequests {
 
   create(operation: string, whole: WholeSubscription, signal: AbortSignal | undefined): Promise<unknown> {
     return this.#connection.send(
-      { ...writing(operation, whole, signal), method: 'POST', path: root },
+      { ...writing(operation, whole, signal), method: 'POST', path: root, ifInDoubt: ifCreatedInDoubt },
       anyObject,
     );
   }
@@ -100,8 +105,10 @@ export class SubscriptionRequests {
 
   rotate(operation: string, id: string, signal: AbortSignal | undefined): Promise<unknown> {
     const path = `${pathOf(id, operation)}/rotate/secret`;
-    const request = { operation, method: 'POST', path, signal, issuesSecret: true } as const;
-    return this.#connection.send(request, anyObject);
+    return this.#connection.send(
+      { operation, method: 'POST', path, signal, issuesSecret: true, ifInDoubt: ifRotatedInDoubt },
+      anyObject,
+    );
   }
 }
 

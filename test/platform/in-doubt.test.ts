@@ -1,0 +1,65 @@
+import { describe, expect, it, test } from 'vitest';
+import { createPlatform } from '../../src/platform/index.ts';
+import { ManualClock } from '../support/clock.ts';
+import { type Scripted, addressOfNobody, apiKey, clientOf, platformError, standIn } from './support.ts';
+
+const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks' };
+const inDoubt = 'The platform may have carried it out nevertheless.';
+const reset = (response: { destroy: () => unknown }) => void response.destroy();
+
+describe('an error about a write says that it may have been carried out', () => {
+  test.each<[string, Scripted | typeof reset]>([
+    ['after a broken connection', reset],
+    ['after 408', { status: 408, json: {} }],
+    ['after 500', { status: 500, json: {} }],
+    ['after 502', { status: 502, body: '<h1>Bad</h1>' }],
+    ['after 504', { status: 504, json: {} }],
+  ])('%s', async (_, answer) => {
+    const { url } = await standIn(answer);
+    const { message } = await platformError(clientOf(url).platform.subscriptions.create(wanted));
+    expect(message).toContain(
+      `${inDoubt} Look with subscriptions.list before you create it again, or use subscriptions.ensure.`,
+    );
+  });
+
+  test('after an answer that did not come in time', async () => {
+    const clock = new ManualClock();
+    const { url, received } = await standIn(() => {});
+    const platform = createPlatform({ baseUrl: url, apiKey, timeout: '3s', clock });
+    const pending = platformError(platform.subscriptions.create(wanted));
+    await expect.poll(() => received.length).toBe(1);
+    clock.advance(3_000);
+    expect((await pending).message).toContain(inDoubt);
+  });
+
+  test.each([
+    ['a rotation', 'Rotate again'],
+    ['a deletion', 'Look at the present state before you repeat it.'],
+  ])('with what to do about %s', async (what, expected) => {
+    const { url } = await standIn(reset);
+    const { subscriptions } = clientOf(url).platform;
+    const writing =
+      what === 'a rotation' ? subscriptions.rotateSecret('sub_1') : subscriptions.delete('sub_1');
+    expect((await platformError(writing)).message).toContain(`${inDoubt} ${expected}`);
+  });
+});
+
+describe('an error says nothing of it', () => {
+  it('about a read', async () => {
+    const { url } = await standIn(reset);
+    const { message } = await platformError(clientOf(url).platform.subscriptions.get('sub_1'));
+    expect(message).not.toContain(inDoubt);
+  });
+
+  it('about a write that was not sent', async () => {
+    const { platform } = clientOf(await addressOfNobody());
+    const { message } = await platformError(platform.subscriptions.create(wanted));
+    expect(message).not.toContain(inDoubt);
+  });
+
+  test.each([400, 409, 429, 503])('about a write that was refused with %i', async (status) => {
+    const { url } = await standIn({ status, json: {} });
+    const { message } = await platformError(clientOf(url).platform.subscriptions.create(wanted));
+    expect(message).not.toContain(inDoubt);
+  });
+});
