@@ -17,6 +17,7 @@ export type { Subscriptions } from './subscriptions/subscriptions.ts';
 export type { KnowledgeBase, KnowledgeBases } from './resources/knowledge-bases.ts';
 export type { CustomTool, NewCustomTool, ToolApi, ToolFunction } from './resources/custom-tool.ts';
 export type { CustomTools } from './resources/custom-tools.ts';
+export type { EnsuredCustomTool } from './resources/ensure-tool.ts';
 export type { GeneratedPrompt, PromptRequest, Prompts } from './resources/prompts.ts';
 export type { SitemapOptions, WebsiteLinks, Websites } from './resources/websites.ts';
 export type { PlatformCall, PlatformCalls } from './resources/calls.ts';

@@ -3,14 +3,14 @@ import { parseStrictly } from '../../option-problems.ts';
 import { type CallOptions, readCallOptions } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 import { type CustomTool, type NewCustomTool, customToolShape, newToolSchema } from './custom-tool.ts';
+import { type EnsuredCustomTool, ensureTool } from './ensure-tool.ts';
 import { type PageOptions, everyItem, pageQuery, pageToken, readPageOptions } from '../requests/pages.ts';
 import { pathPart } from '../requests/path.ts';
 import type { PlatformRequest } from '../requests/request.ts';
 
 const listShape = z.looseObject({ tools: z.array(customToolShape), next_page_token: pageToken });
 
-const ifCreatedInDoubt =
-  'Look with customTools.list before you create it again, since it may be there under an id that the platform gave it.';
+const ifCreatedInDoubt = 'Look with customTools.list before you create it again, or use customTools.ensure.';
 
 /** Tools that agents call. `defineTool` defines the registration and the work of a tool in one place. */
 export class CustomTools {
@@ -22,9 +22,10 @@ export class CustomTools {
   }
 
   /**
-   * Creates a tool for an agent (platform document, POST custom tools).
+   * Creates a tool for an agent (platform document, POST custom tools). In a program that is started again and again,
+   * use `ensure`.
    *
-   * @throws ConfigError for a tool that isn't in the document's form; PlatformError, for example 422
+   * @throws ConfigError for a tool that isn't in the document's form; PlatformError, for example 422 when its id is taken
    * @example
    * await platform.customTools.create('agent_1', findOrder.registration({ endpoint:
    * 'https://calls.example.com/tools/find_order' }));
@@ -32,27 +33,21 @@ export class CustomTools {
   async create(agentId: string, tool: NewCustomTool, options: CallOptions = {}): Promise<CustomTool> {
     const operation = 'customTools.create';
     const path = collection(agentId, operation);
-    return this.#send({ operation, method: 'POST', path, ifInDoubt: ifCreatedInDoubt }, tool, options);
+    return this.#write({ operation, method: 'POST', path, ifInDoubt: ifCreatedInDoubt }, tool, options);
   }
 
   /** All tools of an agent. Further pages are fetched as you iterate. Not in the platform's document: seen in use. */
   list(agentId: string, options: PageOptions = {}): AsyncGenerator<CustomTool, void, undefined> {
     const operation = 'customTools.list';
     const { pageSize, signal } = readPageOptions(options, operation);
-    const path = collection(agentId, operation);
-    return everyItem(operation, async (token) => {
-      const request = { operation, method: 'GET', path, query: pageQuery(pageSize, token), signal } as const;
-      const { tools, next_page_token: nextToken } = await this.#connection.send(request, listShape);
-      return { items: tools, nextToken };
-    });
+    return this.#list(operation, agentId, pageSize, signal);
   }
 
   /** One tool. Not in the platform's document: seen in use. @throws PlatformError 404 when there is none */
   async get(agentId: string, toolId: string, options: CallOptions = {}): Promise<CustomTool> {
     const operation = 'customTools.get';
     const { signal } = readCallOptions(options, operation);
-    const path = member(agentId, toolId, operation);
-    return this.#connection.send({ operation, method: 'GET', path, signal }, customToolShape);
+    return this.#get(operation, agentId, toolId, signal);
   }
 
   /**
@@ -67,7 +62,7 @@ export class CustomTools {
   ): Promise<CustomTool> {
     const operation = 'customTools.update';
     const path = member(agentId, toolId, operation);
-    return this.#send({ operation, method: 'PUT', path }, tool, options);
+    return this.#write({ operation, method: 'PUT', path }, tool, options);
   }
 
   /** Deletes a tool. Not in the platform's document: seen in use. @throws PlatformError 404 when there is none */
@@ -78,11 +73,65 @@ export class CustomTools {
     await this.#connection.sendForNothing({ operation, method: 'DELETE', path, signal });
   }
 
-  #send(write: PlatformRequest, tool: NewCustomTool, options: CallOptions): Promise<CustomTool> {
+  /**
+   * Creates the tool, or changes what differs about it, or does nothing. It is identified by its `tool_id`, and without
+   * one by the name of its function. Called again, or twice at once, it still ends with one tool. Fields that are not
+   * given, such as a message, stay as they are; parameters and headers are replaced as a whole. Only its creation is in
+   * the platform's document: the rest was seen in use.
+   *
+   * @throws as `create` does
+   * @example
+   * const { outcome } = await platform.customTools.ensure(
+   *   'agent_1',
+   *   findOrder.registration({ endpoint: 'https://calls.example.com/tools/find_order' }),
+   * );
+   */
+  async ensure(agentId: string, tool: NewCustomTool, options: CallOptions = {}): Promise<EnsuredCustomTool> {
+    const operation = 'customTools.ensure';
+    const wanted = parseStrictly(newToolSchema, tool, operation, 'tool') as NewCustomTool;
+    const { signal } = readCallOptions(options, operation);
+    const path = collection(agentId, operation);
+    const write = { operation, signal, confidential: credentialsIn(wanted) };
+    return ensureTool(wanted, {
+      list: () => this.#list(operation, agentId, 100, signal),
+      read: (id) => this.#get(operation, agentId, id, signal),
+      create: () =>
+        this.#connection.send(
+          { ...write, method: 'POST', path, body: wanted, ifInDoubt: ifCreatedInDoubt },
+          customToolShape,
+        ),
+      update: (id, whole) =>
+        this.#connection.send(
+          { ...write, method: 'PUT', path: member(agentId, id, operation), body: whole },
+          customToolShape,
+        ),
+    });
+  }
+
+  #write(write: PlatformRequest, tool: NewCustomTool, options: CallOptions): Promise<CustomTool> {
     const body = parseStrictly(newToolSchema, tool, write.operation, 'tool');
     const { signal } = readCallOptions(options, write.operation);
     const request = { ...write, body, signal, confidential: credentialsIn(tool) };
     return this.#connection.send(request, customToolShape);
+  }
+
+  #list(operation: string, agentId: string, pageSize: number, signal: AbortSignal | undefined) {
+    const path = collection(agentId, operation);
+    return everyItem(operation, async (token) => {
+      const request = { operation, method: 'GET', path, query: pageQuery(pageSize, token), signal } as const;
+      const { tools, next_page_token: nextToken } = await this.#connection.send(request, listShape);
+      return { items: tools, nextToken };
+    });
+  }
+
+  #get(
+    operation: string,
+    agentId: string,
+    toolId: string,
+    signal: AbortSignal | undefined,
+  ): Promise<CustomTool> {
+    const path = member(agentId, toolId, operation);
+    return this.#connection.send({ operation, method: 'GET', path, signal }, customToolShape);
   }
 }
 

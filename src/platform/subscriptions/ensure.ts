@@ -1,4 +1,4 @@
-import { PlatformError } from '../requests/platform-error.ts';
+import { ensureOne } from '../requests/ensure-one.ts';
 import { readSecretFile } from '../secrets/secret-file.ts';
 import type { Subscription } from './subscription.ts';
 import { type SubscriptionWarning, warningsOf } from './checks.ts';
@@ -24,29 +24,20 @@ export interface EnsureParts {
   readonly tell: (subscriptionId: string, warnings: readonly SubscriptionWarning[]) => void;
 }
 
-/** How often to look at most: another client may create the subscription after a look, or delete the one found. */
-const mostRounds = 3;
-
 /** Creates the subscription of this name, or changes what differs about it, or does nothing. */
-export async function ensureSubscription(
+export function ensureSubscription(
   wanted: WantedSubscription,
   secretFile: string | undefined,
   parts: EnsureParts,
 ): Promise<EnsuredSubscription> {
-  let refusal: unknown;
-  for (let round = 1; ; round += 1) {
-    const found = await findByName(wanted.name, parts.list());
-    // The creation was refused, but not because another client took the name: the platform's error says why.
-    if (found === undefined && refusal !== undefined) throw refusal;
-    try {
-      if (found === undefined) return { ...(await parts.create()), outcome: 'created' };
-      const ensured = await bringUp(wanted, await parts.read(found.id), parts);
+  return ensureOne<Subscription, EnsuredSubscription>({
+    find: () => findByName(wanted.name, parts.list()),
+    create: async () => ({ ...(await parts.create()), outcome: 'created' }),
+    async bringUp({ id }) {
+      const ensured = await bringUp(wanted, await parts.read(id), parts);
       return withWarnings(ensured, missingSecret(ensured, secretFile), parts);
-    } catch (error) {
-      if (round === mostRounds || !mayBeOvertaken(error, found)) throw error;
-      refusal = found === undefined ? error : undefined;
-    }
-  }
+    },
+  });
 }
 
 async function findByName(
@@ -78,15 +69,6 @@ function withWarnings(
 ): EnsuredSubscription {
   tell(ensured.subscription.id, more);
   return { ...ensured, warnings: [...ensured.warnings, ...more] };
-}
-
-/**
- * Whether another client may have created or deleted the subscription meanwhile. The platform's document doesn't say
- * which status means that a name is taken.
- */
-function mayBeOvertaken(error: unknown, found: Subscription | undefined): boolean {
-  if (!(error instanceof PlatformError) || error.status === undefined) return false;
-  return found === undefined ? [400, 409, 422].includes(error.status) : error.status === 404;
 }
 
 /**

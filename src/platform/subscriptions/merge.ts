@@ -1,6 +1,7 @@
 /** Merges the current subscription and a patch into the whole that a PUT sends, or says why that isn't safe. */
 import { defined } from '../../kit/defined.ts';
 import { type RingbackError, ringbackError } from '../../errors.ts';
+import { readOnlyName } from '../requests/read-only-name.ts';
 import { oneLine } from '../requests/redact.ts';
 import { answerOnlyFields } from './subscription.ts';
 import { type SubscriptionPatch, type WholeSubscription, subscriptionFields } from './fields.ts';
@@ -12,8 +13,6 @@ type Answered = Readonly<Record<string, unknown>>;
 
 const requestFields = Object.keys(subscriptionFields) as (keyof WholeSubscription)[];
 const optionalFields = new Set<string>(['description', 'headers', 'agent_ids', 'workspace_ids']);
-/** Names of fields that no request sets: times, ids and counts. */
-const readOnlyName = /(^|_)(at|id|by|count)$/;
 /** Texts that a platform may answer in place of a credential. */
 const masked = /\*{3}|•{3}|^\[?(redacted|masked|hidden)\]?$/i;
 const listOfScope: ReadonlyMap<string, keyof WholeSubscription> = new Map([

@@ -42,7 +42,7 @@ export interface Tool {
   /** The parameters in the platform's form. */
   readonly parameters: ParametersSchema;
   /**
-   * The body with which `customTools.create` registers it.
+   * The body with which `customTools.ensure` or `create` registers it.
    *
    * @throws ConfigError for an invalid option
    * @example

@@ -38,7 +38,7 @@ export interface ToolMessages {
   readonly failed?: string;
 }
 
-/** What `customTools.create` sends (platform document, CustomTool). */
+/** What `customTools.ensure` and `create` take (platform document, CustomTool). */
 export interface ToolRegistration {
   readonly openai_tool: {
     readonly name: string;

@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../../option-problems.ts';
+import { ensureOne } from '../requests/ensure-one.ts';
+import { readOnlyName } from '../requests/read-only-name.ts';
+import type { CustomTool, NewCustomTool } from './custom-tool.ts';
+
+/** The result of `customTools.ensure`. */
+export interface EnsuredCustomTool {
+  /** As the platform stored it. */
+  readonly tool: CustomTool;
+  readonly outcome: 'created' | 'updated' | 'unchanged';
+}
+
+/** The operations that `ensure` needs. */
+export interface EnsureToolParts {
+  readonly list: () => AsyncIterable<CustomTool>;
+  readonly read: (toolId: string) => Promise<CustomTool>;
+  readonly create: () => Promise<CustomTool>;
+  readonly update: (toolId: string, whole: unknown) => Promise<CustomTool>;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Creates the tool, or changes what differs about it, or does nothing. */
+export function ensureTool(tool: NewCustomTool, parts: EnsureToolParts): Promise<EnsuredCustomTool> {
+  // As it is sent: a field that is undefined counts as not given.
+  const wanted = JSON.parse(JSON.stringify(tool)) as NewCustomTool;
+  return ensureOne<CustomTool, EnsuredCustomTool>({
+    find: () => findTool(wanted, parts.list()),
+    create: async () => ({ tool: await parts.create(), outcome: 'created' }),
+    async bringUp({ tool_id: id }) {
+      const current = await parts.read(id);
+      const present = withoutReadOnly(current);
+      const whole = toolWith(present, wanted);
+      if (isDeepStrictEqual(whole, present)) return { tool: current, outcome: 'unchanged' };
+      return { tool: await parts.update(id, whole), outcome: 'updated' };
+    },
+  });
+}
+
+/** By its id (platform document, CustomTool); a tool without an id by the name of its function. */
+async function findTool(
+  { tool_id: id, openai_tool: { name } }: NewCustomTool,
+  tools: AsyncIterable<CustomTool>,
+): Promise<CustomTool | undefined> {
+  for await (const tool of tools) {
+    if (id === undefined ? tool.openai_tool?.['name'] === name : tool.tool_id === id) return tool;
+  }
+  return undefined;
+}
+
+function withoutReadOnly(current: CustomTool): Fields {
+  return Object.fromEntries(
+    Object.entries(current).filter(([name]) => name === 'tool_id' || !readOnlyName.test(name)),
+  );
+}
+
+/**
+ * The present tool with the wanted fields. Others stay, since a PUT would clear what it doesn't contain. What has names
+ * of its own (parameters, headers) is replaced, so that one that is no longer wanted goes.
+ */
+function toolWith(present: Fields, wanted: NewCustomTool): Fields {
+  const { openai_tool: tool, additional_tool_info: info } = present;
+  const { api } = fieldsOf(info);
+  const { parameters } = fieldsOf(api);
+  const wantedInfo = wanted.additional_tool_info;
+  return {
+    ...present,
+    ...wanted,
+    openai_tool: { ...fieldsOf(tool), ...wanted.openai_tool },
+    additional_tool_info: {
+      ...fieldsOf(info),
+      ...wantedInfo,
+      api: {
+        ...fieldsOf(api),
+        ...wantedInfo.api,
+        parameters: { ...fieldsOf(parameters), ...wantedInfo.api.parameters },
+      },
+    },
+  };
+}
+
+function fieldsOf(value: unknown): Fields {
+  return isObject(value) ? value : {};
+}
