@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { closeAfterLingering } from '../../kit/close-refused-request.ts';
+import { placeThrownAt } from '../../kit/error-location.ts';
 import { classOf } from '../../kit/error-text.ts';
 import { DeadlineExceeded, withDeadline } from './deadline.ts';
 import type { Tool } from './define-tool.ts';
@@ -49,7 +50,11 @@ async function answerCall(
 ): Promise<ToolAnswer> {
   const startedAt = parts.clock.elapsed();
   const tool = toolOf(request, parts);
-  const tell = (level: 'info' | 'warn', event: string, fields: Readonly<Record<string, string>>) => {
+  const tell = (
+    level: 'info' | 'warn',
+    event: string,
+    fields: Readonly<Record<string, string | undefined>>,
+  ) => {
     const durationMs = Math.round(parts.clock.elapsed() - startedAt);
     parts.logger?.[level]({ event, ...fields, durationMs }, event.replace('_', ' '));
   };
@@ -67,7 +72,12 @@ async function answerCall(
       return spokenAnswer(error.message);
     }
     const code = codeOf(error);
-    tell('warn', 'tool_failed', { tool: tool.name, code, cause: classOf(error) });
+    tell('warn', 'tool_failed', {
+      tool: tool.name,
+      code,
+      cause: classOf(error),
+      place: placeThrownAt(error),
+    });
     return refusalAnswer(code);
   }
 }
