@@ -8,6 +8,8 @@ import { parseTimestamp } from './kit/time.ts';
 
 /** How many options a sentence names when it asks for an object of them. */
 const mostNamed = 5;
+/** How many characters of a text a sentence quotes. */
+const mostQuoted = 100;
 
 /**
  * Checks a value against a strict schema. In the sentence, `where` names the function, and `argument` its argument.
@@ -93,10 +95,18 @@ function unwrap(schema: unknown): unknown {
 function describe(value: unknown): string {
   // A secret that was given as another option must not be in the sentence, which ends up in logs.
   if (typeof value === 'string' && value.includes('whsec_')) return 'a signing secret';
-  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') return quote(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value === null || value === undefined) return String(value);
   return Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+}
+
+/** The text in quotes. Of a long one only the beginning, since all of it would bury the sentence. */
+function quote(text: string): string {
+  const characters = Array.from(text);
+  if (characters.length <= mostQuoted) return JSON.stringify(text);
+  const beginning = characters.slice(0, mostQuoted).join('');
+  return `${JSON.stringify(`${beginning}…`)} (${characters.length} characters)`;
 }
 
 function describeCredential(value: string): string {

@@ -125,6 +125,13 @@ describe('what is checked before anything is sent', () => {
     expect(received).toEqual([]);
   });
 
+  it('a description that is too long is quoted by its beginning', async () => {
+    const { platform } = clientOf('http://127.0.0.1:9');
+    const creating = platform.subscriptions.create({ name: 'calls', url, description: 'é'.repeat(1_600) });
+    const beginning = 'é'.repeat(100);
+    await expect(creating).rejects.toThrow(`but is "${beginning}…" (1600 characters).`);
+  });
+
   it('what the platform would take goes through: 1,500 characters outside the basic plane', async () => {
     const { platform } = await sandboxAndPlatform();
     const description = '𝒶'.repeat(1_500);
