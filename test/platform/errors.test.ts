@@ -118,6 +118,18 @@ describe('an error advises', () => {
     });
   });
 
+  test.each([
+    [500, 'The failure is in the platform.'],
+    [502, 'The failure is in the platform or on the way to it.'],
+    [504, 'The platform took too long to answer.'],
+  ])('about %i, with how often it was tried', async (status, expected) => {
+    const { url } = await standIn({ status, body: 'oops' });
+    const error = await platformError(clientOf(url).platform.knowledgeBases.get('kb_1'));
+    expect(error).toMatchObject({ code: `http_${status}`, details: 'oops' });
+    expect(error.message).toContain(expected);
+    expect(error.message).toMatch(/ It was tried 4 times\.$/);
+  });
+
   it('nothing that a code from outside could name', async () => {
     const { url } = await standIn({ status: 400, json: { error: 'constructor', message: 'No' } });
     expect((await platformError(clientOf(url).platform.knowledgeBases.get('kb_1'))).message).toBe(
@@ -151,6 +163,12 @@ describe('anything else becomes a PlatformError as well', () => {
     expect(error).toMatchObject({ code, status: answer.status ?? 200, operation: 'knowledgeBases.get' });
     expect(error.message).toMatch(/^knowledgeBases\.get .*\.$/);
     expect(received).toHaveLength(1);
+  });
+
+  it('an error page is in the details by its beginning, on one line', async () => {
+    const { url } = await standIn({ status: 400, body: `<h1>Bad</h1>\n${'x'.repeat(1_000)}` });
+    const { details } = await platformError(clientOf(url).platform.knowledgeBases.get('kb_1'));
+    expect(details).toBe(`<h1>Bad</h1> ${'x'.repeat(287)}…`);
   });
 
   it('an error page without end is not carried around', async () => {
@@ -204,10 +222,11 @@ describe('an error never holds', () => {
   test.each([
     ['an answer that quotes it', { error: 'bad', message: `Bearer ${apiKey} is no key` }],
     ['details that quote it', { type: 'bad', message: 'no', details: { [apiKey]: [apiKey] } }],
+    ['a text that is no JSON', undefined],
     ['a form that is not known', { sent: { authorization: apiKey } }],
     ['a validation error', { detail: [{ loc: ['header', apiKey], msg: apiKey, type: 'x' }] }],
   ])('the key: %s', async (_, json) => {
-    const { url } = await standIn({ status: 400, json });
+    const { url } = await standIn({ status: 400, json, body: JSON.stringify(json) ?? `No: ${apiKey}` });
     const error = await platformError(clientOf(url).platform.knowledgeBases.get('kb_1'));
     expect(everything(error)).not.toContain(apiKey);
   });

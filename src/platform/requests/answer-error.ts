@@ -22,7 +22,10 @@ const advice: Readonly<Record<number, string>> = {
   401: 'Check that apiKey is a key of this platform and still valid.',
   404: 'Check baseUrl and the ids: what belongs to somebody else is answered in the same way.',
   429: 'Send less, or try again later.',
+  500: 'The failure is in the platform. If it stays, ask its support.',
+  502: 'The failure is in the platform or on the way to it. If it stays, ask its support.',
   503: 'Try again later: nothing is wrong with the request.',
+  504: 'The platform took too long to answer.',
 };
 
 /** What the user can do about a code for which the advice of its status would be wrong. */
@@ -39,9 +42,7 @@ export function refusalOf(
 ): PlatformError {
   const { operation } = request;
   const { status, headers } = answer;
-  const isRead = (answer.text?.length ?? 0) <= longestErrorBody;
-  // Redacted before anything else: once it is written as JSON or cut short, a quoted credential would not be found.
-  const said = readBody(status, isRead ? redacted(parsed(answer.text), redact) : undefined);
+  const said = readBody(status, bodyOf(answer, redact));
   const message = said.message === undefined ? '' : `: ${oneLine(said.message).replace(/\.$/, '')}`;
   const code = oneLine(said.code);
   const doubt = leavesOpen(status) ? doubtAbout(request) : '';
@@ -62,6 +63,16 @@ export function refusalOf(
       retryAfter: readRetryAfter(headers.get('retry-after'), now),
     },
   );
+}
+
+/**
+ * The body of an error: its JSON, or the beginning of a text that is none, or undefined if it is empty or too long.
+ * Redacted before anything else: once it is written as JSON or cut short, a quoted credential would not be found.
+ */
+function bodyOf({ text = '' }: Answer, redact: Redact): unknown {
+  if (text.length > longestErrorBody) return undefined;
+  const json = parsed(text);
+  return json === undefined ? textIn(oneLine(redact(text))) : redacted(json, redact);
 }
 
 /** A success that is not JSON, such as the page of a proxy. */

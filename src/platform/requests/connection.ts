@@ -4,7 +4,7 @@ import type { PlatformLogger, ResolvedPlatformOptions } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
 import { type Redact, redacting } from './redact.ts';
 import { type Answer, type PlatformRequest, sendOnce } from './request.ts';
-import { waitBefore } from './retry.ts';
+import { afterAttempts, waitBefore } from './retry.ts';
 import { wait } from './wait.ts';
 
 /** Sends the requests of the operations to the platform, tries them again if that may help, and reads the answers. */
@@ -47,7 +47,7 @@ export class Connection {
         return await this.#attempt(request);
       } catch (error) {
         const delay = waitBefore(request, error, attempt, this.#options);
-        if (delay === undefined) throw error;
+        if (delay === undefined) throw afterAttempts(error, attempt);
         this.#tell(request, error, attempt, delay);
         await wait(this.clock, delay, request.signal);
       }

@@ -37,6 +37,12 @@ function mayPass({ method, finalStatuses = [] }: PlatformRequest, error: Platfor
   return undone.has(status) || (isRead && passing.has(status));
 }
 
+/** The error of the last attempt. If there were several, its message says how many. */
+export function afterAttempts(error: unknown, attempts: number): unknown {
+  if (attempts === 1 || !(error instanceof PlatformError)) return error;
+  return new PlatformError(`${error.message} It was tried ${attempts} times.`, error);
+}
+
 /** Whether an error with this status leaves open whether a write was carried out. */
 export function leavesOpen(status: number): boolean {
   return passing.has(status) && !undone.has(status);
