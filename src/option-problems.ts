@@ -24,7 +24,12 @@ export function parseStrictly<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw problemOf(result.error.issues[0], schema, value, { where, argument });
+  throw problemOf(mostTelling(result.error.issues), schema, value, { where, argument });
+}
+
+/** An unknown name comes first: it may be the misspelled name of an option that is then missing. */
+function mostTelling(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
+  return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
 }
 
 function problemOf(

@@ -1,5 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
-import { type NewSubscription, type WholeSubscription, createPlatform } from '../../src/platform/index.ts';
+import {
+  type NewSubscription,
+  type Subscriptions,
+  type WholeSubscription,
+  createPlatform,
+} from '../../src/platform/index.ts';
 import { Logs } from '../support/logs.ts';
 import { answered, clientOf, otherKey, platformError, sandboxAndPlatform, standIn } from './support.ts';
 
@@ -114,6 +119,16 @@ describe('what is checked before anything is sent', () => {
       { enable_signing: true },
       /no option enable_signing in subscriptions\.create/,
     ],
+    [
+      'a misspelled field that is needed',
+      { url: undefined, uri: url },
+      /no option uri in subscriptions\.create\. Did you mean url\?/,
+    ],
+    [
+      'an option among the fields',
+      { secretFile: './secrets' },
+      /secretFile in subscriptions\.create should be in the last argument, the options, but is in the subscription/,
+    ],
     ['a field that only answers have', { request_timeout_ms: 5_000 }, /no option request_timeout_ms/],
   ])('%s', async (_, wrong, message) => {
     const { url: address, received } = await standIn({ json: answered });
@@ -123,6 +138,18 @@ describe('what is checked before anything is sent', () => {
     expect(error).toMatchObject({ name: 'ConfigError', message: expect.stringMatching(message) });
     expect(String(error)).not.toContain('hunter22');
     expect(received).toEqual([]);
+  });
+
+  test.each<[string, (subscriptions: Subscriptions, fields: never) => Promise<unknown>]>([
+    ['ensure', (subscriptions, fields) => subscriptions.ensure(fields)],
+    ['replace', (subscriptions, fields) => subscriptions.replace('sub_1', fields)],
+    ['update', (subscriptions, fields) => subscriptions.update('sub_1', fields)],
+  ])('an option among the fields of %s', async (name, write) => {
+    const { subscriptions } = clientOf('http://127.0.0.1:9').platform;
+    const fields = { name: 'calls', url, secretFile: './secrets' } as never;
+    await expect(write(subscriptions, fields)).rejects.toThrow(
+      new RegExp(`secretFile in subscriptions\\.${name} .*Pass { secretFile } as the last argument\\.$`),
+    );
   });
 
   it('a description that is too long is quoted by its beginning', async () => {

@@ -1,7 +1,9 @@
 /** The fields of a subscription in requests, and the schemas that check them before they are sent. */
 import { z } from 'zod';
+import { configError } from '../../errors.ts';
 import type { EventPattern } from '../../events/names.ts';
 import { headerName } from '../../kit/header-fields.ts';
+import { isObject, parseStrictly } from '../../option-problems.ts';
 
 /**
  * A whole subscription, as `subscriptions.replace` sends it (platform document, WebhookSubscription, request fields).
@@ -102,3 +104,27 @@ export const wantedSchema = patchSchema.extend({
   name: subscriptionFields.name,
   url: subscriptionFields.url,
 });
+
+/**
+ * Checks the fields of a subscription. An option among them, such as `secretFile`, belongs into the next argument, and
+ * the error says so.
+ *
+ * @throws ConfigError
+ */
+export function readFields<Schema extends z.ZodObject>(
+  schema: Schema,
+  fields: unknown,
+  options: z.ZodObject,
+  { operation, argument }: { readonly operation: string; readonly argument: string },
+): z.output<Schema> {
+  const misplaced = Object.keys(isObject(fields) ? fields : {}).find((name) =>
+    Object.hasOwn(options.shape, name),
+  );
+  if (misplaced === undefined) return parseStrictly(schema, fields, operation, argument);
+  throw configError('option_invalid', {
+    option: `${misplaced} in ${operation}`,
+    expected: 'in the last argument, the options',
+    found: `in the ${argument}`,
+    fix: `Pass { ${misplaced} } as the last argument.`,
+  });
+}

@@ -1,6 +1,7 @@
 import { configError } from '../../errors.ts';
-import { isObject, parseStrictly } from '../../option-problems.ts';
-import { type SubscriptionPatch, patchSchema } from './fields.ts';
+import { isObject } from '../../option-problems.ts';
+import { type SubscriptionPatch, patchSchema, readFields } from './fields.ts';
+import { updateOptionsSchema } from './writer.ts';
 
 /**
  * Checks a patch. Fields that it doesn't name stay. A field that is `undefined` or null is refused: a patch can't clear
@@ -19,7 +20,8 @@ export function readPatch(patch: SubscriptionPatch, operation: string): Subscrip
       fix: 'Leave it out to keep it. To clear it, call subscriptions.replace(id, whole) without it.',
     });
   }
-  const checked = parseStrictly(patchSchema, patch, operation, 'patch') as SubscriptionPatch;
+  const place = { operation, argument: 'patch' };
+  const checked = readFields(patchSchema, patch, updateOptionsSchema, place) as SubscriptionPatch;
   if (fields.length > 0) return checked;
   throw configError('option_invalid', {
     option: `${operation}(patch)`,

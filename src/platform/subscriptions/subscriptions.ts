@@ -10,6 +10,7 @@ import {
   type SubscriptionPatch,
   type WholeSubscription,
   newSchema,
+  readFields,
   wantedSchema,
   wholeSchema,
 } from './fields.ts';
@@ -50,7 +51,8 @@ export class Subscriptions {
    */
   async create(subscription: NewSubscription, options: SecretOptions = {}): Promise<SubscriptionResult> {
     const operation = 'subscriptions.create';
-    const whole = parseStrictly(newSchema, subscription, operation, 'subscription') as WholeSubscription;
+    const place = { operation, argument: 'subscription' };
+    const whole = readFields(newSchema, subscription, secretOptionsSchema, place) as WholeSubscription;
     const checked = parseStrictly(secretOptionsSchema, options, operation);
     return this.#writer.create(operation, whole, checked);
   }
@@ -120,7 +122,8 @@ export class Subscriptions {
     options: SecretOptions = {},
   ): Promise<SubscriptionResult> {
     const operation = 'subscriptions.replace';
-    const checked = parseStrictly(wholeSchema, whole, operation, 'whole') as WholeSubscription;
+    const place = { operation, argument: 'whole' };
+    const checked = readFields(wholeSchema, whole, secretOptionsSchema, place) as WholeSubscription;
     const secretOptions = parseStrictly(secretOptionsSchema, options, operation);
     return this.#turns.take(id, () => this.#writer.replace(operation, id, checked, secretOptions));
   }
@@ -203,7 +206,8 @@ export class Subscriptions {
    */
   async ensure(wanted: WantedSubscription, options: UpdateOptions = {}): Promise<EnsuredSubscription> {
     const operation = 'subscriptions.ensure';
-    const checked = parseStrictly(wantedSchema, wanted, operation, 'subscription') as WantedSubscription;
+    const place = { operation, argument: 'subscription' };
+    const checked = readFields(wantedSchema, wanted, updateOptionsSchema, place) as WantedSubscription;
     const checkedOptions = parseStrictly(updateOptionsSchema, options, operation);
     const { unknownFields: _onlyForUpdates, ...secretOptions } = checkedOptions;
     const { signal, secretFile } = secretOptions;
