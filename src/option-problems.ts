@@ -8,6 +8,8 @@ import { parseTimestamp } from './kit/time.ts';
 
 /** How many options a sentence names when it asks for an object of them. */
 const mostNamed = 5;
+/** Options whose values are credentials: headers, and what a tool is sent with every call. */
+const credentialOptions = new Set(['headers', 'fixed_params', 'fixedParams']);
 /** How many characters of a text a sentence quotes. */
 const mostQuoted = 100;
 
@@ -54,9 +56,10 @@ function problemOf(
   return configError('option_invalid', {
     option: path.length === 0 ? `${where}(${argument})` : `${path.join('.')}${inCall(where)}`,
     expected: expectedBy(issue, schema, path),
-    // The values of the subscription's headers are credentials.
     found:
-      path.includes('headers') && typeof found === 'string' ? describeCredential(found) : describe(found),
+      path.some((key) => credentialOptions.has(key)) && typeof found === 'string'
+        ? describeCredential(found)
+        : describe(found),
   });
 }
 
@@ -87,8 +90,15 @@ function innerOption(schema: z.ZodType, path: readonly string[], option: string)
 
 function shapeAt(schema: z.ZodType, path: readonly string[]): Readonly<Record<string, unknown>> {
   let inner: unknown = schema;
-  for (const key of path) inner = unwrap((inner as z.ZodObject).shape[key]);
-  return (inner as z.ZodObject).shape;
+  for (const key of path) inner = unwrap(stepInto(inner, key));
+  return inner instanceof z.ZodObject ? inner.shape : {};
+}
+
+/** The schema one step further: all entries of a record or a list have the same. */
+function stepInto(schema: unknown, key: string): unknown {
+  if (schema instanceof z.ZodRecord) return schema.valueType;
+  if (schema instanceof z.ZodArray) return schema.element;
+  return schema instanceof z.ZodObject ? schema.shape[key] : undefined;
 }
 
 function unwrap(schema: unknown): unknown {

@@ -82,6 +82,12 @@ describe('customTools', () => {
 describe('a tool is checked before it is sent', () => {
   const { openai_tool: openai, additional_tool_info: info } = registration;
   const api = info.api;
+  const withFixed = (shop: unknown) => ({
+    additional_tool_info: {
+      ...info,
+      api: { ...api, parameters: { fixed_params: { shop }, runtime_params: {} } },
+    },
+  });
   test.each<[string, object, RegExp]>([
     ['a field that there is not', { messages: {} }, /There is no option messages/],
     ['no function', { openai_tool: undefined }, /openai_tool/],
@@ -95,6 +101,16 @@ describe('a tool is checked before it is sent', () => {
       'an endpoint that is none',
       { additional_tool_info: { ...info, api: { ...api, endpoint: 'x' } } },
       /endpoint/,
+    ],
+    [
+      'an unknown field of a fixed parameter',
+      withFixed({ description: 'Which shop', value: 'bicycles', secret: 'hunter22' }),
+      /no option secret in customTools\.create\..*fixed_params\.shop\. The options are: description, value/,
+    ],
+    [
+      'a fixed parameter that is a text',
+      withFixed('hunter22'),
+      /fixed_params\.shop .*an object with description, value/,
     ],
     [
       'a header that is no text',
