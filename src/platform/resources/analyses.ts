@@ -30,7 +30,8 @@ export interface Analysis {
 /** Options of `analyses.get`. */
 export interface AnalysisOptions extends CallOptions {
   /**
-   * How long to wait for an analysis that isn't ready; 0 asks once. @default '60s': twice the longest that is typical
+   * How long to wait for an analysis that isn't ready; 0 asks once. In a handler, set it well below the handler's
+   * timeout, which is 30 s by default. @default '60s': twice the longest that is typical
    */
   readonly patience?: Duration;
   /** How long to wait before asking again. @default '2s' */
@@ -67,7 +68,8 @@ export class Analyses {
 
   /**
    * The analysis of a call. Waits while it isn't ready, which an answer of 404 or 500, or one without items, shows. Not
-   * in the platform's document: seen in use.
+   * in the platform's document: seen in use. In a handler, pass `ctx.signal` and less patience than the handler has
+   * time: then the run fails with `not_ready`, and is tried again later.
    *
    * @throws PlatformError `not_ready` when it was not ready in time: perhaps it never will be, or an id is wrong
    * @example const { items } = await platform.analyses.get(agent_id, call_id, { patience: '2m' });
