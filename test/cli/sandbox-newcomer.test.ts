@@ -1,12 +1,11 @@
 /** Follows the README's second section in a project that has the packed package installed, with other ports. */
-import { once } from 'node:events';
 import { statSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { codeBlocks } from '../docs/documents.ts';
 import { type PackedProject, packProject } from '../package/packed.ts';
 import { startProgram } from '../package/program.ts';
+import { freePort } from '../support/servers.ts';
 
 type Program = ReturnType<typeof startProgram>;
 
@@ -71,14 +70,4 @@ function start(
   const program = startProgram(command, args, { cwd: project.folder, env });
   started.push(program);
   return program;
-}
-
-/** A port that was free a moment ago: the document's app needs a fixed port. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

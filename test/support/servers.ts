@@ -15,6 +15,16 @@ export async function listening(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+/** A port that was free a moment ago, for a program of the documents, which has a fixed port. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 /** Sends texts and bytes over a plain socket, and resolves to all that comes back until the other side closes. */
 export async function exchanged(
   port: number,
