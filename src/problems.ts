@@ -98,6 +98,9 @@ export const problems = {
   database_unreadable: (d: { database: string; cause: string }) =>
     `The database ${d.database} should be a SQLite file that this process can read and write, but: ${d.cause}. ` +
     'Check the path and its permissions, or set another database.',
+  database_foreign: (d: { database: string; found: string }) =>
+    `The database ${d.database} should be a new file or an inbox, but it ${d.found}. Give the inbox a file of its own, ` +
+    'and create the tables that your handlers write to in there, with receiver.database.',
   database_newer: (d: { database: string; found: number; expected: number }) =>
     `The database ${d.database} has schema ${d.found}, but this version of Ringback knows schemas up to ` +
     `${d.expected}: a newer version wrote it. Run that version or a later one, or use another database.`,

@@ -179,7 +179,7 @@ export class Receiver {
    * use opens the database. Handlers write to it with `ctx.commit`.
    *
    * @throws RingbackError `database_not_offered` for a store without a connection, `database_unreadable`,
-   *   `database_newer`; ConfigError after `stop`
+   *   `database_foreign`, `database_newer`; ConfigError after `stop`
    * @example receiver.database.exec('create table if not exists orders (call_id text primary key)');
    */
   get database(): InboxDatabase {

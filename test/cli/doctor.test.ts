@@ -56,11 +56,20 @@ describe('doctor, on this machine', () => {
     [
       'a newer version wrote',
       (file) => {
-        const database = new Database(file);
+        const database = openDatabase(file);
         database.pragma('user_version = 9999');
         database.close();
       },
       /^wrong: .*newer version/,
+    ],
+    [
+      'another program has',
+      (file) => {
+        const database = new Database(file);
+        database.pragma('user_version = 7');
+        database.close();
+      },
+      /^wrong: .* it is another program's.*a file of its own/,
     ],
     ['is none', (file) => writeFileSync(file, 'a text'.repeat(1_000)), /^wrong: .* can't be opened for writ/],
   ])('tells of a database that %s', async (_what, prepare, expected) => {

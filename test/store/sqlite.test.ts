@@ -57,19 +57,6 @@ describe('opening', () => {
     db.close();
   });
 
-  test('a database from before the first release is refused in a sentence', async () => {
-    const database = temporaryDatabase();
-    const old = new Database(database);
-    old.exec('create table events (trace_id text)');
-    old.pragma('user_version = 1');
-    old.close();
-    const { receiver } = made({ database });
-    await expect(receiver.start()).rejects.toMatchObject({
-      code: 'database_unreadable',
-      message: expect.stringContaining('written before the first release'),
-    });
-  });
-
   test.each<[string, (path: string) => void]>([
     ['a folder', (path) => mkdirSync(path)],
     ['a text file', (path) => writeFileSync(path, 'this is not a database, it is a text'.repeat(100))],

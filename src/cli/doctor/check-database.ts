@@ -1,7 +1,9 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { RingbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { connect, openingCause } from '../../store/sqlite/connection.ts';
+import { refuseForeign } from '../../store/sqlite/foreign.ts';
 import { schemaVersion } from '../../store/sqlite/migrations/migrate.ts';
 import { type Finding, finding } from './finding.ts';
 
@@ -22,6 +24,7 @@ export function checkDatabase(file: string): Finding {
         )
       : finding(check, 'ok', `${file} can be written`);
   } catch (error) {
+    if (error instanceof RingbackError) return finding(check, 'wrong', error.message);
     return finding(
       check,
       'wrong',
@@ -48,7 +51,7 @@ function checkFolder(folder: string, file: string): Finding {
  * Neither does the lock for a write: for a file that can only be read, SQLite grants a lock for reading.
  */
 function schemaOf(file: string): number {
-  const database = connect(file);
+  const database = connect(file, (opened) => refuseForeign(opened, file));
   try {
     database.exec('begin immediate');
     const found = database.pragma('user_version', { simple: true }) as number;

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { RingbackError, requireNodeApi, ringbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { standStill } from '../../kit/clock.ts';
+import { refuseForeign } from './foreign.ts';
 import { migrate } from './migrations/migrate.ts';
 
 /** How long opening the file, and users' writes before the start, wait for another process, in milliseconds. */
@@ -16,7 +17,7 @@ const walPause = 20;
 export function openDatabase(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {
-    database = connect(file);
+    database = connect(file, (opened) => refuseForeign(opened, file));
     // The commit thread writes the log back, so that the app's event loop doesn't have to unless that thread can't
     // keep up.
     database.pragma(`wal_autocheckpoint = ${pagesBeforeMain}`);
@@ -38,12 +39,17 @@ export function openingCause(error: unknown): string {
     : messageOf(error);
 }
 
-/** Opens a connection with the settings that all connections have. */
-export function connect(file: string): Database.Database {
+/**
+ * Opens a connection with the settings that all connections have.
+ *
+ * @param inspect Looks at the database before any setting changes it, and may throw
+ */
+export function connect(file: string, inspect = (_opened: Database.Database) => {}): Database.Database {
   requireNodeApi();
   if (file !== ':memory:') makePrivate(file);
   const database = new Database(file, { timeout: openPatience });
   try {
+    inspect(database);
     turnToWal(database);
     // FULL: a commit is on disk before it is acknowledged, whatever happens to the machine's power.
     database.pragma('synchronous = FULL');

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../errors.ts';
 import { openingCause } from './connection.ts';
+import { isInbox } from './foreign.ts';
 
 /** Why a file holds no inbox, or undefined if it holds one. The file is only read; nothing is made in it. */
 export function whyNoInbox(file: string): string | undefined {
@@ -8,9 +9,7 @@ export function whyNoInbox(file: string): string | undefined {
   try {
     const database = new Database(file, { readonly: true });
     try {
-      return database.pragma('user_version', { simple: true }) === 0
-        ? 'no receiver has stored anything in it'
-        : undefined;
+      return isInbox(database) ? undefined : 'no receiver has stored anything in it';
     } finally {
       database.close();
     }

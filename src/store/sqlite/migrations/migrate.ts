@@ -15,6 +15,9 @@ export const migrations: readonly string[] = [schema2, schema3, schema4, schema5
 /** The schema that this version of Ringback writes. */
 export const schemaVersion = migrations.length + 1;
 
+/** "RBin" in the file's header: a receiver has made the file its inbox. */
+export const inboxMark = 0x52_42_69_6e;
+
 /**
  * Brings the database to `schemaVersion`. A database that a newer version wrote is refused, never guessed:
  * an old program that writes to a new schema could lose what the new one promised to keep.
@@ -26,12 +29,11 @@ export function migrate(database: Database.Database, name: string): void {
       if (found > schemaVersion) {
         throw ringbackError('database_newer', { database: name, found, expected: schemaVersion });
       }
-      if (found === 1) {
-        const cause = 'it was written before the first release, in a schema that no release has';
-        throw ringbackError('database_unreadable', { database: name, cause });
-      }
       for (const migration of migrations.slice(Math.max(0, found - 1))) database.exec(migration);
       database.pragma(`user_version = ${schemaVersion}`);
+      // Inboxes made before there was a mark get it now; a mark of their users' own is theirs.
+      const mark = database.pragma('application_id', { simple: true });
+      if (mark === 0) database.pragma(`application_id = ${inboxMark}`);
     })
     .immediate();
 }
