@@ -9,6 +9,8 @@ export interface Generator {
   readonly folder: string;
   readonly files: Files;
   readonly command: string;
+  /** Tells which files of the folder are generated. @default those whose names end in `.json` */
+  readonly owns?: (name: string) => boolean;
 }
 
 /** Writes the files, or with `--check` compares them with those on disk and fails if any differs. */
@@ -23,18 +25,20 @@ export function runGenerator(generator: Generator): void {
 }
 
 /** The names of files that differ from the generated ones, are missing, or are no longer generated. */
-export function staleFiles({ folder, files }: Generator): string[] {
-  const onDisk = new Map(jsonFilesOf(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+export function staleFiles({ folder, files, owns }: Generator): string[] {
+  const onDisk = new Map(
+    ownedFilesOf(folder, owns).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+  );
   const names = new Set([...files.keys(), ...onDisk.keys()]);
   return [...names].filter((name) => onDisk.get(name) !== files.get(name)).sort();
 }
 
-function write({ folder, files }: Generator): void {
+function write({ folder, files, owns }: Generator): void {
   mkdirSync(folder, { recursive: true });
-  for (const name of jsonFilesOf(folder)) if (!files.has(name)) rmSync(join(folder, name));
+  for (const name of ownedFilesOf(folder, owns)) if (!files.has(name)) rmSync(join(folder, name));
   for (const [name, text] of files) writeFileSync(join(folder, name), text);
 }
 
-function jsonFilesOf(folder: string): string[] {
-  return readdirSync(folder).filter((name) => name.endsWith('.json'));
+function ownedFilesOf(folder: string, owns = (name: string) => name.endsWith('.json')): string[] {
+  return readdirSync(folder).filter(owns);
 }

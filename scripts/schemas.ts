@@ -1,6 +1,6 @@
 /**
  * Writes `schemas/*.schema.json`: the JSON Schema (2020-12) of the envelope and of each known event, as it is sent, and
- * of a sandbox's seed.
+ * of a sandbox's seed. Writes `docs/events.md` from the same schemas.
  *
  *   npm run schemas          writes the files
  *   npm run schemas:check    exits 1 and names the files that differ from what the sources give
@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { eventNames } from '../src/events/names.ts';
 import { callTransferredPayload, envelope, envelopeOf } from '../src/events/schemas.ts';
 import { seedSchema } from '../src/sandbox/seed.ts';
+import { eventsDocument } from './events-document.ts';
 import { runGenerator } from './generated.ts';
 import type { Files } from './generated.ts';
 
@@ -78,9 +79,17 @@ function isObject(value: unknown): value is Json {
 }
 
 if (import.meta.main) {
+  const command = 'npm run schemas';
   runGenerator({
     folder: fileURLToPath(new URL('../schemas', import.meta.url)),
     files: schemaFiles(),
-    command: 'npm run schemas',
+    command,
+  });
+  const document = 'events.md';
+  runGenerator({
+    folder: fileURLToPath(new URL('../docs', import.meta.url)),
+    files: new Map([[document, eventsDocument()]]),
+    command,
+    owns: (name) => name === document,
   });
 }

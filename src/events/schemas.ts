@@ -48,7 +48,7 @@ const callFields = {
   /** Id of the AI agent. Also taken from `ai_agent_id`. */
   agent_id: optional(id()).describe('Id of the AI agent.'),
   /** Status; `success` is the one value that is known. */
-  status: optional(openEnum('success')).describe('Status. Other values than the examples may come.'),
+  status: optional(openEnum('success')).describe('Status. Other values may come.'),
 };
 
 /** The payload of `CallHandler.CallStarted`. Source: "Payload fields". */

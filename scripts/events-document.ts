@@ -1,0 +1,100 @@
+/** Writes `docs/events.md`: what the payload of each known event has, from the schemas that read it. */
+import { z } from 'zod';
+import { type KnownEventName, knownEventNames } from '../src/events/names.ts';
+import { payloadSchemas } from '../src/events/schemas.ts';
+
+/** When an event comes, and the fixtures that show it. */
+const occasions: Readonly<Record<KnownEventName, string>> = {
+  'CallHandler.CallStarted': 'A call begins. Fixture: `call-started`.',
+  'CallHandler.CallEnded': 'A call completes. Fixture: `call-ended`.',
+  'CallHandler.CallTransferred':
+    'The agent transfers a call to a person or another number. The payload is the same whether it was sent flat or ' +
+    'wrapped.\nFixtures: `call-transferred-flat`, `call-transferred-wrapped`.',
+  'callAnalysis.pcaCompleted':
+    'The post-call analysis is ready, usually 1 to 30 seconds after the call. The analysis itself is not in the ' +
+    'event: fetch\nit with [`analyses.get`](platform.md#operations). Fixture: `pca-completed`.',
+};
+
+const introduction = `# Events
+
+What \`event.payload\` has, for each event that Ringback knows. \`npm run schemas\` writes this page from the schemas that
+read the events; don't edit it. The fields of the event around the payload are in the [README](../README.md#events).
+
+\`\`\`ts
+import { createReceiver } from 'ringback';
+
+const receiver = createReceiver({ secrets: process.env.WEBHOOK_SECRET });
+receiver.on('CallHandler.CallTransferred', async ({ payload }, ctx) => {
+  ctx.log.info({ reason: payload.call_summary?.transfer_reason, turns: payload.transcript?.length }, 'transferred');
+});
+\`\`\`
+
+- The types are those that a handler sees. Every field may be **missing**, and is then \`undefined\`, except those marked
+  as required: an event without them goes to the fallback. A \`null\` counts as missing.
+- Ids are strings, even if they were sent as numbers. \`call_id\` is also read from \`callId\` or \`_id\`, and \`agent_id\` from
+  \`ai_agent_id\`.
+- The values given are those that are known. Others may come.
+- The platform may add fields: they are on the payload too, without a type, and in \`event.body\` as they were sent.
+`;
+
+/** The text of the document. */
+export function eventsDocument(): string {
+  return [introduction, ...knownEventNames.map(sectionOf)].join('\n');
+}
+
+function sectionOf(name: KnownEventName): string {
+  const rows = rowsOf(insideOf(payloadSchemas[name]), '').map((cells) => `| ${cells.join(' | ')} |`);
+  const table = ['| field of the payload | type | meaning |', '|---|---|---|', ...rows];
+  return `${[`## ${name}`, '', occasions[name], '', ...table].join('\n')}\n`;
+}
+
+/** What handlers see of a value: its type, the known values, and an object's fields with the way to them. */
+interface Inside {
+  readonly type: string;
+  readonly values?: readonly unknown[];
+  readonly way?: string;
+  readonly fields?: Readonly<z.core.$ZodLooseShape>;
+}
+
+/** The rows of an object's fields, each followed by the fields within it. */
+function rowsOf({ fields = {} }: Inside, path: string): string[][] {
+  return Object.entries(fields).flatMap(([name, field]) => {
+    const inside = insideOf(field);
+    const row = [`\`${path}${name}\``, typeOf(field, inside), meaningOf(field, inside)];
+    return [row, ...rowsOf(inside, `${path}${name}${inside.way}`)];
+  });
+}
+
+function typeOf(field: z.core.$ZodType, { type }: Inside): string {
+  return defOf(field).type === 'optional' ? type : `${type}, required`;
+}
+
+function meaningOf(field: z.core.$ZodType, { values = [] }: Inside): string {
+  const { description } = z.globalRegistry.get(field) ?? {};
+  if (description === undefined) throw new Error('Every field of a payload should have a description');
+  const known = values.map((value) => `\`${String(value)}\``).join(', ');
+  return known === '' ? description : `${description} Known: ${known}.`;
+}
+
+function insideOf(schema: z.core.$ZodType): Inside {
+  const def = defOf(schema);
+  if (def.type === 'optional' || def.type === 'nullable') return insideOf(def.innerType);
+  if (def.type === 'object') return { type: 'object', way: '.', fields: def.shape };
+  if (def.type === 'array') {
+    const items = insideOf(def.element);
+    return { ...items, type: `list of ${items.type}s`, way: '[].' };
+  }
+  if (def.type === 'union') {
+    return { type: def.options.map((option) => insideOf(option).type).join(' or ') };
+  }
+  // A text or number that is converted is an id: handlers get a text.
+  if (def.type === 'pipe') return defOf(def.in).type === 'union' ? { type: 'string' } : insideOf(def.in);
+  const values = z.globalRegistry.get(schema)?.['examples'];
+  return { type: def.type, ...(Array.isArray(values) && { values }) };
+}
+
+function defOf(schema: z.core.$ZodType) {
+  const { _zod } = schema as z.core.$ZodTypes;
+  const { def } = _zod;
+  return def;
+}
