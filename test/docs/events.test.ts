@@ -6,10 +6,10 @@ import { schemaFiles } from '../../scripts/schemas.ts';
 import { type KnownEventName, knownEventNames } from '../../src/events/names.ts';
 import { anchors, literal, root, tables } from './documents.ts';
 
-const path = 'docs/events.md';
+const document = 'docs/events.md';
 
 describe('the document of the events', () => {
-  const ofEvents = tables(path, 'field of the payload', 'type', 'meaning');
+  const ofEvents = tables(document, 'field of the payload', 'type', 'meaning');
   const schemas: Readonly<Record<KnownEventName, string>> = {
     'CallHandler.CallStarted': 'call-started',
     'CallHandler.CallEnded': 'call-ended',
@@ -32,7 +32,7 @@ describe('the document of the events', () => {
       expect(rows.map(([field]) => literal(field))).toEqual(fieldsOf(payload));
       const required = rows.filter(([, type]) => type?.endsWith(', required'));
       expect(required.map(([field]) => literal(field))).toEqual(payload.required);
-      expect(anchors(path)[index + 1]).toBe(name.toLowerCase().replace('.', ''));
+      expect(anchors(document)[index + 1]).toBe(name.toLowerCase().replace('.', ''));
     },
   );
 });
