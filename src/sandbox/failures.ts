@@ -1,10 +1,40 @@
+import { z } from 'zod';
 import { configError } from '../errors.ts';
 import { closest } from '../kit/closest-name.ts';
+import type { Duration } from '../kit/duration.ts';
+import { parseStrictly } from '../option-problems.ts';
+import { duration } from '../option-values.ts';
 
-/** Requests that are to be answered with 503, to test how a client retries. */
+/** How requests fail. Without any of these, they are answered with 503. */
+export interface FailureOptions {
+  /** The status of the answer. @default 503 */
+  status?: 429 | 500 | 503;
+  /** The header `Retry-After` of the answer, in seconds. @default none */
+  retryAfter?: number;
+  /** The connection is cut instead, without an answer; nothing is carried out. */
+  cut?: true;
+  /** The operation is carried out at once, but its answer comes so much later, in real time. */
+  delay?: Duration;
+}
+
+const seconds = 'a whole number of seconds of 0 or more';
+const howSchema = z.strictObject({
+  status: z.literal([429, 500, 503], '429, 500 or 503').optional(),
+  retryAfter: z.int(seconds).min(0, seconds).optional(),
+  cut: z.literal(true, 'true').optional(),
+  delay: duration.optional(),
+});
+
+/** What happens to a request instead of its ordinary answer. */
+export type Failure =
+  | { readonly kind: 'answer'; readonly status: 429 | 500 | 503; readonly retryAfter: number | undefined }
+  | { readonly kind: 'cut' }
+  | { readonly kind: 'late'; readonly delay: number };
+
+/** Requests that are to fail, to test how a client retries. */
 export class Failures {
   readonly #known: readonly string[];
-  readonly #remaining = new Map<string, number>();
+  readonly #expected = new Map<string, { remaining: number; readonly failure: Failure }>();
 
   constructor(operations: readonly string[]) {
     this.#known = [...new Set(operations.flatMap((operation) => [groupOf(operation), operation]))];
@@ -13,18 +43,10 @@ export class Failures {
   /**
    * Makes the next `count` requests of an operation, or of a whole group, fail. 0 cancels what was asked for before.
    *
-   * @throws ConfigError `option_invalid`
+   * @throws ConfigError `option_invalid`, `option_unknown`
    */
-  expect(operation: string, count: number): void {
-    if (!this.#known.includes(operation)) {
-      const meant = closest(operation, this.#known);
-      throw configError('option_invalid', {
-        option: 'operation in sandbox.fail',
-        expected: `one of ${this.#known.join(', ')}`,
-        found: JSON.stringify(operation),
-        ...(meant !== undefined && { fix: `Did you mean ${meant}?` }),
-      });
-    }
+  expect(operation: string, count: number, how: unknown = {}): void {
+    this.#requireKnown(operation);
     if (!Number.isSafeInteger(count) || count < 0) {
       const expected = 'a whole number of 0 or more';
       throw configError('option_invalid', {
@@ -33,19 +55,46 @@ export class Failures {
         found: String(count),
       });
     }
-    this.#remaining.set(operation, count);
+    this.#expected.set(operation, { remaining: count, failure: readFailure(how) });
   }
 
-  /** Whether this request of the operation is to fail; if so, it is counted off. */
-  take(operation: string): boolean {
+  /** How this request of the operation is to fail, if it is; it is then counted off. */
+  take(operation: string): Failure | undefined {
     for (const name of [operation, groupOf(operation)]) {
-      const remaining = this.#remaining.get(name) ?? 0;
-      if (remaining === 0) continue;
-      this.#remaining.set(name, remaining - 1);
-      return true;
+      const expected = this.#expected.get(name);
+      if (!expected || expected.remaining === 0) continue;
+      expected.remaining -= 1;
+      return expected.failure;
     }
-    return false;
+    return undefined;
   }
+
+  #requireKnown(operation: string): void {
+    if (this.#known.includes(operation)) return;
+    const meant = closest(operation, this.#known);
+    throw configError('option_invalid', {
+      option: 'operation in sandbox.fail',
+      expected: `one of ${this.#known.join(', ')}`,
+      found: JSON.stringify(operation),
+      ...(meant !== undefined && { fix: `Did you mean ${meant}?` }),
+    });
+  }
+}
+
+function readFailure(how: unknown): Failure {
+  const given = parseStrictly(howSchema, how, 'sandbox.fail', 'how');
+  const { status, retryAfter, cut, delay } = given;
+  const ways = [status ?? retryAfter, cut, delay].filter((way) => way !== undefined);
+  if (ways.length > 1) {
+    throw configError('option_invalid', {
+      option: 'how in sandbox.fail',
+      expected: 'either a status, which may have a retryAfter, or cut, or delay',
+      found: Object.keys(given).join(' with '),
+    });
+  }
+  if (cut) return { kind: 'cut' };
+  if (delay !== undefined) return { kind: 'late', delay };
+  return { kind: 'answer', status: status ?? 503, retryAfter };
 }
 
 /** The part before the dot: `subscriptions` of `subscriptions.create`. */

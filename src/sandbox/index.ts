@@ -1,6 +1,7 @@
 /** The public names of `ringback/sandbox`. */
 export { createSandbox } from './sandbox.ts';
 export type { Deliveries, Sandbox } from './sandbox.ts';
+export type { FailureOptions } from './failures.ts';
 export type { SandboxOptions } from './options.ts';
 export type { Seed } from './seed.ts';
 export type { CallPlan } from './calls/call-plan.ts';

@@ -2,6 +2,7 @@ import { ringbackError } from '../errors.ts';
 import type { CallSimulator } from './calls/simulator.ts';
 import type { Attempts } from './delivery/attempts.ts';
 import type { GivenUpDelivery } from './delivery/outbox.ts';
+import type { FailureOptions } from './failures.ts';
 import { type ResolvedSandboxOptions, type SandboxOptions, resolveSandboxOptions } from './options.ts';
 import { type Parts, buildParts } from './parts.ts';
 import type { ToolRun } from './tools/run-tool.ts';
@@ -88,14 +89,15 @@ export class Sandbox {
   }
 
   /**
-   * Answers the next `count` requests of an operation with 503; 0 cancels what was asked for before.
+   * Makes the next `count` requests of an operation fail: with 503, or as `how` says; 0 cancels what was asked for
+   * before.
    *
    * @param operation Its name, such as `subscriptions.create`, or a group, such as `knowledge-bases`
-   * @throws ConfigError `option_invalid` for an unknown operation or an invalid count
-   * @example sandbox.fail('knowledge-bases', 3);
+   * @throws ConfigError `option_invalid` for an unknown operation or an invalid value, `option_unknown`
+   * @example sandbox.fail('knowledge-bases', 3, { status: 429, retryAfter: 2 });
    */
-  fail(operation: string, count: number): void {
-    this.#parts.failures.expect(operation, count);
+  fail(operation: string, count: number, how: FailureOptions = {}): void {
+    this.#parts.failures.expect(operation, count, how);
   }
 
   /**

@@ -32,6 +32,7 @@ describe('the controls over HTTP', () => {
     ['calls', []],
     ['failures', { operation: 'odd', count: 1 }],
     ['failures', { operation: 'knowledge-bases' }],
+    ['failures', { operation: 'knowledge-bases', count: 1, status: 429 }],
     ['tools/call', { agentId: 'agent_1', toolId: 'tool_1' }],
     ['tools/call', { agentId: 'agent_2', toolId: 'tool_1' }],
     ['tools/call', { agentId: 'agent_1', toolId: 'tool_1', args: 'odd' }],

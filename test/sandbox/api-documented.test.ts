@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type SandboxOptions, createSandbox } from '../../src/sandbox/index.ts';
-import { literal, tableRows } from '../docs/documents.ts';
+import { type FailureOptions, type SandboxOptions, createSandbox } from '../../src/sandbox/index.ts';
+import { literal, read, tableRows } from '../docs/documents.ts';
 import { ask, startedSandbox } from './support.ts';
 
 const page = 'docs/sandbox.md';
@@ -29,6 +29,16 @@ describe('docs/sandbox.md', () => {
     const known = listedBy(() => sandbox.fail('xxxxxxxxxx', 1), /one of (.*), but is/);
     const operations = known.filter((name) => name.includes('.'));
     expect(column(tableRows(page, 'operation', 'request'), 0).sort()).toEqual(operations.sort());
+  });
+
+  it('lists the same ways to fail', async () => {
+    const sandbox = await startedSandbox();
+    const fail = () => sandbox.fail('calls', 1, { xxxxxxxxxxxxxxxxxxxx: 1 } as FailureOptions);
+    const known = listedBy(fail, /The options are: (.*)\.$/);
+    expect(column(tableRows(page, 'field of `how`'), 0).sort()).toEqual(known.sort());
+    const shown = [...read(page).matchAll(/sandbox\.fail\('(.+?)'/g)].map(([, operation = '']) => operation);
+    expect(shown.length).toBeGreaterThan(3);
+    for (const operation of shown) sandbox.fail(operation, 0);
   });
 
   it.each(tableRows(page, 'operation', 'request'))('%s is at %s', async (name, request) => {

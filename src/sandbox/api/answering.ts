@@ -2,8 +2,9 @@ import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Clock } from '../../kit/clock.ts';
-import type { Failures } from '../failures.ts';
+import type { Failure, Failures } from '../failures.ts';
 import type { Keys } from '../keys.ts';
+import type { SandboxClock } from '../sandbox-clock.ts';
 import { authenticate } from './authentication.ts';
 import { type RequestProblem, errorAnswer } from './error-bodies.ts';
 import { readBody } from './read-body.ts';
@@ -13,7 +14,7 @@ import { type ApiAnswer, ApiError, type ErrorForm, type Route } from './route.ts
 export interface AnsweringParts {
   readonly keys: Keys;
   readonly failures: Failures;
-  readonly clock: Clock;
+  readonly clock: SandboxClock;
   readonly logger: Logger;
   /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;
@@ -68,18 +69,23 @@ export class Answering {
     const { keys, failures, stopping } = this.#parts;
     if (stopping.aborted) throw new ApiError('unavailable', 'The sandbox is stopping');
     const caller = authenticate(request.headers.authorization, keys);
-    if (failures.take(route.operation)) throw new ApiError('unavailable', 'The database is not available');
+    const failure = failures.take(route.operation);
+    if (failure?.kind === 'cut') response.destroy();
+    if (failure && failure.kind !== 'late') throw requestedError(failure, response);
     const body = withBody.includes(route.method) ? await readBody(request, response) : undefined;
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    return route.handle({
+    const signal = AbortSignal.any([gone.signal, stopping]);
+    const answer = await route.handle({
       caller,
       params: request.params as Readonly<Record<string, string>>,
       query: request.query as Readonly<Record<string, string | readonly string[]>>,
       body,
       path: pathOf(request),
-      signal: AbortSignal.any([gone.signal, stopping]),
+      signal,
     });
+    if (failure) await pauseOrAbort(this.#parts.clock.real, failure.delay, signal);
+    return answer;
   }
 
   /** An unexpected error is a failure of the sandbox. To the client it looks like any failure of the service. */
@@ -102,13 +108,35 @@ export class Answering {
 
   #write({ status, body }: ApiAnswer, { response, operation }: Exchange): void {
     const { logger, stopping } = this.#parts;
-    logger.debug({ event: 'request_answered', operation, status }, 'a request was answered');
     if (response.destroyed) return;
+    logger.debug({ event: 'request_answered', operation, status }, 'a request was answered');
     if (stopping.aborted) response.setHeader('connection', 'close');
     response.status(status);
     if (body === undefined) response.end();
     else response.json(body);
   }
+}
+
+/** The error that a requested failure is answered with, unless the connection is cut. */
+function requestedError(failure: Exclude<Failure, { kind: 'late' }>, response: Response): ApiError {
+  if (failure.kind === 'cut') return new ApiError('unavailable', 'The connection is cut');
+  const { status, retryAfter } = failure;
+  if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
+  if (status === 429) return new ApiError('too_many_requests', 'There are too many requests');
+  if (status === 500) return new ApiError('internal', 'An internal error has occurred');
+  return new ApiError('unavailable', 'The database is not available');
+}
+
+/** Resolves after so many milliseconds, or when the signal is aborted. */
+function pauseOrAbort(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const cancel = clock.after(ms, resolve);
+    signal.addEventListener('abort', () => {
+      cancel();
+      resolve();
+    });
+  });
 }
 
 function pathOf(request: Request): string {

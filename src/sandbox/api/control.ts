@@ -24,8 +24,8 @@ export interface ControlParts {
 const object = z.record(z.string(), z.unknown(), 'Should be an object');
 const oneText = z.string('Should be given once').optional();
 const attemptQuery = z.strictObject({ callId: oneText, traceId: oneText, subscriptionId: oneText });
-const failureSchema = z.object(
-  { operation: z.string('Should be text'), count: z.number('Should be a number') },
+const failureSchema = z.strictObject(
+  { operation: z.string('Should be text'), count: z.number('Should be a number'), how: object.optional() },
   'Should be an object',
 );
 const toolCallSchema = z.object(
@@ -67,9 +67,9 @@ function listGivenUp({ caller }: ApiRequest, { engine, subscriptions }: ControlP
 }
 
 async function expectFailures({ body }: ApiRequest, { failures }: ControlParts): Promise<ApiAnswer> {
-  const { operation, count } = validated(failureSchema, body, 'body');
-  await orInvalid(() => failures.expect(operation, count));
-  return { status: 200, body: { operation, count } };
+  const wanted = validated(failureSchema, body, 'body');
+  await orInvalid(() => failures.expect(wanted.operation, wanted.count, wanted.how));
+  return { status: 200, body: wanted };
 }
 
 async function callTool({ body, caller }: ApiRequest, { toolCaller }: ControlParts): Promise<ApiAnswer> {

@@ -27,6 +27,8 @@ const statuses = {
   not_found: 404,
   method_not_allowed: 405,
   invalid: 422,
+  too_many_requests: 429,
+  internal: 500,
   unavailable: 503,
 } as const satisfies Record<RequestProblem['kind'], number>;
 
@@ -35,6 +37,8 @@ const types = {
   not_found: 'NOT_FOUND',
   method_not_allowed: 'METHOD_NOT_ALLOWED',
   invalid: 'VALIDATION_ERROR',
+  too_many_requests: 'TOO_MANY_REQUESTS',
+  internal: 'INTERNAL_ERROR',
   unavailable: 'SERVICE_UNAVAILABLE',
 } as const;
 

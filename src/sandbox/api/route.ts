@@ -43,7 +43,7 @@ export interface Issue {
 
 /** Thrown by an operation; the server writes it in the form of the operation's errors. */
 export class ApiError extends Error {
-  readonly kind: 'unauthorized' | 'not_found' | 'invalid' | 'unavailable';
+  readonly kind: 'unauthorized' | 'not_found' | 'invalid' | 'too_many_requests' | 'internal' | 'unavailable';
   readonly issues: readonly Issue[];
 
   constructor(kind: ApiError['kind'], message: string, issues: readonly Issue[] = []) {
