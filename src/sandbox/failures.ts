@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { configError } from '../errors.ts';
 import { closest } from '../kit/closest-name.ts';
-import type { Duration } from '../kit/duration.ts';
-import { parseStrictly } from '../option-problems.ts';
-import { duration } from '../option-values.ts';
+import { type Duration, parseDuration } from '../kit/duration.ts';
+import { checked, parseStrictly } from '../option-problems.ts';
 
 /** How requests fail. Without any of these, they are answered with 503. */
 export interface FailureOptions {
@@ -22,7 +21,7 @@ const howSchema = z.strictObject({
   status: z.literal([429, 500, 503], '429, 500 or 503').optional(),
   retryAfter: z.int(seconds).min(0, seconds).optional(),
   cut: z.literal(true, 'true').optional(),
-  delay: duration.optional(),
+  delay: checked("milliseconds or a duration such as '500ms', '15s'", parseDuration).optional(),
 });
 
 /** What happens to a request instead of its ordinary answer. */
