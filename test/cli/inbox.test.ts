@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
@@ -7,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
-import { folder, main, ringback, secret } from './command.ts';
+import { folder, main, ringback, secret, serve } from './command.ts';
 import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 
 /** Waits until more is written than a pipe holds, then passes all of it on. */
@@ -37,6 +38,18 @@ describe('ringback inbox', () => {
       body: { eventName: 'CallHandler.CallEnded' },
       runs: [{ reason: 'the journal is full' }],
     });
+  });
+
+  it('prints an event that can be sent again, to another inbox or as a new event', async () => {
+    const cwd = await inboxWithTrouble();
+    const { stdout } = await ringback(['inbox', 'event', 't-dead'], { env: {}, cwd });
+    writeFileSync(join(cwd, 'event.json'), stdout);
+    const to = `${await serve().url()}/webhooks`;
+    const send = async (...args: readonly string[]) =>
+      (await ringback(['send', 'event.json', '--to', to, ...args], { env, cwd })).stdout;
+    expect(await send()).toContain('{"status":"accepted","traceId":"t-dead"}');
+    expect(await send()).toContain('{"status":"duplicate","traceId":"t-dead"}');
+    expect(await send('--new-ids')).toMatch(/"status":"accepted","traceId":"(?!t-dead)/);
   });
 
   it('finds what arrived since or until a time, a date in UTC, or so long ago', async () => {
