@@ -32,10 +32,11 @@ function foreignIn(database: Database.Database): string | undefined {
   const mark = numberIn(database, 'application_id');
   if (mark === sandboxMark) return 'is the database of a sandbox';
   if (mark !== 0) return `is marked as another program's (application_id ${mark})`;
+  const names = namesIn(database);
   const version = numberIn(database, 'user_version');
-  if (version !== 0)
+  if (version !== 0 && names.length > 0)
     return `is another program's, which keeps its own version in it (user_version ${version})`;
-  const taken = namesIn(database).filter((name) => ownNames.has(name));
+  const taken = names.filter((name) => ownNames.has(name));
   return taken.length > 0
     ? `is another program's, with tables named like those of an inbox (${taken.join(', ')})`
     : undefined;
