@@ -60,9 +60,10 @@ export class Claimer {
    * to claim again at once. Rejects when the inbox can't be reached.
    */
   async claim(): Promise<boolean> {
-    const { placer, lanes } = this.#parts;
+    const { placer, lanes, dueTimer } = this.#parts;
     await this.#releaseLostClaims();
     await placer.putAllBack();
+    dueTimer.looking();
     for (const one of lanes) await this.#claimDue(one);
     await placer.putAllBack();
     return this.#claimNew();

@@ -9,12 +9,19 @@ export class DueTimer {
   readonly #heldElsewhere = new Set<string>();
   /** How long to wait before asking for such runs again, in milliseconds: asking without a pause would burn the CPU. */
   readonly #pause: number;
+  /** When the dispatcher last began to look for work. */
+  #lookedAt = -Infinity;
   #cancel = () => {};
 
   constructor(store: Pick<Store, 'nextDue'>, clock: Clock, pause: number) {
     this.#store = store;
     this.#clock = clock;
     this.#pause = pause;
+  }
+
+  /** Notes that the dispatcher begins to look for work: a run that is due by now is found by this look. */
+  looking(): void {
+    this.#lookedAt = this.#clock.now();
   }
 
   /** Notes whether any of the handler's due runs could be claimed. */
@@ -29,25 +36,31 @@ export class DueTimer {
     return dueAt !== undefined && dueAt <= this.#clock.now();
   }
 
-  /** Sets the timer for the run of these handlers that is due first. */
+  /**
+   * Sets the timer for the run of these handlers that is due first. Time may pass while the inbox is asked, so a run may
+   * be due by then that was not when the dispatcher looked: then it is woken at once.
+   */
   async set(handlers: readonly string[], wake: () => void): Promise<void> {
     this.#cancel();
-    const waits: number[] = [];
-    for (const handler of handlers) waits.push(await this.#until(handler));
-    const wait = Math.min(...waits);
-    if (Number.isFinite(wait)) this.#cancel = this.#clock.after(wait, wake);
+    const times: number[] = [];
+    for (const handler of handlers) times.push(await this.#nextTime(handler));
+    const now = this.#clock.now();
+    if (times.some((time) => time > this.#lookedAt && time <= now)) return wake();
+    const next = Math.min(...times);
+    // What was due at the look could not be taken up for want of room: looking again without a pause would burn the CPU.
+    if (Number.isFinite(next)) this.#cancel = this.#clock.after(Math.max(1, next - now), wake);
   }
 
   cancel(): void {
     this.#cancel();
   }
 
-  async #until(handler: string): Promise<number> {
+  /** When to look for the handler's runs again. */
+  async #nextTime(handler: string): Promise<number> {
     const now = this.#clock.now();
     // Runs that are due and could not be claimed must not hold up the one that is due next.
     const isHeld = this.#heldElsewhere.has(handler) && (await this.isDue(handler));
-    const dueAt = await this.#store.nextDue(handler, isHeld ? now : undefined);
-    const wait = dueAt === undefined ? Infinity : Math.max(1, dueAt - now);
-    return isHeld ? Math.min(wait, this.#pause) : wait;
+    const dueAt = (await this.#store.nextDue(handler, isHeld ? now : undefined)) ?? Infinity;
+    return isHeld ? Math.min(dueAt, now + this.#pause) : dueAt;
   }
 }
