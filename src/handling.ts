@@ -5,8 +5,8 @@ import type { Backoff } from './kit/backoff.ts';
 import type { CallEvent } from './model.ts';
 
 /**
- * How an attempt ended. The reason, mostly the message of the handler's error, is stored in the inbox for a person to
- * read; it may hold personal data. The cause is one word that is safe to log.
+ * How an attempt ended. The reason, mostly the messages of the handler's error and of its causes, is stored in the inbox
+ * for a person to read; it may hold personal data. The cause is one word that is safe to log.
  */
 export type Outcome =
   | { readonly kind: 'done' }

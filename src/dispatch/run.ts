@@ -2,7 +2,7 @@ import { RingbackError } from '../errors.ts';
 import type { Clock } from '../kit/clock.ts';
 import { isThenable } from '../kit/thenable.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
-import { classOf, messageOf } from '../kit/error-text.ts';
+import { classOf, reasonOf } from '../kit/error-text.ts';
 import type { Outcome, Run, RunContext } from '../handling.ts';
 import { Discard, RetryLater } from '../outcomes.ts';
 
@@ -167,7 +167,7 @@ const interrupted: Outcome = {
  * and the run must be settled all the same.
  */
 export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
-  const reason = messageOf(thrown);
+  const reason = reasonOf(thrown);
   try {
     const place = placeThrownAt(thrown);
     if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard', place };

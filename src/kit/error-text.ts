@@ -1,12 +1,102 @@
 /** Texts about something that was thrown, whatever it is: never its stack. */
+import { types } from 'node:util';
 
 /** The message, without a stack. Never throws, whatever was thrown. */
 export function messageOf(thrown: unknown): string {
   try {
-    return String(thrown instanceof Error ? thrown.message : thrown);
+    return String(isError(thrown) ? thrown.message : thrown);
   } catch {
     return 'something that cannot be put into words';
   }
+}
+
+/** How many errors a reason tells of at the most, and how many parts of a list or an object. */
+const mostParts = 20;
+/** The most characters of one text within a reason. */
+const longestText = 500;
+
+/**
+ * The message with everything that is behind it: the chain of causes, and the errors of an `AggregateError`. What was
+ * thrown without being an error is told as JSON. May hold anything, so it is not for the log. Never throws.
+ */
+export function reasonOf(thrown: unknown): string {
+  return reasonWithin(thrown, new Set());
+}
+
+/** `told` holds what is told already: an error may be its own cause, or be behind several others. */
+function reasonWithin(thrown: unknown, told: Set<unknown>): string {
+  told.add(thrown);
+  const text = textOf(thrown).slice(0, longestText);
+  const reasons: string[] = [];
+  for (const other of errorsBehind(thrown)) {
+    if (told.size >= mostParts || told.has(other)) continue;
+    const reason = reasonWithin(other, told);
+    // Many messages end with that of their cause.
+    if (reason !== text && !text.endsWith(`: ${reason}`)) reasons.push(reason);
+  }
+  const behind = reasons.join('; ');
+  if (text === '') return behind === '' ? namelessReason(thrown) : behind;
+  return behind === '' ? text : `${text}: ${behind}`;
+}
+
+/** The errors of an `AggregateError`, and the cause. */
+function errorsBehind(thrown: unknown): readonly unknown[] {
+  try {
+    if (!isError(thrown)) return [];
+    const { errors, cause } = thrown as { readonly errors?: unknown; readonly cause?: unknown };
+    const several: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, mostParts) : [];
+    return cause === undefined ? several : [...several, cause];
+  } catch {
+    return [];
+  }
+}
+
+/** For an error without a message: its code, as errors of the system have one, or its class. */
+function namelessReason(thrown: unknown): string {
+  try {
+    const { code } = thrown as { readonly code?: unknown };
+    return typeof code === 'string' && code !== '' ? code : classOf(thrown);
+  } catch {
+    return 'an error without a message';
+  }
+}
+
+/** The message, or for something that is no error the text that tells most about it. */
+function textOf(thrown: unknown): string {
+  try {
+    return typeof thrown === 'object' && thrown !== null && !isError(thrown)
+      ? textOfObject(thrown)
+      : messageOf(thrown);
+  } catch {
+    return messageOf(thrown);
+  }
+}
+
+function textOfObject(thrown: object): string {
+  const json = shortJson(thrown);
+  // Objects with nothing to see in them, such as a `Response`, say at least what they are.
+  return json === undefined || json === '{}' ? messageOf(thrown) : json;
+}
+
+/** JSON of bounded size, in which an object is told once. */
+function shortJson(thrown: object): string | undefined {
+  const told = new Set<unknown>();
+  const shorten = (_key: string, value: unknown): unknown => {
+    if (typeof value === 'bigint') return String(value);
+    if (typeof value === 'string') return value.slice(0, longestText);
+    if (typeof value !== 'object' || value === null) return value;
+    if (isError(value)) return messageOf(value);
+    if (told.size >= mostParts || told.has(value) || ArrayBuffer.isView(value)) return '…';
+    told.add(value);
+    if (Array.isArray(value)) return value.slice(0, mostParts);
+    return Object.fromEntries(Object.entries(value).slice(0, mostParts));
+  };
+  return JSON.stringify(thrown, shorten);
+}
+
+/** Whether something is an error, also one from another realm, such as that of a test runner. */
+function isError(value: unknown): value is Error {
+  return value instanceof Error || types.isNativeError(value);
 }
 
 /**
