@@ -6,7 +6,8 @@ const discardMark: unique symbol = Symbol.for('ringback.Discard') as never;
 const retryLaterMark: unique symbol = Symbol.for('ringback.RetryLater') as never;
 
 /**
- * Thrown by a handler to give the run up at once: the run becomes a dead letter.
+ * Thrown by a handler to give the run up at once: the run becomes a dead letter. A handler that returns it, because
+ * `throw` was forgotten, ends its run in the same way.
  *
  * @example throw new Discard('the customer no longer exists')
  */
@@ -21,7 +22,8 @@ export class Discard extends Error {
 }
 
 /**
- * Thrown by a handler to be called again after a time that it chooses. The attempt counts.
+ * Thrown by a handler to be called again after a time that it chooses. The attempt counts. A handler that returns it,
+ * because `throw` was forgotten, is called again in the same way.
  *
  * @example throw new RetryLater('10m', 'the analysis is not ready yet')
  */
@@ -47,4 +49,24 @@ export class RetryLater extends Error {
   static is(thrown: unknown): thrown is RetryLater {
     return typeof thrown === 'object' && thrown !== null && retryLaterMark in thrown;
   }
+}
+
+/**
+ * Whether a handler has returned what it should have thrown. Never throws: a handler may return anything, even what
+ * throws when it is looked at.
+ */
+export function isDecision(returned: unknown): boolean {
+  try {
+    return Discard.is(returned) || RetryLater.is(returned);
+  } catch {
+    return false;
+  }
+}
+
+/** The longest delay that a `RetryLater` may ask for, in milliseconds: a year. */
+const longestDelay = 366 * 24 * 3_600_000;
+
+/** The delay that a `RetryLater` asks for; undefined if it isn't a valid number, or the run might never be due. */
+export function delayOf({ delay }: RetryLater): number | undefined {
+  return delay >= 0 ? Math.min(delay, longestDelay) : undefined;
 }

@@ -4,7 +4,7 @@ import { isThenable } from '../kit/thenable.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
 import { classOf, reasonOf } from '../kit/error-text.ts';
 import type { Outcome, Run, RunContext } from '../handling.ts';
-import { Discard, RetryLater } from '../outcomes.ts';
+import { delayOf, Discard, isDecision, RetryLater } from '../outcomes.ts';
 
 /** What one attempt needs besides its run. */
 export interface Attempt {
@@ -28,7 +28,9 @@ export function runAttempt(attempt: Attempt): Outcome | Promise<Outcome> {
   const end = new EarlyEnd();
   try {
     const returned = run.handler.handle(subject, new SignalledContext(context, end));
-    return isThenable(returned) ? outcomeOfWork(Promise.resolve(returned), attempt, end) : done;
+    return isThenable(returned)
+      ? outcomeOfWork(Promise.resolve(returned), attempt, end)
+      : outcomeOfReturn(returned, attempt, end);
   } catch (thrown) {
     return outcomeOfFailure(thrown, attempt, end);
   }
@@ -38,11 +40,15 @@ const done: Outcome = { kind: 'done' };
 
 async function outcomeOfWork(work: Promise<unknown>, attempt: Attempt, end: EarlyEnd): Promise<Outcome> {
   try {
-    await settled(work, attempt, end);
-    return done;
+    return outcomeOfReturn(await settled(work, attempt, end), attempt, end);
   } catch (thrown) {
     return outcomeOfFailure(thrown, attempt, end);
   }
+}
+
+/** A decision that was returned instead of thrown: to take that for done would lose the event without notice. */
+function outcomeOfReturn(returned: unknown, attempt: Attempt, end: EarlyEnd): Outcome {
+  return isDecision(returned) ? outcomeOfFailure(returned, attempt, end) : done;
 }
 
 function outcomeOfFailure(thrown: unknown, { run, stop, backoff }: Attempt, end: EarlyEnd): Outcome {
@@ -127,17 +133,18 @@ class SignalledContext implements RunContext {
   };
 }
 
-/** Waits for the function to end, until its deadline or the stop. */
-async function settled(work: Promise<unknown>, { run, stop, clock }: Attempt, end: EarlyEnd): Promise<void> {
+/** Waits for what the function returns, until its deadline or the stop. */
+async function settled(work: Promise<unknown>, attempt: Attempt, end: EarlyEnd): Promise<unknown> {
+  const { run, stop, clock } = attempt;
   const cancelDeadline = clock.after(run.handler.timeout, () => end.reach(new Error('deadline')));
   // Linked by hand: a signal made by AbortSignal.any lives as long as the receiver's, which outlives every run.
   const interrupt = () => end.reach(new Error('the receiver is stopping'));
   try {
     // A function that had nothing to wait for needs no interruption.
-    if (await isOverAtOnce(work)) return void (await work);
+    if (await isOverAtOnce(work)) return await work;
     stop.addEventListener('abort', interrupt);
     if (stop.aborted) interrupt();
-    await Promise.race([work, end.reached()]);
+    return await Promise.race([work, end.reached()]);
   } finally {
     cancelDeadline();
     stop.removeEventListener('abort', interrupt);
@@ -171,7 +178,7 @@ export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
   try {
     const place = placeThrownAt(thrown);
     if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard', place };
-    if (RetryLater.is(thrown)) return failed('RetryLater', reason, delayOf(thrown, backoff), place);
+    if (RetryLater.is(thrown)) return failed('RetryLater', reason, delayOf(thrown) ?? backoff(), place);
     return failed(causeOf(thrown), reason, backoff(), place);
   } catch {
     return failed('unknown', reason, backoff());
@@ -181,16 +188,6 @@ export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
 /** One word that is safe to log. */
 function causeOf(thrown: unknown): string {
   return thrown instanceof RingbackError ? thrown.code : classOf(thrown);
-}
-
-/**
- * The longest delay that a `RetryLater` may ask for, in milliseconds: a year. A delay that isn't a valid number is
- * replaced by the ordinary wait, or the run might never be due.
- */
-const longestDelay = 366 * 24 * 3_600_000;
-
-function delayOf({ delay }: RetryLater, backoff: () => number): number {
-  return delay >= 0 ? Math.min(delay, longestDelay) : backoff();
 }
 
 function failed(cause: string, reason: string, delay: number, place?: string): Outcome {
