@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { decodeBody } from '../events/decoding.ts';
+import { readBytes } from '../events/read-bytes.ts';
 import type { Headers } from '../model.ts';
 import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
 import type { EventFilter as KeptEventFilter, KeptEvent, KeptRun } from '../store/event-store.ts';
@@ -77,6 +78,19 @@ export class InboxEvents {
     if (!kept) return undefined;
     const decoded = decodeBody(kept.body);
     return { ...inboxEvent(kept), headers: kept.headers, body: decoded.ok ? decoded.value : {} };
+  }
+
+  /**
+   * The names of the handlers that take an event as soon as it is claimed: all but joins, which wait for their time.
+   *
+   * @internal
+   */
+  async takersOf(traceId: string): Promise<readonly string[]> {
+    const kept = await this.#parts.store.get(traceId);
+    const reading = kept && readBytes(kept.body, kept.headers, kept.receivedAt);
+    if (!reading?.ok) return [];
+    const takers = this.#parts.route(reading.event).filter(({ join }) => join === undefined);
+    return takers.map(({ name }) => name);
   }
 
   /**

@@ -42,8 +42,8 @@ const optionsSchema = z.strictObject({
  * inbox keeps it, with dead letters among its `runs`. `within` is measured by the machine's clock, whichever clock the
  * receiver has.
  *
- * @throws RingbackError `condition_not_met`, which says what the event waits for: the runs that are not done, with
- *   their attempts and reasons; or that no event with this trace id has arrived
+ * @throws RingbackError `condition_not_met`, which says what the event waits for: the handlers that have not ended,
+ *   and the runs that are not done, with their attempts and reasons; or that no event with this trace id has arrived
  * @example
  * await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
  * const { runs } = await handled(receiver, 'trace-1', { within: '2s' });
@@ -63,7 +63,9 @@ export async function handled(
     if (remaining <= 0) {
       throw ringbackError('condition_not_met', {
         waited: within,
-        state: event ? inWords(event) : `no event with the trace id ${JSON.stringify(traceId)} has arrived`,
+        state: event
+          ? inWords(event, await receiver.events.takersOf(traceId))
+          : `no event with the trace id ${JSON.stringify(traceId)} has arrived`,
       });
     }
     if (clock && event) moveOn(clock, event);
@@ -71,19 +73,30 @@ export async function handled(
   }
 }
 
-function inWords({ state, runs }: WholeInboxEvent): string {
-  const waiting = runs.filter((run) => run.state !== 'done' && run.state !== 'dead').map(describe);
-  const what =
-    state === 'new'
-      ? 'not all of its handlers have ended, or none is registered'
-      : 'a run of it waits for its time (a failed one to be tried again, a join for the rest of its call), which on a ' +
-        'manual clock comes with clock.advance(), or with handled(…, { clock })';
-  return waiting.length === 0 ? what : `${what}: ${waiting.join('; ')}`;
+/**
+ * What the event waits for. In its first attempt a run has no row: it is known by its handler, which takes the event and
+ * has not ended.
+ */
+function inWords({ state, runs }: WholeInboxEvent, takers: readonly string[]): string {
+  const first = state === 'new' ? takers.filter((name) => !runs.some(({ handler }) => handler === name)) : [];
+  const open = runs.filter((run) => run.state !== 'done' && run.state !== 'dead');
+  const waiting = [
+    ...first.map((name) => `${JSON.stringify(name)}, whose first attempt has not ended`),
+    ...open.map(describe),
+  ];
+  const isUnderWay = state === 'new' || open.some((run) => run.state === 'running');
+  const what = isUnderWay
+    ? 'not all of its handlers have ended'
+    : 'a run of it waits for its time (a failed one to be tried again, a join for the rest of its call), which on a ' +
+      'manual clock comes with clock.advance(), or with handled(…, { clock })';
+  return waiting.length === 0 ? `${what}, or none is registered` : `${what}: ${waiting.join('; ')}`;
 }
 
-/** A run in words, with its reason, the message of the handler's own error: only the author of the test reads it. */
-function describe({ handler, attempts, reason }: StoredRun): string {
-  return `"${handler}", attempts so far: ${attempts}${reason === undefined ? '' : `, reason: ${reason}`}`;
+/** A run in words, with its reason, the messages of the handler's own error: only the author of the test reads it. */
+function describe({ handler, state, attempts, reason }: StoredRun): string {
+  const name = JSON.stringify(handler);
+  const what = state === 'running' ? `in attempt ${attempts}` : `attempts so far: ${attempts}`;
+  return `${name}, ${what}${reason === undefined ? '' : `, reason: ${reason}`}`;
 }
 
 function readManualClock(value: unknown): ManualClock | undefined {

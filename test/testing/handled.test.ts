@@ -1,0 +1,73 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Discard, type Receiver, RetryLater } from '../../src/index.ts';
+import { buildDelivery, deliver, handled, manualClock, testReceiver } from '../../src/testing/index.ts';
+import { turn } from '../support/clock.ts';
+import { storeAround } from '../support/store-around.ts';
+
+describe('handled with a manual clock', () => {
+  it('brings a retry on that comes due while the receiver is setting its timer for it', async () => {
+    const clock = manualClock();
+    const asked: number[] = [];
+    // The receiver asks when the run is due, first to see whether it already is, and then to set its timer. The second
+    // answer comes only when `handled` has moved the clock on.
+    const store = storeAround(':memory:', clock, (verb, work) => {
+      if (verb !== 'nextDue') return undefined;
+      return async (...given) => {
+        const dueAt = await work(...given);
+        if (typeof dueAt === 'number' && asked.push(dueAt) === 2) while (clock.now() < dueAt) await turn();
+        return dueAt;
+      };
+    });
+    const attempts: number[] = [];
+    const receiver = testReceiver({ clock, database: store }).on('*', async (_event, { attempt }) => {
+      attempts.push(attempt);
+      // Until the receiver has nothing else to look for.
+      for (let turns = 0; turns < 20; turns += 1) await turn();
+      // Soon, so that no pulse of the receiver comes before it.
+      if (attempt === 1) throw new RetryLater('1s');
+    });
+    await receiver.start();
+    onTestFinished(() => receiver.stop());
+    await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1', timestamp: clock.now() }));
+    await handled(receiver, 'trace-1', { clock });
+    expect(attempts).toEqual([1, 2]);
+  });
+});
+
+describe('handled that has waited in vain', () => {
+  const hanging = () => new Promise(() => {});
+  const inVain = async (receiver: Receiver): Promise<string> => {
+    await receiver.start();
+    onTestFinished(() => receiver.stop({ drain: 0 }));
+    await deliver(receiver, buildDelivery('call-ended', { traceId: 'trace-1' }));
+    const waiting = handled(receiver, 'trace-1', { within: '300ms' });
+    return waiting.then(String, (error: Error) => /but (.*?)\. Look at/.exec(error.message)?.[1] ?? '');
+  };
+
+  it('names the handlers that hang in their first attempt, and no others', async () => {
+    const receiver = testReceiver()
+      .on('*', { name: 'well' }, () => {})
+      .on('*', { name: 'hanging' }, hanging)
+      .on('callAnalysis.pcaCompleted', { name: 'of another event' }, hanging)
+      .on('CallHandler.*', { name: 'dying' }, () => {
+        throw new Discard('no such customer');
+      });
+    expect(await inVain(receiver)).toBe(
+      'not all of its handlers have ended: "hanging", whose first attempt has not ended',
+    );
+  });
+
+  it('names a handler that hangs in a later attempt', async () => {
+    const receiver = testReceiver().on('*', { name: 'hanging' }, (_event, { attempt }) => {
+      if (attempt === 1) throw new RetryLater(0, 'not yet');
+      return hanging();
+    });
+    expect(await inVain(receiver)).toBe(
+      'not all of its handlers have ended: "hanging", in attempt 2, reason: not yet',
+    );
+  });
+
+  it('says that no handler may be registered, if there is none', async () => {
+    expect(await inVain(testReceiver())).toBe('not all of its handlers have ended, or none is registered');
+  });
+});
