@@ -66,7 +66,7 @@ describe('doctor, on this machine', () => {
       'another program has',
       (file) => {
         const database = new Database(file);
-        database.pragma('user_version = 7');
+        database.exec('pragma user_version = 7; create table orders (id)');
         database.close();
       },
       /^wrong: .* it is another program's.*a file of its own/,
