@@ -68,7 +68,7 @@ export async function handled(
           : `no event with the trace id ${JSON.stringify(traceId)} has arrived`,
       });
     }
-    if (clock && event) moveOn(clock, event);
+    if (clock && event) await moveOn(receiver, clock, event);
     await hintWithin(Math.min(remaining, lookAgain));
   }
 }
@@ -104,9 +104,19 @@ function readManualClock(value: unknown): ManualClock | undefined {
 }
 
 /** Advances to when the next run is due. Not while a run is active: its deadline would pass before it has done much. */
-function moveOn(clock: ManualClock, { state, runs }: WholeInboxEvent): void {
-  if (state !== 'open' || runs.some((run) => run.state === 'running')) return;
-  const due = runs.filter((run) => run.state === 'due').map(({ dueAt }) => Number(dueAt));
+async function moveOn(
+  { events }: Pick<Receiver, 'events'>,
+  clock: ManualClock,
+  event: WholeInboxEvent,
+): Promise<void> {
+  const { state, runs, callId } = event;
+  if (state !== 'open') return;
+  // A blocked run waits for one of an earlier event of its call, which may have failed and wait for its time.
+  const isBlocked = runs.some((run) => run.state === 'blocked');
+  const others = isBlocked ? (await events.list({ callId, state: 'open' })).events : [];
+  const waiting = [event, ...others].flatMap((each) => each.runs);
+  if (waiting.some((run) => run.state === 'running')) return;
+  const due = waiting.filter((run) => run.state === 'due').map(({ dueAt }) => Number(dueAt));
   if (due.length > 0) clock.advance(Math.max(0, Math.min(...due) - clock.now()));
 }
 

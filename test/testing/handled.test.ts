@@ -32,6 +32,21 @@ describe('handled with a manual clock', () => {
     await handled(receiver, 'trace-1', { clock });
     expect(attempts).toEqual([1, 2]);
   });
+
+  it('brings on the retry of an earlier event of the call, behind which a strict run is blocked', async () => {
+    const clock = manualClock();
+    const done: string[] = [];
+    const receiver = testReceiver({ clock }).on('*', { order: 'strict' }, ({ traceId }, { attempt }) => {
+      if (traceId === 'trace-1' && attempt === 1) throw new RetryLater('1h');
+      done.push(traceId);
+    });
+    await receiver.start();
+    onTestFinished(() => receiver.stop());
+    for (const traceId of ['trace-1', 'trace-2'])
+      await deliver(receiver, buildDelivery('call-ended', { traceId, timestamp: clock.now() }));
+    await handled(receiver, 'trace-2', { clock });
+    expect(done).toEqual(['trace-1', 'trace-2']);
+  });
 });
 
 describe('handled that has waited in vain', () => {
