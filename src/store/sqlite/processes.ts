@@ -1,20 +1,12 @@
 import type Database from 'better-sqlite3';
-import { readFileSync, readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
-
-/** Who a process is, well enough to tell later whether it still runs. */
-interface ProcessIdentity {
-  readonly host: string;
-  readonly boot: string;
-  readonly namespace: string;
-  readonly pid: number;
-  readonly startedAt: string;
-}
+import { type Fate, type ProcessIdentity, fateOf, ownIdentity } from './process-identity.ts';
 
 interface ProcessRow {
   readonly id: number;
   readonly identity: string;
   readonly beats: number;
+  /** 1 if the process said at its last beat that it judges others by their beats. */
+  readonly countsBeats: number;
 }
 
 /** In how many looks, one after the other, a process must be found silent to count as dead. */
@@ -44,8 +36,9 @@ export function holderOf(database: Database.Database, id: number, identity: stri
 
 /**
  * The processes that share one database file. Each has a row; its id marks what it has claimed. A process is
- * dead when the kernel says so, or, where the kernel can't be asked (another container), when its beats stand
- * still although it could have written. Beats are counted, not dated, so that a wall clock that jumps kills nobody.
+ * dead when the kernel says so, or, where the kernel can't be asked (another container, a hidden /proc), when its beats
+ * stand still although it could have written. Beats are counted, not dated, so that a wall clock that jumps kills
+ * nobody.
  */
 export class Processes implements Holder {
   readonly #database: Database.Database;
@@ -77,10 +70,11 @@ export class Processes implements Holder {
     return this.#others('alive').length + this.#others('unknown').length === 0;
   }
 
-  /** Says that this process lives. */
+  /** Says that this process lives, and whether it judges others by their beats. */
   beat(): void {
     this.ensureEntered();
-    this.#database.prepare('update processes set beats = beats + 1 where id = ?').run(this.id);
+    const countsBeats = this.#others('unknown').length > 0;
+    this.#database.prepare(updateBeats).run(JSON.stringify(countsBeats), this.id);
   }
 
   ensureEntered(): void {
@@ -99,11 +93,12 @@ export class Processes implements Holder {
   }
 
   /**
-   * Whether there are processes about which the kernel can't be asked. They can't ask it about this process either,
-   * so this process has to beat.
+   * Whether this process has to beat, even if it holds nothing: a process may judge it by its beats. It can't know
+   * what another one is able to ask the kernel, so that one says it; within the time of the silences it is heard. The
+   * row of this process counts too, so that what it has said is taken back.
    */
   isWatched(): boolean {
-    return this.#others('unknown').length > 0;
+    return this.#others('unknown').length > 0 || this.#rows().some(({ countsBeats }) => countsBeats === 1);
   }
 
   /**
@@ -124,60 +119,19 @@ export class Processes implements Holder {
     this.#looks.clear();
   }
 
-  #others(fate: ReturnType<typeof fateOf>): ProcessRow[] {
-    const others = this.#database
-      .prepare('select id, identity, beats from processes where id <> ?')
-      .all(this.id) as ProcessRow[];
-    return others.filter((row) => fateOf(JSON.parse(row.identity) as ProcessIdentity, this.#own) === fate);
+  #others(fate: Fate): ProcessRow[] {
+    return this.#rows().filter(
+      ({ id, identity }) =>
+        id !== this.id && fateOf(JSON.parse(identity) as ProcessIdentity, this.#own) === fate,
+    );
+  }
+
+  #rows(): ProcessRow[] {
+    return this.#database.prepare(selectRows).all() as ProcessRow[];
   }
 }
 
-/**
- * Whether the process still runs. All that share a file in WAL mode run on one kernel: an identity from
- * another boot is dead for certain. In another PID namespace (another container) the kernel can't be asked.
- */
-function fateOf(other: ProcessIdentity, self: ProcessIdentity): 'dead' | 'alive' | 'unknown' {
-  if (other.host === self.host && other.boot !== self.boot) return 'dead';
-  if (other.host !== self.host || other.namespace !== self.namespace) return 'unknown';
-  if (!isRunning(other.pid)) return 'dead';
-  // The number may have been given to a new process since.
-  return startOf(other.pid) === other.startedAt ? 'alive' : 'dead';
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
-}
-
-function ownIdentity(): ProcessIdentity {
-  return {
-    host: hostname(),
-    boot: orEmpty(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
-    namespace: orEmpty(() => readlinkSync('/proc/self/ns/pid')),
-    pid: process.pid,
-    startedAt: startOf(process.pid),
-  };
-}
-
-/** When a process began, in the kernel's own ticks; empty where the kernel doesn't say. */
-function startOf(pid: number): string {
-  return orEmpty(() => {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is a name in parentheses that may itself contain blanks: count from behind it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie has ended; only its parent has not asked yet.
-    return fields[0] === 'Z' ? 'ended' : (fields[19] ?? '');
-  });
-}
-
-function orEmpty(read: () => string): string {
-  try {
-    return read();
-  } catch {
-    return '';
-  }
-}
+const selectRows = `
+  select id, identity, beats, coalesce(json_extract(identity, '$.countsBeats'), 0) as countsBeats from processes`;
+const updateBeats = `
+  update processes set beats = beats + 1, identity = json_set(identity, '$.countsBeats', json(?)) where id = ?`;
