@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type ErasureTarget, readTarget } from './erasure-target.ts';
 import { type Mentions, mentionsOfIds } from './person-mentions.ts';
-import { type Clock, pause } from '../kit/clock.ts';
+import { type Clock, holdProcess, pause } from '../kit/clock.ts';
 import type { Kept, KeptIn, RetentionStore, Scrubbed } from '../store/retention-store.ts';
 import type { Telemetry } from '../telemetry.ts';
 
@@ -165,7 +165,10 @@ export class Erasure {
       compacted ||= scrubbed.compacted;
       const isDone = scrubbed.checkpointed && compacted === compact;
       if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };
+      // A script may have nothing else to do, and must not end in the middle of what it awaits.
+      const letGo = holdProcess();
       await pause(clock, scrubPause);
+      letGo();
     }
   }
 

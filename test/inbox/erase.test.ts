@@ -1,8 +1,10 @@
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { type Answer, bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { foundInFiles } from '../support/files.ts';
 import { Gate } from '../support/gate.ts';
+import { Script } from '../support/process.ts';
 import { createReceiver, Discard, type Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -204,6 +206,13 @@ describe('receiver.erase', () => {
       await turn();
     }
     expect(foundInFiles(database, [transcript])).toEqual([]);
+  });
+
+  test('is not abandoned by a script that waits for nothing else while a reader is in the way', async () => {
+    const script = fileURLToPath(new URL('./erasing-process.ts', import.meta.url));
+    const erasing = new Script(script, JSON.stringify({ database: temporaryDatabase() }));
+    expect(await erasing.line('erased')).toMatchObject({ erased: { events: 0, checkpointed: false } });
+    expect(await erasing.exit()).toBe(0);
   });
 
   test('takes deliveries while it looks', async () => {
