@@ -71,7 +71,11 @@ export interface ReceiverOptions {
     /** The host names that the receiver answers to. @default any name; an IP address is refused */
     hosts?: string[];
   };
-  /** The inbox: a SQLite file, `':memory:'` for tests, or a store. @default './ringback.db' */
+  /**
+   * The inbox: a SQLite file, `':memory:'` for tests, or a store. A relative path counts from the folder in which the
+   * receiver is made.
+   * @default './ringback.db'
+   */
   database?: string | Store;
   /** How much memory and time one delivery, and all deliveries together, may take. */
   limits?: {

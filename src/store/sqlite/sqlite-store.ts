@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { InboxDatabase, Order, UserDatabase } from '../../handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
@@ -38,7 +39,7 @@ export class SqliteStore implements Store {
   constructor(file: string, clock: Clock) {
     this.name = file;
     this.#clock = clock;
-    this.#session = new Session(file, clock);
+    this.#session = new Session(placeOf(file), clock);
     this.database = this.#session.usersDatabase;
     const access: Access = {
       read: (operation) => asPromise(() => this.#session.read(operation)),
@@ -202,6 +203,15 @@ function takeOver({ processes, claims, dueTime }: OpenInbox, dead: readonly numb
     processes.remove(id);
   }
   return takenOver;
+}
+
+/**
+ * Where the file is, for good. The threads open it too, and some of them much later: an app that has moved to another
+ * folder by then must not get a second, empty inbox there.
+ */
+function placeOf(file: string): string {
+  const name = file.trim();
+  return name === ':memory:' ? name : resolve(name);
 }
 
 const selectLayout = "select value from settings where name = 'layout'";
