@@ -14,7 +14,8 @@ vi.mock('node:fs', async (importOriginal) => {
     if (hidden.has(path)) throw new Error('hidden');
     return original.readFileSync(path, encoding);
   };
-  return { ...original, readFileSync };
+  const readlinkSync = (path: string) => (hidden.has(path) ? '1' : original.readlinkSync(path));
+  return { ...original, readFileSync, readlinkSync };
 });
 
 let here: SqliteStore;
@@ -69,6 +70,13 @@ test('one whose start is hidden from this one is dead only after it has been sil
   await claimedOf(elsewhere, eventOf('held'));
   change('pid', process.ppid);
   hidden.add(`/proc/${process.ppid}/stat`);
+  expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
+});
+
+test('one is dead only after it has been silent where /proc shows the processes of another namespace', async () => {
+  await claimedOf(elsewhere, eventOf('held'));
+  change('startedAt', '1');
+  hidden.add('/proc/self');
   expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** Who a process is, well enough to tell later whether it still runs. Empty is what the system didn't tell it. */
@@ -8,9 +8,17 @@ export interface ProcessIdentity {
   readonly namespace: string;
   readonly pid: number;
   readonly startedAt: string;
+  /** The thread of the process in which the receiver is: it can end while the process goes on. */
+  readonly thread?: ThreadIdentity | undefined;
 }
 
-/** What the kernel says of a process; `unknown` where it can't be asked. */
+interface ThreadIdentity {
+  /** Where it is in /proc. */
+  readonly task: string;
+  readonly startedAt: string;
+}
+
+/** What the kernel says of a process and its thread; `unknown` where it can't be asked. */
 export type Fate = 'dead' | 'alive' | 'unknown';
 
 /** In place of the PID namespace, on systems that have no namespaces: there, every process can ask about every other. */
@@ -27,9 +35,24 @@ export function fateOf(other: ProcessIdentity, self: ProcessIdentity): Fate {
   if (!agree(other.namespace, self.namespace)) return 'unknown';
   if (!isRunning(other.pid)) return 'dead';
   // The number may have been given to a new process since.
-  const startedAt = startOf(other.pid);
+  const startedAt = startOf(String(other.pid));
   if (differ(other.startedAt, startedAt)) return 'dead';
-  return agree(other.boot, self.boot) && agree(other.startedAt, startedAt) ? 'alive' : 'unknown';
+  if (!agree(other.boot, self.boot) || !agree(other.startedAt, startedAt)) return 'unknown';
+  return other.thread && hasEnded(other.thread) ? 'dead' : 'alive';
+}
+
+/** Whether a thread has ended. Its process can be seen, so a thread that isn't there is gone and not hidden. */
+function hasEnded({ task, startedAt }: ThreadIdentity): boolean {
+  const found = startOf(task);
+  return found === '' ? isGone(`/proc/${task}`) : found !== startedAt;
+}
+
+function isGone(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 function agree(one: string, other: string): boolean {
@@ -57,14 +80,23 @@ export function ownIdentity(): ProcessIdentity {
     namespace:
       process.platform === 'linux' ? orEmpty(() => readlinkSync('/proc/self/ns/pid')) : onlyNamespace,
     pid: process.pid,
-    startedAt: startOf(process.pid),
+    startedAt: startOf(String(process.pid)),
+    thread: ownThread(),
   };
 }
 
-/** When a process began, in the kernel's own ticks; empty where the kernel doesn't say. */
-function startOf(pid: number): string {
+function ownThread(): ThreadIdentity | undefined {
+  const task = orEmpty(() => readlinkSync('/proc/thread-self'));
+  const startedAt = task === '' ? '' : startOf(task);
+  return startedAt === '' ? undefined : { task, startedAt };
+}
+
+/** When a process or a thread began, in the kernel's own ticks; empty where the kernel doesn't say. */
+function startOf(task: string): string {
   return orEmpty(() => {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // A /proc of another PID namespace has other processes under our numbers.
+    if (readlinkSync('/proc/self') !== String(process.pid)) return '';
+    const stat = readFileSync(`/proc/${task}/stat`, 'utf8');
     // The second field is a name in parentheses that may itself contain blanks: count from behind it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     // A zombie has ended; only its parent has not asked yet.
