@@ -1,5 +1,6 @@
 import BetterSqlite from 'better-sqlite3';
 import { RingbackError, requireNodeApi, ringbackError } from '../errors.ts';
+import { sandboxMark } from '../kit/database-marks.ts';
 import { messageOf } from '../kit/error-text.ts';
 
 /** An open connection of the database driver. */
@@ -7,9 +8,6 @@ export type Connection = BetterSqlite.Database;
 
 /** The version of all tables together; a file with a later version is refused. */
 const tablesVersion = 1;
-/** "RBsb" in the file's header: a receiver's inbox, or any other database, is never taken for a sandbox's. */
-const applicationId = 0x52_42_73_62;
-
 /** The sandbox's state: one SQLite file, or memory. Each part brings its own tables. */
 export class Database {
   readonly connection: Connection;
@@ -58,7 +56,7 @@ function open(file: string): { readonly connection: Connection; readonly version
     // Committed writes survive the end of the process. A power cut may lose the last ones, which test data can afford.
     connection.pragma('synchronous = NORMAL');
     connection.pragma('foreign_keys = ON');
-    connection.pragma(`application_id = ${applicationId}`);
+    connection.pragma(`application_id = ${sandboxMark}`);
     return { connection, version };
   } catch (error) {
     connection?.close();
@@ -79,7 +77,7 @@ function causeOf(error: unknown): string {
 function versionOf(connection: Connection, file: string): number {
   const read = (pragma: string) => connection.pragma(pragma, { simple: true }) as number;
   const tables = connection.prepare('select count(*) from sqlite_schema').pluck().get();
-  if (tables !== 0 && read('application_id') !== applicationId) {
+  if (tables !== 0 && read('application_id') !== sandboxMark) {
     const cause = "it is the database of something else than Ringback's sandbox";
     throw ringbackError('database_unreadable', { database: file, cause });
   }

@@ -1,9 +1,7 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
-import { inboxMark, migrations } from './migrations/migrate.ts';
-
-/** The mark of a sandbox's database, which has nothing in common with an inbox. */
-const sandboxMark = 0x52_42_73_62;
+import { inboxMark, sandboxMark } from '../../kit/database-marks.ts';
+import { migrations } from './migrations/migrate.ts';
 
 /** Whether a receiver has made the database its inbox. The first inboxes had no mark: their tables tell. */
 export function isInbox(database: Database.Database): boolean {

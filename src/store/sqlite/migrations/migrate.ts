@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../../errors.ts';
+import { inboxMark } from '../../../kit/database-marks.ts';
 import { schema2 } from './schema-2.ts';
 import { schema3 } from './schema-3.ts';
 import { schema4 } from './schema-4.ts';
@@ -14,9 +15,6 @@ export const migrations: readonly string[] = [schema2, schema3, schema4, schema5
 
 /** The schema that this version of Ringback writes. */
 export const schemaVersion = migrations.length + 1;
-
-/** "RBin" in the file's header: a receiver has made the file its inbox. */
-export const inboxMark = 0x52_42_69_6e;
 
 /**
  * Brings the database to `schemaVersion`. A database that a newer version wrote is refused, never guessed:
