@@ -3,6 +3,7 @@ import type { CallRecord } from '../calls/timeline.ts';
 import { ringbackError } from '../errors.ts';
 import type { Run, RunContext, UserDatabase } from '../handling.ts';
 import { isThenable } from '../kit/thenable.ts';
+import { isDecision } from '../outcomes.ts';
 
 /** What a run's context needs from the dispatcher. */
 export interface ContextParts {
@@ -91,6 +92,8 @@ async function commitOnce(
 ): Promise<void> {
   const settled = await settleWith((database) => {
     const returned: unknown = effects(database);
+    // A forgotten `throw`: what was written so far is undone, as if it were there.
+    if (isDecision(returned)) throw returned;
     // For a promise this throws inside the transaction, which undoes what was written so far.
     if (!isThenable(returned)) return;
     // The function goes on without its database; nobody needs the error that it gets from that.

@@ -39,6 +39,20 @@ describe.each(kinds)('a decision that is %s', (_how, hand) => {
   });
 });
 
+test('a decision that is returned by what ctx.commit is given undoes it, as if it were thrown', async () => {
+  const { receiver, logs } = await started({}, (r) =>
+    r.on('*', (_event, context) =>
+      context.commit((database) => {
+        database.prepare('create table orders (id)').run();
+        return new Discard('no such customer');
+      }),
+    ),
+  );
+  await deliver(receiver);
+  expect(await logs.until('run_dead')).toMatchObject([{ cause: 'Discard', attempt: 1 }]);
+  expect(receiver.database.prepare("select 1 from sqlite_schema where name = 'orders'").all()).toEqual([]);
+});
+
 test('a run is done if its handler returns something that can not be looked at', async () => {
   const refuse = () => {
     throw new Error('look away');

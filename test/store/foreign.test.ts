@@ -12,6 +12,7 @@ describe('the database of another program', () => {
   test.each<[string, string, string]>([
     ['a version of its own', 'create table invoices (id); pragma user_version = 7', 'user_version 7'],
     ['the version of an old inbox', 'create table events (id); pragma user_version = 2', 'user_version 2'],
+    ['nothing but a version', 'pragma user_version = 6', 'user_version 6'],
     ['a mark of its own', 'create table a (id); pragma application_id = 42', 'application_id 42'],
     ['tables of our names', 'create table Events (id); create view runs as select 1', '(events, runs)'],
   ])('with %s is refused with what to do, and left as it is', async (_what, sql, found) => {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
@@ -83,6 +83,13 @@ describe('opening', () => {
     chmodSync(database, 0o640);
     await started({ database });
     expect(modes()).toEqual([0o640, 0o640, 0o640]);
+  });
+
+  test('makes the file behind a link as private', async () => {
+    const folder = temporaryFolder();
+    symlinkSync('ringback.db', join(folder, 'link'));
+    await started({ database: join(folder, 'link') });
+    expect(statSync(join(folder, 'ringback.db')).mode & 0o777).toBe(0o600);
   });
 
   test('again and again keeps what is there', async () => {

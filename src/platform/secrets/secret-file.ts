@@ -1,19 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { configError, ringbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
+import { isMissing, linkTarget } from '../../kit/link-target.ts';
 import { underLock } from './file-lock.ts';
 import { type NewSecret, parseSecretLines, textOfSecrets, withNewSecret } from './secret-lines.ts';
 
@@ -55,7 +45,8 @@ export class SecretFile {
   /** @throws RingbackError `secret_file_unwritable` */
   constructor(file: string) {
     try {
-      this.#path = target(file);
+      // A rename would replace a link, and a receiver that reads its target would miss the secret.
+      this.#path = linkTarget(file);
       textIn(this.#path);
       this.#fresh = `${this.#path}.${randomUUID()}`;
       this.#descriptor = openSync(this.#fresh, 'wx', 0o600);
@@ -94,21 +85,6 @@ export class SecretFile {
   }
 }
 
-/** Follows links: a rename would replace the link, and a receiver that reads its target would miss the secret. */
-function target(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    return isLink(file) ? target(resolve(dirname(file), readlinkSync(file))) : file;
-  }
-}
-
-/** Whether the path is a link, whose target may not exist yet. */
-function isLink(file: string): boolean {
-  return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-}
-
 function textIn(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -116,10 +92,6 @@ function textIn(path: string): string {
     if (isMissing(error)) return '';
     throw error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
 /** Syncs the rename: otherwise the old file could be back after a power loss. On Windows, folders can't be opened. */

@@ -47,6 +47,8 @@ export class CommitThread {
       workerData,
       transferList: [port2],
       resourceLimits,
+      // See LogIndex: its file must outlive the thread.
+      trackUnmanagedFds: false,
     });
     // Writes under way keep the process alive; a thread that waits for writes doesn't.
     this.#worker.unref();

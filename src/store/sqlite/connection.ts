@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { RingbackError, requireNodeApi, ringbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
+import { linkTarget } from '../../kit/link-target.ts';
 import { standStill } from '../../kit/clock.ts';
 import { refuseForeign } from './foreign.ts';
 import { migrate } from './migrations/migrate.ts';
@@ -33,8 +34,7 @@ export function openDatabase(file: string): Database.Database {
 /** Why a file can't be opened or written. Of a lock, the driver says only that there is one. */
 export function openingCause(error: unknown): string {
   if (isLocked(error)) return 'another process has locked it, such as a sandbox or a tool';
-  const isReadonly = (error as { readonly code?: unknown } | undefined)?.code === 'SQLITE_READONLY';
-  return isReadonly
+  return isOfKind(error, 'SQLITE_READONLY')
     ? 'it, or the folder in which its log lies beside it, can only be read'
     : messageOf(error);
 }
@@ -69,7 +69,7 @@ export function connect(file: string, inspect = (_opened: Database.Database) => 
  */
 function makePrivate(file: string): void {
   try {
-    closeSync(openSync(file, 'wx', 0o600));
+    closeSync(openSync(linkTarget(file), 'wx', 0o600));
   } catch {
     // It exists, or SQLite will say why it can't be made.
   }

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
 import { inboxMark, sandboxMark } from '../../kit/database-marks.ts';
-import { migrations } from './migrations/migrate.ts';
+import { migrations, schemaVersion } from './migrations/migrate.ts';
 
 /** Whether a receiver has made the database its inbox. The first inboxes had no mark: their tables tell. */
 export function isInbox(database: Database.Database): boolean {
@@ -32,7 +32,7 @@ function foreignIn(database: Database.Database): string | undefined {
   if (mark !== 0) return `is marked as another program's (application_id ${mark})`;
   const names = namesIn(database);
   const version = numberIn(database, 'user_version');
-  if (version !== 0 && names.length > 0)
+  if (version !== 0 && (names.length > 0 || version <= schemaVersion))
     return `is another program's, which keeps its own version in it (user_version ${version})`;
   const taken = names.filter((name) => ownNames.has(name));
   return taken.length > 0

@@ -38,8 +38,8 @@ export class LogFile {
 
   /**
    * Begins the log anew if it can. An earlier process may have seen a sync of it fail, and was killed: what is added
-   * behind that place could be lost in a power cut. If another process uses the log, the kernel has told that one of
-   * the failure too.
+   * behind that place could be lost in a power cut. If somebody else uses the log just then, it goes on as it is: another
+   * receiver that was there at the failure knows of it, and a start must not fail for the sake of a mere possibility.
    */
   beginAnew(): void {
     try {
