@@ -101,7 +101,7 @@ describe('serve ends with a sentence and 1 when', () => {
     [
       'the database is a folder',
       { ...env, RINGBACK_DATABASE: '.' },
-      /^The database \. should be a SQLite file/,
+      /^The database \/.* should be a SQLite file/,
     ],
     // An address of the range for documentation: no machine has it.
     [

@@ -18,7 +18,8 @@ function smallDisk(): string | undefined {
   const path = temporaryFolder();
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]);
   if (status !== 0) return undefined;
-  onTestFinished(() => void execFileSync('umount', [path]));
+  // Lazily: the process keeps the database's file open for good, so that it keeps its locks.
+  onTestFinished(() => void execFileSync('umount', ['--lazy', path]));
   return path;
 }
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { isLocked } from './connection.ts';
+import { isDiskFull, isLocked } from './connection.ts';
 import { LogIndex } from './log-index.ts';
 
 /**
@@ -40,7 +40,8 @@ export class Checkpoint {
       sync();
       return progress;
     } catch (error) {
-      if (!isLocked(error)) this.#index.forgetWrittenBack();
+      // A full disk refuses to write, and drops nothing.
+      if (!isLocked(error) && !isDiskFull(error)) this.#index.forgetWrittenBack();
       throw error;
     }
   }
