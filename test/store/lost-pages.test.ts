@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { Checkpoint } from '../../src/store/sqlite/checkpoint.ts';
 import { connect, openDatabase } from '../../src/store/sqlite/connection.ts';
 import { prepareLookThrough } from '../../src/store/sqlite/identities/earlier-identities.ts';
+import { LogIndex } from '../../src/store/sqlite/log-index.ts';
 import { eventRow } from '../../src/store/sqlite/record.ts';
 import { prepareWriteGroup } from '../../src/store/sqlite/write-group.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -38,9 +39,10 @@ test('after a sync of the database that failed, the log is written back from its
     writeFileSync(file, pages);
     throw refusal;
   };
-  expect(() => new Checkpoint(database, 'PASSIVE').run(sync)).toThrow(refusal);
+  const index = new LogIndex(database);
+  expect(() => new Checkpoint(database, index, 'PASSIVE').run(sync)).toThrow(refusal);
   reader.exec('rollback');
-  expect(new Checkpoint(database, 'TRUNCATE').run()).toMatchObject({ busy: 0 });
+  expect(new Checkpoint(database, index, 'TRUNCATE').run()).toMatchObject({ busy: 0 });
 
   const copy = temporaryDatabase();
   copyFileSync(file, copy);

@@ -15,6 +15,7 @@ import {
 } from './checkpoints.ts';
 import { connect } from './connection.ts';
 import { DatabaseFile } from './database-file.ts';
+import { LogIndex } from './log-index.ts';
 
 /**
  * Commits add much to the log during the first pass, and little during the second: that is left to the commit thread.
@@ -25,7 +26,7 @@ const { file, state } = workerData as CheckpointThreadData;
 const database = connect(file);
 const databaseFile = new DatabaseFile(database);
 // Prepared once: this thread never goes back to its event loop, where statements that were thrown away would be freed.
-const checkpoint = new Checkpoint(database, 'PASSIVE');
+const checkpoint = new Checkpoint(database, new LogIndex(database), 'PASSIVE');
 
 for (;;) {
   Atomics.wait(state, 0, idle);

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isDiskFull, isLocked } from './connection.ts';
-import { LogIndex } from './log-index.ts';
+import type { LogIndex } from './log-index.ts';
 
 /**
  * What a checkpoint reports: whether another connection stood in its way, the pages in the log, and how many of them
@@ -20,9 +20,9 @@ export class Checkpoint {
   readonly #statement: Database.Statement;
   readonly #index: LogIndex;
 
-  constructor(database: Database.Database, mode: 'PASSIVE' | 'TRUNCATE') {
+  constructor(database: Database.Database, index: LogIndex, mode: 'PASSIVE' | 'TRUNCATE') {
     this.#statement = database.prepare(`pragma wal_checkpoint(${mode})`);
-    this.#index = new LogIndex(database);
+    this.#index = index;
   }
 
   /**

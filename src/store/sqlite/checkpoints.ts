@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { Checkpoint } from './checkpoint.ts';
+import { LogIndex } from './log-index.ts';
 import { threadFile } from './thread-file.ts';
 
 /** What the checkpoint thread needs to begin. */
@@ -57,8 +58,9 @@ export class Checkpoints {
 
   constructor(database: Database.Database, file: string) {
     this.#database = database;
-    this.#finishing = new Checkpoint(database, 'PASSIVE');
-    this.#truncating = new Checkpoint(database, 'TRUNCATE');
+    const index = new LogIndex(database);
+    this.#finishing = new Checkpoint(database, index, 'PASSIVE');
+    this.#truncating = new Checkpoint(database, index, 'TRUNCATE');
     this.#file = file;
   }
 
