@@ -33,10 +33,17 @@ export function distanceOf(clock: Clock): number {
   return clock.now() - clock.elapsed();
 }
 
-/** Resolves after `ms` milliseconds of the clock. */
-export function pause(clock: Clock, ms: number): Promise<void> {
+/** Resolves after `ms` milliseconds of the clock, or as soon as the signal is aborted. */
+export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    clock.after(ms, resolve);
+    const end = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    signal?.addEventListener('abort', end);
+    if (signal?.aborted === true) end();
   });
 }
 

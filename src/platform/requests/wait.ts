@@ -1,4 +1,4 @@
-import { type Clock, holdProcess } from '../../kit/clock.ts';
+import { type Clock, holdProcess, pause } from '../../kit/clock.ts';
 
 /**
  * Resolves after `ms` milliseconds of the clock, or rejects with the signal's reason if that is aborted first. The
@@ -7,13 +7,7 @@ import { type Clock, holdProcess } from '../../kit/clock.ts';
 export async function wait(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
   const letGo = holdProcess();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const cancel = clock.after(ms, resolve);
-  const end = () => resolve();
-  signal?.addEventListener('abort', end);
-  await promise;
-  signal?.removeEventListener('abort', end);
-  cancel();
+  await pause(clock, ms, signal);
   letGo();
   signal?.throwIfAborted();
 }

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { messageOf } from '../../kit/error-text.ts';
-import type { Clock } from '../../kit/clock.ts';
+import { pause } from '../../kit/clock.ts';
 import type { Failure, Failures } from '../failures.ts';
 import type { Keys } from '../keys.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
@@ -84,7 +84,7 @@ export class Answering {
       path: pathOf(request),
       signal,
     });
-    if (failure) await pauseOrAbort(this.#parts.clock.real, failure.delay, signal);
+    if (failure) await pause(this.#parts.clock.real, failure.delay, signal);
     return answer;
   }
 
@@ -125,18 +125,6 @@ function requestedError(failure: Exclude<Failure, { kind: 'late' }>, response: R
   if (status === 429) return new ApiError('too_many_requests', 'There are too many requests');
   if (status === 500) return new ApiError('internal', 'An internal error has occurred');
   return new ApiError('unavailable', 'The database is not available');
-}
-
-/** Resolves after so many milliseconds, or when the signal is aborted. */
-function pauseOrAbort(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const cancel = clock.after(ms, resolve);
-    signal.addEventListener('abort', () => {
-      cancel();
-      resolve();
-    });
-  });
 }
 
 function pathOf(request: Request): string {

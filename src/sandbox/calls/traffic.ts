@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Clock } from '../../kit/clock.ts';
+import { type Clock, pause } from '../../kit/clock.ts';
 
 /** How many calls, and how often. */
 export interface TrafficOptions {
@@ -59,20 +59,8 @@ export async function playTraffic({ begin, interval, count, signal, clock }: Tra
       played += 1;
       nextAt += interval;
     }
-    if (played < count) await pauseUnlessAborted(clock, nextAt - clock.elapsed(), signal);
+    if (played < count) await pause(clock, nextAt - clock.elapsed(), signal);
   }
   await Promise.all(playing);
   return played;
-}
-
-function pauseUnlessAborted(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      cancel();
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const cancel = clock.after(ms, end);
-    signal.addEventListener('abort', end);
-  });
 }
