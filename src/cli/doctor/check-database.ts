@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { RingbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { connect, openingCause } from '../../store/sqlite/connection.ts';
-import { refuseForeign } from '../../store/sqlite/foreign.ts';
+import { refuseForeign } from '../../store/sqlite/foreign-database.ts';
 import { schemaVersion } from '../../store/sqlite/migrations/migrate.ts';
 import { type Finding, finding } from './finding.ts';
 

@@ -4,7 +4,7 @@ import { RingbackError, requireNodeApi, ringbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { linkTarget } from '../../kit/link-target.ts';
 import { standStill } from '../../kit/clock.ts';
-import { refuseForeign } from './foreign.ts';
+import { refuseForeign } from './foreign-database.ts';
 import { migrate } from './migrations/migrate.ts';
 
 /** How long opening the file, and users' writes before the start, wait for another process, in milliseconds. */

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../errors.ts';
 import { openingCause } from './connection.ts';
-import { isInbox } from './foreign.ts';
+import { isInbox } from './foreign-database.ts';
 
 /** Why a file holds no inbox, or undefined if it holds one. The file is only read; nothing is made in it. */
 export function whyNoInbox(file: string): string | undefined {
