@@ -65,6 +65,10 @@ const logEvents = {
     'this run was no longer ours at its end: another process took it over, it was erased, or its effects ended the transaction',
   ],
   run_failed_after_commit: ['error', 'handler failed after its commit; the run counts as done'],
+  handler_blocking: [
+    'warn',
+    'a handler worked without a pause, and no delivery was answered meanwhile; the platform waits one second for an answer: await between its steps, or move the work to a worker thread',
+  ],
   events_replayed: ['info', 'events were put back to be run again'],
   runs_dismissed: ['info', 'runs were dismissed and will not be run'],
   claims_taken_over: ['info', 'took over what a dead process held'],

@@ -10,7 +10,7 @@ import type { Claim } from './claim.ts';
 import { type Conclusion, conclude } from './conclude.ts';
 import { type Work, workOn } from './context.ts';
 import { outcomeOf, runAttempt } from './run.ts';
-import { report, reportAfterCommit } from './run-log.ts';
+import { report, reportAfterCommit, reportBlocking } from './run-log.ts';
 import type { Settler, SettlerParts } from './settler.ts';
 
 /** A run and the claim on its event. A run that was stored is claimed by itself, without its event. */
@@ -77,7 +77,10 @@ export class Execution {
     if (!subject) return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: false };
     const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
-    const outcome = await runAttempt({ run, subject, context, stop, clock, backoff });
+    const calledAt = clock.elapsed();
+    const attempt = runAttempt({ run, subject, context, stop, clock, backoff });
+    reportBlocking(telemetry, run, clock.elapsed() - calledAt);
+    const outcome = await attempt;
     const commit = await ended();
     if (commit === 'committed') {
       if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);

@@ -38,6 +38,19 @@ function retryAt(at: number): string | undefined {
   return at === 0 ? undefined : new Date(at).toISOString();
 }
 
+/**
+ * How long a handler may work without a pause before that is reported, in milliseconds: a quarter of the second for
+ * which the platform waits, since deliveries that come meanwhile must then be verified, stored and answered in the
+ * rest of it.
+ */
+const longestWithoutPause = 250;
+
+/** Logs that a handler kept the event loop to itself: nobody sees that from outside but by lost deliveries. */
+export function reportBlocking(telemetry: Telemetry, { traceId, handler }: Run, duration: number): void {
+  if (duration < longestWithoutPause) return;
+  telemetry.tell('handler_blocking', { traceId, handler: handler.name, duration: Math.round(duration) });
+}
+
 /** Logs that a handler failed after its commit: the work that it left out is not retried, so a person has to know. */
 export function reportAfterCommit(
   telemetry: Telemetry,
