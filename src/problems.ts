@@ -67,6 +67,9 @@ export const problems = {
   event_unknown: (d: { traceId: string; database: string }) =>
     `There should be an event with the trace id "${d.traceId}" in ${d.database}, but there is none: it may have been ` +
     'removed after its time. Look with ringback inbox events --trace-id and a part of it.',
+  call_unknown: (d: { callId: string; database: string }) =>
+    `There should be events of the call ${d.callId} in ${d.database}, but there are none: they may have been removed ` +
+    'after their time. Look with ringback inbox calls.',
   quarantine_unknown: (d: { id: number }) =>
     `There should be a delivery ${d.id} in quarantine, but there is none: it may have been released, discarded ` +
     'or dropped since. Look with ringback inbox quarantine, or quarantine.list().',

@@ -24,11 +24,17 @@ export interface CallsParts {
   readonly requireStarted: (method: string) => void;
 }
 
-const statuses = ['in_progress', 'ended', 'transferred', 'analysed'] as const satisfies readonly CallStatus[];
+/** How far a call can have come. */
+export const callStatuses = [
+  'in_progress',
+  'ended',
+  'transferred',
+  'analysed',
+] as const satisfies readonly CallStatus[];
 const querySchema = z.strictObject({
   ...listOptions,
   agentId: z.string('the id of an agent').optional(),
-  status: z.enum(statuses, "'in_progress', 'ended', 'transferred' or 'analysed'").optional(),
+  status: z.enum(callStatuses, "'in_progress', 'ended', 'transferred' or 'analysed'").optional(),
 });
 const idSchema = z.strictObject({ callId: z.string('the id of a call') });
 

@@ -1,4 +1,6 @@
 import { pino } from 'pino';
+import { Calls } from '../../inbox/calls.ts';
+import { DriftLedger } from '../../inbox/drift.ts';
 import { Erasure } from '../../inbox/erasure.ts';
 import { InboxEvents } from '../../inbox/events.ts';
 import { Quarantine } from '../../inbox/quarantine.ts';
@@ -11,6 +13,8 @@ import type { Store } from '../../store/store.ts';
 /** What a person without handlers and secrets can read in an inbox, and dismiss, discard or erase. */
 export interface Looking {
   readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss'>;
+  readonly calls: Calls;
+  readonly drift: Pick<DriftLedger, 'list'>;
   readonly quarantine: Pick<Quarantine, 'get' | 'list' | 'discard'>;
   readonly erasure: Pick<Erasure, 'erase'>;
 }
@@ -28,6 +32,8 @@ export function lookInto(store: Store): Looking {
       route: () => [],
       onPutBack: () => {},
     }),
+    calls: new Calls({ ...common, store: store.calls }),
+    drift: new DriftLedger({ ...common, store: store.drift, clock: systemClock }),
     quarantine: new Quarantine({
       ...common,
       store: store.quarantine,

@@ -12,16 +12,16 @@ const dateForm = /^\d{4}-\d\d-\d\d$/;
 /** A time needs its zone. Without one, it could be meant as local time, and be read hours off. */
 const zonedForm = /^\d{4}-\d\d-\d\d[Tt ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$/;
 
-/** Adds the options that select by time of arrival. */
-export function takesTimes(command: Command): Command {
+/** Adds the options that select by time of arrival; `what` arrived then, in words. */
+export function takesTimes(command: Command, what = 'arrived'): Command {
   const read = argument(expectation, readTime);
   return command
     .option(
       '--since <time>',
-      'arrived at or after this: a time with its zone, a date (UTC), or an age such as 12h',
+      `${what} at or after this: a time with its zone, a date (UTC), or an age such as 12h`,
       read,
     )
-    .option('--until <time>', 'arrived before this', read);
+    .option('--until <time>', `${what} before this`, read);
 }
 
 /** Milliseconds since 1970. */

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { buildDelivery } from '../../src/testing/delivery.ts';
+import { ringback, secret } from './command.ts';
+import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
+
+const sent = (fixture: string, traceId: string) => buildDelivery(fixture, { secret, traceId });
+
+describe('ringback inbox', () => {
+  it('counts what there is, by state', async () => {
+    const cwd = await inboxWithTrouble();
+    const { code, stdout, stderr } = await ringback(['inbox', 'counts'], { env, cwd });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toEqual({
+      events: { new: 0, open: 0, done: 2 },
+      runs: { due: 0, running: 0, blocked: 0, dead: 1 },
+      quarantine: { notAuthentic: 1, unreadable: 0, dropped: 0 },
+    });
+  });
+
+  it('shows calls, and one call, as their events tell of them', async () => {
+    const cwd = await inboxWithTrouble({ besides: [sent('call-transferred-flat', 't-transferred')] });
+    const [latest, first] = await linesOf(cwd, 'calls');
+    expect(latest).toMatchObject({ status: 'transferred', events: [{ traceId: 't-transferred' }] });
+    expect(first).toMatchObject({ status: 'ended', events: [{ traceId: 't-dead' }, { traceId: 't-well' }] });
+    expect(await linesOf(cwd, 'calls', '--status', 'ended', '--since', '1h')).toEqual([first]);
+    expect(await linesOf(cwd, 'calls', '--until', '1h')).toEqual([]);
+    expect(await linesOf(cwd, 'calls', '--agent-id', 'nobody')).toEqual([]);
+    const { callId } = first as { callId: string };
+    const { stdout } = await ringback(['inbox', 'call', callId], { env, cwd });
+    expect(JSON.parse(stdout)).toEqual(first);
+  });
+
+  it('shows how events differ from their documentation', async () => {
+    const parked = buildDelivery({ eventName: 'CallHandler.CallParked', payload: {} }, { secret });
+    const cwd = await inboxWithTrouble({ besides: [parked] });
+    const { stdout } = await ringback(['inbox', 'drift'], { env, cwd });
+    expect(stdout.split('\n').map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { eventName: 'CallHandler.CallParked', path: '', kind: 'unknown_event', count: 1 },
+    ]);
+  });
+
+  it('says in a sentence that there is no drift, or no such call', async () => {
+    const cwd = await inboxWithTrouble();
+    expect(await ringback(['inbox', 'drift'], { env, cwd })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'ringback: no difference is known\n',
+    });
+    expect(await ringback(['inbox', 'call', 'call_none'], { env, cwd })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('events of the call call_none') as string,
+    });
+    expect(await ringback(['inbox', 'calls', '--status', 'lost'], { env, cwd })).toMatchObject({ code: 2 });
+  });
+});
