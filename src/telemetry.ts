@@ -84,6 +84,10 @@ const logEvents = {
     'warn',
     'stored runs wait for a handler that is not registered: register one of that name, or dismiss its runs with receiver.events.dismiss, or: ringback inbox dismiss --handler <name>',
   ],
+  handlers_differ: [
+    'warn',
+    'another process works on this inbox with other handlers, and an event runs only the handlers of the process that claims it: register the same handlers in all of them, or give each program an inbox of its own',
+  ],
   dispatch_failed: ['error', 'dispatch could not reach the inbox and will try again'],
   retention_cleaned: ['info', 'removed what retention no longer keeps'],
   retention_failed: ['warn', 'cleaning could not reach the inbox and will try again'],

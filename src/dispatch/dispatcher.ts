@@ -12,6 +12,7 @@ import { Lanes } from './lanes.ts';
 import { lookBack } from './look-back.ts';
 import { Placer } from './placer.ts';
 import { Pulse, pulseInterval } from './pulse.ts';
+import { reportHandlers } from './report-handlers.ts';
 import { Settler } from './settler.ts';
 import { SuspectRuns } from './suspect-runs.ts';
 import { UnderWay } from './under-way.ts';
@@ -60,15 +61,12 @@ export class Dispatcher {
     this.#claimer = new Claimer({ ...from, ...to });
   }
 
-  /** Takes over what dead processes held, logs which handlers are missing for stored runs, and begins. */
+  /** Takes over what dead processes held, logs which handlers don't fit the inbox, and begins. */
   async start(): Promise<void> {
     const { store, telemetry } = this.#parts;
     await this.#pulse.start();
     for (const { handler } of this.#lanes.values()) await store.unblock(handler.name, handler.order);
-    for (const handler of await store.waitingHandlers()) {
-      if (!this.#lanes.has(handler)) telemetry.tell('handler_missing', { handler });
-    }
-    if (this.#lanes.size === 0) telemetry.tell('no_handlers');
+    await reportHandlers(store, telemetry, new Set(this.#lanes.keys()));
     this.#lookBack();
     this.wake();
   }

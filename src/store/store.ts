@@ -189,6 +189,11 @@ export interface Store {
    * claims taken over.
    */
   keepAlive(): Promise<{ readonly takenOver: number }>;
+  /**
+   * Tells the other processes which handlers this one has. Resolves to the handlers of each other living process that
+   * has told its own.
+   */
+  announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]>;
   /** Whether another process has changed the store since this was last asked. */
   changedElsewhere(): boolean;
 

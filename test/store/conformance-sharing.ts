@@ -35,6 +35,18 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect(await store.claimRuns('handler', 10, Date.now())).toMatchObject([{ traceId: 'a', attempts: 1 }]);
     });
 
+    test('each is told the handlers of the others that have told their own', async () => {
+      const under = makeStore();
+      const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
+      await openedOf(under, systemClock);
+      expect(await one.announce(['orders', 'journal'])).toEqual([]);
+      expect(await other.announce(['journal'])).toEqual([['orders', 'journal']]);
+      await other.keepAlive();
+      expect(await one.announce(['orders'])).toEqual([['journal']]);
+      await other.close();
+      expect(await one.announce(['orders'])).toEqual([]);
+    });
+
     test('a call that another works on is left alone, and others are not', async () => {
       const under = makeStore();
       const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];

@@ -7,6 +7,8 @@ interface ProcessRow {
   readonly beats: number;
   /** 1 if the process said at its last beat that it judges others by their beats. */
   readonly countsBeats: number;
+  /** The names of its handlers, as JSON; null until it has told them, and if it has none. */
+  readonly handlers: string | null;
 }
 
 /** In how many looks, one after the other, a process must be found silent to count as dead. */
@@ -77,6 +79,13 @@ export class Processes implements Holder {
     this.#database.prepare(updateBeats).run(JSON.stringify(countsBeats), this.id);
   }
 
+  /** Says which handlers this process has. Returns those of each other process that is not dead and has said its own. */
+  announce(handlers: readonly string[]): string[][] {
+    this.#database.prepare(updateHandlers).run(JSON.stringify(handlers), this.id);
+    const others = [...this.#others('alive'), ...this.#others('unknown')];
+    return others.flatMap(({ handlers: told }) => (told === null ? [] : [JSON.parse(told) as string[]]));
+  }
+
   ensureEntered(): void {
     this.#holder.ensureEntered();
   }
@@ -132,6 +141,9 @@ export class Processes implements Holder {
 }
 
 const selectRows = `
-  select id, identity, beats, coalesce(json_extract(identity, '$.countsBeats'), 0) as countsBeats from processes`;
+  select id, identity, beats, coalesce(json_extract(identity, '$.countsBeats'), 0) as countsBeats,
+    json_extract(identity, '$.handlers') as handlers
+  from processes`;
 const updateBeats = `
   update processes set beats = beats + 1, identity = json_set(identity, '$.countsBeats', json(?)) where id = ?`;
+const updateHandlers = `update processes set identity = json_set(identity, '$.handlers', json(?)) where id = ?`;

@@ -171,6 +171,10 @@ export class SqliteStore implements Store {
     return { takenOver: takenOver ?? 0 };
   }
 
+  announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
+    return this.#session.write(({ processes }) => processes.announce(handlers));
+  }
+
   changedElsewhere(): boolean {
     const version = this.#session.opened().database.pragma('data_version', { simple: true }) as number;
     const changed = version !== this.#dataVersion;

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import type { Receiver } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const withHandlers =
+  (...names: readonly string[]) =>
+  (receiver: Receiver) => {
+    for (const name of names) receiver.on('*', { name }, () => {});
+  };
+
+test('who starts beside a receiver with other handlers is told which', async () => {
+  const database = temporaryDatabase();
+  const first = await started({ database }, withHandlers('orders', 'journal'));
+  const second = await started({ database }, withHandlers('journal', 'alarm'));
+  expect(first.logs.of('handlers_differ')).toEqual([]);
+  expect(second.logs.of('handlers_differ')).toMatchObject([
+    { level: 40, handlers: ['alarm'], elsewhere: ['orders'] },
+  ]);
+});
+
+test('nothing is said beside the same handlers, or none, or a receiver that has stopped', async () => {
+  const database = temporaryDatabase();
+  const gone = await started({ database }, withHandlers('orders'));
+  await gone.receiver.stop();
+  const others = [withHandlers('journal', 'alarm'), withHandlers(), withHandlers('alarm', 'journal')];
+  for (const register of others) {
+    const { logs } = await started({ database }, register);
+    expect(logs.of('handlers_differ')).toEqual([]);
+  }
+});
