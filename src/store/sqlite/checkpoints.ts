@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { Checkpoint } from './checkpoint.ts';
 import { LogIndex } from './log-index.ts';
+import { setPragma } from './pragma.ts';
 import { threadFile } from './thread-file.ts';
 
 /** What the checkpoint thread needs to begin. */
@@ -91,7 +92,7 @@ export class Checkpoints {
    * @throws unless the log begins anew
    */
   writeBack(): void {
-    this.#database.pragma(`busy_timeout = ${readersPatience}`);
+    setPragma(this.#database, `busy_timeout = ${readersPatience}`);
     try {
       // Most of it while other processes can write; the rest while they wait.
       this.#finishing.run();
@@ -99,7 +100,7 @@ export class Checkpoints {
       if (busy !== 0) throw new Error('the log could not be written back: it is in use');
       this.#pages = 0;
     } finally {
-      this.#database.pragma('busy_timeout = 0');
+      setPragma(this.#database, 'busy_timeout = 0');
     }
   }
 

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
 import { isLocked } from './connection.ts';
+import { setPragma } from './pragma.ts';
 
 /** Another process holds the lock, and nothing of the transaction has been begun. */
 export class Locked extends Error {}
@@ -23,7 +24,7 @@ export function inTransaction<T>(
   };
   // Reset right after the transaction: whatever else is written through this connection must be on disk when it
   // returns.
-  if (!syncs) database.pragma('synchronous = NORMAL');
+  if (!syncs) setPragma(database, 'synchronous = NORMAL');
   try {
     return database.transaction(begun).immediate();
   } catch (error) {
@@ -31,6 +32,6 @@ export function inTransaction<T>(
     // another database of theirs, and must not be tried again for ever.
     throw !hasBegun && isLocked(error) ? new Locked('locked', { cause: error }) : error;
   } finally {
-    if (!syncs) database.pragma('synchronous = FULL');
+    if (!syncs) setPragma(database, 'synchronous = FULL');
   }
 }

@@ -22,10 +22,12 @@ import { prepareReplays } from './replays.ts';
 import { prepareScrubbing } from './scrubbing.ts';
 import { prepareSettling } from './settle.ts';
 import { prepareUnblock } from './unblock.ts';
+import { UserStatements } from './user-statements.ts';
 
 /** Everything that exists only while the database is open: its verbs, their statements prepared once. */
 export interface OpenInbox {
   readonly database: Database.Database;
+  readonly userStatements: UserStatements;
   readonly processes: Processes;
   readonly dueTime: DueTime;
   readonly callEvents: ReturnType<typeof prepareCallEvents>;
@@ -59,6 +61,7 @@ export function openInbox(file: string, clock: Clock, ties: GroupTies): OpenInbo
   const removal = prepareRemoval(database);
   return {
     database,
+    userStatements: new UserStatements(database),
     processes,
     dueTime,
     callEvents,

@@ -29,9 +29,12 @@ export function prepareOverview(database: Database.Database) {
       (select count(*) from runs where state = 'dead') as dead`);
   const countQuarantine = database.prepare('select kind as state, count from quarantine_totals');
   const countDropped = database.prepare('select sum(dropped) from quarantine_totals').pluck();
+  const dataVersion = database.prepare('pragma data_version').pluck();
 
   return {
     waitingHandlers: () => waitingHandlers.all() as string[],
+    /** Another number as soon as another connection has written. */
+    dataVersion: () => dataVersion.get() as number,
     counts(): StoreCounts {
       const { total, ...events } = countEvents.get() as { total: number; new: number; open: number };
       const quarantine = countsOf(countQuarantine);

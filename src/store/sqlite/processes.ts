@@ -48,10 +48,26 @@ export class Processes implements Holder {
   /** Who this process is, as it is stored. */
   readonly identity = JSON.stringify(this.#own);
   readonly #looks = new Map<number, Look>();
+  readonly #insert: Database.Statement;
+  readonly #delete: Database.Statement;
+  readonly #selectAll: Database.Statement;
+  readonly #updateBeats: Database.Statement;
+  readonly #updateHandlers: Database.Statement;
   #holder: Holder;
 
   constructor(database: Database.Database) {
     this.#database = database;
+    this.#insert = database.prepare('insert into processes (identity) values (?)');
+    this.#delete = database.prepare('delete from processes where id = ?');
+    this.#selectAll = database.prepare(`
+      select id, identity, beats, coalesce(json_extract(identity, '$.countsBeats'), 0) as countsBeats,
+        json_extract(identity, '$.handlers') as handlers
+      from processes`);
+    this.#updateBeats = database.prepare(`
+      update processes set beats = beats + 1, identity = json_set(identity, '$.countsBeats', json(?)) where id = ?`);
+    this.#updateHandlers = database.prepare(
+      `update processes set identity = json_set(identity, '$.handlers', json(?)) where id = ?`,
+    );
     this.#holder = holderOf(database, 0, this.identity);
   }
 
@@ -62,8 +78,7 @@ export class Processes implements Holder {
 
   /** Enters this process. */
   join(): void {
-    const insert = this.#database.prepare('insert into processes (identity) values (?)');
-    const id = Number(insert.run(this.identity).lastInsertRowid);
+    const id = Number(this.#insert.run(this.identity).lastInsertRowid);
     this.#holder = holderOf(this.#database, id, this.identity);
   }
 
@@ -76,12 +91,12 @@ export class Processes implements Holder {
   beat(): void {
     this.ensureEntered();
     const countsBeats = this.#others('unknown').length > 0;
-    this.#database.prepare(updateBeats).run(JSON.stringify(countsBeats), this.id);
+    this.#updateBeats.run(JSON.stringify(countsBeats), this.id);
   }
 
   /** Says which handlers this process has. Returns those of each other process that is not dead and has said its own. */
   announce(handlers: readonly string[]): string[][] {
-    this.#database.prepare(updateHandlers).run(JSON.stringify(handlers), this.id);
+    this.#updateHandlers.run(JSON.stringify(handlers), this.id);
     const others = [...this.#others('alive'), ...this.#others('unknown')];
     return others.flatMap(({ handlers: told }) => (told === null ? [] : [JSON.parse(told) as string[]]));
   }
@@ -92,7 +107,7 @@ export class Processes implements Holder {
 
   /** Removes a process that left or died. */
   remove(id: number): void {
-    this.#database.prepare('delete from processes where id = ?').run(id);
+    this.#delete.run(id);
     this.#looks.delete(id);
   }
 
@@ -136,14 +151,6 @@ export class Processes implements Holder {
   }
 
   #rows(): ProcessRow[] {
-    return this.#database.prepare(selectRows).all() as ProcessRow[];
+    return this.#selectAll.all() as ProcessRow[];
   }
 }
-
-const selectRows = `
-  select id, identity, beats, coalesce(json_extract(identity, '$.countsBeats'), 0) as countsBeats,
-    json_extract(identity, '$.handlers') as handlers
-  from processes`;
-const updateBeats = `
-  update processes set beats = beats + 1, identity = json_set(identity, '$.countsBeats', json(?)) where id = ?`;
-const updateHandlers = `update processes set identity = json_set(identity, '$.handlers', json(?)) where id = ?`;

@@ -3,6 +3,7 @@ import type { Clock } from '../../kit/clock.ts';
 import type { WriteLimits } from './commit-group.ts';
 import { inTransaction } from './in-transaction.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
+import { setPragma } from './pragma.ts';
 import { inboxDatabase } from './user-database.ts';
 import { Writes } from './writes.ts';
 
@@ -17,7 +18,7 @@ const usersPatience = 1_000;
 export class Session {
   readonly writes: Writes;
   readonly usersDatabase: InboxDatabase = inboxDatabase({
-    opened: () => this.#connected().database,
+    opened: () => this.#connected(),
     inTurn: (work) => this.writes.turn.now(() => this.#patiently(work)),
   });
   readonly #file: string;
@@ -99,11 +100,11 @@ export class Session {
   #patiently<T>(work: () => T): T {
     // Before `open`, the connection has a busy timeout of its own.
     const database = this.#isOpen ? this.#inbox?.database : undefined;
-    database?.pragma(`busy_timeout = ${usersPatience}`);
+    if (database) setPragma(database, `busy_timeout = ${usersPatience}`);
     try {
       return work();
     } finally {
-      if (database?.open) database.pragma('busy_timeout = 0');
+      if (database?.open) setPragma(database, 'busy_timeout = 0');
     }
   }
 

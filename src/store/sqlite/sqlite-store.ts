@@ -125,11 +125,11 @@ export class SqliteStore implements Store {
 
   settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled> {
     return this.#session.write(
-      ({ database, settling: runs, dueTime }) => {
-        const result = runs.settle(settlementRow(settlement, dueTime));
+      (inbox) => {
+        const result = inbox.settling.settle(settlementRow(settlement, inbox.dueTime));
         // The claim is no longer ours: the process that took the run over writes the effects, not this one.
         if (result === 'lost') return result;
-        const loan = lent(database);
+        const loan = lent(inbox);
         try {
           effects(loan.database);
         } finally {
@@ -176,7 +176,7 @@ export class SqliteStore implements Store {
   }
 
   changedElsewhere(): boolean {
-    const version = this.#session.opened().database.pragma('data_version', { simple: true }) as number;
+    const version = this.#session.opened().overview.dataVersion();
     const changed = version !== this.#dataVersion;
     this.#dataVersion = version;
     return changed;

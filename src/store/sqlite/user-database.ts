@@ -1,11 +1,12 @@
 import type Database from 'better-sqlite3';
 import type { InboxDatabase, UserDatabase, UserStatement } from '../../handling.ts';
+import type { UserStatements } from './user-statements.ts';
 
 /**
  * The connection as users get it, until `end` is called: an asynchronous function that goes on after it was refused
  * would otherwise write outside of any transaction.
  */
-export function lent(database: Database.Database): {
+export function lent(connection: UserConnection): {
   readonly database: UserDatabase;
   readonly end: () => void;
 } {
@@ -14,17 +15,23 @@ export function lent(database: Database.Database): {
     if (isOver) throw new Error(over);
   };
   return {
-    database: userDatabase(database, guard),
+    database: userDatabase(connection, guard),
     end: () => {
       isOver = true;
     },
   };
 }
 
+/** The connection that users share with the inbox. */
+export interface UserConnection {
+  readonly database: Database.Database;
+  readonly userStatements: UserStatements;
+}
+
 /** How users' own tables are reached outside of `ctx.commit`. */
 export interface Loan {
   /** Gives the connection while it may be used, and throws otherwise. */
-  readonly opened: () => Database.Database;
+  readonly opened: () => UserConnection;
   /** Runs work that may write when nothing else in this process writes. */
   readonly inTurn: <T>(work: () => T) => T;
 }
@@ -34,15 +41,19 @@ export function inboxDatabase({ opened, inTurn }: Loan): InboxDatabase {
   const guard = () => void opened();
   return {
     prepare: (sql) => userDatabase(opened(), guard, inTurn).prepare(sql),
-    exec: (sql) => inTurn(() => opened().exec(sql)),
-    transaction: (work) => inTurn(() => opened().transaction(work).immediate()),
+    exec: (sql) => inTurn(() => opened().database.exec(sql)),
+    transaction: (work) => inTurn(() => opened().database.transaction(work).immediate()),
   };
 }
 
 type InTurn = Loan['inTurn'];
 const atOnce: InTurn = (work) => work();
 
-function userDatabase(database: Database.Database, guard: () => void, inTurn = atOnce): UserDatabase {
+function userDatabase(
+  { database, userStatements }: UserConnection,
+  guard: () => void,
+  inTurn = atOnce,
+): UserDatabase {
   const guarded = <T>(work: () => T): T => {
     guard();
     return work();
@@ -55,7 +66,7 @@ function userDatabase(database: Database.Database, guard: () => void, inTurn = a
     // A statement that only reads needs no turn.
     prepare: (sql) =>
       guarded(() => {
-        const statement = database.prepare(sql);
+        const statement = userStatements.prepare(sql);
         return userStatement(statement, statement.readonly ? guarded : guardedInTurn);
       }),
     exec: (sql) => guardedInTurn(() => database.exec(sql)),

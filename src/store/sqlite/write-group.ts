@@ -5,6 +5,7 @@ import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message
 import { isLocked } from './connection.ts';
 import type { EarlierIdentities } from './identities/earlier-identities.ts';
 import type { LogFile } from './log-file.ts';
+import { setPragma } from './pragma.ts';
 import type { Holder } from './processes.ts';
 import { prepareRecord } from './record.ts';
 import { prepareSettling } from './settle.ts';
@@ -62,7 +63,7 @@ export function prepareWriteGroup(
    */
   const oneByOne = (items: readonly WriteItem[]): (number | string)[] => {
     // Another process may take the lock between two of these transactions.
-    database.pragma(`busy_timeout = ${recordPatience}`);
+    setPragma(database, `busy_timeout = ${recordPatience}`);
     const results = items.map((item) => {
       try {
         // If it was the disk that refused, the next sync may succeed, and yet not count.
@@ -72,7 +73,7 @@ export function prepareWriteGroup(
         return messageOf(error);
       }
     });
-    database.pragma('busy_timeout = 0');
+    setPragma(database, 'busy_timeout = 0');
     return results;
   };
 
