@@ -5,7 +5,7 @@ import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
 import { eraOf } from './eras.ts';
 import { writeHeaders } from './headers-text.ts';
 import { type EarlierIdentities, prepareLookThrough } from './identities/earlier-identities.ts';
-import { callKey, identityKey } from './keys.ts';
+import { ReusedKeys, callKey } from './keys.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { prepareTakenCalls } from './taken-calls.ts';
@@ -78,10 +78,11 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   const insertClaim = database.prepare('insert into claims values (?, ?)');
   const mayClaim = prepareMayClaim(database, holder);
   const indexCalls = prepareCallIndex(database);
+  const reusedKeys = new ReusedKeys();
 
   const isNew = (identities: readonly string[], sequence: Sequence): boolean => {
     const era = eraOf(sequence);
-    const keys = identities.map(identityKey);
+    const keys = reusedKeys.of(identities);
     const isNewKey = (key: Buffer): boolean =>
       insertIdentity.run(era, key, sequence).changes === 1 && !earlier.has(key, era);
     if (keys.every(isNewKey)) return true;

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import { bodyIdentity, digestIdentity, headerIdentity } from '../identity.ts';
 import type { Sequence } from '../run-key.ts';
 import { fromEventsOfCall } from './call-index.ts';
-import { callKey, identityKey } from './keys.ts';
+import { ReusedKeys, callKey } from './keys.ts';
 import { asInteger } from './parameters.ts';
 
 /** An event that is to be removed. */
@@ -57,14 +57,14 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
     if (anyOfCall.get({ key: callKey(callId), callId }) === undefined) deleteJoins.run(callId);
   };
 
+  const reusedKeys = new ReusedKeys();
   const remove: Remove = (events, until) => {
     let removed = 0;
     let runs = 0;
     for (const { sequence } of events) {
       const found = select.get(sequence) as FoundEvent | undefined;
       if (!found) continue;
-      for (const identity of possibleIdentities(found))
-        keepTombstone.run({ until, key: identityKey(identity), sequence });
+      for (const key of reusedKeys.of(possibleIdentities(found))) keepTombstone.run({ until, key, sequence });
       if (found.key !== null) deleteIndexed.run({ key: found.key, sequence });
       runs += deleteRuns.run(sequence).changes;
       for (const statement of deleteFrom) statement.run(sequence);

@@ -11,6 +11,8 @@ import { addTo, filterBytes, newFilter, placesOf } from './bloom-filter.ts';
  * finished, its era is searched in the database.
  */
 const pace = 16;
+/** The most that are added at once, in whatever group. */
+const mostAtOnce = 4_096;
 /** Era -1 gets no filter: it has all identities from before there were eras, which are too many for one filter. */
 const firstEra = 0;
 
@@ -56,6 +58,8 @@ export class FilteredIdentities implements EarlierIdentities {
   #unfinished: Unfinished | undefined;
   /** Reused for every filter that is made: each new one would take memory until the next full garbage collection. */
   readonly #bits = newFilter();
+  /** Reused for the same reason. */
+  readonly #slice = Buffer.allocUnsafeSlow(mostAtOnce * identityBytes);
 
   constructor(database: Database.Database) {
     this.#find = database.prepare('select 1 from identities where era = ? and identity = ?');
@@ -105,7 +109,7 @@ export class FilteredIdentities implements EarlierIdentities {
     // Another process may have made the filter.
     if (!this.#unfinished && this.#takeStored(era)) return;
     this.#unfinished ??= this.#begin(era);
-    this.#goOn(this.#unfinished, events * pace);
+    this.#goOn(this.#unfinished, Math.min(events * pace, mostAtOnce));
   }
 
   #isIn(era: number, key: Buffer): boolean {
@@ -118,10 +122,10 @@ export class FilteredIdentities implements EarlierIdentities {
 
   #goOn(unfinished: Unfinished, count: number): void {
     const found = this.#next.get(unfinished.era, unfinished.last, count) as Slice;
-    const keys = Buffer.from(found.keys ?? '', 'hex');
-    for (let at = 0; at < keys.length; at += identityBytes) addTo(unfinished.bits, placesOf(keys, at));
+    const size = this.#slice.write(found.keys ?? '', 'hex');
+    for (let at = 0; at < size; at += identityBytes) addTo(unfinished.bits, placesOf(this.#slice, at));
     unfinished.last = found.last ?? unfinished.last;
-    if (keys.length < count * identityBytes) this.#finish(unfinished);
+    if (size < count * identityBytes) this.#finish(unfinished);
   }
 
   #finish({ era, bits }: StoredFilter): void {
