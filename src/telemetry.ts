@@ -67,7 +67,7 @@ const logEvents = {
   run_failed_after_commit: ['error', 'handler failed after its commit; the run counts as done'],
   handler_blocking: [
     'warn',
-    'a handler worked without a pause, and no delivery was answered meanwhile; the platform waits one second for an answer: await between its steps, or move the work to a worker thread',
+    'a handler worked without a pause, and no delivery was answered meanwhile; the platform waits one second for an answer: move the work to a worker thread, or between its steps, await setImmediate() of node:timers/promises',
   ],
   events_replayed: ['info', 'events were put back to be run again'],
   runs_dismissed: ['info', 'runs were dismissed and will not be run'],
