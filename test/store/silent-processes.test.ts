@@ -40,6 +40,16 @@ test('one that holds something and stays silent is dead at the third look after 
   expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
 });
 
+test('one that was taken for dead and enters again is still known by its handlers', async () => {
+  await elsewhere.announce(['orders']);
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
+  expect(await here.announce(['journal'])).toEqual([]);
+  await claimedOf(elsewhere, eventOf('next'));
+  await elsewhere.keepAlive();
+  expect(await here.announce(['journal'])).toEqual([['orders']]);
+});
+
 test('one that says that it lives keeps what it holds', async () => {
   await claimedOf(elsewhere, eventOf('held'));
   for (let round = 0; round < 4; round += 1) {

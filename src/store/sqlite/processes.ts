@@ -54,6 +54,8 @@ export class Processes implements Holder {
   readonly #updateBeats: Database.Statement;
   readonly #updateHandlers: Database.Statement;
   #holder: Holder;
+  /** The handlers that this process has told. Each beat repeats them, since one that enters again has a new row. */
+  #told: readonly string[] | null = null;
 
   constructor(database: Database.Database) {
     this.#database = database;
@@ -64,7 +66,9 @@ export class Processes implements Holder {
         json_extract(identity, '$.handlers') as handlers
       from processes`);
     this.#updateBeats = database.prepare(`
-      update processes set beats = beats + 1, identity = json_set(identity, '$.countsBeats', json(?)) where id = ?`);
+      update processes set beats = beats + 1,
+        identity = json_set(identity, '$.countsBeats', json(?), '$.handlers', json(?))
+      where id = ?`);
     this.#updateHandlers = database.prepare(
       `update processes set identity = json_set(identity, '$.handlers', json(?)) where id = ?`,
     );
@@ -91,11 +95,12 @@ export class Processes implements Holder {
   beat(): void {
     this.ensureEntered();
     const countsBeats = this.#others('unknown').length > 0;
-    this.#updateBeats.run(JSON.stringify(countsBeats), this.id);
+    this.#updateBeats.run(JSON.stringify(countsBeats), JSON.stringify(this.#told), this.id);
   }
 
   /** Says which handlers this process has. Returns those of each other process that is not dead and has said its own. */
   announce(handlers: readonly string[]): string[][] {
+    this.#told = handlers;
     this.#updateHandlers.run(JSON.stringify(handlers), this.id);
     const others = [...this.#others('alive'), ...this.#others('unknown')];
     return others.flatMap(({ handlers: told }) => (told === null ? [] : [JSON.parse(told) as string[]]));
