@@ -15,7 +15,7 @@ export async function reportHandlers(
   }
   // A process without handlers claims nothing, so it takes no work from others.
   if (names.size === 0) return telemetry.tell('no_handlers');
-  // No start fails for a line in the log, on a full disk for example.
+  // No start fails for a line in the log: on a full disk, for example, or while another program holds the lock.
   const others = await store.announce([...names]).catch(() => []);
   reportDifference(telemetry, names, others);
 }

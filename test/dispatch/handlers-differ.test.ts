@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const withHandlers =
@@ -28,4 +31,21 @@ test('nothing is said beside the same handlers, or none, or a receiver that has 
     const { logs } = await started({ database }, register);
     expect(logs.of('handlers_differ')).toEqual([]);
   }
+});
+
+test('a start does not wait for long until it can tell its handlers', async () => {
+  const file = temporaryDatabase();
+  const other = new Database(file);
+  onTestFinished(() => void other.close());
+  const database = storeAround(file, systemClock, (verb, work) => {
+    if (verb !== 'announce') return undefined;
+    return (...given) => {
+      other.exec('begin immediate');
+      return work(...given);
+    };
+  });
+  const { logs } = await started({ database }, withHandlers('orders'));
+  expect(other.inTransaction).toBe(true);
+  other.exec('rollback');
+  expect(logs.of('handlers_differ')).toEqual([]);
 });

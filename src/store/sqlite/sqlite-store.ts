@@ -172,7 +172,7 @@ export class SqliteStore implements Store {
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    return this.#session.write(({ processes }) => processes.announce(handlers));
+    return this.#session.write(({ processes }) => processes.announce(handlers), announcement);
   }
 
   changedElsewhere(): boolean {
@@ -193,6 +193,8 @@ export class SqliteStore implements Store {
 
 /** Limits of the writes that take claims or give them back. */
 const claim = { endsWithProcess: true };
+/** Limits of telling the handlers: a start waits for it, and is not worth holding up for a warning. */
+const announcement = { endsWithProcess: true, patience: 1_000 };
 
 /**
  * Beats for this process, and takes over what is held by processes that the kernel says are dead, and by those that
