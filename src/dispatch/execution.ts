@@ -104,7 +104,7 @@ export class Execution {
   }
 
   #workOn(run: Run, claim: Claim | undefined): Work {
-    const { logger, store } = this.#parts;
+    const { logger, store, clock, telemetry } = this.#parts;
     const { callId } = run;
     const callSoFar = async () => {
       const events = callId === undefined ? [] : await store.calls.eventsOf(callId);
@@ -112,7 +112,14 @@ export class Execution {
       return callId === undefined || events.length === 0 ? undefined : callRecordOf(callId, events);
     };
     const settleWith = (effects: (database: UserDatabase) => void) =>
-      this.#settler.settleWith(run, claim, effects);
+      this.#settler.settleWith(run, claim, (database) => {
+        const calledAt = clock.elapsed();
+        try {
+          effects(database);
+        } finally {
+          reportBlocking(telemetry, run, clock.elapsed() - calledAt);
+        }
+      });
     return workOn({ run, attempt: run.attempts + 1, logger, callSoFar, settleWith });
   }
 

@@ -27,3 +27,13 @@ test('a handler that keeps the event loop to itself for a quarter of a second is
 test('a handler is not blamed for less, or for the time that it waits', async () => {
   expect(await loggedAbout({ before: 249, after: 10_000 })).toEqual([]);
 });
+
+test('a handler is named that works for as long within its commit', async () => {
+  const clock = new ManualClock();
+  const { receiver, logs } = await started({ clock }, (r) =>
+    r.on('*', { name: 'compute' }, (_event, { commit }) => commit(() => clock.advance(250))),
+  );
+  await deliver(receiver);
+  await logs.until('run_done');
+  expect(logs.of('handler_blocking')).toMatchObject([{ handler: 'compute', duration: 250 }]);
+});

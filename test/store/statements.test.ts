@@ -59,8 +59,10 @@ test('a statement for own tables goes on when a table changes, and when many oth
   expect(database.prepare(select).all()).toEqual([{ id: 1, state: 'new' }]);
   const first = database.prepare(insert);
   for (let id = 2; id < 300; id += 1) database.prepare(`insert into orders (id) values (${id})`).run();
+  const long = `${insert} /* ${'long '.repeat(3_000)} */`;
+  database.prepare(long).run(0);
   first.run(300);
-  expect(database.prepare('select count(*) as count from orders').get()).toEqual({ count: 300 });
+  expect(database.prepare('select count(*) as count from orders').get()).toEqual({ count: 301 });
   database.exec('drop table orders');
   expect(() => database.prepare(select).all()).toThrow('no such table');
 });
