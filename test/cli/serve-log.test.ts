@@ -5,11 +5,15 @@ import { type Running, folder, secret, serve } from './command.ts';
 
 const many = 500;
 
-/** An app whose only handler logs many numbered lines and then runs the code in `does`. */
+/**
+ * An app whose only handler logs many numbered lines and then runs the code in `does`. The lines come after an `await`:
+ * on a slow machine, so many before it would bring one more, `handler_blocking`.
+ */
 function appThat(does: string, lines = many): string {
   return `
     export default (receiver) => {
       receiver.on('*', { name: 'noisy' }, async (event, ctx) => {
+        await null;
         for (let line = 1; line <= ${lines}; line += 1) ctx.log.info({ line }, 'noise');
         ${does}
       });
