@@ -52,7 +52,6 @@ export class Processes implements Holder {
   readonly #delete: Database.Statement;
   readonly #selectAll: Database.Statement;
   readonly #updateBeats: Database.Statement;
-  readonly #updateHandlers: Database.Statement;
   #holder: Holder;
   /** The handlers that this process has told. Each beat repeats them, since one that enters again has a new row. */
   #told: readonly string[] | null = null;
@@ -69,9 +68,6 @@ export class Processes implements Holder {
       update processes set beats = beats + 1,
         identity = json_set(identity, '$.countsBeats', json(?), '$.handlers', json(?))
       where id = ?`);
-    this.#updateHandlers = database.prepare(
-      `update processes set identity = json_set(identity, '$.handlers', json(?)) where id = ?`,
-    );
     this.#holder = holderOf(database, 0, this.identity);
   }
 
@@ -101,7 +97,7 @@ export class Processes implements Holder {
   /** Says which handlers this process has. Returns those of each other process that is not dead and has said its own. */
   announce(handlers: readonly string[]): string[][] {
     this.#told = handlers;
-    this.#updateHandlers.run(JSON.stringify(handlers), this.id);
+    this.beat();
     const others = [...this.#others('alive'), ...this.#others('unknown')];
     return others.flatMap(({ handlers: told }) => (told === null ? [] : [JSON.parse(told) as string[]]));
   }
