@@ -77,10 +77,8 @@ export class Execution {
     if (!subject) return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: false };
     const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
-    const calledAt = clock.elapsed();
-    const attempt = runAttempt({ run, subject, context, stop, clock, backoff });
-    reportBlocking(telemetry, run, clock.elapsed() - calledAt);
-    const outcome = await attempt;
+    const attempt = { run, subject, context, stop, clock, backoff };
+    const outcome = await this.#timed(run, () => runAttempt(attempt));
     const commit = await ended();
     if (commit === 'committed') {
       if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);
@@ -104,7 +102,7 @@ export class Execution {
   }
 
   #workOn(run: Run, claim: Claim | undefined): Work {
-    const { logger, store, clock, telemetry } = this.#parts;
+    const { logger, store } = this.#parts;
     const { callId } = run;
     const callSoFar = async () => {
       const events = callId === undefined ? [] : await store.calls.eventsOf(callId);
@@ -112,15 +110,19 @@ export class Execution {
       return callId === undefined || events.length === 0 ? undefined : callRecordOf(callId, events);
     };
     const settleWith = (effects: (database: UserDatabase) => void) =>
-      this.#settler.settleWith(run, claim, (database) => {
-        const calledAt = clock.elapsed();
-        try {
-          effects(database);
-        } finally {
-          reportBlocking(telemetry, run, clock.elapsed() - calledAt);
-        }
-      });
+      this.#settler.settleWith(run, claim, (database) => this.#timed(run, () => effects(database)));
     return workOn({ run, attempt: run.attempts + 1, logger, callSoFar, settleWith });
+  }
+
+  /** Calls the user's code, and reports how long it kept the event loop to itself. */
+  #timed<T>(run: Run, call: () => T): T {
+    const { clock, telemetry } = this.#parts;
+    const calledAt = clock.elapsed();
+    try {
+      return call();
+    } finally {
+      reportBlocking(telemetry, run, clock.elapsed() - calledAt);
+    }
   }
 
   #lost(run: Run): undefined {
