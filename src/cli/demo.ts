@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
+import { pause, systemClock } from '../kit/clock.ts';
 import { parseDuration } from '../kit/duration.ts';
 import { readSecretFile } from '../platform/secrets/secret-file.ts';
 import { type Receiver, createReceiver } from '../receiver.ts';
@@ -102,7 +102,7 @@ async function play(
     const scene = sceneOf(number);
     view.begin(scene);
     await Promise.race([calls.play(scene.plan), stopped]);
-    await pause(pace * betweenCalls, signal);
+    await pause(systemClock, pace * betweenCalls, signal);
   }
 }
 
@@ -137,10 +137,6 @@ function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ringback-demo-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
-}
-
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(milliseconds, undefined, { signal }).catch(() => {});
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -22,10 +22,11 @@ export function addCalls(inbox: Command): void {
     .action(async ({ limit: most, ...flags }: CallsFlags) => {
       const { database: _, ...conditions } = flags;
       await withInbox(inboxFile(flags), async (store) => {
+        const { calls: records } = lookInto(store);
         await printPages(
           async (cursor, limit) => {
             const query = { ...conditions, limit, ...(cursor !== undefined && { cursor }) };
-            const page = await lookInto(store).calls.list(query);
+            const page = await records.list(query);
             return { items: page.calls, cursor: page.cursor };
           },
           most,

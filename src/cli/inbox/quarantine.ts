@@ -23,10 +23,11 @@ export function addQuarantine(inbox: Command): void {
     .action(async ({ limit: most, ...flags }: QuarantineFlags) => {
       const { database: _, ...filter } = flags;
       await withInbox(inboxFile(flags), async (store) => {
+        const { quarantine: kept } = lookInto(store);
         await printPages(
           async (cursor, limit) => {
             const query = { ...filter, limit, ...(cursor !== undefined && { cursor }) };
-            const page = await lookInto(store).quarantine.list(query);
+            const page = await kept.list(query);
             return { items: page.deliveries, cursor: page.cursor };
           },
           most,
