@@ -1,15 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
-import { z } from 'zod';
-import { type NewCustomTool, defineTool } from '../../src/platform/index.ts';
+import type { NewCustomTool } from '../../src/platform/index.ts';
+import { findOrder } from './find-order.ts';
 import { clientOf, platformError, sandboxAndPlatform, standIn } from './support.ts';
 
-const findOrder = defineTool({
-  name: 'find_order',
-  description: 'Looks up the state of an order.',
-  parameters: z.object({ order_number: z.string().describe('The number on the invoice') }),
-  run: () => ({ status: 'sent' }),
-  messages: { start: 'One moment.' },
-});
 const registration = findOrder.registration({
   endpoint: 'https://calls.example.com/tools/find_order',
   headers: { 'x-tool-key': 'hunter22' },

@@ -1,15 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
-import { z } from 'zod';
-import { type NewCustomTool, type Platform, createPlatform, defineTool } from '../../src/platform/index.ts';
+import { type NewCustomTool, type Platform, createPlatform } from '../../src/platform/index.ts';
+import { findOrder } from './find-order.ts';
 import { type Scripted, apiKey, clientOf, platformError, sandboxAndPlatform, standIn } from './support.ts';
 
-const findOrder = defineTool({
-  name: 'find_order',
-  description: 'Looks up the state of an order.',
-  parameters: z.object({ order_number: z.string().describe('The number on the invoice') }),
-  run: () => ({ status: 'sent' }),
-  messages: { start: 'One moment.' },
-});
 const endpoint = 'https://calls.example.com/tools/find_order';
 const headers = { 'x-tool-key': 'hunter22' };
 const wanted: NewCustomTool = findOrder.registration({ endpoint, headers });

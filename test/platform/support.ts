@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Clock } from '../../src/kit/clock.ts';
 import {
@@ -9,7 +7,7 @@ import {
   type PlatformOptions,
   createPlatform,
 } from '../../src/platform/index.ts';
-import { listening } from '../support/servers.ts';
+import { freePort, listening } from '../support/servers.ts';
 import type { Sandbox, SandboxOptions, Seed } from '../../src/sandbox/index.ts';
 import { startedSandbox } from '../sandbox/support.ts';
 
@@ -83,12 +81,7 @@ export async function standIn(...answers: (Scripted | ((response: ServerResponse
 
 /** An address where nobody listens. */
 export async function addressOfNobody(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return `http://127.0.0.1:${port}`;
+  return `http://127.0.0.1:${await freePort()}`;
 }
 
 /** The client's deadline of an attempt, in milliseconds: unusual, so that its timer can be told from the waits. */

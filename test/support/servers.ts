@@ -15,7 +15,7 @@ export async function listening(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A port that was free a moment ago, for a program of the documents, which has a fixed port. */
+/** A port that was free a moment ago: nobody listens there until the test does. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
