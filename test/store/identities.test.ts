@@ -5,7 +5,7 @@ import { connect } from '../../src/store/sqlite/connection.ts';
 import { EraFilters } from '../../src/store/sqlite/identities/era-filters.ts';
 import { addTo, newFilter, placesOf } from '../../src/store/sqlite/identities/bloom-filter.ts';
 import { FilteredIdentities } from '../../src/store/sqlite/identities/filtered-identities.ts';
-import { identityKey } from '../../src/store/sqlite/keys.ts';
+import { ReusedKeys, identityKey } from '../../src/store/sqlite/keys.ts';
 import { migrations } from '../../src/store/sqlite/migrations/migrate.ts';
 import { holderOf } from '../../src/store/sqlite/processes.ts';
 import { eventRow, prepareRecord } from '../../src/store/sqlite/record.ts';
@@ -340,4 +340,12 @@ test('the filter that another process has made of an era is taken, and not made 
   store.database.prepare('insert into identity_filters values (0, ?)').run(newFilter());
   write('three');
   expect(write('one')).toEqual([era + 2]);
+});
+
+test('the keys of one event after the other are made in the same buffers, so that none becomes garbage', () => {
+  const keys = new ReusedKeys();
+  const ofFirst = keys.of(['body:a', 'header:b']);
+  const ofSecond = keys.of(['body:c', 'header:d']);
+  expect(ofSecond.every((key, place) => key === ofFirst[place])).toBe(true);
+  expect(ofSecond).toEqual([identityKey('body:c'), identityKey('header:d')]);
 });
