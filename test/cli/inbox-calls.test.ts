@@ -23,6 +23,9 @@ describe('ringback inbox', () => {
     expect(latest).toMatchObject({ status: 'transferred', events: [{ traceId: 't-transferred' }] });
     expect(first).toMatchObject({ status: 'ended', events: [{ traceId: 't-dead' }, { traceId: 't-well' }] });
     expect(await linesOf(cwd, 'calls', '--status', 'ended', '--since', '1h')).toEqual([first]);
+    expect(await linesOf(cwd, 'calls', '--status', 'transferred')).toEqual([latest]);
+    for (const status of ['in_progress', 'analysed'])
+      expect(await linesOf(cwd, 'calls', '--status', status)).toEqual([]);
     expect(await linesOf(cwd, 'calls', '--until', '1h')).toEqual([]);
     expect(await linesOf(cwd, 'calls', '--agent-id', 'nobody')).toEqual([]);
     const { callId } = first as { callId: string };
