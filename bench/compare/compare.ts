@@ -22,7 +22,7 @@ interface Comparison {
 export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> {
   const machine = measuredOn();
   const rounds = isQuick ? 1 : 3;
-  const seconds = isQuick ? 1.5 : 8;
+  const seconds = isQuick ? 1.2 : 8;
   const tables: string[] = [];
   const run = async (comparison: Comparison): Promise<Results> => {
     const results = await runRounds(comparison, rounds);

@@ -2,7 +2,7 @@ import { type Start, serveCommand, serverFile } from '../processes.ts';
 import type { ServerKey } from './results.ts';
 
 /** A server to compare. */
-interface Server {
+export interface Server {
   readonly name: string;
   readonly start: Start;
   readonly stores: boolean;

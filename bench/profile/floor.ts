@@ -1,22 +1,25 @@
-import { servers as compared } from '../compare/servers.ts';
+import { type Server, servers as compared } from '../compare/servers.ts';
 import { type Measured, measure } from '../measure.ts';
-import { type Start, serverFile } from '../processes.ts';
+import { serverFile } from '../processes.ts';
 import { median, progress, table } from '../report.ts';
 import { type CoreTimes, type ThreadTime, watchingCores } from './cores.ts';
 
 const rounds = 3;
-const setting = { connections: 32, body: '0.4 KB', seconds: 8 } as const;
+const setting = { body: '0.4 KB', seconds: 8 } as const;
 
-const inboxBehindExpress: Start = (database, options = {}) =>
-  serverFile('floor.ts')(database, { ...options, arguments: ['--express'] });
-
-const servers = [
-  compared.b,
-  { name: 'the inbox alone behind Express', start: inboxBehindExpress, stores: true },
-  compared.e,
-  { name: 'the inbox alone behind node:http', start: serverFile('floor.ts'), stores: true },
-  compared.f,
-];
+const inboxBehindExpress: Server = {
+  name: 'the inbox alone behind Express',
+  start: (database, options = {}) =>
+    serverFile('floor.ts')(database, { ...options, arguments: ['--express'] }),
+  stores: true,
+};
+const inboxBehindNode: Server = {
+  name: 'the inbox alone behind node:http',
+  start: serverFile('floor.ts'),
+  stores: true,
+};
+const everyServer = [compared.b, inboxBehindExpress, compared.e, inboxBehindNode, compared.f];
+const mounted = [compared.b, inboxBehindExpress, compared.e];
 
 /** A server's runs, and what each of them took of the cores. */
 interface FloorRuns {
@@ -30,31 +33,62 @@ interface FloorRuns {
  * measured in alternation, without a profiler.
  */
 export async function floor(): Promise<string[]> {
-  const measured = servers.map(({ name }): FloorRuns => ({ name, runs: [], cores: [] }));
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const [index, { name, start, stores }] of servers.entries()) {
-      const watched = watchingCores(start, (times) => measured[index]?.cores.push(times));
-      const run = await measure({ ...setting, start: watched, stores });
-      measured[index]?.runs.push(run);
-      progress(`The floor, round ${round}, ${name}: ${Math.round(run.rate)}/s`);
-    }
-  }
-  const rates = measured.map(({ runs }) => median(runs.map(({ rate }) => rate)));
-  const [ofB = Number.NaN] = rates;
-  const rows = measured.map(({ name, runs }, index) => {
-    const rate = rates[index] ?? Number.NaN;
-    const problem = runs.find((run) => run.problem !== undefined)?.problem;
-    return [name, String(Math.round(rate)), (rate / ofB).toFixed(2), problem ?? 'yes'];
-  });
+  const at32 = await inAlternation(everyServer, { connections: 32 });
+  const at128 = await inAlternation(mounted, { connections: 128 });
+  const pace = Math.round(rateOf(at128.at(-1)) / 2);
+  const atHalf = await inAlternation(mounted, { connections: 128, pace });
   return [
     '## The floor, 32 connections, 0.4 KB',
     '',
     'The inbox alone records, claims, answers and marks done what comes, durably: nothing is verified, read, dispatched or',
-    'logged. Medians of 3 rounds of 8 s, in alternation, without a profiler.',
+    'logged. Medians of 3 rounds of 8 s, in alternation, without a profiler; of the stalls, the longest of all rounds.',
     '',
-    ...table(['server', 'deliveries/s', '÷ (b)', 'valid'], rows),
-    ...coreTable(measured),
+    ...floorTable(at32),
+    ...coreTable(at32),
+    '## The floor, 128 connections, 0.4 KB',
+    '',
+    ...floorTable(at128),
+    `## The floor at half of the highest rate of (e): ${pace} deliveries/s at an even pace, 128 connections, 0.4 KB`,
+    '',
+    ...floorTable(atHalf),
   ];
+}
+
+async function inAlternation(
+  servers: readonly Server[],
+  load: { readonly connections: number; readonly pace?: number },
+): Promise<FloorRuns[]> {
+  const measured = servers.map(({ name }): FloorRuns => ({ name, runs: [], cores: [] }));
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const [index, { name, start, stores }] of servers.entries()) {
+      const watched = watchingCores(start, (times) => measured[index]?.cores.push(times));
+      const run = await measure({ ...setting, ...load, start: watched, stores });
+      measured[index]?.runs.push(run);
+      progress(`The floor, round ${round}, ${name}: ${Math.round(run.rate)}/s`);
+    }
+  }
+  return measured;
+}
+
+function rateOf(measured: FloorRuns | undefined): number {
+  return median((measured?.runs ?? []).map(({ rate }) => rate));
+}
+
+function floorTable(measured: readonly FloorRuns[]): string[] {
+  const ofB = rateOf(measured[0]);
+  const rows = measured.map((server) => {
+    const { name, runs } = server;
+    const stalls = runs.flatMap(({ stall }) => stall ?? []);
+    return [
+      name,
+      String(Math.round(rateOf(server))),
+      (rateOf(server) / ofB).toFixed(2),
+      median(runs.map(({ p99 }) => p99)).toFixed(1),
+      stalls.length === 0 ? '' : Math.max(...stalls).toFixed(1),
+      runs.find(({ problem }) => problem !== undefined)?.problem ?? 'yes',
+    ];
+  });
+  return table(['server', 'deliveries/s', '÷ (b)', 'p99 ms', 'longest stall ms', 'valid'], rows);
 }
 
 /** Each in microseconds per delivery. */
