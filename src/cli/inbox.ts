@@ -1,35 +1,31 @@
 import type { Command } from 'commander';
-import { addCall } from './inbox/call.ts';
-import { addCalls } from './inbox/calls.ts';
-import { addCounts } from './inbox/counts.ts';
-import { addDelivery } from './inbox/delivery.ts';
-import { addDiscard } from './inbox/discard.ts';
-import { addDismiss } from './inbox/dismiss.ts';
-import { addDrift } from './inbox/drift.ts';
-import { addErase } from './inbox/erase.ts';
-import { addEvent } from './inbox/event.ts';
-import { addEvents } from './inbox/events.ts';
-import { addQuarantine } from './inbox/quarantine.ts';
-import { addRelease, addReverify } from './inbox/release.ts';
-import { addReplay } from './inbox/replay.ts';
+import { type Commands, addWanted } from './commands.ts';
+
+const commands: Commands = {
+  counts: async () => (await import('./inbox/counts.ts')).addCounts,
+  events: async () => (await import('./inbox/events.ts')).addEvents,
+  event: async () => (await import('./inbox/event.ts')).addEvent,
+  replay: async () => (await import('./inbox/replay.ts')).addReplay,
+  dismiss: async () => (await import('./inbox/dismiss.ts')).addDismiss,
+  calls: async () => (await import('./inbox/calls.ts')).addCalls,
+  call: async () => (await import('./inbox/call.ts')).addCall,
+  drift: async () => (await import('./inbox/drift.ts')).addDrift,
+  quarantine: async () => (await import('./inbox/quarantine.ts')).addQuarantine,
+  delivery: async () => (await import('./inbox/delivery.ts')).addDelivery,
+  reverify: async () => (await import('./inbox/release.ts')).addReverify,
+  release: async () => (await import('./inbox/release.ts')).addRelease,
+  discard: async () => (await import('./inbox/discard.ts')).addDiscard,
+  erase: async () => (await import('./inbox/erase.ts')).addErase,
+};
 
 /** Adds `ringback inbox` with its commands. */
-export function addInbox(program: Command, exitWith: (code: number) => void): void {
+export async function addInbox(
+  program: Command,
+  exitWith: (code: number) => void,
+  args: readonly string[],
+): Promise<void> {
   const inbox = program
     .command('inbox')
     .description('look into the inbox, see why a run failed, run events again, dismiss runs, and erase');
-  addCounts(inbox);
-  addEvents(inbox);
-  addEvent(inbox);
-  addReplay(inbox, exitWith);
-  addDismiss(inbox);
-  addCalls(inbox);
-  addCall(inbox);
-  addDrift(inbox);
-  addQuarantine(inbox);
-  addDelivery(inbox);
-  addReverify(inbox);
-  addRelease(inbox);
-  addDiscard(inbox);
-  addErase(inbox);
+  await addWanted(inbox, commands, exitWith, args);
 }

@@ -1,12 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
+import { type Commands, addWanted } from './commands.ts';
 import { exitCodes, explain } from './failure.ts';
 
-/** Adds a command. `exitWith` sets the exit code of a command that throws no error, but did not succeed. */
-type Add = (program: Command, exitWith: (code: number) => void) => void;
+const versionFlag = '--version';
 
-/** Each command is loaded only when it is wanted: checking a signature needs neither receiver nor sandbox. */
-const commands: Readonly<Record<string, () => Promise<Add>>> = {
+const commands: Commands = {
   serve: async () => (await import('./serve.ts')).addServe,
   send: async () => (await import('./send.ts')).addSend,
   signature: async () => (await import('./signature.ts')).addSignature,
@@ -25,7 +24,7 @@ export async function run(args: readonly string[]): Promise<number> {
   };
   try {
     const program = buildProgram();
-    for (const add of await wanted(args[0])) add(program, exitWith);
+    await addWanted(program, args[0] === versionFlag ? {} : commands, exitWith, args);
     await program.parseAsync([...args], { from: 'user' });
     return exitCode;
   } catch (error) {
@@ -35,16 +34,10 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The command of that name. Otherwise all of them, for the help and for suggestions after a misspelled name. */
-async function wanted(name: string | undefined): Promise<readonly Add[]> {
-  const named = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
-  return Promise.all((named ? [named] : Object.values(commands)).map((load) => load()));
-}
-
 function buildProgram(): Command {
   return new Command('ringback')
     .description('Receives the call events of a voice-AI platform: verified, stored, answered, and handled.')
-    .version(packageVersion(), '-V, --version', 'print the version')
+    .version(packageVersion(), `-V, ${versionFlag}`, 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .showSuggestionAfterError()

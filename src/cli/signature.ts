@@ -1,16 +1,21 @@
 import type { Command } from 'commander';
-import { addDetect } from './signature/detect.ts';
-import { addSign } from './signature/sign.ts';
-import { addUnpin } from './signature/unpin.ts';
-import { addVerify } from './signature/verify.ts';
+import { type Commands, addWanted } from './commands.ts';
+
+const commands: Commands = {
+  detect: async () => (await import('./signature/detect.ts')).addDetect,
+  sign: async () => (await import('./signature/sign.ts')).addSign,
+  verify: async () => (await import('./signature/verify.ts')).addVerify,
+  unpin: async () => (await import('./signature/unpin.ts')).addUnpin,
+};
 
 /** Adds `ringback signature` with its four commands. */
-export function addSignature(program: Command, exitWith: (code: number) => void): void {
+export async function addSignature(
+  program: Command,
+  exitWith: (code: number) => void,
+  args: readonly string[],
+): Promise<void> {
   const signature = program
     .command('signature')
     .description('find out how deliveries are signed, sign, and verify');
-  addDetect(signature, exitWith);
-  addSign(signature);
-  addVerify(signature, exitWith);
-  addUnpin(signature);
+  await addWanted(signature, commands, exitWith, args);
 }

@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+
+/**
+ * Adds a command to the one above it. `exitWith` sets the exit code of a command that throws no error, but did not
+ * succeed; `args` follow the command's own name.
+ */
+export type Add = (
+  parent: Command,
+  exitWith: (code: number) => void,
+  args: readonly string[],
+) => void | Promise<void>;
+
+/** Commands by name. Each is loaded only when it is wanted: checking a signature needs neither receiver nor sandbox. */
+export type Commands = Readonly<Record<string, () => Promise<Add>>>;
+
+/**
+ * Adds the command that the first argument names. Otherwise all of them, in their order: for the help, and for
+ * suggestions after a misspelled name.
+ */
+export async function addWanted(
+  parent: Command,
+  commands: Commands,
+  exitWith: (code: number) => void,
+  [name, ...args]: readonly string[],
+): Promise<void> {
+  const named = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const wanted = named ? [named] : Object.values(commands);
+  for (const add of await Promise.all(wanted.map((load) => load()))) await add(parent, exitWith, args);
+}
