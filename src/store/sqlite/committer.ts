@@ -11,14 +11,14 @@ import {
   type FromCommitThread,
   type ToCommitThread,
   type WriteItem,
-  failed,
   readyMessage,
 } from './commit-message.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { standStill, systemClock } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';
-import { Incoming, type Waiting, bytesOf } from './incoming.ts';
+import { GroupResult } from './group-result.ts';
+import { Incoming, type Waiting } from './incoming.ts';
 import { FilteredIdentities } from './identities/filtered-identities.ts';
 import { LogFile } from './log-file.ts';
 import { holderOf } from './processes.ts';
@@ -112,45 +112,32 @@ export class Committer {
     else this.#incoming.add(message);
   }
 
+  /** Writes a group, and tries again for as long as another process has the lock. */
   #commit(group: readonly Waiting[]): void {
-    const results: number[] = group.map(() => failed);
-    const failures: [number, string][] = [];
-    let open = group.map(({ item }, place) => ({ item, place }));
-    let isAbandoned = false;
+    const result = new GroupResult(group);
     // These syncs were requested before this commit began, so its own sync answers them.
     const syncing = this.#syncWanted;
-    for (;;) {
-      const givenUp = Number(Atomics.load(this.#givenUp, 0));
-      open = open.filter(({ place }) => {
-        // An event that was answered with 503 is sent again, and must not be a duplicate of one that was never
-        // acknowledged.
-        const isGivenUp = isAbandoned || (group[place]?.number ?? Infinity) <= givenUp;
-        if (isGivenUp) failures.push([place, 'the database did not take it in time']);
-        return !isGivenUp;
-      });
-      const writing = open.map(({ item }) => item);
-      const isWritten = this.#inTurn(writing, (written) => {
-        for (const [index, { place }] of open.entries()) {
-          const result = written[index];
-          if (typeof result === 'number') results[place] = result;
-          else failures.push([place, result ?? '']);
-        }
-        this.#tell({ results, failures });
-        if (written.some(Number.isFinite)) this.#tellSynced(syncing);
-      });
-      if (isWritten) break;
+    while (!this.#tryCommit(result, syncing)) {
       // A sync needs no lock, and may have been requested since.
       this.#takeAll();
       this.#syncLog();
-      isAbandoned = Atomics.load(this.#givenUp, 1) !== 0n;
-      if (!isAbandoned) standStill(lockedPause);
+      const isAbandoned = Atomics.load(this.#givenUp, 1) !== 0n;
+      if (isAbandoned) result.giveUpTo(Infinity);
+      else standStill(lockedPause);
     }
     // Writes that were given up are not in the log and don't count: a slow disk would get checkpoints, and their
     // syncs, for nothing.
-    this.#checkpoints.committed(
-      open.length,
-      open.reduce((sum, { item }) => sum + bytesOf(item), 0),
-    );
+    this.#checkpoints.committed(result.items.length, result.bytes);
+  }
+
+  /** False when another process has the lock. */
+  #tryCommit(result: GroupResult, syncing: number): boolean {
+    result.giveUpTo(Number(Atomics.load(this.#givenUp, 0)));
+    return this.#inTurn(result.items, (written) => {
+      result.take(written);
+      this.#tell(result.message);
+      if (written.some(Number.isFinite)) this.#tellSynced(syncing);
+    });
   }
 
   /**

@@ -1,0 +1,49 @@
+import { type WriteItem, type WrittenMessage, failed } from './commit-message.ts';
+import { type Waiting, bytesOf } from './incoming.ts';
+
+/** What becomes of the writes of a group: each is written, fails or is given up. */
+export class GroupResult {
+  /** For the main thread. What has no result yet counts as failed. */
+  readonly message: WrittenMessage;
+  readonly #failures: [place: number, message: string][] = [];
+  readonly #results: number[];
+  /** What is yet to be written, with its place in the group. */
+  #open: readonly (Waiting & { readonly place: number })[];
+
+  constructor(group: readonly Waiting[]) {
+    this.#results = group.map(() => failed);
+    this.#open = group.map(({ item, number }, place) => ({ item, number, place }));
+    this.message = { results: this.#results, failures: this.#failures };
+  }
+
+  /** What is yet to be written. */
+  get items(): readonly WriteItem[] {
+    return this.#open.map(({ item }) => item);
+  }
+
+  /** The bytes of the bodies that are yet to be written. */
+  get bytes(): number {
+    return this.#open.reduce((sum, { item }) => sum + bytesOf(item), 0);
+  }
+
+  /**
+   * Gives up the events up to this number. An event that was answered with 503 is sent again, and must not be a
+   * duplicate of one that was never acknowledged.
+   */
+  giveUpTo(last: number): void {
+    this.#open = this.#open.filter(({ place, number = Infinity }) => {
+      if (number > last) return true;
+      this.#failures.push([place, 'the database did not take it in time']);
+      return false;
+    });
+  }
+
+  /** Takes what became of each of `items`: a number for the main thread, or the reason of a failure. */
+  take(written: readonly (number | string)[]): void {
+    for (const [index, { place }] of this.#open.entries()) {
+      const result = written[index];
+      if (typeof result === 'number') this.#results[place] = result;
+      else this.#failures.push([place, result ?? '']);
+    }
+  }
+}
