@@ -10,6 +10,7 @@ import type { RetentionStore } from '../retention-store.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
 import type { ClaimOrder, ClaimedEvent, ClaimedRun, Settlement, Store, StoreCounts } from '../store.ts';
 import { recordPatience } from './commit-group.ts';
+import { keepAlive } from './keep-alive.ts';
 import type { OpenInbox } from './open-inbox.ts';
 import { Session } from './session.ts';
 import { settlementRow } from './settle.ts';
@@ -19,9 +20,6 @@ import { SqliteEvents } from './sqlite-events.ts';
 import { SqliteQuarantine } from './sqlite-quarantine.ts';
 import { SqliteRetention } from './sqlite-retention.ts';
 import { lent } from './user-database.ts';
-
-/** How long a write may wait before what was read ahead of it no longer counts, in milliseconds. */
-const trustedWait = 1_000;
 
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
 export class SqliteStore implements Store {
@@ -152,23 +150,7 @@ export class SqliteStore implements Store {
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
-    const { processes, claims, dueTime } = this.#session.opened();
-    if (dueTime.isDisputed()) dueTime.accept(await this.#session.write(() => dueTime.propose()));
-    const dead = processes.dead();
-    // A process writes nothing if it has no claims, found none dead and is watched by none: an idle receiver leaves
-    // the disk alone.
-    const isNothingToSay = dead.length === 0 && !processes.isWatched() && !claims.hasAny();
-    if (isNothingToSay) return { takenOver: 0 };
-    const askedAt = this.#clock.elapsed();
-    const takenOver = await this.#session
-      .write((parts) => (this.#clock.elapsed() - askedAt > trustedWait ? undefined : takeOver(parts, dead)))
-      .catch((error: unknown) => {
-        processes.forgiveSilence();
-        throw error;
-      });
-    // While the database was locked no process could beat, so their silences are counted anew.
-    if (takenOver === undefined) processes.forgiveSilence();
-    return { takenOver: takenOver ?? 0 };
+    return { takenOver: await keepAlive(this.#session, this.#clock) };
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
@@ -195,21 +177,6 @@ export class SqliteStore implements Store {
 const claim = { endsWithProcess: true };
 /** Limits of telling the handlers: a start waits for it, and is not worth holding up for a warning. */
 const announcement = { endsWithProcess: true, patience: 1_000 };
-
-/**
- * Beats for this process, and takes over what is held by processes that the kernel says are dead, and by those that
- * have been silent for too long.
- */
-function takeOver({ processes, claims, dueTime }: OpenInbox, dead: readonly number[]): number {
-  processes.beat();
-  dueTime.note();
-  let takenOver = 0;
-  for (const id of [...dead, ...processes.lookAtSilent()]) {
-    takenOver += claims.releaseAll(id, { died: true });
-    processes.remove(id);
-  }
-  return takenOver;
-}
 
 /**
  * Where the file is, for good. The threads open it too, and some of them much later: an app that has moved to another
