@@ -78,6 +78,14 @@ export function recordedOf(code: number): RecordedRow {
   return { sequence: code === 0 ? undefined : Math.abs(code), isClaimed: code > 0 };
 }
 
+/**
+ * Whether a write has changed the database: a duplicate and a lost settlement have not. A commit without any change is
+ * not synced, so it doesn't answer for what was written before it.
+ */
+export function hasChanged(result: number | string): boolean {
+  return typeof result === 'number' && result !== 0;
+}
+
 /** Packs writes. A body that is sent by itself would be cloned with everything that shares its memory. */
 export function packed(items: readonly WriteItem[]): WriteMessage {
   const values: unknown[] = [];

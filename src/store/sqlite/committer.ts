@@ -11,6 +11,7 @@ import {
   type FromCommitThread,
   type ToCommitThread,
   type WriteItem,
+  hasChanged,
   readyMessage,
 } from './commit-message.ts';
 import { messageOf } from '../../kit/error-text.ts';
@@ -136,7 +137,7 @@ export class Committer {
     return this.#inTurn(result.items, (written) => {
       result.take(written);
       this.#tell(result.message);
-      if (written.some(Number.isFinite)) this.#tellSynced(syncing);
+      if (written.some(hasChanged)) this.#tellSynced(syncing);
     });
   }
 
