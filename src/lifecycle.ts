@@ -57,18 +57,29 @@ export class Lifecycle {
     if (!this.#isInboxOpen) throw ringbackError('receiver_not_started', { method });
   };
 
+  /** Opens the inbox and no more: nothing is taken, claimed or removed. `start` may follow. */
+  async openInbox(): Promise<void> {
+    this.parts.registry.close();
+    try {
+      await this.parts.store.open();
+      this.#isInboxOpen = true;
+    } catch (error) {
+      await this.#close();
+      throw error;
+    }
+  }
+
   async start(): Promise<void> {
     if (this.#state === 'starting' || this.#state === 'started') throw configError('receiver_started');
     if (this.#state !== 'created') throw configError('receiver_stopped');
     this.#state = 'starting';
-    this.parts.registry.close();
     this.#starting = this.#open();
     await this.#starting;
   }
 
   async stop(options: StopOptions): Promise<void> {
     const { drain } = parseStrictly(stopSchema, options, 'stop');
-    if (this.#state === 'created' && this.#isDatabaseLent) await this.#close();
+    if (this.#state === 'created' && (this.#isInboxOpen || this.#isDatabaseLent)) await this.#close();
     // A start that fails rejects to its own caller, and closes what it opened.
     if (this.#state === 'starting') await this.#starting?.catch(() => {});
     if (this.#state === 'started') this.#stopping = this.#drain(drain);
@@ -85,10 +96,9 @@ export class Lifecycle {
   }
 
   async #open(): Promise<void> {
-    const { store, authenticator, retention } = this.parts;
+    const { authenticator, retention } = this.parts;
+    if (!this.#isInboxOpen) await this.openInbox();
     try {
-      await store.open();
-      this.#isInboxOpen = true;
       await authenticator.load();
       this.#dispatcher = buildDispatcher(this.parts, this.#options);
       await this.#dispatcher.start();

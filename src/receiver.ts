@@ -125,6 +125,15 @@ export class Receiver {
   }
 
   /**
+   * Opens the inbox for a person's decisions before any handler runs; `start` may follow.
+   *
+   * @internal
+   */
+  openInbox(): Promise<void> {
+    return this.#lifecycle.openInbox();
+  }
+
+  /**
    * Refuses new deliveries with 503, answers those under way, gives active runs `drain` (default '10s') to end, then
    * interrupts them and closes the inbox. Runs that are not done continue at the next start. While another process has
    * the database locked, it waits another 5 seconds; what it can't write by then stays unwritten. Called while `start`

@@ -26,6 +26,12 @@ interface ReplayFlags extends EventFilter {
   readonly wait?: true;
 }
 
+/** Why nothing was put back, or not all of it. */
+const unmeant = 'nothing was run: add --yes';
+const unmatched = 'no run matches';
+const stopped = 'stopped before all was put back: what has been is run, and the same command takes the rest';
+type Undone = typeof unmeant | typeof unmatched | typeof stopped;
+
 /** Adds `ringback inbox replay`. */
 export function addReplay(inbox: Command, exitWith: (code: number) => void): void {
   takesFilter(inbox.command('replay'))
@@ -45,7 +51,7 @@ export function addReplay(inbox: Command, exitWith: (code: number) => void): voi
       [
         '',
         'Restart the receiver with the mended handlers first: it may run what is put back.',
-        'It needs the app file and the secrets of `ringback serve`, and handles events beside it while it puts the runs back.',
+        'It needs the app file and the secrets of `ringback serve`. With --wait, it handles events beside it meanwhile.',
         'Dead letters of a handler: ringback inbox replay --state dead --handler journal --app app.js',
       ].join('\n'),
     )
@@ -70,13 +76,9 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
   const receiver = receiverBeside(store, environment, options);
   await register(receiver);
   const result = await putBack(receiver, store, filter, flags);
-  if (result === 'stopped') {
-    remark('stopped before all was put back: what has been is run, and the same command takes the rest');
-    return false;
-  }
-  if (result === 'nothing') {
-    remark('nothing was run: add --yes');
-    return true;
+  if (typeof result === 'string') {
+    remark(result);
+    return result !== stopped;
   }
   const runs = await withInbox(database, ({ events }) => events.replayed(result));
   remark(describeRuns(runs));
@@ -84,29 +86,33 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
 }
 
 /**
- * Puts the selected runs back and prints how many they are; resolves to the replay's number. A signal stops the
- * receiver in order, as it stops `serve`: otherwise, runs that have begun here would look like those of a process that
- * has died.
+ * Puts the selected runs back and prints how many they are; resolves to the replay's number. What is put back is
+ * decided before any handler runs here: otherwise, events that wait would be handled first, and then be run again.
  */
 async function putBack(
   receiver: Receiver,
   store: SqliteStore,
   filter: EventFilter,
   { yes, wait, rate, by, reason }: ReplayFlags,
-): Promise<number | 'nothing' | 'stopped'> {
+): Promise<number | Undone> {
   const signal = stopSignal();
-  await receiver.start();
+  await receiver.openInbox();
+  // A signal stops the receiver in order, as it stops `serve`: otherwise, runs that have begun here would look like
+  // those of a process that has died.
   try {
     const replaying = receiver.events.replay(filter, { dryRun: yes !== true, rate, by, reason });
     const result = await Promise.race([replaying, signal]);
     if (typeof result === 'string') {
       // The replay ends when the receiver is stopped below.
       replaying.catch(() => {});
-      return 'stopped';
+      return stopped;
     }
     await printResult(result);
-    if (result.id === undefined) return 'nothing';
-    if (wait) await untilSettled(store.events, result.id, signal);
+    if (result.id === undefined) return result.runs === 0 ? unmatched : unmeant;
+    if (wait) {
+      await receiver.start();
+      await untilSettled(store.events, result.id, signal);
+    }
     return result.id;
   } finally {
     await receiver.stop();
