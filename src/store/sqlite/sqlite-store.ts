@@ -10,6 +10,7 @@ import type { RetentionStore } from '../retention-store.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
 import type { ClaimOrder, ClaimedEvent, ClaimedRun, Settlement, Store, StoreCounts } from '../store.ts';
 import { recordPatience } from './commit-group.ts';
+import { inTime } from './in-time.ts';
 import { keepAlive } from './keep-alive.ts';
 import type { OpenInbox } from './open-inbox.ts';
 import { Session } from './session.ts';
@@ -46,7 +47,7 @@ export class SqliteStore implements Store {
     };
     this.calls = new SqliteCalls(access);
     this.events = new SqliteEvents(access);
-    this.quarantine = new SqliteQuarantine(access);
+    this.quarantine = new SqliteQuarantine(access, clock);
     this.drift = new SqliteDrift(access);
     this.retention = new SqliteRetention(access);
   }
@@ -74,13 +75,8 @@ export class SqliteStore implements Store {
   }
 
   pinLayout(layout: string): Promise<string> {
-    return this.#session.write(
-      ({ database }) => {
-        database.prepare("insert into settings values ('layout', ?) on conflict do nothing").run(layout);
-        return database.prepare(selectLayout).pluck().get() as string;
-      },
-      { patience: recordPatience },
-    );
+    const pinned = this.#session.write((inbox) => pin(inbox, layout), { patience: recordPatience });
+    return inTime(pinned, this.#clock);
   }
 
   unpinLayout(): Promise<string | undefined> {
@@ -185,6 +181,11 @@ const announcement = { endsWithProcess: true, patience: 1_000 };
 function placeOf(file: string): string {
   const name = file.trim();
   return name === ':memory:' ? name : resolve(name);
+}
+
+function pin({ database }: OpenInbox, layout: string): string {
+  database.prepare("insert into settings values ('layout', ?) on conflict do nothing").run(layout);
+  return database.prepare(selectLayout).pluck().get() as string;
 }
 
 const selectLayout = "select value from settings where name = 'layout'";
