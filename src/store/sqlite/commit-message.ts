@@ -61,6 +61,8 @@ export interface WrittenMessage {
   readonly results: readonly number[];
   /** The reasons of those that failed, by their place in `results`. */
   readonly failures: readonly (readonly [place: number, message: string])[];
+  /** How long their commit took, in milliseconds. */
+  readonly took: number;
 }
 
 /** A failed write. */

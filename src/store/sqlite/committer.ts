@@ -118,7 +118,8 @@ export class Committer {
     const result = new GroupResult(group);
     // These syncs were requested before this commit began, so its own sync answers them.
     const syncing = this.#syncWanted;
-    while (!this.#tryCommit(result, syncing)) {
+    const begunAt = systemClock.elapsed();
+    while (!this.#tryCommit(result, syncing, begunAt)) {
       // A sync needs no lock, and may have been requested since.
       this.#takeAll();
       this.#syncLog();
@@ -132,11 +133,11 @@ export class Committer {
   }
 
   /** False when another process has the lock. */
-  #tryCommit(result: GroupResult, syncing: number): boolean {
+  #tryCommit(result: GroupResult, syncing: number, begunAt: number): boolean {
     result.giveUpTo(Number(Atomics.load(this.#givenUp, 0)));
     return this.#inTurn(result.items, (written) => {
       result.take(written);
-      this.#tell(result.message);
+      this.#tell(result.told(systemClock.elapsed() - begunAt));
       if (written.some(hasChanged)) this.#tellSynced(syncing);
     });
   }

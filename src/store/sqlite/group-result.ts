@@ -3,22 +3,25 @@ import { type Waiting, bytesOf } from './incoming.ts';
 
 /** What becomes of the writes of a group: each is written, fails or is given up. */
 export class GroupResult {
-  /** For the main thread. What has no result yet counts as failed. */
-  readonly message: WrittenMessage;
-  readonly #failures: [place: number, message: string][] = [];
+  /** What has no result yet counts as failed. */
   readonly #results: number[];
+  readonly #failures: [place: number, message: string][] = [];
   /** What is yet to be written, with its place in the group. */
   #open: readonly (Waiting & { readonly place: number })[];
 
   constructor(group: readonly Waiting[]) {
     this.#results = group.map(() => failed);
     this.#open = group.map(({ item, number }, place) => ({ item, number, place }));
-    this.message = { results: this.#results, failures: this.#failures };
   }
 
   /** What is yet to be written. */
   get items(): readonly WriteItem[] {
     return this.#open.map(({ item }) => item);
+  }
+
+  /** What the main thread is told. */
+  told(took: number): WrittenMessage {
+    return { results: this.#results, failures: this.#failures, took };
   }
 
   /** The bytes of the bodies that are yet to be written. */

@@ -1,7 +1,11 @@
 import { type WriteItem, type WriteMessage, isEvent, unpacked } from './commit-message.ts';
 
-/** A commit is bounded, so that the writes behind it don't wait too long for their answer. */
-const groupWrites = 512;
+/**
+ * A commit is bounded, so that the writes behind it don't wait too long, and the main thread need not give too many
+ * answers in one turn. On a slow disk, where the sync is what takes long, the bound decides how many events are taken
+ * a second; each is two writes.
+ */
+export const groupWrites = 1_024;
 const groupBytes = 4 * 1024 * 1024;
 
 /** A write that has come in. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kit/clock.ts';
 import { recordPatience } from './commit-group.ts';
 import type { WriteItem, WrittenMessage } from './commit-message.ts';
+import { groupWrites } from './incoming.ts';
 
 /** How many writes may be under way: a disk that falls behind must not take the process's memory. */
 const mostWrites = 16_384;
@@ -52,6 +53,8 @@ export class WriteQueue {
   #events = 0;
   /** How many writes were last written together. */
   #lastWritten = 0;
+  /** How long their commit took, in milliseconds. */
+  #lastTook = 0;
   #cancelWatch: (() => void) | undefined;
 
   constructor(ties: QueueTies) {
@@ -66,7 +69,7 @@ export class WriteQueue {
   /** Adds an event; it fails when it can't be written before its sender gives up. */
   record(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
     const isFull = this.count >= mostWrites || this.#bytes + bytes > mostBytes;
-    if (isFull) return onFailed(new Error('the database has fallen behind'));
+    if (isFull || this.#isTooLate()) return onFailed(new Error('the database has fallen behind'));
     const deadline = this.#ties.clock.elapsed() + recordPatience;
     this.#events += 1;
     this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
@@ -82,8 +85,9 @@ export class WriteQueue {
   }
 
   /** The commit thread tells what became of those that were sent first. */
-  hearWritten({ results, failures }: WrittenMessage): void {
+  hearWritten({ results, failures, took }: WrittenMessage): void {
     this.#lastWritten = results.length;
+    this.#lastTook = took;
     const reasons = new Map(failures);
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);
@@ -107,6 +111,16 @@ export class WriteQueue {
     this.#unsent = [];
     for (const write of writes) this.#end(write, () => write.onFailed(error));
     this.#rest();
+  }
+
+  /**
+   * Whether an event would have to wait for longer than its sender does: one commit is under way, and whole groups are
+   * waiting for theirs. If it were taken, it would be written although its sender gets 503, at the expense of those
+   * that come in time. What goes into the next commit is always taken: how long the last one took may be long ago.
+   */
+  #isTooLate(): boolean {
+    const groups = Math.floor(this.count / groupWrites);
+    return groups > 0 && (groups + 1) * this.#lastTook > recordPatience;
   }
 
   #add(write: Write): void {
