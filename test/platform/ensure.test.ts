@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type WantedSubscription, createPlatform } from '../../src/platform/index.ts';
 import { Logs } from '../support/logs.ts';
@@ -180,6 +181,30 @@ describe('subscriptions.ensure', () => {
       secretFile,
     });
     expect(await platform.subscriptions.ensure(wanted, { secretFile })).toMatchObject({ warnings: [] });
+  });
+
+  test.each<[string, string, readonly string[]]>([
+    ["another subscription's secret", 'whsec_b3RoZXI= # subscription other', ['secret_not_in_file']],
+    [
+      "another subscription's replaced secret",
+      'whsec_b3RoZXI= # subscription other, until 2099-01-01T00:00:00.000Z',
+      ['secret_not_in_file'],
+    ],
+    ['a secret without a comment', 'whsec_b3RoZXI=', []],
+    ['a secret of an unnamed subscription', 'whsec_b3RoZXI= # subscription unknown', []],
+    ['a secret with a comment of its own', 'whsec_b3RoZXI= # of the subscription calls', []],
+    [
+      'its own secret beside another',
+      'whsec_b3RoZXI= # subscription other\nwhsec_b3du # subscription ID',
+      [],
+    ],
+  ])('finds the file with only %s', async (_, lines, codes) => {
+    const { platform } = await sandboxAndPlatform();
+    const secretFile = join(temporaryFolder(), 'secrets');
+    const { subscription } = await platform.subscriptions.ensure(wanted);
+    writeFileSync(secretFile, lines.replace('ID', subscription.id));
+    const { warnings } = await platform.subscriptions.ensure(wanted, { secretFile });
+    expect(warnings.map(({ code }) => code)).toEqual(codes);
   });
 
   test.each<[string, object, RegExp]>([

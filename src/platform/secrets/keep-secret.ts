@@ -5,6 +5,7 @@ import { isObject } from '../../option-problems.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import { IssuedSecret, type IssuedParts, SecretNotKeptError } from './issued-secret.ts';
 import { SecretFile } from './secret-file.ts';
+import { unnamedSubscription } from './secret-lines.ts';
 
 /** A secret as `onSecret` gets it. */
 export interface SecretToKeep {
@@ -87,7 +88,7 @@ async function keep(
   onSecret: SecretOptions['onSecret'],
   now: number,
 ): Promise<boolean> {
-  const kept = { ...issued, subscriptionId: issued.subscriptionId ?? 'unknown' };
+  const kept = { ...issued, subscriptionId: issued.subscriptionId ?? unnamedSubscription };
   try {
     file?.write({ ...kept, previousExpiresAt: expiryOf(issued.previousSecretExpiresAt) }, now);
     await onSecret?.(kept);

@@ -5,7 +5,13 @@ import { configError, ringbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { isMissing, linkTarget } from '../../kit/link-target.ts';
 import { underLock } from './file-lock.ts';
-import { type NewSecret, parseSecretLines, textOfSecrets, withNewSecret } from './secret-lines.ts';
+import {
+  type NewSecret,
+  mayBelongTo,
+  parseSecretLines,
+  textOfSecrets,
+  withNewSecret,
+} from './secret-lines.ts';
 
 /**
  * The secrets in a file, newest first. Use it in a function as a receiver's option `secrets`: the receiver calls the
@@ -18,6 +24,17 @@ export function readSecretFile(file: string): readonly string[] {
   const secrets = parseSecretLines(readOrRefuse(file)).secrets.map(({ secret }) => secret);
   if (secrets.length > 0) return secrets;
   throw configError('secrets_file_unreadable', { file, cause: 'it holds no secret' });
+}
+
+/** Whether the file can be read and has a secret that may be this subscription's. */
+export function mayHoldSecretOf(file: string, subscriptionId: string): boolean {
+  try {
+    return parseSecretLines(readFileSync(file, 'utf8')).secrets.some((line) =>
+      mayBelongTo(line, subscriptionId),
+    );
+  } catch {
+    return false;
+  }
 }
 
 function readOrRefuse(file: string): string {

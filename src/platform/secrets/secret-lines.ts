@@ -24,6 +24,9 @@ export interface NewSecret {
   readonly previousExpiresAt: number | undefined;
 }
 
+/** Stands for the id of a subscription that the platform's answer doesn't name. */
+export const unnamedSubscription = 'unknown';
+
 /**
  * How long a secret that is replaced without a rotation is still needed, in milliseconds: by then, attempts to deliver
  * that were under way are over.
@@ -74,6 +77,12 @@ function isReplaced({ comment }: SecretLine, all: readonly SecretLine[], issued:
   if (comment === ownerComment(issued.subscriptionId)) return true;
   // If a file written by hand has only one secret, a rotation replaces that one.
   return issued.previousExpiresAt !== undefined && all.length === 1 && !/^subscription \S/.test(comment);
+}
+
+/** Whether a secret may be this subscription's: it is not if its comment names another one. */
+export function mayBelongTo({ comment }: SecretLine, subscriptionId: string): boolean {
+  const [, owner = unnamedSubscription] = /^subscription ([^\s,]+)(?:, until \S+)?$/.exec(comment) ?? [];
+  return owner === unnamedSubscription || ownerComment(subscriptionId) === `subscription ${owner}`;
 }
 
 /** The text to write. */

@@ -1,5 +1,5 @@
 import { ensureOne } from '../requests/ensure-one.ts';
-import { readSecretFile } from '../secrets/secret-file.ts';
+import { mayHoldSecretOf } from '../secrets/secret-file.ts';
 import type { Subscription } from './subscription.ts';
 import { type SubscriptionWarning, warningsOf } from './checks.ts';
 import { differenceOf } from './difference.ts';
@@ -72,29 +72,20 @@ function withWarnings(
 }
 
 /**
- * Warns if the file has no secret, but the subscription is signed. A secret that somebody else got, or that was lost,
- * is not shown again, and without it the receiver would refuse every delivery for no visible reason.
+ * Warns if the subscription is signed, but the file has no secret of it. A secret that somebody else got, or that was
+ * lost, is not shown again, and without it the receiver would refuse every delivery for no visible reason.
  */
 function missingSecret(
   { subscription, secret }: EnsuredSubscription,
   file: string | undefined,
 ): readonly SubscriptionWarning[] {
-  if (file === undefined || secret !== undefined || !subscription.signing_enabled || holdsSecret(file))
-    return [];
+  if (file === undefined || secret !== undefined || !subscription.signing_enabled) return [];
+  if (mayHoldSecretOf(file, subscription.id)) return [];
   const warning: SubscriptionWarning = {
     code: 'secret_not_in_file',
     message:
-      `The file ${file} should hold the signing secret of the subscription, but holds none, and the platform shows a secret ` +
-      'only once. Copy it from where it is kept, or issue a new one with subscriptions.rotateSecret.',
+      `The file ${file} should hold the signing secret of the subscription, but does not, and the platform shows a ` +
+      'secret only once. Copy it from where it is kept, or issue a new one with subscriptions.rotateSecret.',
   };
   return [warning];
-}
-
-function holdsSecret(file: string): boolean {
-  try {
-    readSecretFile(file);
-    return true;
-  } catch {
-    return false;
-  }
 }
