@@ -58,7 +58,8 @@ export class Receiver {
   /**
    * Registers a handler for events by their names: a known name, any other name, `Service.*`, or `*`. The handler ends
    * a run by returning (done), by throwing (retried), or by throwing `Discard` or `RetryLater`, which count as thrown if
-   * they are returned. Known events whose payload is not what their name promises go to the fallback instead.
+   * they are returned. Known events whose payload is not what their name promises go to the fallback instead, and no
+   * pattern takes them.
    *
    * @returns the receiver
    * @throws ConfigError for a second handler with the same name, or one registered after `start`

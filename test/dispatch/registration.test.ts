@@ -159,16 +159,19 @@ describe('an event goes', () => {
     expect(seen).toEqual([[true, ['payload.call_id']]]);
   });
 
-  test('nowhere when it misses what its name promises and there is no fallback: what it misses is said', async () => {
-    const { receiver, logs } = await started({}, (r) => r.on('CallHandler.CallEnded', () => {}));
-    await deliver(
-      receiver,
-      JSON.stringify({ traceId: 'trace-1', eventName: 'CallHandler.CallEnded', payload: {} }),
-    );
-    const issues = ['payload.call_id'];
-    expect(await logs.until('event_incomplete')).toMatchObject([{ traceId: 'trace-1', issues }]);
-    expect(logs.of('event_unhandled')).toEqual([]);
-  });
+  test.each(['CallHandler.CallEnded', 'CallHandler.*', '*'])(
+    'not to %s when it misses what its name promises, even without a fallback: what it misses is said',
+    async (pattern) => {
+      const { receiver, logs } = await started({}, (r) => r.on(pattern, () => {}));
+      await deliver(
+        receiver,
+        JSON.stringify({ traceId: 'trace-1', eventName: 'CallHandler.CallEnded', payload: {} }),
+      );
+      const issues = ['payload.call_id'];
+      expect(await logs.until('event_incomplete')).toMatchObject([{ traceId: 'trace-1', issues }]);
+      expect(logs.of('event_unhandled')).toEqual([]);
+    },
+  );
 
   test('nowhere when nothing is for it: it is kept, done, and said', async () => {
     const { receiver, logs } = await started({}, (r) => r.on('Another.Event', () => {}));
