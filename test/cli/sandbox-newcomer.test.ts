@@ -1,5 +1,5 @@
 /** Follows the README's second section in a project that has the packed package installed, with other ports. */
-import { statSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { codeBlocks } from '../docs/documents.ts';
@@ -52,6 +52,12 @@ describe('a newcomer', () => {
       total_count: 1,
       data: [{ name: 'my app', signing_enabled: true }],
     });
+
+    rmSync(join(project.folder, 'secrets'));
+    const app = start(process.execPath, ['app.mjs'], { API_KEY: apiKey });
+    await expect(app.line('receiver_started')).rejects.toThrow(
+      /rotateSecret\("[\w-]+"[^]*secrets_unavailable/,
+    );
   }, 60_000);
 });
 

@@ -85,7 +85,8 @@ function missingSecret(
     code: 'secret_not_in_file',
     message:
       `The file ${file} should hold the signing secret of the subscription, but does not, and the platform shows a ` +
-      'secret only once. Copy it from where it is kept, or issue a new one with subscriptions.rotateSecret.',
+      'secret only once. Copy it from where it is kept, or issue a new one with ' +
+      `subscriptions.rotateSecret(${JSON.stringify(subscription.id)}, { secretFile }).`,
   };
   return [warning];
 }
