@@ -42,12 +42,12 @@ test('no statement of the store goes through what grows with the inbox', async (
   expect(steps.length).toBeGreaterThan(100);
 });
 
-test('no statement that ends early goes through a whole call before', async () => {
+test('no statement that ends early goes through a whole call or all runs of a handler before', async () => {
   const plans = await plansOfAll();
   const bounded = [...plans].filter(([sql]) => /\blimit \d+\s*$/v.test(sql));
   const gathering = bounded.filter(
     ([sql, plan]) =>
-      sql.includes('@callId') &&
+      /@callId|\bhandler = cast/v.test(sql) &&
       plan.some((step) => /^(?:LIST SUBQUERY|MATERIALIZE of_call|USE TEMP)/v.test(step)),
   );
   expect(gathering).toEqual([]);
