@@ -103,10 +103,10 @@ export class ReceiverProcess extends Script {
     return (await (await fetch(`${await this.#ready}/counts`)).json()) as StoreCounts;
   }
 
-  /** The CPU time that it has used, in microseconds, and how long it has run, in milliseconds. */
-  async usage(): Promise<{ user: number; system: number; elapsed: number }> {
-    const response = await fetch(`${await this.#ready}/usage`);
-    return (await response.json()) as { user: number; system: number; elapsed: number };
+  /** How many turns its event loop has made, and how often it has said that it is alive. */
+  async activity(): Promise<{ turns: number; beats: number }> {
+    const response = await fetch(`${await this.#ready}/activity`);
+    return (await response.json()) as { turns: number; beats: number };
   }
 
   /** Lets the gated handlers end. */

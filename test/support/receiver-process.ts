@@ -63,8 +63,10 @@ app.use('/webhooks', receiver.middleware());
 app.get('/counts', async (_request, response) => {
   response.json(await receiver.counts());
 });
-app.get('/usage', (_request, response) => {
-  response.json({ ...process.cpuUsage(), elapsed: performance.now() });
+const beats = receiver.database.prepare('select sum(beats) as beats from processes');
+app.get('/activity', (_request, response) => {
+  const { loopCount } = performance.nodeTiming.uvMetricsInfo;
+  response.json({ turns: loopCount, ...(beats.get() as object) });
 });
 app.post('/release', (_request, response) => {
   released.resolve();
