@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
 import { type Commands, addWanted } from './commands.ts';
 import { exitCodes, explain } from './failure.ts';
+import { withHelpAsOption } from './help.ts';
 
 const versionFlag = '--version';
 
@@ -25,7 +26,7 @@ export async function run(args: readonly string[]): Promise<number> {
   try {
     const program = buildProgram();
     await addWanted(program, args[0] === versionFlag ? {} : commands, exitWith, args);
-    await program.parseAsync([...args], { from: 'user' });
+    await program.parseAsync([...withHelpAsOption(program, args)], { from: 'user' });
     return exitCode;
   } catch (error) {
     // Commander has already printed what was wrong, or the help that was asked for.
@@ -39,7 +40,7 @@ function buildProgram(): Command {
     .description('Receives the call events of a voice-AI platform: verified, stored, answered, and handled.')
     .version(packageVersion(), `-V, ${versionFlag}`, 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
+    .helpCommand('help [command...]', 'print the help of a command')
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({

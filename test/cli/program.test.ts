@@ -17,6 +17,20 @@ describe('the command', () => {
     expect(stdout).toMatch(/serve.*send.*demo/s);
   });
 
+  it.each([
+    [['help'], 'ringback'],
+    [['help', 'inbox'], 'ringback inbox'],
+    [['inbox', 'help'], 'ringback inbox'],
+    [['help', 'send', 'call-ended'], 'ringback send'],
+    [['help', 'inbox', 'replay'], 'ringback inbox replay'],
+    [['inbox', 'help', 'replay'], 'ringback inbox replay'],
+    [['help', 'signature', 'verify'], 'ringback signature verify'],
+  ])('prints for %j the help of %s', async (args, name) => {
+    const { code, stdout, stderr } = await ringback(args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(new RegExp(`^Usage: ${name} \\[options\\]`));
+  });
+
   it('prints every option and variable of serve', async () => {
     const { code, stdout } = await ringback(['serve', '--help']);
     expect(code).toBe(0);
@@ -40,6 +54,9 @@ describe('the command', () => {
     [['serve', '--path', 'webhooks'], 'It should be a path'],
     [['serve', '--trust-proxy', 'nobody'], 'It should be a number of hops'],
     [['serv'], "unknown command 'serv' (Did you mean serve?)"],
+    [['help', 'serv'], "unknown command 'serv' (Did you mean serve?)"],
+    [['help', 'inbox', 'replya'], "unknown command 'replya' (Did you mean replay?)"],
+    [['inbox', 'help', 'replya'], "unknown command 'replya' (Did you mean replay?)"],
     [['send'], "missing the fixture's name or file"],
     [['send', 'call-ended'], "missing the option '--to <url>'"],
     [
