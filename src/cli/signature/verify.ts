@@ -29,7 +29,7 @@ export function addVerify(signature: Command, exitWith: (code: number) => void):
     .addOption(layoutOption('how it is signed (default: every known layout is tried)'))
     .option(
       '--tolerance <duration>',
-      "how far its time may be from this machine's (default: 5m)",
+      'how far its time may be from that of --at (default: 5m)',
       argument("a duration such as '5m', '30d'", parseDuration),
     )
     .option(
@@ -63,8 +63,17 @@ function describe(verification: Verification, headers: Headers): string {
   return `authentic: layout ${describeLayout(layout)}, secret ${secret}, ${time}`;
 }
 
-/** Of a request that is signed in a header that no layout looks at, the general fix would say that it is not signed. */
+/**
+ * The general fixes are for a receiver: of a request that was saved long ago, they would blame the clock, and of one that
+ * is signed in a header that no layout looks at, they would say that it is not signed.
+ */
 function fixOf(reason: SignatureReason, headers: Headers): string {
+  if (reason === 'timestamp_out_of_tolerance') {
+    return (
+      'The signature is right, but its time is too far from that of --at, which is now by default: set --at to when ' +
+      'the request came, or widen --tolerance.'
+    );
+  }
   const elsewhere = reason === 'signature_missing' ? signatureHeaders(headers) : [];
   if (elsewhere.length === 0) return fixes[reason]();
   return (
