@@ -64,11 +64,10 @@ describe('the example express', () => {
     }
   });
 
-  it('has handlers that the command replays without its server', async () => {
-    const database = join(project.folder, 'replayed.db');
+  it('has handlers that the command of its README replays without its server', async () => {
     const delivery = buildDelivery('call-ended', { secret, headers: { 'x-forwarded-proto': 'https' } });
     const cwd = join(project.folder, 'express');
-    const env = { PORT: '0', DATABASE: database, WEBHOOK_SECRET: secret };
+    const env = { PORT: '0', WEBHOOK_SECRET: secret };
     const first = startProgram(process.execPath, ['app.ts'], { cwd, env });
     try {
       const { address } = (await first.line('listening')) as { address: { port: number } };
@@ -80,8 +79,11 @@ describe('the example express', () => {
       await first.kill();
     }
     const command = join(project.folder, 'node_modules/ringback/dist/cli/main.js');
-    const flags = ['--app', 'handlers.ts', '--database', database, '--state', 'done', '--yes'];
-    const told = execFileSync(process.execPath, [command, 'inbox', 'replay', ...flags], {
+    const written = /^RINGBACK_SECRETS=\S+ npx ringback (inbox replay .*)$/m.exec(
+      readFileSync(join(cwd, 'README.md'), 'utf8'),
+    )?.[1];
+    const args = String(written).replace('--state dead', '--state done').split(' ');
+    const told = execFileSync(process.execPath, [command, ...args], {
       cwd,
       env: { ...process.env, RINGBACK_SECRETS: secret },
       encoding: 'utf8',
