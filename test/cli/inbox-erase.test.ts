@@ -35,6 +35,21 @@ describe('ringback inbox erase', () => {
     expect(await linesOf(cwd, 'events')).toHaveLength(2);
   });
 
+  it('says when nothing matches, whether it is meant or not', async () => {
+    const cwd = await inboxWithTrouble();
+    const targets = [
+      ['--call-id', 'call_001'],
+      ['--phone-number', '+15550109999'],
+    ];
+    for (const target of targets) {
+      for (const meant of [[], ['--yes']]) {
+        const { code, stdout, stderr } = await ringback(['inbox', 'erase', ...target, ...meant], { cwd });
+        expect([code, stderr]).toEqual([0, 'ringback: no event and no delivery in quarantine matches\n']);
+        expect(JSON.parse(stdout)).toMatchObject({ events: 0, quarantined: 0 });
+      }
+    }
+  });
+
   it('makes no inbox, and takes no half of a target', async () => {
     const wrong: readonly (readonly [code: number, sentence: RegExp, ...args: string[]])[] = [
       [1, /there is no such file/, ...ofCall, '--yes'],

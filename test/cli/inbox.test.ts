@@ -120,6 +120,8 @@ describe('ringback inbox', () => {
     expect(await linesOf(cwd, 'events', '--trace-id', 't-dead')).toMatchObject([
       { runs: [{ state: 'done', reason }] },
     ]);
+    for (const again of [await dismiss(), await dismiss('--yes')])
+      expect([again.code, again.stderr]).toEqual([0, 'ringback: no run matches\n']);
   });
 
   it('dismisses the runs of a handler that is gone', async () => {

@@ -43,8 +43,10 @@ async function dismiss(flags: DismissFlags, command: Command): Promise<void> {
     );
   const { by, reason, yes } = flags;
   const dryRun = yes !== true;
-  await withInbox(inboxFile(flags), async (store) => {
-    await printResult(await lookInto(store).events.dismiss(filter, { by, reason, dryRun }));
-  });
-  if (dryRun) remark('Nothing was dismissed. To dismiss these runs, add --yes.');
+  const dismissed = await withInbox(inboxFile(flags), (store) =>
+    lookInto(store).events.dismiss(filter, { by, reason, dryRun }),
+  );
+  await printResult(dismissed);
+  if (dismissed.runs === 0) remark('no run matches');
+  else if (dryRun) remark('Nothing was dismissed. To dismiss these runs, add --yes.');
 }

@@ -34,8 +34,11 @@ export function addErase(inbox: Command): void {
         return command.error("error: missing the option '--call-id <id>' or '--phone-number <number>'");
       const dryRun = flags.yes !== true;
       const erasing = { ...target, dryRun };
-      await printResult(await withInbox(inboxFile(flags), (store) => lookInto(store).erasure.erase(erasing)));
-      if (dryRun) remark('Nothing was erased. To erase this, add --yes.');
+      const erased = await withInbox(inboxFile(flags), (store) => lookInto(store).erasure.erase(erasing));
+      await printResult(erased);
+      // A misspelled request would look like one that is done.
+      if (erased.events + erased.quarantined === 0) remark('no event and no delivery in quarantine matches');
+      else if (dryRun) remark('Nothing was erased. To erase this, add --yes.');
     });
 }
 
