@@ -48,15 +48,17 @@ export function fixture(name: string): Fixture {
 /** A fixture from the value of its file, or undefined when the file is not written like one. */
 export function readFixture(name: string, value: unknown): Fixture | undefined {
   if (!isRecord(value) || !isTextRecord(value['headers'])) return undefined;
-  const { description, headers, body, rawBody } = value;
-  const text = typeof rawBody === 'string' ? rawBody : JSON.stringify(body);
-  if (text === undefined) return undefined;
-  return {
-    name,
-    description: typeof description === 'string' ? description : '',
-    headers,
-    body: Buffer.from(text),
-  };
+  const { description, headers } = value;
+  const body = bytesIn(value);
+  if (body === undefined) return undefined;
+  return { name, description: typeof description === 'string' ? description : '', headers, body };
+}
+
+/** A body that is a text is one in quarantine, which may be no JSON: `ringback inbox delivery` prints it as it came. */
+function bytesIn({ body, rawBody, bodyBase64 }: Readonly<Record<string, unknown>>): Buffer | undefined {
+  if (typeof bodyBase64 === 'string') return Buffer.from(bodyBase64, 'base64');
+  const text = [rawBody, body].find((value) => typeof value === 'string') ?? JSON.stringify(body);
+  return text === undefined ? undefined : Buffer.from(text);
 }
 
 /** The error for a name that is no fixture's. */

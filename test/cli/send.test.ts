@@ -1,7 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { buildDelivery } from '../../src/testing/delivery.ts';
 import { fixtureNames } from '../../src/testing/fixtures.ts';
 import { listening } from '../support/servers.ts';
 import { folder, otherSecret, ringback, secret, serve } from './command.ts';
+import { inboxWithTrouble } from './inbox-support.ts';
 
 const env = { RINGBACK_SECRETS: `${secret},${otherSecret}` };
 
@@ -95,6 +99,21 @@ describe('send', () => {
     expect(await sent('fixture.json')).toMatch(/^→ A\.B .*"status":"accepted","traceId":"trace-raw"/s);
     expect(await sent('body.json')).toMatch(/^→ CallHandler\.CallEnded trace-file .*"status":"accepted"/s);
     expect(await sent('broken.json')).toMatch(/^→ a delivery without a name .*"status":"quarantined"/s);
+  });
+
+  it('sends the bytes of a delivery in quarantine, as it was printed', async () => {
+    const bytes = Buffer.from([0xff, 0xfe, 0x7b]);
+    const cwd = await inboxWithTrouble({ besides: [buildDelivery(bytes, { secret })] });
+    const to = await target();
+    const sent = async (id: string) => {
+      const printed = await ringback(['inbox', 'delivery', id], { cwd });
+      writeFileSync(join(cwd, 'delivery.json'), printed.stdout);
+      return (await ringback(['send', 'delivery.json', '--to', to], { env, cwd })).stdout;
+    };
+    expect(await sent('1')).toMatch(
+      /^→ CallHandler\.CallEnded .*"status":"accepted","traceId":"trace-call-e/s,
+    );
+    expect(await sent('2')).toMatch(/^→ a delivery without a name \(3 bytes\) .*"status":"quarantined"/s);
   });
 
   it('lists every fixture with what it is', async () => {
