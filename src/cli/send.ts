@@ -46,15 +46,17 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       if (flags.list) return list();
       if (name === undefined) return command.error("error: missing the fixture's name or file");
       if (flags.to === undefined) return command.error("error: missing the option '--to <url>'");
-      const answer = await send(name, flags.to, flags);
+      const source = sourceOf(name);
+      if (source instanceof Uint8Array && source.byteLength === 0)
+        return command.error(`error: the file ${name} should be a fixture or a body, but is empty`);
+      const answer = await send(source, flags.to, flags);
       if (answer.status === 200) return;
       remark(whereToLook(answer));
       exitWith(exitCodes.failure);
     });
 }
 
-async function send(name: string, url: URL, flags: SendFlags): Promise<DeliveryAnswer> {
-  const source = sourceOf(name);
+async function send(source: DeliverySource, url: URL, flags: SendFlags): Promise<DeliveryAnswer> {
   const options = {
     secret: flags.secret ?? asUsage(firstSecret),
     ...(flags.layout !== undefined && { layout: flags.layout }),

@@ -116,6 +116,16 @@ describe('send', () => {
     expect(await sent('2')).toMatch(/^→ a delivery without a name \(3 bytes\) .*"status":"quarantined"/s);
   });
 
+  it('refuses an empty file, with 2', async () => {
+    const cwd = folder({ 'empty.json': '' });
+    const args = ['send', 'empty.json', '--to', 'http://127.0.0.1'];
+    expect(await ringback(args, { env, cwd })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'ringback: the file empty.json should be a fixture or a body, but is empty\n',
+    });
+  });
+
   it('lists every fixture with what it is', async () => {
     const { code, stdout } = await ringback(['send', '--list']);
     expect(code).toBe(0);
