@@ -39,7 +39,10 @@ export function asUsage<T>(read: () => T, flags: Readonly<Record<string, string>
 }
 
 function withFlag(message: string, flags: Readonly<Record<string, string>>): string {
-  return message.replace(/(?<=^The option )\w+/, (option) => flags[option] ?? option);
+  return message.replace(
+    /(?<=^The option )(\w+)(?: in \w+)?/,
+    (whole, option: string) => flags[option] ?? whole,
+  );
 }
 
 /** Writes what went wrong as one line on stderr, and returns the exit code. */

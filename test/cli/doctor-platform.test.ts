@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { secret } from './command.ts';
+import { freePort } from '../support/servers.ts';
 import { commanded, examined, plain, receiverAt } from './doctor-support.ts';
 
 /** A sandbox with one subscription, and what the doctor says about it. */
@@ -79,11 +80,34 @@ describe('doctor, at the platform', () => {
     expect((await found())['subscription']).toMatch(/^wrong: none of 1 subscriptions delivers to http:/);
   });
 
+  it('tells that nobody answers at the address of the platform', async () => {
+    const { url } = await subscribed();
+    const environment = { RINGBACK_PLATFORM_KEY: 'key' };
+    const platform = new URL(`http://127.0.0.1:${await freePort()}`);
+    const found = await examined({ url, platform, environment });
+    expect(found['subscription']).toMatch(
+      /^wrong: the platform can't be asked: .*Check --platform and the con/,
+    );
+  });
+
+  it('names only what is missing', async () => {
+    const [url, platform] = [new URL('http://127.0.0.1:1/'), new URL('http://127.0.0.1:1/')];
+    const environment = { RINGBACK_PLATFORM_KEY: 'key' };
+    const skipped = async (parts: Parameters<typeof examined>[0]) => (await examined(parts))['subscription'];
+    expect(await skipped({ url, platform })).toBe('skipped: set RINGBACK_PLATFORM_KEY to a key for it');
+    expect(await skipped({ platform, environment })).toBe('skipped: set --url to the public address');
+    expect(await skipped({ environment })).toBe(
+      'skipped: set --platform to the address of the platform, and --url to the public address',
+    );
+  });
+
   it('tells that the key is not taken, and never prints it', async () => {
     const { url, platform } = await subscribed();
     const environment = { RINGBACK_PLATFORM_KEY: 'a-private-key' };
     const found = await examined({ url, platform, environment });
-    expect(found['subscription']).toMatch(/^wrong: the platform can't be asked: /);
+    expect(found['subscription']).toMatch(
+      /^wrong: the platform can't be asked: .*Check that RINGBACK_PLATFORM_KEY is a key/,
+    );
     expect(JSON.stringify(found)).not.toContain('a-private-key');
   });
 });

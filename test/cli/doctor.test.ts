@@ -132,9 +132,12 @@ describe('doctor, on this machine', () => {
   it.each([
     [
       { RINGBACK_PLATFORM_KEY: 'a private key', RINGBACK_PLATFORM_URL: 'https://platform.example.com' },
-      /API key/,
+      /The option RINGBACK_PLATFORM_KEY should be the platform's API key/,
     ],
-    [{ RINGBACK_PLATFORM_KEY: 'key', RINGBACK_PLATFORM_URL: 'http://platform.example.com' }, /https address/],
+    [
+      { RINGBACK_PLATFORM_KEY: 'key', RINGBACK_PLATFORM_URL: 'http://platform.example.com' },
+      /The option --platform should be the https address/,
+    ],
     [{ RINGBACK_PUBLIC_URL: '/webhooks' }, /RINGBACK_PUBLIC_URL should be an http or https address/],
   ])('is misused with %j', async (env, sentence) => {
     const { code, stderr } = await ringback(['doctor'], { env });

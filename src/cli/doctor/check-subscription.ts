@@ -6,9 +6,8 @@ import { type Finding, finding } from './finding.ts';
 /** Lists all subscriptions at the platform, through all pages. */
 export type ListSubscriptions = () => AsyncIterable<Subscription>;
 
-/** What is missing when the platform can't be asked. */
-const missing =
-  'set --platform to the address of the platform, RINGBACK_PLATFORM_KEY to a key for it, and --url';
+/** Where the doctor takes the options of the client for the platform from. */
+export const sourcesOfOptions = { baseUrl: '--platform', apiKey: 'RINGBACK_PLATFORM_KEY' } as const;
 
 /**
  * Whether a subscription at the platform delivers here, is active, asks for events that there are, and is signed as the
@@ -17,15 +16,20 @@ const missing =
 export async function checkSubscription(
   url: URL | undefined,
   list: ListSubscriptions | undefined,
-  { hasSecrets }: { readonly hasSecrets: boolean },
+  { missing, hasSecrets }: { readonly missing: readonly string[]; readonly hasSecrets: boolean },
 ): Promise<readonly Finding[]> {
-  if (url === undefined || list === undefined) return [finding('subscription', 'skipped', missing)];
+  if (url === undefined || list === undefined)
+    return [finding('subscription', 'skipped', `set ${missing.join(', and ')}`)];
   try {
     const all: Subscription[] = [];
     for await (const subscription of list()) all.push(subscription);
     return judged(all, url, hasSecrets);
   } catch (error) {
-    return [finding('subscription', 'wrong', `the platform can't be asked: ${messageOf(error)}`)];
+    const reason = messageOf(error).replaceAll(
+      /\b(baseUrl|apiKey)\b/g,
+      (option) => sourcesOfOptions[option as keyof typeof sourcesOfOptions],
+    );
+    return [finding('subscription', 'wrong', `the platform can't be asked: ${reason}`)];
   }
 }
 

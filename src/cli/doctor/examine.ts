@@ -10,7 +10,7 @@ import { checkDisk } from './check-disk.ts';
 import { checkNode } from './check-node.ts';
 import { checkReceiver } from './check-receiver.ts';
 import { checkSecrets } from './check-secrets.ts';
-import { type ListSubscriptions, checkSubscription } from './check-subscription.ts';
+import { type ListSubscriptions, checkSubscription, sourcesOfOptions } from './check-subscription.ts';
 import { type Finding, finding } from './finding.ts';
 import { type Probe, probeClock, probeReceiver } from './probe.ts';
 
@@ -42,7 +42,10 @@ export async function examine(
     ...inside,
     ...address,
     clockFinding(platformAnswer, answer),
-    ...(await checkSubscription(url, list, { hasSecrets: hasSecrets(environment) })),
+    ...(await checkSubscription(url, list, {
+      missing: missingIn(deployment),
+      hasSecrets: hasSecrets(environment),
+    })),
   ];
 }
 
@@ -57,8 +60,18 @@ function clockFinding(platform: Probe | undefined, receiver: Probe | undefined):
 function subscriptionsOf({ platform, environment }: Deployment): ListSubscriptions | undefined {
   const apiKey = environment.RINGBACK_PLATFORM_KEY;
   if (platform === undefined || apiKey === undefined) return undefined;
-  const { subscriptions } = asUsage(() =>
-    createPlatform({ baseUrl: platform, apiKey, retry: { attempts: 2 } }),
+  const { subscriptions } = asUsage(
+    () => createPlatform({ baseUrl: platform, apiKey, retry: { attempts: 2 } }),
+    sourcesOfOptions,
   );
   return () => subscriptions.list();
+}
+
+/** What it takes to find the subscription, and is not set. */
+function missingIn({ url, platform, environment }: Deployment): readonly string[] {
+  return [
+    ...(platform === undefined ? ['--platform to the address of the platform'] : []),
+    ...(environment.RINGBACK_PLATFORM_KEY === undefined ? ['RINGBACK_PLATFORM_KEY to a key for it'] : []),
+    ...(url === undefined ? ['--url to the public address'] : []),
+  ];
 }
