@@ -8,6 +8,7 @@ import { expected, readEnvironment, readPort } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { layoutName } from './layout-name.ts';
 import { openLog } from './log.ts';
+import { remark } from './remark.ts';
 import { logAttempts, logListening } from './sandbox-log.ts';
 import { readSeedFile } from './sandbox-seed.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -74,6 +75,8 @@ async function standIn(flags: SandboxFlags): Promise<void> {
   const adversary = flags.adversary === true ? randomUUID() : flags.adversary;
   const sandbox = createSandbox({ ...optionsOf(flags, adversary), logger });
   await sandbox.start();
+  if (flags.seed !== undefined && !sandbox.isNew)
+    remark(`the seed was not used: the database ${flags.database} is not new, and stays as it is`);
   try {
     logListening(logger, sandbox, adversary);
     logAttempts(logger, sandbox);

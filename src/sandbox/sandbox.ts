@@ -29,6 +29,8 @@ export class Sandbox {
    * own keys, and with an existing database, because only digests of keys are stored.
    */
   readonly apiKey: string | undefined;
+  /** Whether the database was new, and was filled from the seed. @internal */
+  readonly isNew: boolean;
   readonly #options: ResolvedSandboxOptions;
   readonly #parts: Parts;
   readonly #stopping = new AbortController();
@@ -43,11 +45,12 @@ export class Sandbox {
       stopping: this.#stopping.signal,
       requireStarted: this.#requireStarted,
     });
-    const { calls, attempts, engine, apiKey } = this.#parts;
+    const { calls, attempts, engine, apiKey, database } = this.#parts;
     this.calls = calls;
     this.attempts = attempts;
     this.deliveries = { givenUp: () => engine.givenUp(), settled: () => engine.settled() };
     this.apiKey = apiKey;
+    this.isNew = database.isNew;
   }
 
   /**

@@ -109,6 +109,20 @@ describe('the sandbox', () => {
     expect(await knowledgeBase({ ...again, apiKey }, 'kb_demonstration')).toBe(200);
   });
 
+  it('says when a seed is not used, because the database is not new', async () => {
+    const cwd = folder({ 'seed.json': JSON.stringify(seed) });
+    const args = ['--database', 'sandbox.db', '--seed', 'seed.json'];
+    const said: string[] = [];
+    for (const _ of ['new', 'existing']) {
+      const running = sandbox(args, { cwd });
+      await opened(running);
+      running.child.kill('SIGTERM');
+      said.push((await running.ended()).stderr);
+    }
+    const sentence = 'the seed was not used: the database sandbox.db is not new, and stays as it is';
+    expect(said).toEqual(['', `ringback: ${sentence}\n`]);
+  });
+
   it('begins with what a seed has, and leaves no file without a database', async () => {
     const cwd = folder({ 'seed.json': JSON.stringify(seed) });
     const running = sandbox(['--seed', 'seed.json'], { cwd });
