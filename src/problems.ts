@@ -125,8 +125,8 @@ export const problems = {
   fixture_unknown: (d: { fixture: string; meant: string | undefined; known: string }) =>
     `${d.fixture} should be a fixture's name or a JSON file, but it is neither.` +
     (d.meant === undefined ? ` The fixtures are: ${d.known}.` : ` Did you mean ${d.meant}?`),
-  delivery_unsent: (d: { url: string; cause: string }) =>
-    `The delivery should reach ${d.url}, but: ${d.cause}. Check that a receiver listens there.`,
+  delivery_unsent: (d: { url: string; cause: string; fix?: string | undefined }) =>
+    `The delivery should reach ${d.url}, but: ${d.cause}. ${d.fix ?? 'Check that a receiver listens there.'}`,
   seed_invalid: (d: { place: string; expected: string }) =>
     `In the seed, ${d.place} should be ${d.expected}, but is not. What a seed looks like is in docs/sandbox.md ` +
     'and in schemas/sandbox-seed.schema.json.',

@@ -104,11 +104,21 @@ function isError(value: unknown): value is Error {
  * the cause has no message, but a code.
  */
 export function fetchCauseOf(error: unknown): string {
+  if (metPlainHttp(error)) return 'what listens there speaks http, not https';
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause === undefined) return messageOf(error);
   const { code } = cause as { readonly code?: string };
   const message = messageOf(cause);
   return message === '' ? (code ?? 'no connection') : message;
+}
+
+/**
+ * Whether `fetch` failed because it asked for https where http is spoken. The message of that is a line of the library's
+ * own log, which nobody would understand.
+ */
+export function metPlainHttp(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return isError(cause) && 'code' in cause && cause.code === 'ERR_SSL_WRONG_VERSION_NUMBER';
 }
 
 /**

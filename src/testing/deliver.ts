@@ -1,5 +1,5 @@
 import { ringbackError } from '../errors.ts';
-import { fetchCauseOf } from '../kit/error-text.ts';
+import { fetchCauseOf, metPlainHttp } from '../kit/error-text.ts';
 import type { Receiver } from '../receiver.ts';
 import type { SignedDelivery } from './delivery.ts';
 
@@ -41,7 +41,8 @@ export async function deliverTo(
     const signal = AbortSignal.timeout(patience);
     return await answerOf(await fetch(url, { ...requestOf(body, headers), redirect: 'manual', signal }));
   } catch (error) {
-    throw ringbackError('delivery_unsent', { url: String(url), cause: fetchCauseOf(error) });
+    const fix = metPlainHttp(error) ? 'Write http:// in the URL, or the port that speaks https.' : undefined;
+    throw ringbackError('delivery_unsent', { url: String(url), cause: fetchCauseOf(error), fix });
   }
 }
 

@@ -64,6 +64,16 @@ describe('send', () => {
     expect(stderr).toMatch(sentence);
   });
 
+  it('says that http is spoken where it sends over https', async () => {
+    const to = `https://127.0.0.1:${await listening((_request, response) => response.end())}/`;
+    const { code, stderr } = await ringback(['send', 'call-ended', '--to', to], { env });
+    expect([code, stderr]).toEqual([
+      1,
+      `ringback: The delivery should reach ${to}, but: what listens there speaks http, not https. ` +
+        'Write http:// in the URL, or the port that speaks https.\n',
+    ]);
+  });
+
   it('names the fixture that was probably meant, and not all of them', async () => {
     const args = ['send', 'call-endet', '--to', 'http://127.0.0.1'];
     expect(await ringback(args, { env })).toEqual({
