@@ -20,6 +20,15 @@ describe('the documents and the command', () => {
     expect(documented.filter((name) => name !== undefined).sort()).toEqual(actual.sort());
   });
 
+  it.each(commands)('name the variables that the options of %s come from', (command) => {
+    const rows = tableRows(documentOf(command), `option of \`${command}\``);
+    for (const text of helpOf(...command.split(' ')).split(/^ {2}(?=-)/m)) {
+      const row = rows.find(([option]) => text.startsWith(`${literal(option)} `))?.join(' ') ?? '';
+      const said = namesIn(text.split('\n\n', 1)[0] ?? '', /(RINGBACK_\w+)/g);
+      if (!row.includes('as above')) for (const variable of said) expect(row).toContain(`\`${variable}\``);
+    }
+  });
+
   it('have the same variables of the environment', () => {
     const documented = ['serve', 'doctor'].flatMap((command) =>
       tableRows(documentOf(command), `option of \`${command}\``, 'variable').flatMap(
