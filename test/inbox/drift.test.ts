@@ -85,6 +85,13 @@ describe('what counts as drift', () => {
     ]);
   });
 
+  test('a required field that is null, but none that is missing', async () => {
+    expect(await foundIn({ eventName: ended, payload: { call_id: null } })).toEqual([
+      'type_changed payload.call_id',
+    ]);
+    expect(await foundIn({ eventName: ended, payload: {} })).toEqual([]);
+  });
+
   test('an unknown event', async () => {
     const { receiver } = await started();
     await send(receiver, { eventName: 'CallHandler.CallParked', payload: { call_id: 'c1', anything: 1 } });
