@@ -117,7 +117,7 @@ function introduction(places: { readonly url: string; readonly platform: string;
     `  receiver   ${places.url} (subscribed to the events of all calls)`,
     `  secret     ${join(places.folder, 'secrets')} (issued by the sandbox, and read by the receiver)`,
     `  inbox      ${join(places.folder, 'ringback.db')} (removed at the end)`,
-    '  handlers   examples/sandbox/app.ts',
+    `  handlers   ${demoApp}`,
     '',
     '→ what is delivered   ← what is answered   Ctrl-C ends it',
   ].join('\n');

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, isAbsolute } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deliverTo } from '../../src/testing/deliver.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';
@@ -8,6 +8,8 @@ import { Running, folder, secret } from './command.ts';
 describe('the demonstration', () => {
   it('shows what the sandbox delivers, what is answered, and what handlers and joins do, until Ctrl-C', async () => {
     const running = new Running(['demo', '--pace', '100ms'], { env: { NO_COLOR: '1' } });
+    const app = /handlers +(.+)$/.exec(await running.line('  handlers'))?.[1] ?? '';
+    expect([isAbsolute(app), existsSync(app)]).toEqual([true, true]);
     await running.line('call-1: a call, and its analysis');
     await running.line('→ CallStarted      call-1   the beginning');
     await running.line('← 200 accepted');
