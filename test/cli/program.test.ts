@@ -57,6 +57,15 @@ describe('the command', () => {
     [['help', 'serv'], "unknown command 'serv' (Did you mean serve?)"],
     [['help', 'inbox', 'replya'], "unknown command 'replya' (Did you mean replay?)"],
     [['inbox', 'help', 'replya'], "unknown command 'replya' (Did you mean replay?)"],
+    [
+      ['inbox', '--database', 'x.db', 'counts'],
+      "unknown option '--database'. Options follow the command that they belong to.\n",
+    ],
+    [
+      ['--app', 'app.ts', 'serve'],
+      "unknown option '--app'. Options follow the command that they belong to.\n",
+    ],
+    [['inbox', 'counts', '--app', 'app.ts'], "ringback: unknown option '--app'\n"],
     [['send'], "missing the fixture's name or file"],
     [['send', 'call-ended'], "missing the option '--to <url>'"],
     [
