@@ -31,6 +31,9 @@ export interface LoadReport {
   /** Whether the prepared deliveries were used up before the time was over. */
   readonly ranOut: boolean;
   readonly rate: number;
+  /** The first delivery and the last answer, on the monotonic clock of `process.hrtime`, which processes share. */
+  readonly startedAt: number;
+  readonly endedAt: number;
   readonly p50: number;
   readonly p99: number;
   readonly longest: number;

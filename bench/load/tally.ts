@@ -37,6 +37,7 @@ export class Tally {
 
   report(ranOut: boolean): LoadReport {
     const seconds = (this.#lastAt - this.#startedAt) / 1_000;
+    const clock = Number(process.hrtime.bigint()) / 1e6 - performance.now();
     const { user, system } = process.cpuUsage(this.#cpuBefore);
     const sorted = this.#latencies.subarray(0, this.#answered).sort();
     const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
@@ -47,6 +48,8 @@ export class Tally {
       broken: this.#broken,
       ranOut,
       rate: this.#answered / seconds,
+      startedAt: clock + this.#startedAt,
+      endedAt: clock + this.#lastAt,
       p50: at(0.5),
       p99: at(0.99),
       longest: at(1),

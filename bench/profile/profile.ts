@@ -2,57 +2,78 @@
  * Where the time of (e) and (f) goes, compared with (b), which stores nothing: each thread's own times by their
  * purpose, and its most expensive functions.
  */
-import { mkdirSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { servers as compared } from '../compare/servers.ts';
-import { Load, type Start, inFolder } from '../processes.ts';
+import { type Server, servers as compared } from '../compare/servers.ts';
+import { type Measured, type Setting, measure } from '../measure.ts';
+import { type Start, inFolder } from '../processes.ts';
 import { measuredOn, progress, publish, table } from '../report.ts';
 import { floor } from './floor.ts';
 import { groups } from './groups.ts';
 import { type ThreadTimes, readProfile } from './read.ts';
 
-const seconds = 8;
 const dearest = 15;
-const servers = [compared.b, compared.e, compared.f];
+/** Microseconds between two samples. At the usual 1,000, sampling slows a small machine down threefold. */
+const interval = 4_000;
 
-/** Measures the floor, and profiles the servers under the fullest load of 32 connections. */
+/** A server to profile, and how it is loaded. */
+interface Case extends Pick<Setting, 'connections' | 'pace'> {
+  readonly server: Server;
+  readonly load: string;
+}
+
+/** Measures the floor, and profiles servers under the fullest load, and (e) where its targets are missed. */
 export async function profile(): Promise<void> {
-  const lines = ['# Where the time goes', '', measuredOn(), '', ...(await floor())];
-  lines.push('## Profiles', '');
-  lines.push('Own times; those of native functions are their callers’. A profiled server is slower.', '');
-  for (const { name, start } of servers) lines.push(...(await profileOf(name, start)));
+  const lines = ['# Where the time goes', '', measuredOn(), ''];
+  const { lines: floorLines, halfPace } = await floor();
+  const { b, e, f } = compared;
+  const full = { load: '32 connections', connections: 32 };
+  const cases: Case[] = [
+    { server: b, ...full },
+    { server: e, ...full },
+    { server: f, ...full },
+    { server: e, load: '128 connections', connections: 128 },
+    { server: e, load: 'half of the highest rate', connections: 128, pace: halfPace },
+  ];
+  lines.push(...floorLines, '## Profiles', '');
+  lines.push(
+    'Own times; those of native functions are their callers’. Each is of the measured 8 s of a warm server, without its',
+    'start and its warm-up. A profiled server is slower: the rate of the same run without a profiler, just before, is',
+    'beside its own.',
+    '',
+  );
+  for (const each of cases) lines.push(...(await profileOf(each)));
   publish(lines, 'results-profile.md');
 }
 
-function profileOf(name: string, start: Start): Promise<string[]> {
+function profileOf({ server, load, ...how }: Case): Promise<string[]> {
   return inFolder(async (folder) => {
-    const profiles = join(folder, 'profiles');
-    mkdirSync(profiles);
-    const nodeFlags = ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
-    const server = await start(join(folder, 'inbox.db'), { nodeFlags });
-    const load = new Load();
-    const order = { port: server.port, connections: 32, body: '0.4 KB', pace: 0 } as const;
-    const { rate, answered } = await load.run({ ...order, seconds, most: 60_000 * seconds });
-    await Promise.all([load.end(), server.end()]);
-    progress(`${name}: ${Math.round(rate)}/s under the profiler`);
-    const threads = readdirSync(profiles)
+    const setting = { ...how, stores: server.stores, body: '0.4 KB', seconds: 8 } as const;
+    const plain = await measure({ ...setting, start: server.start });
+    const profiled = await measure({ ...setting, start: profiling(server.start, folder) });
+    progress(`${server.name}, ${load}: ${told(profiled)} profiled, ${told(plain)} without`);
+    const threads = readdirSync(folder)
       .toSorted()
-      .map((file) => readProfile(join(profiles, file)));
+      .map((file) => readProfile(join(folder, file), profiled));
+    // The other threads do the same under each load.
+    const shown = how.connections === 32 ? threads : threads.slice(0, 1);
     return [
-      `### ${name}, ${Math.round(rate)} deliveries/s`,
+      `### ${server.name}, ${load}: ${told(profiled)}; without a profiler ${told(plain)}`,
       '',
-      ...groupTable(threads, answered),
-      ...threads.flatMap((thread, index) => [
-        `#### Dearest functions, ${threadName(index)}`,
-        '',
-        ...functionTable(thread),
-      ]),
+      ...groupTable(threads, profiled.answered),
+      ...shown.flatMap((thread) => [`#### Dearest functions, ${thread.name}`, '', ...functionTable(thread)]),
     ];
   });
 }
 
-function threadName(index: number): string {
-  return index === 0 ? 'main thread' : `thread ${index + 1}`;
+/** The same server, which writes a profile of each of its threads into the folder when it ends. */
+function profiling(start: Start, folder: string): Start {
+  const nodeFlags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-interval=${interval}`];
+  return (database, options) => start(database, { ...options, nodeFlags });
+}
+
+function told({ rate, problem }: Measured): string {
+  return `${Math.round(rate)} deliveries/s${problem === undefined ? '' : ` (not valid: ${problem})`}`;
 }
 
 /** Each thread's share of the time, and its microseconds per delivery, which show what a change saves or costs. */
@@ -64,7 +85,7 @@ function groupTable(threads: readonly ThreadTimes[], deliveries: number): string
       return [`${((time / total) * 100).toFixed(1)} %`, ((time * 1_000) / deliveries).toFixed(1)];
     }),
   ]);
-  const head = threads.flatMap((_, index) => [threadName(index), 'µs a delivery']);
+  const head = threads.flatMap(({ name }) => [name, 'µs a delivery']);
   return table(['', ...head], rows);
 }
 

@@ -1,66 +1,69 @@
 import { readFileSync } from 'node:fs';
-import { type Group, groupOf } from './groups.ts';
+import type { Group } from './groups.ts';
+import { type Place, type ProfileNode, placesOf } from './places.ts';
 
-/** The part of V8's profile format that is used here. */
+/** The part of V8's profile format that is used here. Times are in microseconds. */
 interface Profile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];
-  /** Microseconds since the sample before. */
+  /** On the clock of `process.hrtime`. */
+  readonly startTime: number;
+  /** Since the sample before, and for the first since the start. */
   readonly timeDeltas: readonly number[];
 }
 
-interface ProfileNode {
-  readonly id: number;
-  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
-  readonly children?: readonly number[];
+/** A time in milliseconds on the clock of `process.hrtime`. */
+export interface Span {
+  readonly startedAt: number;
+  readonly endedAt: number;
 }
 
 /** Where one thread's time went, in milliseconds. */
 export interface ThreadTimes {
+  readonly name: string;
   readonly total: number;
   readonly byGroup: ReadonlyMap<Group, number>;
   readonly byFunction: ReadonlyMap<string, number>;
 }
 
-/** Reads the times of one thread from the profile that Node wrote for it. */
-export function readProfile(file: string): ThreadTimes {
-  const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as Profile;
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  const placeOf = places(nodes, byId);
+const mainThread = 'main thread';
+const unknown: Place = { group: 'outside JavaScript', name: '(unknown)', waits: 0 };
+
+/** Reads the times of one thread within a span from the profile that Node wrote for it. */
+export function readProfile(file: string, { startedAt, endedAt }: Span): ThreadTimes {
+  const { nodes, samples, startTime, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as Profile;
+  const places = placesOf(nodes);
   const byGroup = new Map<Group, number>();
   const byFunction = new Map<string, number>();
   let total = 0;
+  let now = startTime / 1_000;
   for (const [index, id] of samples.entries()) {
     const time = (timeDeltas[index] ?? 0) / 1_000;
-    const { group, name } = placeOf.get(id) ?? { group: 'outside JavaScript', name: '(unknown)' };
-    byGroup.set(group, (byGroup.get(group) ?? 0) + time);
-    byFunction.set(name, (byFunction.get(name) ?? 0) + time);
+    now += time;
+    if (now < startedAt || now > endedAt) continue;
+    const { group, name, waits } = places.get(id) ?? unknown;
+    add(byGroup, group, time * (1 - waits));
+    add(byFunction, name, time * (1 - waits));
+    if (waits > 0) {
+      add(byGroup, 'idle', time * waits);
+      add(byFunction, `(waiting) ← ${name}`, time * waits);
+    }
     total += time;
   }
-  return { total, byGroup, byFunction };
+  const name = threadName(nodes);
+  // Workers may start later and end earlier. Were the clocks different, the span would lie elsewhere.
+  const covers = startTime / 1_000 <= startedAt && now >= endedAt;
+  if (name === mainThread && !covers) throw new Error('The profile does not cover the measured load');
+  return { name, total, byGroup, byFunction };
 }
 
-/**
- * The group and the name of each node. A native function has the group of its nearest caller with a script, and names
- * it.
- */
-function places(nodes: readonly ProfileNode[], byId: ReadonlyMap<number, ProfileNode>) {
-  const found = new Map<number, { group: Group; name: string }>();
-  const waiting: { node: ProfileNode; group: Group; caller: string }[] = [];
-  const [root] = nodes;
-  if (root) waiting.push({ node: root, group: 'outside JavaScript', caller: '' });
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const { functionName, url, lineNumber } = next.node.callFrame;
-    const group = groupOf(functionName, url) ?? next.group;
-    const own = functionName === '' ? '(anonymous)' : functionName;
-    const script = url.replace(/^.*\/(?=[^/]+\/[^/]+$)/, '');
-    const name = url === '' ? `${own}${next.caller}` : `${own} ${script}:${lineNumber + 1}`;
-    found.set(next.node.id, { group, name });
-    const caller = url === '' ? next.caller : ` ← ${own} ${script}`;
-    for (const id of next.node.children ?? []) {
-      const node = byId.get(id);
-      if (node) waiting.push({ node, group, caller });
-    }
-  }
-  return found;
+function add<Key>(times: Map<Key, number>, key: Key, time: number): void {
+  times.set(key, (times.get(key) ?? 0) + time);
+}
+
+/** A worker is named after its file, such as `commit-worker.js`. */
+function threadName(nodes: readonly ProfileNode[]): string {
+  const files = nodes.map(({ callFrame }) => /\/([a-z]+)-worker\.[jt]s$/.exec(callFrame.url)?.[1]);
+  const worker = files.find((name) => name !== undefined);
+  return worker === undefined ? mainThread : `${worker} thread`;
 }
