@@ -50,10 +50,17 @@ export class Rows {
   #openSql(): string {
     const names = this.#database.prepare("select name from sqlite_master where type = 'table'").pluck().all();
     const kept = keepers.filter((name) => names.includes(name));
-    if (kept.length === 0) return 'select count(*) from events where done = 0';
+    if (kept.length === 0)
+      return this.#marksDone() ? 'select count(*) from events where done = 0' : 'select 0';
     const runs = "select count(*) from runs where state in ('due', 'claimed', 'blocked')";
     const counts = [...kept.map((name) => `select count(*) from ${name}`), runs];
     return `select ${counts.map((count) => `(${count})`).join(' + ')}`;
+  }
+
+  /** The least that a receiver does has no marks. */
+  #marksDone(): boolean {
+    const columns = this.#database.prepare("select name from pragma_table_info('events')").pluck().all();
+    return columns.includes('done');
   }
 }
 
