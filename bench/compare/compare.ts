@@ -46,6 +46,15 @@ export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> 
   const at8KB = isQuick
     ? undefined
     : await run({ ...small, title: '32 connections, 8 KB', connections: 32, body: '8 KB' });
+  const wideAt8KB = isQuick
+    ? undefined
+    : await run({
+        ...small,
+        title: '128 connections, 8 KB',
+        connections: 128,
+        body: '8 KB',
+        among: ['b', 'e', 'f'],
+      });
   const at1 = await run({
     ...small,
     title: 'One connection, 0.4 KB',
@@ -60,7 +69,7 @@ export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> 
   // In separate runs: matching answers with handlers creates garbage, and its collection delays both.
   const watched = await run({ ...half, title: `${title}, watched`, watches: true });
 
-  const targets = compareTargets({ at32, at128, at8KB, at1, atHalf, watched });
+  const targets = compareTargets({ at32, at128, at8KB, wideAt8KB, at1, atHalf, watched });
   const medians = `${rounds === 1 ? 'One round' : `Medians of ${rounds} rounds`} of ${seconds} s.`;
   const note = 'Rates hold on this machine and day only: compare the ratios.';
   const head = ['# Results', '', `${machine} ${medians} ${note}`, ''];

@@ -7,6 +7,7 @@ export interface Comparisons {
   readonly at32: Results;
   readonly at128: Results;
   readonly at8KB: Results | undefined;
+  readonly wideAt8KB: Results | undefined;
   readonly at1: Results;
   readonly atHalf: Results;
   /** Like `atHalf`, and also measures when handlers begin. */
@@ -14,8 +15,9 @@ export interface Comparisons {
 }
 
 /** The targets that a comparison measures, as a table. The other targets need a large inbox. */
-export function compareTargets({ at32, at128, at8KB, at1, atHalf, watched }: Comparisons): string[] {
-  const everything = [at32, at128, at1, atHalf, ...(at8KB ? [at8KB] : [])];
+export function compareTargets(comparisons: Comparisons): string[] {
+  const { at32, at128, at1, atHalf, watched } = comparisons;
+  const everything = Object.values(comparisons).filter((results) => results !== undefined);
   const ratio = (over: ServerKey, under: ServerKey) => ({
     reached: figure(at32, over, 'rate') / figure(at32, under, 'rate'),
     problem: problemsOf(at32, over, under),
@@ -75,6 +77,7 @@ export function compareTargets({ at32, at128, at8KB, at1, atHalf, watched }: Com
       value: 20,
       unit: 'ms',
       reached: Math.max(...everything.map((results) => longestStall(results, 'e'))),
+      problem: everything.flatMap((results) => problemsOf(results, 'e') ?? [])[0],
     },
     {
       name: "from answer to the handler's start at half of the highest rate, p50",
