@@ -47,7 +47,7 @@ const warmUpConnections = 32;
 
 /** How long after the load all events may take to be handled and marked done, in milliseconds. */
 const handledWithin = 2_000;
-/** The most deliveries that any server can be expected to answer in a second: how many to prepare for the warm-up. */
+/** The most deliveries that any server can be expected to answer in a second: how many to prepare for a short warm-up. */
 const mostInASecond: Record<BodyName, number> = { '0.4 KB': 60_000, '8 KB': 20_000 };
 /** How many times as fast as in its warm-up a server may become before the prepared deliveries run out. */
 const headroom = 2.5;
@@ -99,7 +99,10 @@ async function underLoad(
   }
 }
 
-/** Warms a server up, and reports its rate at the end and how many deliveries it has accepted. */
+/**
+ * Warms a server up, and reports its rate at the end and how many deliveries it has accepted. It begins with no more
+ * deliveries than are needed in any case, because preparing them takes a slow machine longer than sending them.
+ */
 async function warmedUp(
   load: Load,
   order: Pick<LoadOrder, 'port' | 'connections' | 'body'>,
@@ -109,11 +112,13 @@ async function warmedUp(
   const run = (seconds: number, most: number) =>
     load.run({ ...order, connections, seconds, most: Math.ceil(most), pace: 0 });
 
-  const seconds = wanted ?? shortestWarmUp;
-  const begun = await run(seconds, mostInASecond[order.body] * seconds);
+  if (wanted !== undefined) return run(wanted, mostInASecond[order.body] * wanted);
+  const begun = await run(shortestWarmUp, warmDeliveries);
   const left = warmDeliveries - begun.answered;
-  if (wanted !== undefined || left <= 0) return begun;
-  const rest = await run(longestWarmUp - seconds, left);
+  const elapsed = (begun.endedAt - begun.startedAt) / 1_000;
+  const secondsLeft = (left > 0 ? longestWarmUp : shortestWarmUp) - elapsed;
+  if (secondsLeft <= 0) return begun;
+  const rest = await run(secondsLeft, left > 0 ? left : begun.rate * headroom * secondsLeft);
   return { rate: Math.max(begun.rate, rest.rate), accepted: begun.accepted + rest.accepted };
 }
 
