@@ -92,7 +92,7 @@ async function underLoad(
     const mostRate = pace > 0 ? pace : Math.max(leastPrepared, warmUp.rate * headroom);
     const report = await load.run({ ...order, seconds, most: Math.ceil(mostRate * seconds), pace });
     const told = await server.report();
-    const problem = problemOf(report) ?? (await settled(rows, since, report.accepted));
+    const problem = problemOf(report) ?? (await settled(rows, since, report.accepted, server));
     return { ...report, stall: told?.stall, lag: told?.lag, problem };
   } finally {
     rows?.close();
@@ -128,11 +128,15 @@ function problemOf({ answered, accepted, broken, ranOut }: LoadReport): string |
   return ranOut ? 'the load ran out of deliveries' : undefined;
 }
 
-/** Waits until everything accepted is stored, handled and marked done in time, or says what isn't. */
+/**
+ * Waits until everything accepted is stored, handled and marked done in time, or says what isn't. The server must have
+ * begun with these deliveries, so that it counts only their handlers.
+ */
 export async function settled(
   rows: Rows | undefined,
   since: number,
   accepted: number,
+  server?: Running,
 ): Promise<string | undefined> {
   if (!rows) return undefined;
   const deadline = performance.now() + handledWithin;
@@ -143,5 +147,7 @@ export async function settled(
   }
   const stored = rows.storedSince(since);
   if (stored !== accepted) return `${accepted} answered, ${stored} stored`;
-  return open > 0 ? `${open} not done ${handledWithin / 1_000} s after the load` : undefined;
+  if (open > 0) return `${open} not done ${handledWithin / 1_000} s after the load`;
+  const handled = await server?.handled();
+  return handled !== undefined && handled < accepted ? `${accepted} answered, ${handled} handled` : undefined;
 }

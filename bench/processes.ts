@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { LoadOrder, LoadReport } from './load/order.ts';
-import { type Listening, type Question, type ServerReport, secret } from './servers/common.ts';
+import { type Handled, type Listening, type Question, type ServerReport, secret } from './servers/common.ts';
 
 /** A server under test. */
 export interface Running {
@@ -19,6 +19,8 @@ export interface Running {
   readonly begin: () => Promise<void>;
   /** Undefined for a server that can't be asked. */
   readonly report: () => Promise<ServerReport | undefined>;
+  /** How often its handler has run since `begin`; undefined for a server that can't be asked. */
+  readonly handled: () => Promise<number | undefined>;
   /** Resolves when its process is gone. */
   readonly end: () => Promise<void>;
 }
@@ -58,6 +60,7 @@ export function serverFile(file: string): Start {
       startedIn: performance.now() - startedAt,
       begin: () => ask(child, 'begin'),
       report: () => ask<ServerReport>(child, 'report'),
+      handled: async () => (await ask<Handled>(child, 'handled')).handled,
       end: () => ended(child, () => child.send('end')),
     };
   };
@@ -86,6 +89,7 @@ export const serveCommand: Start = async (database, { nodeFlags = [], environmen
     startedIn,
     begin: () => Promise.resolve(),
     report: () => Promise.resolve(undefined),
+    handled: () => Promise.resolve(undefined),
     end: () => ended(child, () => child.kill('SIGTERM')),
   };
 };

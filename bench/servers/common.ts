@@ -30,14 +30,20 @@ export interface ServerReport {
   readonly lag: Lag | undefined;
 }
 
-/** `begin` forgets what was measured so far, `report` asks for it, `end` ends the process in order. */
-export type Question = 'begin' | 'report' | 'end';
+/** How often the handler has run since the measurement began; undefined for a server that has none. */
+export interface Handled {
+  readonly handled?: number | undefined;
+}
+
+/** `begin` forgets what was measured so far, `report` and `handled` ask for it, `end` ends the process in order. */
+export type Question = 'begin' | 'report' | 'handled' | 'end';
 
 /** What a server can do besides serving. */
 export interface Extras {
   readonly openedIn?: () => number;
   readonly begin?: () => void;
   readonly lag?: () => Lag;
+  readonly handled?: () => number;
   readonly stop?: () => Promise<void>;
 }
 
@@ -74,6 +80,7 @@ export function serve(server: Server, extras: Extras = {}): void {
       process.send?.('begun');
     },
     report: () => process.send?.(report()),
+    handled: () => process.send?.({ handled: extras.handled?.() } satisfies Handled),
     end: () => void end(),
   };
   server.keepAliveTimeout = keepAlive;

@@ -20,7 +20,11 @@ const envelope = z.looseObject({
   payload: z.looseObject({ call_id: z.string() }),
 });
 const webhooks = new Webhooks({ secret });
-const handle = (): Promise<void> => Promise.resolve();
+let handled = 0;
+const handle = (): Promise<void> => {
+  handled += 1;
+  return Promise.resolve();
+};
 
 /**
  * Answers when the delivery is verified, handled and stored as done. A handler that ran after the answer would take a
@@ -40,4 +44,9 @@ async function take(request: express.Request, response: express.Response): Promi
 
 const app = express();
 app.post('/hook', express.raw({ type: () => true, inflate: false }), take);
-serve(createServer(app));
+serve(createServer(app), {
+  begin: () => {
+    handled = 0;
+  },
+  handled: () => handled,
+});

@@ -21,7 +21,11 @@ const receiver = createReceiver({
   https: { required: false },
   logger: { level: 'warn' },
 });
-const handle = watch ? (event: { traceId: string }) => watch.begun(event.traceId) : () => {};
+let handled = 0;
+const handle = (event: { traceId: string }) => {
+  handled += 1;
+  watch?.begun(event.traceId);
+};
 if (!process.argv.includes('--no-handlers')) receiver.on('*', { name: 'handler' }, handle);
 await receiver.start();
 
@@ -31,5 +35,10 @@ app.use('/hook', receiver.middleware());
 serve(createServer(app), {
   openedIn: () => performance.now() - startedAt,
   stop: () => receiver.stop(),
-  ...(watch && { begin: () => watch.reset(), lag: () => watch.lag() }),
+  begin: () => {
+    handled = 0;
+    watch?.reset();
+  },
+  handled: () => handled,
+  ...(watch && { lag: () => watch.lag() }),
 });
