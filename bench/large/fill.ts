@@ -1,5 +1,5 @@
 import { settled } from '../measure.ts';
-import { Load, type Running, littleMemory, serverFile } from '../processes.ts';
+import { Load, type Running, type StartOptions, littleMemory, serverFile } from '../processes.ts';
 import { progress, table } from '../report.ts';
 import { Rows } from '../rows.ts';
 
@@ -15,8 +15,12 @@ export interface Look {
 }
 
 /** Fills an inbox with events that are handled and done. */
-export async function fill(database: string, events: number): Promise<readonly Look[]> {
-  const server = await serverFile('e-mounted.ts')(database, littleMemory);
+export async function fill(
+  database: string,
+  events: number,
+  options: StartOptions = littleMemory,
+): Promise<readonly Look[]> {
+  const server = await serverFile('e-mounted.ts')(database, options);
   const load = new Load();
   const rows = new Rows(database);
   const found: Look[] = [];

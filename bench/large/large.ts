@@ -38,7 +38,8 @@ async function filled(database: string, events: number): Promise<Part> {
   const found = await fill(database, events);
   const longest = Math.max(...found.map(({ stall }) => stall));
   const name = 'longest stall of the event loop while it filled';
-  const target = { name, bound: 'at most', value: 20, unit: 'ms', reached: longest } as const;
+  const problem = found.find((look) => look.problem !== undefined)?.problem;
+  const target = { name, bound: 'at most', value: 20, unit: 'ms', reached: longest, problem } as const;
   return { targets: [target], lines: lookTable(found) };
 }
 
