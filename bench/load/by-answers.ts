@@ -7,7 +7,7 @@ import { Tally } from './tally.ts';
 /** Sends as fast as answers come: each connection sends its next delivery when it has the answer to the last. */
 export function sendByAnswers(order: LoadOrder, deliveries: Deliveries): Promise<LoadReport> {
   return new Promise((resolve) => {
-    const tally = new Tally(deliveries, order.tellsAccepted ?? false);
+    const tally = new Tally(deliveries, order.tellsIds ?? false);
     const endsAt = performance.now() + order.seconds * 1_000;
     const reader = new AnswerReader();
     const connections = new Set<Connection>();

@@ -28,7 +28,7 @@ export class EvenLoad {
   constructor(order: LoadOrder, deliveries: Deliveries) {
     this.#order = order;
     this.#deliveries = deliveries;
-    this.#tally = new Tally(deliveries, order.tellsAccepted ?? false);
+    this.#tally = new Tally(deliveries, order.tellsIds ?? false);
     this.#total = Math.min(deliveries.count, Math.floor(order.pace * order.seconds));
   }
 

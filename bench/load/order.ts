@@ -12,8 +12,8 @@ export interface LoadOrder {
   readonly most: number;
   /** Deliveries per second over all connections, sent whether or not answers come; 0 sends them as answers come. */
   readonly pace: number;
-  /** Whether to report the trace ids of the deliveries that were answered with 200. */
-  readonly tellsAccepted?: boolean;
+  /** Whether to report the trace ids of the deliveries that were answered with 200, and of those with 503. */
+  readonly tellsIds?: boolean;
 }
 
 /** How long to wait for the last answers once the time is over, in milliseconds. */
@@ -40,4 +40,5 @@ export interface LoadReport {
   /** The share of one core that the load itself used. */
   readonly cpu: number;
   readonly acceptedIds: readonly string[];
+  readonly putOffIds: readonly string[];
 }

@@ -6,7 +6,9 @@ import type { LoadReport } from './order.ts';
 export class Tally {
   readonly #latencies: Float64Array;
   readonly #deliveries: Deliveries;
-  readonly #acceptedIds: string[] | undefined;
+  readonly #tellsIds: boolean;
+  readonly #acceptedIds: string[] = [];
+  readonly #putOffIds: string[] = [];
   readonly #startedAt = performance.now();
   readonly #cpuBefore = process.cpuUsage();
   #answered = 0;
@@ -15,10 +17,10 @@ export class Tally {
   #broken = 0;
   #lastAt = this.#startedAt;
 
-  constructor(deliveries: Deliveries, tellsAccepted: boolean) {
+  constructor(deliveries: Deliveries, tellsIds: boolean) {
     this.#deliveries = deliveries;
     this.#latencies = new Float64Array(deliveries.count);
-    this.#acceptedIds = tellsAccepted ? [] : undefined;
+    this.#tellsIds = tellsIds;
   }
 
   answer(delivery: number, verdict: Verdict, sentAt: number, now: number): void {
@@ -27,8 +29,11 @@ export class Tally {
     this.#lastAt = now;
     if (verdict === 'accepted') {
       this.#accepted += 1;
-      this.#acceptedIds?.push(this.#deliveries.traceIdOf(delivery));
-    } else if (verdict === 'put off') this.#putOff += 1;
+      if (this.#tellsIds) this.#acceptedIds.push(this.#deliveries.traceIdOf(delivery));
+    } else if (verdict === 'put off') {
+      this.#putOff += 1;
+      if (this.#tellsIds) this.#putOffIds.push(this.#deliveries.traceIdOf(delivery));
+    }
   }
 
   break(): void {
@@ -54,7 +59,8 @@ export class Tally {
       p99: at(0.99),
       longest: at(1),
       cpu: (user + system) / 1e6 / seconds,
-      acceptedIds: this.#acceptedIds ?? [],
+      acceptedIds: this.#acceptedIds,
+      putOffIds: this.#putOffIds,
     };
   }
 }

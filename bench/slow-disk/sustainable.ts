@@ -1,0 +1,49 @@
+import type { LoadOrder, LoadReport } from '../load/order.ts';
+import { progress } from '../report.ts';
+
+/** How long each pace is tried, in seconds: some twenty syncs. */
+const tried = 6;
+/** Deliveries a second. */
+const lowest = 25;
+const highest = 25_600;
+/** How often the gap between a pace that is borne and one that isn't is halved. */
+const halvings = 4;
+
+/** The highest even pace that a server bears without a single refusal. */
+export interface Sustainable {
+  readonly pace: number;
+  /** Of the run at that pace. */
+  readonly report: LoadReport;
+  /** Of all runs. */
+  readonly acceptedIds: readonly string[];
+}
+
+/**
+ * Doubles the pace until deliveries are refused, and then halves the gap. A load that waits for answers can't tell: it
+ * is refused some itself, and only becomes slower. At most fifteen paces are tried.
+ */
+export async function findSustainable(
+  send: (order: Pick<LoadOrder, 'pace' | 'seconds' | 'most'>) => Promise<LoadReport>,
+  recover: () => Promise<unknown>,
+): Promise<Sustainable> {
+  const acceptedIds: string[] = [];
+  const borne: { readonly pace: number; readonly report: LoadReport }[] = [];
+  const bears = async (pace: number): Promise<boolean> => {
+    const report = await send({ pace, seconds: tried, most: Math.ceil(pace * tried) });
+    await recover();
+    const refused = report.answered - report.accepted + report.broken;
+    progress(`${Math.round(pace)}/s: ${refused} refused`);
+    for (const id of report.acceptedIds) acceptedIds.push(id);
+    if (refused === 0) borne.push({ pace, report });
+    return refused === 0;
+  };
+  let refusedAt = lowest;
+  while (refusedAt <= highest && (await bears(refusedAt))) refusedAt *= 2;
+  for (let halving = 0; halving < halvings; halving += 1) {
+    const middle = ((borne.at(-1)?.pace ?? 0) + refusedAt) / 2;
+    if (!(await bears(middle))) refusedAt = middle;
+  }
+  const best = borne.at(-1);
+  if (!best) throw new Error('The server refuses deliveries at every pace');
+  return { ...best, acceptedIds };
+}
