@@ -47,8 +47,8 @@ const warmUpConnections = 32;
 
 /** How long after the load all events may take to be handled and marked done, in milliseconds. */
 const handledWithin = 2_000;
-/** The most deliveries that any server can be expected to answer in a second: how many to prepare for a short warm-up. */
-const mostInASecond: Record<BodyName, number> = { '0.4 KB': 60_000, '8 KB': 20_000 };
+/** How many deliveries to prepare for a second of a short warm-up, which ends earlier with a server that takes more. */
+const shortWarmUp = 20_000;
 /** How many times as fast as in its warm-up a server may become before the prepared deliveries run out. */
 const headroom = 2.5;
 /** The least deliveries per second to prepare: a disk that was slow in the warm-up may be fast a second later. */
@@ -112,7 +112,7 @@ async function warmedUp(
   const run = (seconds: number, most: number) =>
     load.run({ ...order, connections, seconds, most: Math.ceil(most), pace: 0 });
 
-  if (wanted !== undefined) return run(wanted, mostInASecond[order.body] * wanted);
+  if (wanted !== undefined) return run(wanted, shortWarmUp * wanted);
   const begun = await run(shortestWarmUp, warmDeliveries);
   const left = warmDeliveries - begun.answered;
   const elapsed = (begun.endedAt - begun.startedAt) / 1_000;
