@@ -37,6 +37,9 @@ export async function findSustainable(
     if (refused === 0) borne.push({ pace, report });
     return refused === 0;
   };
+  // A warm-up: the first deliveries of a cold server may be refused, which would end the search at once.
+  await bears(lowest);
+  borne.length = 0;
   let refusedAt = lowest;
   while (refusedAt <= highest && (await bears(refusedAt))) refusedAt *= 2;
   for (let halving = 0; halving < halvings; halving += 1) {
