@@ -20,7 +20,7 @@ export interface Sustainable {
 
 /**
  * Doubles the pace until deliveries are refused, and then halves the gap. A load that waits for answers can't tell: it
- * is refused some itself, and only becomes slower. At most fifteen paces are tried.
+ * is refused some itself, and only becomes slower. At most fifteen paces are tried, twice each.
  */
 export async function findSustainable(
   send: (order: Pick<LoadOrder, 'pace' | 'seconds' | 'most'>) => Promise<LoadReport>,
@@ -28,7 +28,7 @@ export async function findSustainable(
 ): Promise<Sustainable> {
   const acceptedIds: string[] = [];
   const borne: { readonly pace: number; readonly report: LoadReport }[] = [];
-  const bears = async (pace: number): Promise<boolean> => {
+  const isBorne = async (pace: number): Promise<boolean> => {
     const report = await send({ pace, seconds: tried, most: Math.ceil(pace * tried) });
     await recover();
     const refused = report.answered - report.accepted + report.broken;
@@ -37,8 +37,11 @@ export async function findSustainable(
     if (refused === 0) borne.push({ pace, report });
     return refused === 0;
   };
+  // Refusals at a low pace come now and then, and would end the search there.
+  const bears = async (pace: number): Promise<boolean> => (await isBorne(pace)) || (await isBorne(pace));
+
   // A warm-up: the first deliveries of a cold server may be refused, which would end the search at once.
-  await bears(lowest);
+  await isBorne(lowest);
   borne.length = 0;
   let refusedAt = lowest;
   while (refusedAt <= highest && (await bears(refusedAt))) refusedAt *= 2;
