@@ -31,6 +31,13 @@ export interface FallbackContext extends RunContext {
   readonly isKnown: boolean;
 }
 
+/**
+ * Opens a receiver's inbox for a person's decisions before any handler runs; `start` may follow.
+ *
+ * @internal
+ */
+export let openInbox: (receiver: Receiver) => Promise<void>;
+
 /** Receives the platform's deliveries, stores them in the inbox, and runs the handlers. Made by `createReceiver`. */
 export class Receiver {
   /** The records of calls, computed from their events. */
@@ -43,6 +50,10 @@ export class Receiver {
   readonly drift: DriftLedger;
   readonly #lifecycle: Lifecycle;
   readonly #parts: Parts;
+
+  static {
+    openInbox = (receiver) => receiver.#lifecycle.openInbox();
+  }
 
   /** @internal */
   constructor(options: ReceiverOptions) {
@@ -123,15 +134,6 @@ export class Receiver {
    */
   start(): Promise<void> {
     return this.#lifecycle.start();
-  }
-
-  /**
-   * Opens the inbox for a person's decisions before any handler runs; `start` may follow.
-   *
-   * @internal
-   */
-  openInbox(): Promise<void> {
-    return this.#lifecycle.openInbox();
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../inbox/events.ts';
 import { systemClock } from '../../kit/clock.ts';
-import type { Receiver } from '../../receiver.ts';
+import { type Receiver, openInbox } from '../../receiver.ts';
 import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import { loadApp } from '../app-file.ts';
 import { argument } from '../argument.ts';
@@ -96,7 +96,7 @@ async function putBack(
   { yes, wait, rate, by, reason }: ReplayFlags,
 ): Promise<number | Undone> {
   const signal = stopSignal();
-  await receiver.openInbox();
+  await openInbox(receiver);
   // A signal stops the receiver in order, as it stops `serve`: otherwise, runs that have begun here would look like
   // those of a process that has died.
   try {
