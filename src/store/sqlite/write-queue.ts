@@ -53,8 +53,8 @@ export class WriteQueue {
   #events = 0;
   /** How many writes were last written together. */
   #lastWritten = 0;
-  /** How long the last commit took, and the one before it, in milliseconds. */
-  #took = [0, 0];
+  /** How long each of the last four commits took, in milliseconds. */
+  #took = [0, 0, 0, 0];
   #cancelWatch: (() => void) | undefined;
 
   constructor(ties: QueueTies) {
@@ -87,7 +87,7 @@ export class WriteQueue {
   /** The commit thread tells what became of those that were sent first. */
   hearWritten({ results, failures, took }: WrittenMessage): void {
     this.#lastWritten = results.length;
-    this.#took = [took, this.#took[0] ?? 0];
+    this.#took = [...this.#took.slice(1), took];
     const reasons = new Map(failures);
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);
@@ -116,8 +116,8 @@ export class WriteQueue {
   /**
    * Whether an event would have to wait for longer than its sender does: one commit is under way, and whole groups are
    * waiting for theirs. If it were taken, it would be written although its sender gets 503, at the expense of those
-   * that come in time. One slow commit says nothing, and what goes into the next one is always taken: how long the last
-   * ones took may be long ago.
+   * that come in time. A few slow commits say nothing, as after a burst or a checkpoint, and what goes into the next one is
+   * always taken: how long the last ones took may be long ago.
    */
   #isTooLate(): boolean {
     const groups = Math.floor(this.count / groupWrites);
