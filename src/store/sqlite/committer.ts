@@ -129,7 +129,7 @@ export class Committer {
     }
     // Writes that were given up are not in the log and don't count: a slow disk would get checkpoints, and their
     // syncs, for nothing.
-    this.#checkpoints.committed(result.items.length, result.bytes);
+    this.#checkpoints.committed(result.count, result.bytes);
   }
 
   /** False when another process has the lock. */

@@ -19,6 +19,11 @@ export class GroupResult {
     return this.#open.map(({ item }) => item);
   }
 
+  /** How many are yet to be written. */
+  get count(): number {
+    return this.#open.length;
+  }
+
   /** What the main thread is told. */
   told(took: number): WrittenMessage {
     return { results: this.#results, failures: this.#failures, took };
