@@ -49,7 +49,8 @@ export function suspectName(name: string): string | undefined {
 
 /**
  * What `receiver.on` takes: an event's name, `Service.*` for all events of a service, or `*` for every event. None of
- * them takes a known event whose payload is not what its name promises. Any string is a name; the known ones are listed for editors to offer.
+ * them takes a known event whose payload is not what its name promises. Any string is a name; the known ones are
+ * listed for editors to offer.
  */
 export type EventPattern =
   | KnownEventName

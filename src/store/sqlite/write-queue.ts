@@ -116,8 +116,8 @@ export class WriteQueue {
   /**
    * Whether an event would have to wait for longer than its sender does: one commit is under way, and whole groups are
    * waiting for theirs. If it were taken, it would be written although its sender gets 503, at the expense of those
-   * that come in time. A few slow commits say nothing, as after a burst or a checkpoint, and what goes into the next one is
-   * always taken: how long the last ones took may be long ago.
+   * that come in time. A few slow commits say nothing, as after a burst or a checkpoint, and what goes into the next
+   * one is always taken: how long the last ones took may be long ago.
    */
   #isTooLate(): boolean {
     const groups = Math.floor(this.count / groupWrites);
