@@ -36,6 +36,8 @@ export class Authenticator {
   #layouts: readonly PreparedLayout[];
   /** The layout that an earlier delivery has pinned. */
   #pinned: string | undefined;
+  /** The write that pins the layout, while it is under way. */
+  #pinning: Promise<string> | undefined;
 
   constructor(parts: AuthenticateParts) {
     this.#parts = parts;
@@ -114,7 +116,7 @@ export class Authenticator {
   async pin({ layout }: Proof): Promise<void> {
     if (this.isPinned || !layout) return;
     const found = describeLayout(layout);
-    const pinned = await this.#parts.store.pinLayout(found).catch(() => {
+    const pinned = await this.#pinOnce(found).catch(() => {
       throw new Refusal('unavailable', 'layout_not_pinned');
     });
     if (!this.hasPinned) {
@@ -122,6 +124,14 @@ export class Authenticator {
       this.#parts.telemetry.tell('layout_pinned', { option: `signature: ${quote(pinned)}` });
     }
     if (pinned !== found) throw this.#notAuthentic('signature_mismatch');
+  }
+
+  /** A burst of first deliveries waits for one write: were each to pin for itself, some would wait for too long. */
+  #pinOnce(found: string): Promise<string> {
+    this.#pinning ??= this.#parts.store.pinLayout(found).finally(() => {
+      this.#pinning = undefined;
+    });
+    return this.#pinning;
   }
 
   #verify(

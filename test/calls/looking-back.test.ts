@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
+import { concurrently } from '../support/concurrently.ts';
 import { bodyOf, deliver, otherSecret, secret } from '../support/deliveries.ts';
 import type { JoinOptions, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
@@ -115,8 +116,8 @@ describe('a join that was not registered before', () => {
     const database = temporaryDatabase();
     const before = await started({ database });
     const many = Array.from({ length: 1_200 }, (_, index) => `call-${index}`);
-    await Promise.all(
-      many.map((callId) => tell(before.receiver, { callId, name: 'ended', traceId: callId })),
+    await concurrently(many, 50, (callId) =>
+      tell(before.receiver, { callId, name: 'ended', traceId: callId }),
     );
     await before.receiver.stop();
     const seen: unknown[] = [];

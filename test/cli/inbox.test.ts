@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
+import { concurrently } from '../support/concurrently.ts';
 import { folder, main, ringback, secret, serve } from './command.ts';
 import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 
@@ -143,10 +144,10 @@ describe('ringback inbox', () => {
     const cwd = folder();
     const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
     await receiver.start();
-    const deliveries = Array.from({ length: 1_200 }, (_, place) =>
-      deliver(receiver, buildDelivery('call-ended', { secret, traceId: `t-${place}` })),
-    );
-    await Promise.all(deliveries);
+    const traceIds = Array.from({ length: 1_200 }, (_, place) => `t-${place}`);
+    await concurrently(traceIds, 50, async (traceId) => {
+      await deliver(receiver, buildDelivery('call-ended', { secret, traceId }));
+    });
     await receiver.stop();
     const command = `"${process.execPath}" "${main}" inbox events --limit all | "${process.execPath}" -e "${lateReader}"`;
     const { stdout } = spawn('sh', ['-c', command], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,7 +1,7 @@
 /** Few calls with more events than may be in memory. */
 import { expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
-import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { bodyOf, deliver, deliverAll, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
@@ -15,7 +15,7 @@ async function fill(receiver: Receiver, { calls, each }: { calls: number; each: 
     const bodies = Array.from({ length: each }, (_, place) =>
       bodyOf({ traceId: `trace-${call}-${place}`, callId: `call-${call}` }),
     );
-    await Promise.all(bodies.map((body) => deliver(receiver, body)));
+    await deliverAll(receiver, bodies);
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf, deliver, deliverAll } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { started } from '../support/receiver.ts';
 
@@ -144,7 +144,10 @@ describe('concurrency', () => {
         seen.add(event.traceId);
       }),
     );
-    await Promise.all(Array.from({ length: 600 }, () => deliver(receiver)));
+    await deliverAll(
+      receiver,
+      Array.from({ length: 600 }, () => bodyOf()),
+    );
     await gate.reached;
     gate.open();
     await logs.until('run_done', 600);

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { turn } from '../support/clock.ts';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf, deliver, deliverAll } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import type { Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
@@ -60,7 +60,7 @@ for (const how of ['cleaning', 'erasing'] as const) {
     );
     // Some of the events get into the index of calls, and some not yet: it is filled every 2,048 sequence numbers.
     first.receiver.database.exec('update event_totals set last_sequence = 1800');
-    await Promise.all(bodies.map((body) => deliver(first.receiver, body)));
+    await deliverAll(first.receiver, bodies);
     while ((await first.receiver.counts()).events.done < bodies.length) await turn();
     await first.receiver.stop();
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf, deliverAll } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import { Discard } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
@@ -17,7 +17,10 @@ async function filledDatabase(): Promise<string> {
       throw new Discard('never');
     }),
   );
-  await Promise.all(Array.from({ length: count }, () => deliver(receiver, bodyOf())));
+  await deliverAll(
+    receiver,
+    Array.from({ length: count }, () => bodyOf()),
+  );
   await logs.until('run_dead', count);
   await receiver.stop();
   return database;

@@ -5,6 +5,7 @@ import { readBytes } from '../../src/events/read-bytes.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { recordOf } from '../../src/store/event-record.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { concurrently } from '../support/concurrently.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
@@ -22,15 +23,15 @@ async function filledDatabase(): Promise<string> {
   const database = temporaryDatabase();
   const store = new SqliteStore(database, systemClock);
   await store.open();
-  const record = (index: number) => {
+  const record = async (index: number) => {
     const body = Buffer.from(bodyOf({ traceId: `trace-${index}`, callId: `call-${index % calls}` }));
     const reading = readBytes(body, {}, arrival + index);
     if (!reading.ok) throw new Error('unreadable');
-    return store.record(
+    await store.record(
       recordOf(reading.event, reading.digest, { headers: {}, body, receivedAt: arrival + index }),
     );
   };
-  await Promise.all(Array.from({ length: count }, (_, index) => record(index)));
+  await concurrently([...Array.from({ length: count }).keys()], 50, record);
   await store.close();
   const db = new Database(database);
   db.exec('delete from waiting');

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
 import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
 import type { LayoutName, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 async function statusOf(receiver: Receiver, layout: LayoutName, body = bodyOf()): Promise<number> {
@@ -54,6 +56,22 @@ describe("signature 'auto'", () => {
       statusOf(receiver, 'sha256-hex-whole'),
     ]);
     expect(statuses.toSorted()).toEqual([200, 401]);
+  });
+
+  test('a burst of first deliveries waits for one write, and all of them are taken', async () => {
+    let writes = 0;
+    const store = storeAround(':memory:', systemClock, (verb, work) =>
+      verb === 'pinLayout'
+        ? (layout) => {
+            writes += 1;
+            return work(layout);
+          }
+        : undefined,
+    );
+    const { receiver } = await started({ database: store });
+    const burst = Array.from({ length: 40 }, () => statusOf(receiver, 't-v1-hex-whole'));
+    expect(new Set(await Promise.all(burst))).toEqual(new Set([200]));
+    expect(writes).toBe(1);
   });
 
   test('a captured delivery that is cut apart for another layout neither pins nor reaches a handler', async () => {

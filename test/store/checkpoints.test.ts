@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf, deliverAll } from '../support/deliveries.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -13,7 +13,7 @@ test('the log is written back and used again while deliveries pour in', async ()
     const bodies = Array.from({ length: 50 }, (_, index) =>
       bodyOf({ traceId: `trace-${round}-${index}`, payload: { call_id: `call-${round}-${index}`, filler } }),
     );
-    await Promise.all(bodies.map((body) => deliver(receiver, body)));
+    await deliverAll(receiver, bodies);
     largest = Math.max(largest, statSync(`${database}-wal`).size);
   }
   // A log that is never written back would be several times as large as all the bodies together.

@@ -37,6 +37,14 @@ test('one that the disk takes in time is kept', async () => {
   await expect(kept).resolves.toEqual({ dropped: 0 });
 });
 
+test('one whose result is here when its time is over is kept: the event loop was slow, and not the disk', async () => {
+  const { quarantine, clock, end } = slowQuarantine();
+  const kept = quarantine.keep(small);
+  clock.advance(700);
+  end();
+  await expect(kept).resolves.toEqual({ dropped: 0 });
+});
+
 const full = [
   { what: 'deliveries', most: 1_024, record: small },
   { what: 'bytes', most: 16, record: unreadable(Buffer.alloc(1024 * 1024)) },
