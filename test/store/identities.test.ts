@@ -106,7 +106,9 @@ describe('the filter of an era', () => {
       traceIds.map((traceId) => eventOf(traceId)),
     );
     goTo(store, era);
-    // Each event adds four identities to the filter, so it takes many of these events to make it.
+    // The era ends with the commit of this event: those that come with it add nothing to the filter.
+    await store.record(eventOf('first-of-the-next-era'));
+    // Each event adds sixteen identities to the filter, so it takes many of these events to make it.
     await recordAll(
       store,
       Array.from({ length: 800 }, (_, index) => eventOf(`later-${index}`)),
