@@ -115,7 +115,8 @@ function buildIntake(
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers };
   const { door, expect, wakeAfterLostClaim } = ties;
   const common = { limits, admission, authenticator, recorder, telemetry, clock };
-  return new Intake({ ...common, door, expect, onRecorded, onUncertain: wakeAfterLostClaim });
+  const isBehind = () => store.isBehind();
+  return new Intake({ ...common, door, expect, isBehind, onRecorded, onUncertain: wakeAfterLostClaim });
 }
 
 function buildEvents({ options, ties, store, telemetry }: Common, registry: Registry): InboxEvents {

@@ -28,6 +28,8 @@ export interface IntakeParts {
   readonly expect: (event: CallEvent) => Expected | undefined;
   /** Called when a new event is on disk; `isHandedOver`: it was claimed by the same write, and dispatch has it. */
   readonly onRecorded: (event: CallEvent, receivedAt: number, isHandedOver: boolean) => void;
+  /** Whether an event that came now could not be written within its sender's second. */
+  readonly isBehind: () => boolean;
   /** Called when recording a delivery has failed or was given up: it may be on disk all the same. */
   readonly onUncertain: () => void;
 }
@@ -38,6 +40,9 @@ export interface Expected {
   /** Called once, when the write has ended or was given up. Returns whether the event has been handed over. */
   readonly end: () => boolean;
 }
+
+/** Made once: under an overload it is thrown thousands of times a second, and the trace of a new one is expensive. */
+const behind = new Refusal('unavailable', 'inbox_behind');
 
 /** The log event for each status. */
 const toldAs = {
@@ -88,6 +93,9 @@ export class Intake {
     accept(delivery, limits.body);
     admit(delivery, admission);
     const bytes = await assemble(delivery, limits, hold, clock);
+    // Before the signature: with verifying what is refused anyway, an overload would take the time that answers need.
+    // After the body, of which what is left unread would cost the connection.
+    if (this.#parts.isBehind()) throw behind;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const reading = decode(bytes, delivery.headers, receivedAt, telemetry);
     if (reading.ok && !authenticator.isPinned) await authenticator.pin(proof);

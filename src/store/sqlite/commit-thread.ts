@@ -75,6 +75,11 @@ export class CommitThread {
     return this.#isGone;
   }
 
+  /** Whether an event that came now would have to wait for longer than its sender does. */
+  get isBehind(): boolean {
+    return this.#queue.isBehind;
+  }
+
   /** Writes an event; fails when that can't be done before its sender gives up. */
   record(...[item, bytes, onWritten, onFailed]: Parameters<WriteQueue['record']>): void {
     if (this.#isGone) return onFailed(hasEnded());

@@ -13,6 +13,7 @@ import { recordPatience } from './commit-group.ts';
 import { inTime } from './in-time.ts';
 import { keepAlive } from './keep-alive.ts';
 import type { OpenInbox } from './open-inbox.ts';
+import { pin, pinnedLayout, unpin } from './pinned-layout.ts';
 import { Session } from './session.ts';
 import { settlementRow } from './settle.ts';
 import { type Access, SqliteCalls } from './sqlite-calls.ts';
@@ -68,10 +69,12 @@ export class SqliteStore implements Store {
     return this.#session.writes.record(record, handOver);
   }
 
+  isBehind(): boolean {
+    return this.#session.writes.isBehind;
+  }
+
   pinnedLayout(): Promise<string | undefined> {
-    return asPromise(
-      () => this.#session.opened().database.prepare(selectLayout).pluck().get() as string | undefined,
-    );
+    return asPromise(() => pinnedLayout(this.#session.opened()));
   }
 
   pinLayout(layout: string): Promise<string> {
@@ -80,9 +83,7 @@ export class SqliteStore implements Store {
   }
 
   unpinLayout(): Promise<string | undefined> {
-    return this.#session.write(
-      ({ database }) => database.prepare(deleteLayout).pluck().get() as string | undefined,
-    );
+    return this.#session.write(unpin);
   }
 
   claimEvents(
@@ -182,14 +183,6 @@ function placeOf(file: string): string {
   const name = file.trim();
   return name === ':memory:' ? name : resolve(name);
 }
-
-function pin({ database }: OpenInbox, layout: string): string {
-  database.prepare("insert into settings values ('layout', ?) on conflict do nothing").run(layout);
-  return database.prepare(selectLayout).pluck().get() as string;
-}
-
-const selectLayout = "select value from settings where name = 'layout'";
-const deleteLayout = "delete from settings where name = 'layout' returning value";
 
 /**
  * Runs what the driver does synchronously, but answers with a promise, as the contract does: an error rejects the

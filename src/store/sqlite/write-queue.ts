@@ -66,10 +66,21 @@ export class WriteQueue {
     return this.#unsent.length + this.#sent.length;
   }
 
+  /**
+   * Whether an event would have to wait for longer than its sender does: one commit is under way, and whole groups are
+   * waiting for theirs. If it were taken, it would be written although its sender gets 503, at the expense of those
+   * that come in time. A few slow commits say nothing, as after a burst or a checkpoint, and what goes into the next
+   * one is always taken: how long the last ones took may be long ago.
+   */
+  get isBehind(): boolean {
+    const groups = Math.floor(this.count / groupWrites);
+    return groups > 0 && (groups + 1) * Math.min(...this.#took) > recordPatience;
+  }
+
   /** Adds an event; it fails when it can't be written before its sender gives up. */
   record(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
     const isFull = this.count >= mostWrites || this.#bytes + bytes > mostBytes;
-    if (isFull || this.#isTooLate()) return onFailed(new Error('the database has fallen behind'));
+    if (isFull || this.isBehind) return onFailed(new Error('the database has fallen behind'));
     const deadline = this.#ties.clock.elapsed() + recordPatience;
     this.#events += 1;
     this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
@@ -111,17 +122,6 @@ export class WriteQueue {
     this.#unsent = [];
     for (const write of writes) this.#end(write, () => write.onFailed(error));
     this.#rest();
-  }
-
-  /**
-   * Whether an event would have to wait for longer than its sender does: one commit is under way, and whole groups are
-   * waiting for theirs. If it were taken, it would be written although its sender gets 503, at the expense of those
-   * that come in time. A few slow commits say nothing, as after a burst or a checkpoint, and what goes into the next
-   * one is always taken: how long the last ones took may be long ago.
-   */
-  #isTooLate(): boolean {
-    const groups = Math.floor(this.count / groupWrites);
-    return groups > 0 && (groups + 1) * Math.min(...this.#took) > recordPatience;
   }
 
   #add(write: Write): void {

@@ -48,6 +48,11 @@ export class Writes implements GroupTies {
     await this.#committer(this.#opened())?.ready();
   }
 
+  /** Whether an event that came now would have to wait for longer than its sender does. */
+  get isBehind(): boolean {
+    return this.#thread?.isBehind ?? false;
+  }
+
   /** Ends the commit thread when all that it was given is written. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
+import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import { started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
+
+/** A receiver whose inbox is behind for as long as the test says so. */
+async function behind() {
+  const state = { isBehind: true };
+  const database = storeAround(':memory:', systemClock, (verb) =>
+    verb === 'isBehind' ? () => state.isBehind as never : undefined,
+  );
+  return { state, ...(await started({ database })) };
+}
+
+test('while the inbox is behind, the sender is asked to come again, and then taken', async () => {
+  const { state, receiver, logs } = await behind();
+  const body = bodyOf();
+  const answer = await deliver(receiver, body);
+  expect([answer.status, answer.json, answer.headers.get('retry-after')]).toEqual([
+    503,
+    { error: 'unavailable' },
+    '2',
+  ]);
+  expect(logs.of('delivery_refused')).toMatchObject([{ code: 'unavailable', reason: 'inbox_behind' }]);
+  state.isBehind = false;
+  expect((await deliver(receiver, body)).json.status).toBe('accepted');
+});
+
+test('while the inbox is behind, nothing is verified or kept: a refusal costs as little as can be', async () => {
+  const { receiver, logs } = await behind();
+  const body = bodyOf();
+  const forged = signedHeaders(body, { secrets: otherSecret });
+  expect((await deliver(receiver, body, forged)).status).toBe(503);
+  expect(logs.lines.map(({ event }) => event)).not.toContain('delivery_failed');
+  expect((await receiver.counts()).quarantine).toEqual({ notAuthentic: 0, unreadable: 0, dropped: 0 });
+});
