@@ -4,6 +4,13 @@ import { ringbackError } from './errors.ts';
 import { messageOf } from './kit/error-text.ts';
 
 /**
+ * How many connections may wait until they are accepted; the system may allow fewer. Node accepts one in each turn of
+ * its event loop, so that a burst soon fills its own default of 511. The system then drops what comes, and the senders
+ * try again after a second, which is all the time that the platform gives.
+ */
+const backlog = 4_096;
+
+/**
  * Resolves once a server listens.
  *
  * @throws RingbackError `port_in_use` or `listen_failed`
@@ -22,7 +29,7 @@ export function listen(
           : ringbackError('listen_failed', { host, port, cause }),
       );
     });
-    server.listen(port, host, () => resolve());
+    server.listen({ port, host, backlog }, () => resolve());
   });
 }
 

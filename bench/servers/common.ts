@@ -49,6 +49,8 @@ export interface Extras {
 
 /** How often the event loop's delay is sampled, in milliseconds. */
 const resolution = 1;
+/** As many connections as `ringback serve` lets wait: see `src/listening.ts`. */
+const backlog = 4_096;
 /** As long as `ringback serve` keeps an idle connection: the load must not use one that is just being closed. */
 const keepAlive = 75_000;
 
@@ -87,7 +89,7 @@ export function serve(server: Server, extras: Extras = {}): void {
   process.on('message', (question: Question) => answers[question]());
   // The benchmark was interrupted: nobody else would end this process.
   process.on('disconnect', () => process.exit(1));
-  server.listen(0, '127.0.0.1', () => {
+  server.listen({ port: 0, host: '127.0.0.1', backlog }, () => {
     const { port } = server.address() as AddressInfo;
     process.send?.({ port, openedIn: extras.openedIn?.() ?? 0 } satisfies Listening);
   });
