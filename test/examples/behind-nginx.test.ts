@@ -18,14 +18,22 @@ afterEach(async () => {
 
 describe('the example behind-nginx', () => {
   it('ends TLS and passes on to the address and path where the command listens', () => {
-    const [server] = allNamed(config, 'server');
-    expect(allNamed(server?.block ?? [], 'listen').map(({ args }) => args)).toEqual([['443', 'ssl']]);
-    expect(allNamed(config, 'location').map(({ args }) => args)).toEqual([['=', '/webhooks']]);
-    expect(allNamed(config, 'proxy_pass').map(({ args }) => args)).toEqual([['http://127.0.0.1:8080']]);
+    const [upstream] = allNamed(config, 'upstream');
+    expect(argsOf('listen')).toEqual([['443', 'ssl']]);
+    expect(argsOf('location')).toEqual([['=', '/webhooks']]);
+    expect(argsOf('proxy_pass')).toEqual([['http://ringback']]);
+    expect(upstream?.args).toEqual(['ringback']);
+    expect(argsOf('server', upstream?.block)).toEqual([['127.0.0.1:8080']]);
+  });
+
+  it('keeps its connections to the command', () => {
+    expect(argsOf('keepalive')).toEqual([['64']]);
+    expect(argsOf('proxy_http_version')).toEqual([['1.1']]);
+    expect(argsOf('proxy_set_header')).toContainEqual(['Connection', '']);
   });
 
   it('lets bodies through that Ringback takes', () => {
-    expect(allNamed(config, 'client_max_body_size').map(({ args }) => args)).toEqual([['5m']]);
+    expect(argsOf('client_max_body_size')).toEqual([['5m']]);
   });
 
   it('makes Ringback accept what came over HTTPS', async () => {
@@ -72,6 +80,11 @@ describe('the example behind-nginx', () => {
     expect(() => execFileSync('nginx', ['-t', '-c', copy], { stdio: 'pipe' })).not.toThrow();
   });
 });
+
+/** The arguments of each directive of that name. */
+function argsOf(name: string, block: readonly Directive[] = config) {
+  return allNamed(block, name).map(({ args }) => args);
+}
 
 function fromOutside(headers: Record<string, string> = {}) {
   return { headers };
