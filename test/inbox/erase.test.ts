@@ -110,7 +110,7 @@ describe('receiver.erase', () => {
     expect((await receiver.calls.list()).calls.map((call) => call.callId)).toEqual(['by-reason']);
     expect(foundInFiles(database, ['5550100123', '0100-123', '0100 123'])).toEqual([]);
     // Only counts are logged, so that the erased data is not in the log instead.
-    expect(JSON.stringify(logs.lines)).not.toContain('0100');
+    expect(JSON.stringify(logs.lines)).not.toMatch(/5550100123|0100[ .-]123/);
     expect(logs.of('erased')[0]).toMatchObject({ events: 12, checkpointed: true });
   });
 
