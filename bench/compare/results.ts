@@ -15,6 +15,22 @@ export function figure(
   return median((results.get(server) ?? []).map((measured) => measured[key] ?? Number.NaN));
 }
 
+/** A figure of one server under one load. */
+export interface Side {
+  readonly results: Results;
+  readonly server: ServerKey;
+}
+
+/**
+ * The median of one figure divided by another, round by round: a machine that becomes slower within minutes slows both
+ * runs of a round, and not the medians of all rounds alike. NaN if either was not compared.
+ */
+export function ratio(over: Side, under: Side, key: 'rate' | 'p50'): number {
+  const figures = ({ results, server }: Side) => (results.get(server) ?? []).map((run) => run[key]);
+  const bases = figures(under);
+  return median(figures(over).map((value, round) => value / (bases[round] ?? Number.NaN)));
+}
+
 /** The longest stall of a server in all rounds; NaN for one that can't be asked. */
 export function longestStall(results: Results, server: ServerKey): number {
   const stalls = (results.get(server) ?? []).flatMap(({ stall }) => stall ?? []);
