@@ -81,11 +81,11 @@ test('after a sync of the log that failed, nothing of the group is written befor
   const group = ['one', 'two', 'three'].map((traceId) => eventRow(eventOf(traceId), false));
   const count = () => database.prepare('select count(*) from events').pluck().get();
 
-  expect(write(group)).toEqual(group.map(() => 'the log could not be written back'));
+  expect(write(() => group)).toEqual(group.map(() => 'the log could not be written back'));
   expect(said).toEqual(['SQLITE_IOERR_FSYNC']);
   expect(count()).toBe(0);
   refused = 0;
   isSure = true;
-  expect(write(group)).toEqual([-1, -2, -3]);
+  expect(write(() => group)).toEqual([-1, -2, -3]);
   expect(count()).toBe(3);
 });

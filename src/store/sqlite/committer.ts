@@ -10,7 +10,6 @@ import {
   type CommitThreadData,
   type FromCommitThread,
   type ToCommitThread,
-  type WriteItem,
   hasChanged,
   readyMessage,
 } from './commit-message.ts';
@@ -24,7 +23,7 @@ import { FilteredIdentities } from './identities/filtered-identities.ts';
 import { LogFile } from './log-file.ts';
 import { holderOf } from './processes.ts';
 import { ThreadTurn } from './turn.ts';
-import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
+import { type Wanted, type WriteGroup, prepareWriteGroup } from './write-group.ts';
 
 /** How long to let another process finish its transaction before trying again, in milliseconds. */
 const lockedPause = 5;
@@ -115,7 +114,7 @@ export class Committer {
 
   /** Writes a group, and tries again for as long as another process has the lock. */
   #commit(group: readonly Waiting[]): void {
-    const result = new GroupResult(group);
+    const result = new GroupResult(group, () => Number(Atomics.load(this.#givenUp, 0)));
     // These syncs were requested before this commit began, so its own sync answers them.
     const syncing = this.#syncWanted;
     const begunAt = systemClock.elapsed();
@@ -134,8 +133,7 @@ export class Committer {
 
   /** False when another process has the lock. */
   #tryCommit(result: GroupResult, syncing: number, begunAt: number): boolean {
-    result.giveUpTo(Number(Atomics.load(this.#givenUp, 0)));
-    return this.#inTurn(result.items, (written) => {
+    return this.#inTurn(result.wanted, (written) => {
       result.take(written);
       this.#tell(result.told(systemClock.elapsed() - begunAt));
       if (written.some(hasChanged)) this.#tellSynced(syncing);
@@ -146,14 +144,15 @@ export class Committer {
    * Writes the items in this thread's turn; false when another process has the lock. The results are sent before the
    * turn is given back: the thread that has the turn next must know of every claim.
    */
-  #inTurn(items: readonly WriteItem[], tell: (written: readonly (number | string)[]) => void): boolean {
-    if (items.length > 0) this.#turn.take();
+  #inTurn(wanted: Wanted, tell: (written: readonly (number | string)[]) => void): boolean {
+    const isAnyWanted = wanted().length > 0;
+    if (isAnyWanted) this.#turn.take();
     try {
-      const written = items.length > 0 ? this.#writeSurely(items) : [];
+      const written = isAnyWanted ? this.#writeSurely(wanted) : [];
       if (written) tell(written);
       return written !== undefined;
     } finally {
-      if (items.length > 0) this.#turn.give();
+      if (isAnyWanted) this.#turn.give();
     }
   }
 
@@ -161,13 +160,13 @@ export class Committer {
    * Writes the items once the log is sound: a commit behind a part of the log that may be missing on disk would not
    * count, even if its own sync succeeds.
    */
-  #writeSurely(items: readonly WriteItem[]): readonly (number | string)[] | undefined {
+  #writeSurely(wanted: Wanted): readonly (number | string)[] | undefined {
     try {
       this.#log.makeSure();
     } catch (error) {
-      return items.map(() => messageOf(error));
+      return wanted().map(() => messageOf(error));
     }
-    return this.#write(items);
+    return this.#write(wanted);
   }
 
   /** Syncs what the main thread has written, unless a commit has done so. */

@@ -9,15 +9,20 @@ export class GroupResult {
   /** What is yet to be written, with its place in the group. */
   #open: readonly (Waiting & { readonly place: number })[];
 
-  constructor(group: readonly Waiting[]) {
+  readonly #lastGivenUp: () => number;
+
+  /** `lastGivenUp`: the number of the last event that its sender no longer waits for. */
+  constructor(group: readonly Waiting[], lastGivenUp: () => number) {
+    this.#lastGivenUp = lastGivenUp;
     this.#results = group.map(() => failed);
     this.#open = group.map(({ item, number }, place) => ({ item, number, place }));
   }
 
-  /** What is yet to be written. */
-  get items(): readonly WriteItem[] {
+  /** What is yet to be written, without what has been given up by now. */
+  readonly wanted = (): readonly WriteItem[] => {
+    this.giveUpTo(this.#lastGivenUp());
     return this.#open.map(({ item }) => item);
-  }
+  };
 
   /** How many are yet to be written. */
   get count(): number {
@@ -46,7 +51,7 @@ export class GroupResult {
     });
   }
 
-  /** Takes what became of each of `items`: a number for the main thread, or the reason of a failure. */
+  /** Takes what became of each of `wanted`: a number for the main thread, or the reason of a failure. */
   take(written: readonly (number | string)[]): void {
     for (const [index, { place }] of this.#open.entries()) {
       const result = written[index];

@@ -10,11 +10,15 @@ import type { Holder } from './processes.ts';
 import { prepareRecord } from './record.ts';
 import { prepareSettling } from './settle.ts';
 
+/** Says what is still to be written. */
+export type Wanted = () => readonly WriteItem[];
+
 /**
- * Writes all items in one transaction. Returns what became of each, as a number, or the reason why it failed.
+ * Writes all items in one transaction. They are asked for once the lock is there: what was given up before another
+ * process let go of it must not be written. Returns what became of each, as a number, or the reason why it failed.
  * Undefined when another process has the lock, and nothing was done.
  */
-export type WriteGroup = (items: readonly WriteItem[]) => (number | string)[] | undefined;
+export type WriteGroup = (wanted: Wanted) => (number | string)[] | undefined;
 
 /**
  * Events are written first and together, because they share what is read from the inbox for them; then claims are
@@ -43,10 +47,10 @@ export function prepareWriteGroup(
     });
   };
 
-  const inTransaction = (items: readonly WriteItem[]): number[] => {
+  const inTransaction = (wanted: Wanted): number[] => {
     begin.run();
     try {
-      const results = write(items);
+      const results = write(wanted());
       commit.run();
       return results;
     } catch (error) {
@@ -68,7 +72,7 @@ export function prepareWriteGroup(
       try {
         // If it was the disk that refused, the next sync may succeed, and yet not count.
         log.makeSure();
-        return inTransaction([item])[0] ?? lost;
+        return inTransaction(() => [item])[0] ?? lost;
       } catch (error) {
         return messageOf(error);
       }
@@ -77,11 +81,12 @@ export function prepareWriteGroup(
     return results;
   };
 
-  return (items) => {
+  return (wanted) => {
     try {
-      return inTransaction(items);
+      return inTransaction(wanted);
     } catch (error) {
       if (isLocked(error)) return undefined;
+      const items = wanted();
       return items.length === 1 ? [messageOf(error)] : oneByOne(items);
     }
   };
