@@ -126,7 +126,10 @@ export class Authenticator {
     if (pinned !== found) throw this.#notAuthentic('signature_mismatch');
   }
 
-  /** A burst of first deliveries waits for one write: were each to pin for itself, some would wait for too long. */
+  /**
+   * A burst of first deliveries waits for one write, of whichever layout came first: were each to pin for itself, some
+   * would wait for too long.
+   */
   #pinOnce(found: string): Promise<string> {
     this.#pinning ??= this.#parts.store.pinLayout(found).finally(() => {
       this.#pinning = undefined;

@@ -94,7 +94,7 @@ export class Intake {
     admit(delivery, admission);
     const bytes = await assemble(delivery, limits, hold, clock);
     // Before the signature: with verifying what is refused anyway, an overload would take the time that answers need.
-    // After the body, of which what is left unread would cost the connection.
+    // But after the body: if it were left unread, the connection might be lost.
     if (this.#parts.isBehind()) throw behind;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const reading = decode(bytes, delivery.headers, receivedAt, telemetry);

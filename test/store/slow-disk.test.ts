@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { QuarantineRecord } from '../../src/store/quarantine-store.ts';
 import { SqliteQuarantine } from '../../src/store/sqlite/sqlite-quarantine.ts';
-import { ManualClock } from '../support/clock.ts';
+import { ManualClock, turn } from '../support/clock.ts';
 
 /** A quarantine whose writes end when the test says so. */
 function slowQuarantine() {
@@ -24,8 +24,8 @@ const small = unreadable(Buffer.from('no JSON'));
 test('an unreadable delivery waits for the disk no longer than its sender does', async () => {
   const { quarantine, clock } = slowQuarantine();
   const kept = quarantine.keep(small);
-  clock.advance(699);
-  clock.advance(1);
+  clock.advance(700);
+  clock.advance(50);
   await expect(kept).rejects.toThrow('the disk did not take it in time');
 });
 
@@ -33,6 +33,7 @@ test('one that the disk takes in time is kept', async () => {
   const { quarantine, clock, end } = slowQuarantine();
   const kept = quarantine.keep(small);
   clock.advance(699);
+  await turn();
   end();
   await expect(kept).resolves.toEqual({ dropped: 0 });
 });
@@ -41,6 +42,7 @@ test('one whose result is here when its time is over is kept: the event loop was
   const { quarantine, clock, end } = slowQuarantine();
   const kept = quarantine.keep(small);
   clock.advance(700);
+  await turn();
   end();
   await expect(kept).resolves.toEqual({ dropped: 0 });
 });
@@ -54,10 +56,11 @@ test.each(full)('no more than so many $what wait for it, given up or not', async
   const { quarantine, clock, end } = slowQuarantine();
   const waiting = Array.from({ length: most }, () => quarantine.keep(record));
   clock.advance(700);
+  clock.advance(50);
   await Promise.allSettled(waiting);
   await expect(quarantine.keep(record)).rejects.toThrow('the database has fallen behind');
   end();
-  await new Promise((resolve) => setImmediate(resolve));
+  await turn();
   const next = quarantine.keep(record);
   for (let count = 0; count < most; count += 1) end();
   await expect(next).resolves.toEqual({ dropped: 0 });
