@@ -146,7 +146,8 @@ describe('ringback inbox', () => {
     await receiver.start();
     const traceIds = Array.from({ length: 1_200 }, (_, place) => `t-${place}`);
     await concurrently(traceIds, 50, async (traceId) => {
-      await deliver(receiver, buildDelivery('call-ended', { secret, traceId }));
+      const delivery = buildDelivery('call-ended', { secret, traceId });
+      expect(await deliver(receiver, delivery)).toMatchObject({ status: 200 });
     });
     await receiver.stop();
     const command = `"${process.execPath}" "${main}" inbox events --limit all | "${process.execPath}" -e "${lateReader}"`;

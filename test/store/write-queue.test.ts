@@ -1,6 +1,6 @@
 /** Which events are taken while the disk is slow, tested below the receiver: no disk here is that slow. */
 import { expect, test } from 'vitest';
-import type { WriteItem } from '../../src/store/sqlite/commit-message.ts';
+import { type WriteItem, failed } from '../../src/store/sqlite/commit-message.ts';
 import { WriteQueue } from '../../src/store/sqlite/write-queue.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 
@@ -13,19 +13,19 @@ function slowQueue() {
   const send = (items: readonly WriteItem[]) => void (sent += items.length);
   const queue = new WriteQueue({ clock: new ManualClock(), send, hearAll: () => {} });
   const outcome = { written: 0, refused: 0 };
-  const record = (count: number) => {
+  const record = (count: number, bytes = 400) => {
     for (let place = 0; place < count; place += 1) {
       queue.record(
         1,
-        400,
+        bytes,
         () => void (outcome.written += 1),
         () => void (outcome.refused += 1),
       );
     }
   };
   /** All that has been sent is committed, in so many milliseconds. */
-  const commit = (took: number) => {
-    queue.hearWritten({ results: Array.from({ length: sent }, () => 1), failures: [], took });
+  const commit = (took: number, result = 1) => {
+    queue.hearWritten({ results: Array.from({ length: sent }, () => result), failures: [], took });
     sent = 0;
   };
   return { record, commit, outcome };
@@ -44,10 +44,11 @@ const speeds = [
   { took: 1, groups: 5 },
   { took: 300, groups: 2 },
   { took: 600, groups: 1 },
-  { took: 5_000, groups: 1 },
+  { took: 700, groups: 1 },
+  { took: 701, groups: 5 },
 ];
 
-test.each(speeds)('with commits of $took ms only $groups of 5 groups wait', async ({ took, groups }) => {
+test.each(speeds)('with commits of $took ms, $groups of 5 groups wait', async ({ took, groups }) => {
   const queue = slowQueue();
   await slowly(queue, took);
   queue.record(5 * group);
@@ -59,7 +60,7 @@ test.each(speeds)('with commits of $took ms only $groups of 5 groups wait', asyn
 
 test('after slow commits, as many are taken as go into the next, and all again after a fast one', async () => {
   const queue = slowQueue();
-  await slowly(queue, 10_000);
+  await slowly(queue, 600);
   queue.record(group + 1);
   expect(queue.outcome.refused).toBe(1);
   await turn();
@@ -68,9 +69,32 @@ test('after slow commits, as many are taken as go into the next, and all again a
   expect(queue.outcome.refused).toBe(1);
 });
 
+const unchanged = [
+  { what: 'duplicates', result: 0 },
+  { what: 'events that were given up', result: failed },
+];
+
+test.each(unchanged)('a commit of $what is fast on any disk, and says nothing', async ({ result }) => {
+  const queue = slowQueue();
+  await slowly(queue, 600);
+  queue.record(1);
+  await turn();
+  queue.commit(0, result);
+  queue.record(5 * group);
+  expect(queue.outcome.refused).toBe(4 * group);
+});
+
+test('large bodies fill a group sooner', async () => {
+  const queue = slowQueue();
+  await slowly(queue, 600);
+  // A group takes 4 MB.
+  queue.record(100, 100 * 1024);
+  expect(queue.outcome.refused).toBe(59);
+});
+
 test('a few slow commits refuse nothing', async () => {
   const queue = slowQueue();
-  await slowly(queue, 10_000, 3);
+  await slowly(queue, 600, 3);
   queue.record(5 * group);
   expect(queue.outcome.refused).toBe(0);
 });

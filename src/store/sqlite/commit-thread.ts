@@ -77,6 +77,8 @@ export class CommitThread {
 
   /** Whether an event that came now would have to wait for longer than its sender does. */
   get isBehind(): boolean {
+    // If the app's event loop has stood still, results may be here already, and nothing waits any more.
+    if (this.#queue.isBehind) this.hearAll();
     return this.#queue.isBehind;
   }
 

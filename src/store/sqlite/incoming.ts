@@ -6,7 +6,7 @@ import { type WriteItem, type WriteMessage, isEvent, unpacked } from './commit-m
  * a second; each is two writes.
  */
 export const groupWrites = 1_024;
-const groupBytes = 4 * 1024 * 1024;
+export const groupBytes = 4 * 1024 * 1024;
 
 /** A write that has come in. */
 export interface Waiting {

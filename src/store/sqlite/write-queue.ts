@@ -1,7 +1,7 @@
 import type { Clock } from '../../kit/clock.ts';
 import { recordPatience } from './commit-group.ts';
 import type { WriteItem, WrittenMessage } from './commit-message.ts';
-import { groupWrites } from './incoming.ts';
+import { groupBytes, groupWrites } from './incoming.ts';
 
 /** How many writes may be under way: a disk that falls behind must not take the process's memory. */
 const mostWrites = 16_384;
@@ -53,7 +53,7 @@ export class WriteQueue {
   #events = 0;
   /** How many writes were last written together. */
   #lastWritten = 0;
-  /** How long each of the last four commits took, in milliseconds. */
+  /** How long each of the last four commits took that have changed something, in milliseconds. */
   #took = [0, 0, 0, 0];
   #cancelWatch: (() => void) | undefined;
 
@@ -67,20 +67,23 @@ export class WriteQueue {
   }
 
   /**
-   * Whether an event would have to wait for longer than its sender does: one commit is under way, and whole groups are
-   * waiting for theirs. If it were taken, it would be written although its sender gets 503, at the expense of those
-   * that come in time. A few slow commits say nothing, as after a burst or a checkpoint, and what goes into the next
-   * one is always taken: how long the last ones took may be long ago.
+   * Whether an event would have to wait for longer than its sender does: whole groups go before it, and it is in the
+   * commit after them. If it were taken, it would be written although its sender gets 503, at the expense of those
+   * that come in time. Only four slow commits in a row count, because a burst or a checkpoint makes one slow. Up to one
+   * group is always taken, because it may be long ago that the disk was slow. Where no commit is fast enough for anybody,
+   * as many as memory holds are taken: some are written late, and the copies that are sent again are duplicates.
    */
   get isBehind(): boolean {
-    const groups = Math.floor(this.count / groupWrites);
-    return groups > 0 && (groups + 1) * Math.min(...this.#took) > recordPatience;
+    if (this.count >= mostWrites || this.#bytes >= mostBytes) return true;
+    const groups = Math.max(Math.floor(this.count / groupWrites), Math.floor(this.#bytes / groupBytes));
+    const took = Math.min(...this.#took);
+    return groups > 0 && took <= recordPatience && (groups + 1) * took > recordPatience;
   }
 
   /** Adds an event; it fails when it can't be written before its sender gives up. */
   record(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
-    const isFull = this.count >= mostWrites || this.#bytes + bytes > mostBytes;
-    if (isFull || this.isBehind) return onFailed(new Error('the database has fallen behind'));
+    if (this.isBehind || this.#bytes + bytes > mostBytes)
+      return onFailed(new Error('the database has fallen behind'));
     const deadline = this.#ties.clock.elapsed() + recordPatience;
     this.#events += 1;
     this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
@@ -98,7 +101,8 @@ export class WriteQueue {
   /** The commit thread tells what became of those that were sent first. */
   hearWritten({ results, failures, took }: WrittenMessage): void {
     this.#lastWritten = results.length;
-    this.#took = [...this.#took.slice(1), took];
+    // What changes nothing is not synced: such a commit is fast on the slowest of disks.
+    if (results.some((code) => Math.abs(code) > 0)) this.#took = [...this.#took.slice(1), took];
     const reasons = new Map(failures);
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);
