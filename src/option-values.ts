@@ -39,7 +39,7 @@ function readHostName(value: unknown): string | undefined {
 
 function readDatabase(value: unknown): string | Store | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
-  return isObject(value) && hasMethods(value, ['open', 'record', 'isBehind', 'close'])
+  return isObject(value) && hasMethods(value, ['open', 'record', 'close'])
     ? (value as unknown as Store)
     : undefined;
 }

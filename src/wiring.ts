@@ -115,7 +115,7 @@ function buildIntake(
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers };
   const { door, expect, wakeAfterLostClaim } = ties;
   const common = { limits, admission, authenticator, recorder, telemetry, clock };
-  const isBehind = () => store.isBehind();
+  const isBehind = () => store.isBehind?.() ?? false;
   return new Intake({ ...common, door, expect, isBehind, onRecorded, onUncertain: wakeAfterLostClaim });
 }
 

@@ -130,8 +130,11 @@ export interface Store {
    * was rejected before, because the write took too long.
    */
   record(record: EventRecord, handOver?: (claimed: ClaimedEvent) => void): Promise<'new' | 'duplicate'>;
-  /** Whether an event would have to wait for its write longer than its sender waits, so that `record` would refuse it. */
-  isBehind(): boolean;
+  /**
+   * Whether an event would have to wait for its write longer than its sender waits, so that `record` would refuse it. A
+   * store that never knows need not have it.
+   */
+  isBehind?(): boolean;
   /** The layout pinned for this inbox, if any. */
   pinnedLayout(): Promise<string | undefined>;
   /** Pins a layout unless one is pinned already, and returns the one that is pinned. */
