@@ -35,6 +35,8 @@ const everyServer = [
 const mounted = [compared.b, compared.d, least, inboxBehindExpress, compared.e];
 /** Without (d), which can't bear half of what (e) does. */
 const paced = mounted.filter((server) => server !== compared.d);
+/** With one connection, (d) is what the others are compared with. */
+const alone = [compared.d, least, inboxBehindExpress, compared.e];
 
 /** A server's runs, and what each of them took of the cores. */
 interface FloorRuns {
@@ -52,6 +54,7 @@ export async function floor(): Promise<{ lines: string[]; halfPace: number }> {
   const at128 = await inAlternation(mounted, { connections: 128 });
   const halfPace = Math.round(rateOf(at128.at(-1)) / 2);
   const atHalf = await inAlternation(paced, { connections: 128, pace: halfPace });
+  const at1 = await inAlternation(alone, { connections: 1 });
   const lines = [
     '## The floor, 32 connections, 0.4 KB',
     '',
@@ -71,6 +74,12 @@ export async function floor(): Promise<{ lines: string[]; halfPace: number }> {
     '(d) is left out, since it may not bear this pace.',
     '',
     ...floorTable(atHalf),
+    '## The floor, one connection, 0.4 KB',
+    '',
+    'A lone delivery has a commit to itself: (d) makes it on the main thread, the others on a thread of its own.',
+    '',
+    ...floorTable(at1, '(d)'),
+    ...coreTable(at1),
   ];
   return { lines, halfPace };
 }
@@ -95,21 +104,24 @@ function rateOf(measured: FloorRuns | undefined): number {
   return median((measured?.runs ?? []).map(({ rate }) => rate));
 }
 
-function floorTable(measured: readonly FloorRuns[]): string[] {
-  const ofB = rateOf(measured[0]);
+/** The first server is the one that the others are compared with. */
+function floorTable(measured: readonly FloorRuns[], first = '(b)'): string[] {
+  const ofFirst = rateOf(measured[0]);
   const rows = measured.map((server) => {
     const { name, runs } = server;
     const stalls = runs.flatMap(({ stall }) => stall ?? []);
     return [
       name,
       String(Math.round(rateOf(server))),
-      (rateOf(server) / ofB).toFixed(2),
+      (rateOf(server) / ofFirst).toFixed(2),
+      median(runs.map(({ p50 }) => p50)).toFixed(2),
       median(runs.map(({ p99 }) => p99)).toFixed(1),
       stalls.length === 0 ? '' : Math.max(...stalls).toFixed(1),
       runs.find(({ problem }) => problem !== undefined)?.problem ?? 'yes',
     ];
   });
-  return table(['server', 'deliveries/s', '÷ (b)', 'p99 ms', 'longest stall ms', 'valid'], rows);
+  const head = ['server', 'deliveries/s', `÷ ${first}`, 'p50 ms', 'p99 ms', 'longest stall ms', 'valid'];
+  return table(head, rows);
 }
 
 /** Each in microseconds per delivery. */

@@ -34,6 +34,7 @@ export async function profile(): Promise<void> {
     { server: f, ...full },
     { server: e, load: '128 connections', connections: 128 },
     { server: e, load: 'half of the highest rate', connections: 128, pace: halfPace },
+    { server: e, load: 'one connection', connections: 1 },
   ];
   lines.push(...floorLines, '## Profiles', '');
   lines.push(
