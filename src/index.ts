@@ -43,15 +43,8 @@ export type { Size } from './kit/bytes.ts';
 export type { Random } from './kit/random.ts';
 export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
 export type { EventState } from './store/event-store.ts';
-export type {
-  ClaimOrder,
-  ClaimedEvent,
-  ClaimedRun,
-  RunState,
-  Settlement,
-  Store,
-  StoreCounts,
-} from './store/store.ts';
+export type { ClaimOrder, ClaimedEvent, ClaimedRun } from './store/claims.ts';
+export type { RunState, Settlement, Store, StoreCounts } from './store/store.ts';
 export type { CallStore } from './store/call-store.ts';
 export type { DriftStore } from './store/drift-store.ts';
 export type { EventRecord } from './store/event-record.ts';

@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
-import type { ClaimedEvent, Store } from '../store/store.ts';
+import type { ClaimedEvent } from '../store/claims.ts';
+import type { Store } from '../store/store.ts';
 import type { DueTimer } from './due-timer.ts';
 import type { ClaimedWork } from './execution.ts';
 import type { Held } from './held.ts';

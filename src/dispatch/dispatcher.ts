@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { messageOf } from '../kit/error-text.ts';
 import type { Handler } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
-import type { ClaimedEvent } from '../store/store.ts';
+import type { ClaimedEvent } from '../store/claims.ts';
 import { storePause } from '../store/store-pause.ts';
 import { Claimer } from './claimer.ts';
 import { DueTimer } from './due-timer.ts';

@@ -1,6 +1,7 @@
 import type { Run } from '../handling.ts';
 import type { Sequence } from '../store/run-key.ts';
-import type { OpenRun, RunState } from '../store/store.ts';
+import type { OpenRun } from '../store/claims.ts';
+import type { RunState } from '../store/store.ts';
 
 interface ReturningRun extends OpenRun {
   readonly sequence: Sequence;

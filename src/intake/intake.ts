@@ -3,7 +3,7 @@ import { Refusal, refusal } from '../refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { CallEvent, Delivery, Headers, Reply } from '../model.ts';
-import type { ClaimedEvent } from '../store/store.ts';
+import type { ClaimedEvent } from '../store/claims.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit } from './admit.ts';

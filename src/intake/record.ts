@@ -4,7 +4,8 @@ import type { Reading } from '../events/read-bytes.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers } from '../model.ts';
 import { recordOf } from '../store/event-record.ts';
-import type { ClaimedEvent, Store } from '../store/store.ts';
+import type { ClaimedEvent } from '../store/claims.ts';
+import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 
 /** What the one durable write decided. */

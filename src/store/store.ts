@@ -6,59 +6,15 @@
  * and `done` after that. Most events never have a stored run: a run is stored only if there is something to remember
  * (a retry, a dead letter, a sibling that is still working).
  */
-import type { InboxDatabase, Order, RunReplay, UserDatabase } from '../handling.ts';
+import type { InboxDatabase, Order, UserDatabase } from '../handling.ts';
 import type { CallStore } from './call-store.ts';
+import type { ClaimOrder, ClaimedEvent, ClaimedRun } from './claims.ts';
 import type { DriftStore } from './drift-store.ts';
 import type { EventRecord } from './event-record.ts';
-import type { EventStore, StoredEvent } from './event-store.ts';
+import type { EventStore } from './event-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
 import type { RetentionStore } from './retention-store.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from './run-key.ts';
-
-/** Which of the due runs may be claimed. */
-export interface ClaimOrder {
-  /** Whether a run is left out while an earlier run of the same handler and call waits. */
-  readonly isStrict: boolean;
-  /** Calls whose runs are left out, because this process has enough of them in hand. */
-  readonly without: readonly string[];
-  /** Whether at most one run of each call is claimed. */
-  readonly isOneACall: boolean;
-}
-
-/** A stored run of the same call that is not settled, from an earlier event. */
-export interface OpenRun {
-  readonly handler: string;
-  readonly attempts: number;
-  /**
-   * When it is due, in the store's own time: only to be compared with others, and to be passed back for a run that
-   * follows it. Zero means at once.
-   */
-  readonly dueAt: number;
-}
-
-/** A claimed event: this process, and no other, may run its handlers until they are settled or the process dies. */
-export interface ClaimedEvent extends StoredEvent {
-  /** How many processes died while they held this event. */
-  readonly takeovers: number;
-  /** Handlers that already have a stored run for this event, in whatever state. */
-  readonly storedHandlers: readonly string[];
-  /**
-   * Unsettled stored runs of earlier events of the same call. One for each handler is enough: of those whose first
-   * attempt has not begun, the one that is due last; if all have begun, any of them.
-   */
-  readonly openRuns: readonly OpenRun[];
-}
-
-/** A claimed run that was stored. */
-export interface ClaimedRun extends StoredEvent {
-  readonly handler: string;
-  /** How many processes died while they held its event. */
-  readonly takeovers: number;
-  /** Attempts that have been counted so far. */
-  readonly attempts: number;
-  /** The replay that put it back, if any. */
-  readonly replay: RunReplay | undefined;
-}
 
 /** What becomes of a run: it is done, dead, or stored to be run later. */
 export interface Settlement extends RunKey {

@@ -1,7 +1,8 @@
 /** An event doesn't overtake an earlier event of its call that is on its way back to the inbox, unseen by any claim. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
-import type { ClaimedEvent, Settlement } from '../../src/store/store.ts';
+import type { ClaimedEvent } from '../../src/store/claims.ts';
+import type { Settlement } from '../../src/store/store.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { started } from '../support/receiver.ts';

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type FromCommitThread, type ToCommitThread, packed } from '../../src/store/sqlite/commit-message.ts';
 import { Committer } from '../../src/store/sqlite/committer.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { ClaimedEvent } from '../../src/store/store.ts';
+import type { ClaimedEvent } from '../../src/store/claims.ts';
 import { ManualClock } from '../support/clock.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { done, settlementOf } from './parts.ts';

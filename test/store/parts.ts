@@ -1,5 +1,6 @@
 import type { EventRecord } from '../../src/store/event-record.ts';
-import type { ClaimedEvent, ClaimedRun, RunState, Settlement, Store } from '../../src/store/store.ts';
+import type { ClaimedEvent, ClaimedRun } from '../../src/store/claims.ts';
+import type { RunState, Settlement, Store } from '../../src/store/store.ts';
 
 /** The present of the store's tests, in milliseconds since 1970. */
 export const presentTime = 3_000;

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { RunReplay } from '../../handling.ts';
-import type { ClaimedEvent, ClaimedRun, ClaimOrder } from '../store.ts';
+import type { ClaimedEvent, ClaimedRun, ClaimOrder } from '../claims.ts';
 import { prepareBehindWaiting } from './behind-waiting.ts';
 import type { DueTime } from './due-time.ts';
 import type { HeldWork } from '../run-key.ts';

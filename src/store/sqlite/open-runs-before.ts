@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { OpenRun } from '../store.ts';
+import type { OpenRun } from '../claims.ts';
 import { byCall, byCallAndTime, isOpen, isUnbegun } from './open-runs.ts';
 import { asInteger, asText } from './parameters.ts';
 

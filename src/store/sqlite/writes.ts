@@ -1,7 +1,8 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Sequence, Settled } from '../run-key.ts';
-import type { ClaimedEvent, Settlement } from '../store.ts';
+import type { ClaimedEvent } from '../claims.ts';
+import type { Settlement } from '../store.ts';
 import { type GroupTies, type WriteLimits, recordPatience } from './commit-group.ts';
 import { recordedOf, settled } from './commit-message.ts';
 import { CommitThread } from './commit-thread.ts';
