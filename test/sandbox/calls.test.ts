@@ -172,6 +172,13 @@ test('a call can be read back, after a restart as well', async () => {
   expect(sandbox.calls.get('another')).toBeUndefined();
 });
 
+test('a refused plan names the function that was called', async () => {
+  const sandbox = await startedSandbox({ speed });
+  expect(() => sandbox.calls.begin({ agentId: 'nobody' })).toThrow('agentId in calls.begin should be');
+  expect(() => sandbox.calls.begin({ callId: ' ' })).toThrow('callId in calls.begin should be');
+  await expect(sandbox.calls.play({ agentId: 'nobody' })).rejects.toThrow('agentId in calls.play should be');
+});
+
 for (const [plan, message] of [
   [{ callId: ' ' }, 'callId in calls.play should be text that is not blank'],
   [{ scenario: 'other' }, "should be 'completed', 'transferred', 'unanalysed' or 'failed'"],

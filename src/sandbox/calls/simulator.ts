@@ -49,7 +49,7 @@ export class CallSimulator {
    * call.transfer?.destination; // 'sip:support@example.com'
    */
   async play(plan: CallPlan = {}): Promise<PlayedCall> {
-    const call = this.begin(plan);
+    const call = this.#begin(plan, 'calls.play');
     await this.#parts.engine.settledCall(call.callId);
     return call;
   }
@@ -61,19 +61,7 @@ export class CallSimulator {
    * @example const { callId } = sandbox.calls.begin({ scenario: 'transferred' });
    */
   begin(plan: CallPlan = {}): PlayedCall {
-    const { requireStarted, played, seed, clock, engine } = this.#parts;
-    requireStarted('calls.play()');
-    const parsed = parseStrictly(callPlanSchema, plan, 'calls.play', 'plan');
-    if (parsed.callId !== undefined && played.has(parsed.callId))
-      throw planInvalid('callId', 'new', 'of a call that was played before');
-    const number = played.nextNumber();
-    const agent = this.#agentOf(parsed, number);
-    const call = composeCall(parsed, { seed, number, agent, clock });
-    played.add(number, call);
-    for (const event of call.events) {
-      engine.expect({ event: sandboxEventOf(call, event), happensAt: event.happensAt });
-    }
-    return call;
+    return this.#begin(plan, 'calls.begin');
   }
 
   /**
@@ -102,25 +90,44 @@ export class CallSimulator {
     return this.#parts.played.get(callId);
   }
 
-  #agentOf({ organizationId, agentId }: ParsedPlan, number: number): Agent {
+  #begin(plan: CallPlan, method: Method): PlayedCall {
+    const { requireStarted, played, seed, clock, engine } = this.#parts;
+    requireStarted(`${method}()`);
+    const parsed = parseStrictly(callPlanSchema, plan, method, 'plan');
+    if (parsed.callId !== undefined && played.has(parsed.callId))
+      throw planInvalid(method, 'callId', 'new', 'of a call that was played before');
+    const number = played.nextNumber();
+    const agent = this.#agentOf(parsed, number, method);
+    const call = composeCall(parsed, { seed, number, agent, clock });
+    played.add(number, call);
+    for (const event of call.events) {
+      engine.expect({ event: sandboxEventOf(call, event), happensAt: event.happensAt });
+    }
+    return call;
+  }
+
+  #agentOf({ organizationId, agentId }: ParsedPlan, number: number, method: Method): Agent {
     const { tenants, seed } = this.#parts;
     if (agentId !== undefined) {
       const agent = tenants.findAgent(agentId);
       const isTheirs = organizationId === undefined || agent?.organizationId === organizationId;
       if (agent && isTheirs) return agent;
-      throw planInvalid('agentId', 'the id of an agent', JSON.stringify(agentId));
+      throw planInvalid(method, 'agentId', 'the id of an agent', JSON.stringify(agentId));
     }
     const id = organizationId ?? tenants.organizations()[0]?.id ?? '';
     const [first, ...others] = tenants.agents(id);
     if (!first) {
       const fix = 'Add an agent to the seed of a new database: calls are about agents.';
-      throw planInvalid('organizationId', 'an organization with an agent', JSON.stringify(id), fix);
+      throw planInvalid(method, 'organizationId', 'an organization with an agent', JSON.stringify(id), fix);
     }
     return oneOf(seededRandom(seed, number, 'agent'), [first, ...others]);
   }
 }
 
-function planInvalid(option: keyof CallPlan, expected: string, found: string, fix?: string) {
-  const details = { option: `${option} in calls.play`, expected, found };
+/** How the user calls it. */
+type Method = 'calls.play' | 'calls.begin';
+
+function planInvalid(method: Method, option: keyof CallPlan, expected: string, found: string, fix?: string) {
+  const details = { option: `${option} in ${method}`, expected, found };
   return configError('option_invalid', { ...details, ...(fix !== undefined && { fix }) });
 }
