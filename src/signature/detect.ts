@@ -83,6 +83,14 @@ export function signatureHeaders(headers: Headers): readonly string[] {
   return [...new Set(written.map(({ header }) => header))];
 }
 
+/** Whether a header has the form of a signature in any layout. A bare digest counts only where it is named so. */
+export function carriesSignature(headers: Headers): boolean {
+  for (const { header, syntax } of layoutsFor(headers)) {
+    if (syntax !== 'bare' || header.includes('signature')) return true;
+  }
+  return false;
+}
+
 interface Captured {
   readonly headers: Headers;
   readonly bytes: Uint8Array;

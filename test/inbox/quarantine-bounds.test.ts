@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import type { LayoutName } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 
 /** A receiver with a manual clock, and a function that sends deliveries that are not authentic. */
@@ -63,15 +64,16 @@ describe('what strangers may take of the disk', () => {
   });
 });
 
+const platformHeaders = { 'x-webhook-event': 'CallHandler.CallEnded', 'x-webhook-traceid': 'trace' };
+
 describe('the alarm of a rotated secret', () => {
   /** A delivery like the platform's own, but signed with another secret. */
   const genuine = (body = bodyOf()) => ({
     body,
-    headers: {
-      ...signedHeaders(body, { secrets: otherSecret }),
-      'x-webhook-event': 'CallHandler.CallEnded',
-      'x-webhook-traceid': 'trace',
-    },
+    headers: { ...signedHeaders(body, { secrets: otherSecret }), ...platformHeaders } as Record<
+      string,
+      string
+    >,
   });
 
   async function watched() {
@@ -101,6 +103,25 @@ describe('the alarm of a rotated secret', () => {
     expect(alarms()).toBe(2);
   });
 
+  const otherLayouts: readonly LayoutName[] = [
+    'v1-hex-whole',
+    't-v1-base64-whole',
+    'sha256-hex-whole',
+    'bare-hex-whole',
+    'standard-webhooks-suffix-base64',
+    'x-standard-webhooks-suffix-base64',
+  ];
+  test.each(otherLayouts)('rings when the layout has become %s', async (layout) => {
+    const { receiver, refuse, alarms } = await watched();
+    const body = bodyOf();
+    await deliver(receiver, body, signedHeaders(body, { layout: 't-v1-hex-whole' }));
+    await refuse(5, () => ({
+      body,
+      headers: { ...platformHeaders, ...signedHeaders(body, { layout, traceId: 'trace' }) },
+    }));
+    expect(alarms()).toBe(1);
+  });
+
   test('does not ring before anything has verified: then it is a wrong set-up, which the log explains', async () => {
     const { refuse, alarms } = await watched();
     await refuse(10);
@@ -112,7 +133,7 @@ describe('the alarm of a rotated secret', () => {
     await deliver(receiver);
     await refuse(10, () => {
       const { body } = genuine();
-      return { body, headers: signedHeaders(body, { secrets: otherSecret }) as never };
+      return { body, headers: signedHeaders(body, { secrets: otherSecret }) };
     });
     await refuse(10, () => {
       const { body, headers } = genuine();
