@@ -102,12 +102,13 @@ export function describeLayout(layout: Layout): string {
  */
 export function resolveLayouts(signature: SignatureOption): readonly PreparedLayout[] {
   if (signature === 'auto') return [...knownLayouts.values()].map(prepareLayout);
-  return [prepareLayout(resolveLayout(signature, 'signature'))];
+  return [prepareLayout(resolveLayout(signature, 'signature', `'auto', ${oneLayout}`))];
 }
 
-/** The one layout that an option stands for; `option` names it in the error. */
-export function resolveLayout(value: LayoutName | Layout, option: string): Layout {
-  const expected = "'auto', the name of a known layout, or a layout object";
+const oneLayout = 'the name of a known layout, or a layout object';
+
+/** The one layout that an option stands for; `option` and `expected` tell of it in the error. */
+export function resolveLayout(value: LayoutName | Layout, option: string, expected = oneLayout): Layout {
   if (typeof value === 'string') {
     const known = layoutNamed(value);
     if (known !== undefined) return known;

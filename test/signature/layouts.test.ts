@@ -6,6 +6,8 @@ import {
   layoutSchema,
   resolveLayouts,
 } from '../../src/signature/layouts.ts';
+import { sign } from '../../src/signature/sign.ts';
+import { secret } from '../support/deliveries.ts';
 import { untyped } from './helpers.ts';
 
 const custom = {
@@ -70,6 +72,14 @@ describe('the option signature', () => {
     expect(resolveLayouts('auto')).toHaveLength(36);
     expect(resolveLayouts('v1-hex-whole').map(({ layout }) => layout)).toEqual([layoutNamed('v1-hex-whole')]);
     expect(resolveLayouts(custom).map(({ layout }) => layout)).toEqual([custom]);
+  });
+
+  test("offers 'auto' only where it is taken: whoever signs needs one layout", () => {
+    const one = 'should be the name of a known layout, or a layout object, but is an unknown name';
+    expect(() => sign('{}', { secrets: secret, layout: untyped('auto') })).toThrow(
+      `The option layout ${one}`,
+    );
+    expect(() => resolveLayouts(untyped('any'))).toThrow("should be 'auto', the name of a known layout");
   });
 
   test('names what was meant', () => {
