@@ -10,3 +10,8 @@ test('one thread writes at a time, and both always get their turn, however they 
   const threads = new Script(script, '120000');
   expect(await threads.line('together')).toMatchObject({ together: 0, lost: 0 });
 });
+
+test('a process does not end while it waits for its turn', async () => {
+  const waiting = new Script(fileURLToPath(new URL('../faults/turn-awaited.ts', import.meta.url)), '');
+  expect(await waiting.line('written')).toEqual({ written: true });
+});

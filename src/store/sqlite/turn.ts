@@ -1,3 +1,5 @@
+import { holdProcess } from '../../kit/clock.ts';
+
 /**
  * Whose turn it is to write. SQLite lets one connection write at a time, and this process has two: the commit
  * thread's, which writes what arrives, and the main thread's, which writes everything else. Left to SQLite's own lock,
@@ -36,6 +38,7 @@ export class MainTurn {
   readonly memory = sharedTurn();
   readonly #waiting: (() => void)[] = [];
   #depth = 0;
+  #letGo: (() => void) | undefined;
 
   /** Runs `work` in the main thread's next turn: at once when nobody has it. */
   whenMine(work: () => void): void {
@@ -43,7 +46,10 @@ export class MainTurn {
     if (this.#take()) return this.#runWaiting();
     Atomics.or(this.memory, wanted, byMessage);
     // The turn may have been given back just before the commit thread could see that it is wanted.
-    if (this.#take()) this.#runWaiting();
+    if (this.#take()) return this.#runWaiting();
+    // The commit thread holds no process when it has nothing to write. Without this, a process that only waits for the
+    // turn, as one that stops, would end, and the work with it.
+    this.#letGo ??= holdProcess();
   }
 
   /**
@@ -105,6 +111,8 @@ export class MainTurn {
       for (let work = this.#waiting.shift(); work; work = this.#waiting.shift()) work();
     } finally {
       this.#depth -= 1;
+      this.#letGo?.();
+      this.#letGo = undefined;
       Atomics.store(this.memory, wanted, 0);
       Atomics.store(this.memory, owner, nobody);
       Atomics.notify(this.memory, owner);
