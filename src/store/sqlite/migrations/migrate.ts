@@ -21,6 +21,8 @@ export const schemaVersion = migrations.length + 1;
  * an old program that writes to a new schema could lose what the new one promised to keep.
  */
 export function migrate(database: Database.Database, name: string): void {
+  // A database that is up to date needs no lock, which a process that commits all the time hardly ever lets go of.
+  if (isUpToDate(database)) return;
   database
     .transaction(() => {
       const found = database.pragma('user_version', { simple: true }) as number;
@@ -34,4 +36,11 @@ export function migrate(database: Database.Database, name: string): void {
       if (mark === 0) database.pragma(`application_id = ${inboxMark}`);
     })
     .immediate();
+}
+
+function isUpToDate(database: Database.Database): boolean {
+  const [version, mark] = ['user_version', 'application_id'].map((name) =>
+    database.pragma(name, { simple: true }),
+  );
+  return version === schemaVersion && mark !== 0;
 }
