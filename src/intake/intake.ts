@@ -98,7 +98,11 @@ export class Intake {
     if (this.#parts.isBehind()) throw behind;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const reading = decode(bytes, delivery.headers, receivedAt, telemetry);
-    if (reading.ok && !authenticator.isPinned) await authenticator.pin(proof);
+    if (reading.ok && !authenticator.isPinned) {
+      await authenticator
+        .pin(proof)
+        .catch((problem: unknown) => this.#refuseStranger(problem, bytes, delivery.headers, receivedAt));
+    }
     const expected = reading.ok ? expect(reading.event) : undefined;
     let isHandedOver = false;
     let recorded: Recorded | undefined;

@@ -49,13 +49,14 @@ describe("signature 'auto'", () => {
     expect(logs.of('layout_pinned')).toHaveLength(1);
   });
 
-  test('two first deliveries at once in two layouts: one counts', async () => {
+  test('two first deliveries at once in two layouts: one counts, and a person finds the other', async () => {
     const { receiver } = await started();
     const statuses = await Promise.all([
       statusOf(receiver, 'v1-hex-whole'),
       statusOf(receiver, 'sha256-hex-whole'),
     ]);
     expect(statuses.toSorted()).toEqual([200, 401]);
+    expect((await receiver.counts()).quarantine).toMatchObject({ notAuthentic: 1 });
   });
 
   test('a burst of first deliveries waits for one write, and all of them are taken', async () => {
