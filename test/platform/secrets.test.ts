@@ -376,6 +376,19 @@ describe('secretFile', () => {
   });
 });
 
+it.each(['secret', 'signing_secret'])(
+  'a rotation that answers with the previous secret as well gives the new one, in %s',
+  async (field) => {
+    const previous = {
+      previous_secret: 'whsec_b2xk',
+      previous_secret_expires_at: '2026-01-04T00:00:00.000Z',
+    };
+    const { url } = await standIn({ json: { ...previous, [field]: 'whsec_bmV3' } });
+    const { secret } = await clientOf(url).platform.subscriptions.rotateSecret('sub_1');
+    expect(secret.reveal()).toBe('whsec_bmV3');
+  },
+);
+
 it('a rotation without a secret in its answer is not taken for one', async () => {
   const { url } = await standIn({ json: { previous_secret_expires_at: '2026-01-04T00:00:00.000Z' } });
   expect(await platformError(clientOf(url).platform.subscriptions.rotateSecret('sub_1'))).toMatchObject({

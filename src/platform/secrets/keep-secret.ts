@@ -103,7 +103,8 @@ const ownTexts = new Set(['name', 'description', 'url']);
 
 /**
  * Takes the secret out of an answer, so that nothing that is passed on contains it. The name of its field is not in the
- * platform's document: a field `secret` is one, and so is a text that begins with `whsec_` in any other field.
+ * platform's document: a field `secret` is one, and so is a text that begins with `whsec_` in any other field. If there
+ * are several, `secret` counts before the others, and the previous one of a rotation last.
  */
 function takeSecret(answer: unknown): { secret: string | undefined; rest: unknown } {
   if (!isObject(answer)) return { secret: undefined, rest: answer };
@@ -112,9 +113,14 @@ function takeSecret(answer: unknown): { secret: string | undefined; rest: unknow
     value !== '' &&
     (name === 'secret' || (value.startsWith('whsec_') && !ownTexts.has(name)));
   const entries = Object.entries(answer);
-  const [, secret] = entries.find(isSecret) ?? [];
+  const [[, secret] = []] = entries.filter(isSecret).toSorted(([a], [b]) => rankOf(a) - rankOf(b));
   const rest = Object.fromEntries(entries.filter((entry) => !isSecret(entry)));
   return { secret: typeof secret === 'string' ? secret : undefined, rest };
+}
+
+function rankOf(name: string): number {
+  if (name === 'secret') return 0;
+  return /previous|old/i.test(name) ? 2 : 1;
 }
 
 function textOf(answer: unknown, field: string): string | undefined {
