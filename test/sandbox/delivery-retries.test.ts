@@ -93,6 +93,16 @@ for (const [failure, answer] of [
   });
 }
 
+test('an answer of 101 is an answer, and the delivery is repeated', async () => {
+  const sandbox = await startedSandbox({ speed });
+  const { url } = await destination(() => (response) => {
+    response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
+  });
+  await subscribed(sandbox, url, one);
+  await sandbox.calls.play();
+  expect(sandbox.attempts.list()).toMatchObject(Array.from({ length: 4 }, () => ({ status: 101 })));
+});
+
 test('a port that nobody listens on is the failure refused', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

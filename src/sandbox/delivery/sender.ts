@@ -103,6 +103,11 @@ export class Sender {
       };
       this.#requests.add(request);
       request.on('response', (response) => readAnswer(response, end));
+      // Without this, an answer of 101 would end the connection and say nothing.
+      request.on('upgrade', ({ statusCode }, socket) => {
+        socket.destroy();
+        end({ status: statusCode, answer: '', failure: undefined });
+      });
       request.on('error', (error) => end(failed(failureOf(error))));
       request.end(delivery.body, () => {
         if (dropsAfterBody === true) request.destroy();

@@ -21,7 +21,14 @@ export async function requestLoopback(url: URL, signal: AbortSignal): Promise<In
   const { request } = url.protocol === 'https:' ? https : http;
   // An agent of its own: the process's agent may be set to use a proxy, which may be on another machine.
   const options = { agent: false, lookup: lookupLoopback, signal, headers: requestHeaders } as const;
-  request(url, options, resolve).on('error', reject).end();
+  request(url, options, resolve)
+    // Without this, an answer of 101 would end the connection and say nothing.
+    .on('upgrade', (_answer, socket) => {
+      socket.destroy();
+      reject(new WebsiteProblem('unreachable'));
+    })
+    .on('error', reject)
+    .end();
   return promise;
 }
 
