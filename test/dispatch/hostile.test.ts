@@ -61,6 +61,22 @@ test.each([
   expect(await logs.until('run_retry')).toMatchObject([{ cause: 'Error' }]);
 });
 
+test('a thrown value that nobody can look at is a failure like any other, inside a commit as well', async () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) =>
+    r.on('*', ({ traceId }, { commit }) =>
+      commit(() => {
+        if (traceId === 'first') throw proxy;
+      }),
+    ),
+  );
+  await deliver(receiver, bodyOf({ traceId: 'first' }));
+  await logs.until('run_retry');
+  await deliver(receiver, bodyOf({ traceId: 'second' }));
+  expect(await logs.until('run_done')).toMatchObject([{ traceId: 'second' }]);
+});
+
 test('a backlog of large bodies is taken into memory bit by bit, and all of it is handled', async () => {
   const gate = new Gate();
   const database = temporaryDatabase();

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { type Clock, holdProcess } from '../../kit/clock.ts';
-import { Locked, inTransaction } from './in-transaction.ts';
+import { type Locked, inTransaction, isLockedOut } from './in-transaction.ts';
 import { type Committed, type Synced, Unsynced } from './unsynced.ts';
 
 /** What a caller can specify for a write. */
@@ -119,7 +119,7 @@ export class CommitGroup {
     try {
       this.#commit(group);
     } catch (error) {
-      if (error instanceof Locked) return this.#waitForLock(group, error);
+      if (isLockedOut(error)) return this.#waitForLock(group, error);
       return this.#settleFailed(group, error);
     }
     this.#continue();
@@ -163,7 +163,7 @@ export class CommitGroup {
         write.resolve(inTransaction(this.#database, write.operation, { syncs: true }));
       } catch (itsError) {
         // Another process came in between: the rest has not failed, it only has to wait.
-        if (itsError instanceof Locked) return this.#waitForLock(group.slice(index), itsError);
+        if (isLockedOut(itsError)) return this.#waitForLock(group.slice(index), itsError);
         write.reject(itsError);
       }
     }

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
 import { isLocked } from './connection.ts';
@@ -5,6 +6,11 @@ import { setPragma } from './pragma.ts';
 
 /** Another process holds the lock, and nothing of the transaction has been begun. */
 export class Locked extends Error {}
+
+/** A user's effects may throw anything, even a proxy that throws when its prototype is asked for. */
+export function isLockedOut(thrown: unknown): thrown is Locked {
+  return types.isNativeError(thrown) && thrown instanceof Locked;
+}
 
 /**
  * Runs a transaction. It is IMMEDIATE, because one that begins by reading and then wants to write can be refused in
