@@ -1,10 +1,10 @@
-/** A receiver can be stopped even if somebody keeps the database locked. */
+/** A receiver can be made and stopped even if somebody keeps the database locked. */
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
-import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import type { Receiver, RunContext } from '../support/public.ts';
+import { type Receiver, type RunContext, createReceiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -29,6 +29,17 @@ const holds: Readonly<Record<string, (receiver: Receiver, database: string) => (
     return () => {};
   },
 };
+
+test('a database that is up to date is opened beside somebody who keeps it locked', async () => {
+  const database = temporaryDatabase();
+  const { receiver: first } = await started({ database });
+  await first.stop();
+  const letGo = holds['another connection']?.(first, database);
+  const next = createReceiver({ secrets: secret, database });
+  expect(next.database.prepare('select count(*) as events from events').get()).toEqual({ events: 0 });
+  letGo?.();
+  await next.stop();
+});
 
 describe.each(Object.entries(holds))('with %s', (_name, hold) => {
   test.each(Object.entries(ends))(
