@@ -14,10 +14,10 @@ if (!hasNeededNodeApi()) {
 }
 
 const { run } = await import('./program.ts');
+const { onOutputFailure } = await import('./output-failure.ts');
+process.stdout.on('error', onOutputFailure);
 const exitCode = await run(process.argv.slice(2));
-// Waits for what a pipe has not taken yet, which would be lost. A pipe without a reader takes nothing: that is no
-// failure.
-process.stdout.on('error', () => {});
+// Waits for what a pipe has not taken yet, which would be lost.
 await new Promise((resolve) => process.stdout.write('', resolve));
 // Anything that the app file has left open must not keep the process alive once the command is done.
 process.exit(exitCode);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
 import { argument } from '../argument.ts';
+import { onOutputFailure } from '../output-failure.ts';
 import { remark } from '../remark.ts';
 
 /** How many items are printed by default: an inbox may have millions. */
@@ -22,13 +23,9 @@ export async function printLine(value: unknown): Promise<void> {
   if (!process.stdout.write(`${JSON.stringify(value)}\n`)) await once(process.stdout, 'drain');
 }
 
-/** Prints the result of a command. A reader that has gone is no error, because the command has done its work. */
+/** Prints the result of a command. */
 export async function printResult(value: unknown): Promise<void> {
-  const forgive = (error: NodeJS.ErrnoException): void => {
-    if (error.code !== 'EPIPE') throw error;
-  };
-  process.stdout.on('error', forgive);
-  await printLine(value).catch(forgive);
+  await printLine(value).catch(onOutputFailure);
 }
 
 /** Prints a value as JSON on several lines, for a person to read. */
@@ -73,7 +70,6 @@ export async function printPages(
 /** Lets a reader such as `head` leave early: then the rest need not be written, and the process ends with success. */
 function allowLeaving(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(0);
+    if (error.code === 'EPIPE') process.exit(0);
   });
 }
