@@ -52,9 +52,19 @@ function parseKeepingIntegers(text: string): unknown {
     return JSON.parse(text, keepInteger);
   } catch (error) {
     // JSON.parse recurses only with a reviver: without one, nesting that overflows the stack is still readable.
-    if (error instanceof RangeError) return JSON.parse(text);
+    if (error instanceof RangeError) return JSON.parse(withQuotedIntegers(text));
     throw error;
   }
+}
+
+/** The texts and numbers of JSON. */
+const textsAndNumbers = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** Valid JSON in which the integers that a number can't hold are texts. */
+function withQuotedIntegers(text: string): string {
+  return text.replace(textsAndNumbers, (found) =>
+    found.startsWith('"') || !isRoundedInteger(Number(found), found) ? found : `"${found}"`,
+  );
 }
 
 /** TypeScript's library doesn't know the third argument yet; every supported Node passes it. */
