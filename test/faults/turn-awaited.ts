@@ -5,6 +5,6 @@ import { MainTurn, ThreadTurn } from '../../src/store/sqlite/turn.ts';
 const main = new MainTurn();
 const thread = new ThreadTurn(main.memory, () => main.granted());
 thread.take();
-main.whenMine(() => console.log(JSON.stringify({ written: true })));
+main.whenMine(() => process.stdout.write(`${JSON.stringify({ written: true })}\n`));
 // As the commit thread, this holds no process.
 void wait(50, undefined, { ref: false }).then(() => thread.give());
