@@ -14,6 +14,9 @@ describe('an error about a write says that it may have been carried out', () => 
     ['after 500', { status: 500, json: {} }],
     ['after 502', { status: 502, body: '<h1>Bad</h1>' }],
     ['after 504', { status: 504, json: {} }],
+    ['after a success without a body', { status: 200, body: '' }],
+    ['after a success that is no JSON', { status: 201, body: '<!doctype html>' }],
+    ['after a success that is too large', { status: 201, body: `"${'x'.repeat(17 * 1024 ** 2)}"` }],
   ])('%s', async (_, answer) => {
     const { url } = await standIn(answer);
     const { message } = await platformError(clientOf(url).platform.subscriptions.create(wanted));

@@ -77,14 +77,16 @@ function bodyOf({ text = '' }: Answer, redact: Redact): unknown {
 
 /** A success that is not JSON, such as the page of a proxy. */
 export function notJson(
-  { operation }: PlatformRequest,
+  request: PlatformRequest,
   { status, headers }: Answer,
   redact: Redact,
 ): PlatformError {
+  const { operation } = request;
   const found = oneLine(redact(headers.get('content-type') ?? 'no content type'));
   return new PlatformError(
     `${operation} should be answered with JSON, but the answer (${status}, ${found}) is none. ` +
-      'Check that baseUrl is the address of the API, and not of a page or a proxy.',
+      'Check that baseUrl is the address of the API, and not of a page or a proxy.' +
+      doubtAbout(request),
     { operation, code: 'not_json', status },
   );
 }

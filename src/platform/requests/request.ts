@@ -121,10 +121,11 @@ async function textOf(request: PlatformRequest, response: Response): Promise<str
   }
 }
 
-function tooLarge({ operation }: PlatformRequest, status: number): PlatformError {
+function tooLarge(request: PlatformRequest, status: number): PlatformError {
+  const { operation } = request;
   return new PlatformError(
     `${operation} should be answered with at most ${largestAnswer} bytes, but the answer is larger. ` +
-      'Check that baseUrl is the address of the API.',
+      `Check that baseUrl is the address of the API.${doubtAbout(request)}`,
     { operation, code: 'too_large', status },
   );
 }
