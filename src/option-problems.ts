@@ -113,7 +113,8 @@ function describe(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value === null || value === undefined) return String(value);
-  return Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  return `of type ${typeof value}`;
 }
 
 /** The text in quotes. Of a long one only the beginning, since all of it would bury the sentence. */
