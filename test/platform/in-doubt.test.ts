@@ -65,4 +65,11 @@ describe('an error says nothing of it', () => {
     const { message } = await platformError(clientOf(url).platform.subscriptions.create(wanted));
     expect(message).not.toContain(inDoubt);
   });
+
+  it('about a write that was refused at too great length', async () => {
+    const { url } = await standIn({ status: 400, body: `"${'x'.repeat(17 * 1024 ** 2)}"` });
+    const { code, message } = await platformError(clientOf(url).platform.subscriptions.create(wanted));
+    expect(code).toBe('too_large');
+    expect(message).not.toContain(inDoubt);
+  });
 });

@@ -4,7 +4,8 @@ import { isObject } from '../../option-problems.ts';
 import { PlatformError } from './platform-error.ts';
 import { type Redact, oneLine, redacted } from './redact.ts';
 import { type Answer, type PlatformRequest, doubtAbout } from './request.ts';
-import { leavesOpen, readRetryAfter } from './retry.ts';
+import { readRetryAfter } from './retry.ts';
+import { leavesOpen } from './statuses.ts';
 
 /** The content of an error body. */
 interface Said {

@@ -5,6 +5,7 @@ import type { ResolvedPlatformOptions } from '../options.ts';
 import { wasNeverSent } from './never-sent.ts';
 import { PlatformError } from './platform-error.ts';
 import { type Redact, oneLine } from './redact.ts';
+import { leavesOpen } from './statuses.ts';
 
 /** One request to the platform, as an operation describes it. */
 export interface PlatformRequest {
@@ -123,9 +124,10 @@ async function textOf(request: PlatformRequest, response: Response): Promise<str
 
 function tooLarge(request: PlatformRequest, status: number): PlatformError {
   const { operation } = request;
+  const isRefused = status >= 400 && !leavesOpen(status);
   return new PlatformError(
     `${operation} should be answered with at most ${largestAnswer} bytes, but the answer is larger. ` +
-      `Check that baseUrl is the address of the API.${doubtAbout(request)}`,
+      `Check that baseUrl is the address of the API.${isRefused ? '' : doubtAbout(request)}`,
     { operation, code: 'too_large', status },
   );
 }

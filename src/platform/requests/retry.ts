@@ -2,11 +2,7 @@ import { backoffAfter } from '../../kit/backoff.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
 import type { PlatformRequest } from './request.ts';
-
-/** Statuses after which a read is tried again, because the failure may pass. */
-const passing = new Set([408, 429, 500, 502, 503, 504]);
-/** Those of them that say that nothing was done. */
-const undone = new Set([429, 503]);
+import { passing, undone } from './statuses.ts';
 
 /**
  * How long to wait before the next attempt, in milliseconds; undefined when there is none.
@@ -41,11 +37,6 @@ function mayPass({ method, finalStatuses = [] }: PlatformRequest, error: Platfor
 export function afterAttempts(error: unknown, attempts: number): unknown {
   if (attempts === 1 || !(error instanceof PlatformError)) return error;
   return new PlatformError(`${error.message} It was tried ${attempts} times.`, error);
-}
-
-/** Whether an error with this status leaves open whether a write was carried out. */
-export function leavesOpen(status: number): boolean {
-  return passing.has(status) && !undone.has(status);
 }
 
 /** The milliseconds of a `Retry-After`: seconds, or a date (RFC 9110, 10.2.3). Undefined when it is neither. */
