@@ -1,10 +1,9 @@
-import { holdProcess } from '../../kit/clock.ts';
-
 /**
  * Whose turn it is to write. SQLite lets one connection write at a time, and this process has two: the commit
  * thread's, which writes what arrives, and the main thread's, which writes everything else. Left to SQLite's own lock,
  * the main thread would hardly ever find it free under load. Here whoever waits gets the next turn.
  */
+import { holdProcess } from '../../kit/clock.ts';
 
 /** Places in the shared memory. */
 const owner = 0;

@@ -39,8 +39,7 @@ export function migrate(database: Database.Database, name: string): void {
 }
 
 function isUpToDate(database: Database.Database): boolean {
-  const [version, mark] = ['user_version', 'application_id'].map((name) =>
-    database.pragma(name, { simple: true }),
-  );
+  const version = database.pragma('user_version', { simple: true });
+  const mark = database.pragma('application_id', { simple: true });
   return version === schemaVersion && mark !== 0;
 }
