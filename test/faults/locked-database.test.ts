@@ -16,14 +16,17 @@ const ends: Readonly<Record<string, (context: RunContext) => unknown>> = {
   },
 };
 
+/** Locks the database through a connection of its own, and returns a function that unlocks it. */
+function lockedBeside(database: string): () => void {
+  const other = new Database(database);
+  onTestFinished(() => void other.close());
+  other.exec('begin immediate');
+  return () => void other.exec('rollback');
+}
+
 /** Each locks the database, and returns a function that unlocks it unless the receiver's stop does. */
 const holds: Readonly<Record<string, (receiver: Receiver, database: string) => () => void>> = {
-  'another connection': (_receiver, database) => {
-    const other = new Database(database);
-    onTestFinished(() => void other.close());
-    other.exec('begin immediate');
-    return () => void other.exec('rollback');
-  },
+  'another connection': (_receiver, database) => lockedBeside(database),
   'a transaction that was left open': (receiver) => {
     receiver.database.exec('begin immediate');
     return () => {};
@@ -34,10 +37,10 @@ test('a database that is up to date is opened beside somebody who keeps it locke
   const database = temporaryDatabase();
   const { receiver: first } = await started({ database });
   await first.stop();
-  const letGo = holds['another connection']?.(first, database);
+  const letGo = lockedBeside(database);
   const next = createReceiver({ secrets: secret, database });
   expect(next.database.prepare('select count(*) as events from events').get()).toEqual({ events: 0 });
-  letGo?.();
+  letGo();
   await next.stop();
 });
 
