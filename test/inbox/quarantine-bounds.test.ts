@@ -68,12 +68,9 @@ const platformHeaders = { 'x-webhook-event': 'CallHandler.CallEnded', 'x-webhook
 
 describe('the alarm of a rotated secret', () => {
   /** A delivery like the platform's own, but signed with another secret. */
-  const genuine = (body = bodyOf()) => ({
+  const genuine = (body = bodyOf()): { body: string; headers: Record<string, string> } => ({
     body,
-    headers: { ...signedHeaders(body, { secrets: otherSecret }), ...platformHeaders } as Record<
-      string,
-      string
-    >,
+    headers: { ...signedHeaders(body, { secrets: otherSecret }), ...platformHeaders },
   });
 
   async function watched() {
