@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { cert, key } from '../cli/doctor-certificate.ts';
 import { ManualClock } from '../support/clock.ts';
+import { switchProtocols } from '../support/servers.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { subscribed } from './delivery-subscription.ts';
 import { destination, headersNamed } from './destination.ts';
@@ -95,9 +96,7 @@ for (const [failure, answer] of [
 
 test('an answer of 101 is an answer, and the delivery is repeated', async () => {
   const sandbox = await startedSandbox({ speed });
-  const { url } = await destination(() => (response) => {
-    response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
-  });
+  const { url } = await destination(() => switchProtocols);
   await subscribed(sandbox, url, one);
   await sandbox.calls.play();
   expect(sandbox.attempts.list()).toMatchObject(Array.from({ length: 4 }, () => ({ status: 101 })));

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { switchProtocols } from '../support/servers.ts';
 import { ask, startedSandbox } from './tenants.ts';
 import { type Page, indexOf, sitemapOf, startedWebsite } from './website.ts';
 
@@ -116,13 +117,7 @@ test.each<[string, Page]>([
     (response) => void response.writeHead(200, { 'content-length': 9 }).write('<', () => response.destroy()),
   ],
   ['no answer', (response) => void response.destroy()],
-  [
-    'another protocol',
-    (response) =>
-      void response.socket?.end(
-        'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
-      ),
-  ],
+  ['another protocol', switchProtocols],
   ['an error', (response) => void response.writeHead(500).end(sitemapOf('https://shop.example.com/a'))],
 ])('%s instead of a sitemap is passed over', async (_, document) => {
   const website = await startedWebsite(() => ({

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -13,6 +13,11 @@ export async function listening(listener: RequestListener): Promise<number> {
   });
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
+}
+
+/** Answers 101, and closes the connection: Node tells a client of it only if that listens for upgrades. */
+export function switchProtocols({ socket }: ServerResponse): void {
+  socket?.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
 }
 
 /** A port that was free a moment ago: nobody listens there until the test does. */
