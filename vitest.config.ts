@@ -24,6 +24,8 @@ export default defineConfig({
     // For the slowest of machines: tests tell no times.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // By default it is a second, which is a bound on speed where a machine is busy.
+    expect: { poll: { timeout: 30_000 } },
     // What a test leaves unhandled fails the run: a promise nobody awaited is a defect, not noise.
     dangerouslyIgnoreUnhandledErrors: false,
   },
