@@ -4,7 +4,7 @@
  * the next one, so the sync, which is what a durable write costs, is paid once for all of it. No write is held back
  * to wait for others.
  */
-import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import {
   type CommitThreadData,
@@ -18,10 +18,11 @@ import { standStill, systemClock } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connect } from './connection.ts';
 import { GroupResult } from './group-result.ts';
-import { Incoming, type Waiting } from './incoming.ts';
+import type { Waiting } from './incoming.ts';
 import { FilteredIdentities } from './identities/filtered-identities.ts';
 import { LogFile } from './log-file.ts';
 import { holderOf } from './processes.ts';
+import { Received } from './received.ts';
 import { ThreadTurn } from './turn.ts';
 import { type Wanted, type WriteGroup, prepareWriteGroup } from './write-group.ts';
 
@@ -41,14 +42,11 @@ export class Committer {
   readonly #checkpoints: Checkpoints;
   readonly #givenUp: BigInt64Array<SharedArrayBuffer>;
   readonly #log: LogFile;
-  /** The number of the main thread's latest sync request, and of the latest one that was answered. */
-  #syncWanted = 0;
-  #synced = 0;
-  readonly #incoming = new Incoming();
-  #isClosing = false;
+  readonly #received: Received;
 
   constructor({ file, process, identity, turn, givenUp, port }: CommitThreadData) {
     this.#port = port;
+    this.#received = new Received(port);
     this.#givenUp = givenUp;
     this.#database = connect(file);
     this.#database.pragma('busy_timeout = 0');
@@ -70,18 +68,23 @@ export class Committer {
     this.#tell(readyMessage);
     this.#loadFilters();
     this.#port.on('message', (message: ToCommitThread) => {
-      this.#take(message);
-      this.#takeAll();
-      while (!this.#incoming.isEmpty) {
-        const group = this.#incoming.nextGroup();
-        this.#commit(group);
-        this.#incoming.letGo(group);
-        this.#takeAll();
-      }
-      this.#syncLog();
-      this.#checkpoints.rested();
-      if (this.#isClosing) this.#close();
+      this.#received.take(message);
+      this.#writeAll();
+      if (this.#received.isClosing) this.#close();
     });
+  }
+
+  #writeAll(): void {
+    const { writes } = this.#received;
+    this.#received.takeAll();
+    while (!writes.isEmpty) {
+      const group = writes.nextGroup();
+      this.#commit(group);
+      writes.letGo(group);
+      this.#received.takeAll();
+    }
+    this.#syncLog();
+    this.#checkpoints.rested();
   }
 
   /**
@@ -89,7 +92,7 @@ export class Committer {
    * a delivery must wait for that.
    */
   #loadFilters(): void {
-    if (this.#isClosing) return;
+    if (this.#received.isClosing) return;
     try {
       if (this.#earlier.loadOne()) setImmediate(() => this.#loadFilters());
     } catch {
@@ -97,30 +100,15 @@ export class Committer {
     }
   }
 
-  /**
-   * Takes all messages that have come in, without going back to the event loop: their writes are in the next commit.
-   */
-  #takeAll(): void {
-    for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
-      this.#take(more.message as ToCommitThread);
-    }
-  }
-
-  #take(message: ToCommitThread): void {
-    if (message === 'close') this.#isClosing = true;
-    else if ('sync' in message) this.#syncWanted = message.sync;
-    else this.#incoming.add(message);
-  }
-
   /** Writes a group, and tries again for as long as another process has the lock. */
   #commit(group: readonly Waiting[]): void {
     const result = new GroupResult(group, () => Number(Atomics.load(this.#givenUp, 0)));
     // These syncs were requested before this commit began, so its own sync answers them.
-    const syncing = this.#syncWanted;
+    const syncing = this.#received.syncs.wanted;
     const begunAt = systemClock.elapsed();
     while (!this.#tryCommit(result, syncing, begunAt)) {
       // A sync needs no lock, and may have been requested since.
-      this.#takeAll();
+      this.#received.takeAll();
       this.#syncLog();
       const isAbandoned = Atomics.load(this.#givenUp, 1) !== 0n;
       if (isAbandoned) result.giveUpTo(Infinity);
@@ -136,7 +124,7 @@ export class Committer {
     return this.#inTurn(result.wanted, (written) => {
       result.take(written);
       this.#tell(result.told(systemClock.elapsed() - begunAt));
-      if (written.some(hasChanged)) this.#tellSynced(syncing);
+      if (written.some(hasChanged)) this.#received.syncs.answer(syncing);
     });
   }
 
@@ -171,19 +159,14 @@ export class Committer {
 
   /** Syncs what the main thread has written, unless a commit has done so. */
   #syncLog(): void {
-    if (this.#synced === this.#syncWanted) return;
+    const { syncs } = this.#received;
+    if (!syncs.isAnyOpen) return;
     try {
       this.#log.sync();
-      this.#tellSynced(this.#syncWanted);
+      syncs.answer(syncs.wanted);
     } catch (error) {
-      this.#tellSynced(this.#syncWanted, messageOf(error));
+      syncs.answer(syncs.wanted, messageOf(error));
     }
-  }
-
-  #tellSynced(synced: number, failure?: string): void {
-    if (synced === this.#synced) return;
-    this.#synced = synced;
-    this.#tell(failure === undefined ? { synced } : { synced, failure });
   }
 
   #tell(message: FromCommitThread): void {
