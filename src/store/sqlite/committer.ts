@@ -1,8 +1,8 @@
 /**
  * The work of the commit thread: it writes events and settlements through a connection of its own, so that neither
  * the sync to disk nor a checkpoint ever stalls the app's event loop. All that arrives during one commit goes into
- * the next one, so the sync, which is what a durable write costs, is paid once for all of it. No write is held back
- * to wait for others.
+ * the next one, so the sync, which is what a durable write costs, is paid once for all of it. No event is held back to
+ * wait for others; a settlement may be, for a moment: see `AdaptiveSpin`.
  */
 import type { MessagePort } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
@@ -46,7 +46,7 @@ export class Committer {
 
   constructor({ file, process, identity, turn, givenUp, port }: CommitThreadData) {
     this.#port = port;
-    this.#received = new Received(port);
+    this.#received = new Received(port, systemClock);
     this.#givenUp = givenUp;
     this.#database = connect(file);
     this.#database.pragma('busy_timeout = 0');
@@ -69,17 +69,22 @@ export class Committer {
     this.#loadFilters();
     this.#port.on('message', (message: ToCommitThread) => {
       this.#received.take(message);
-      this.#writeAll();
+      do {
+        this.#writeAll();
+        this.#received.lookForEvent();
+      } while (!this.#received.isEmpty);
       if (this.#received.isClosing) this.#close();
     });
   }
 
   #writeAll(): void {
-    const { writes } = this.#received;
+    const { writes, spin } = this.#received;
     this.#received.takeAll();
     while (!writes.isEmpty) {
+      this.#received.lookForEvent();
       const group = writes.nextGroup();
       this.#commit(group);
+      spin.committed(group);
       writes.letGo(group);
       this.#received.takeAll();
     }

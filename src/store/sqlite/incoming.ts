@@ -8,6 +8,9 @@ import { type WriteItem, type WriteMessage, isEvent, unpacked } from './commit-m
 export const groupWrites = 1_024;
 export const groupBytes = 4 * 1024 * 1024;
 
+/** How many writes are committed together where events come one by one: an event, and the end of the one before it. */
+export const fewWrites = 2;
+
 /** A write that has come in. */
 export interface Waiting {
   readonly item: WriteItem;
@@ -25,6 +28,10 @@ export class Incoming {
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
+  }
+
+  get hasEvents(): boolean {
+    return this.#waiting.some(({ item }) => isEvent(item));
   }
 
   add(message: WriteMessage): void {

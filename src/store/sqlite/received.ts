@@ -1,4 +1,6 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { Clock } from '../../kit/clock.ts';
+import { AdaptiveSpin } from './adaptive-spin.ts';
 import type { ToCommitThread } from './commit-message.ts';
 import { Incoming } from './incoming.ts';
 import { SyncAnswers } from './sync-answers.ts';
@@ -7,12 +9,14 @@ import { SyncAnswers } from './sync-answers.ts';
 export class Received {
   readonly writes = new Incoming();
   readonly syncs: SyncAnswers;
+  readonly spin: AdaptiveSpin;
   readonly #port: MessagePort;
   #isClosing = false;
 
-  constructor(port: MessagePort) {
+  constructor(port: MessagePort, clock: Clock) {
     this.#port = port;
     this.syncs = new SyncAnswers((message) => port.postMessage(message));
+    this.spin = new AdaptiveSpin(clock);
   }
 
   /** Whether the thread is to end when everything is done. */
@@ -20,10 +24,15 @@ export class Received {
     return this.#isClosing;
   }
 
+  get isEmpty(): boolean {
+    return this.writes.isEmpty && !this.syncs.isAnyOpen;
+  }
+
   take(message: ToCommitThread): void {
     if (message === 'close') this.#isClosing = true;
     else if ('sync' in message) this.syncs.request(message);
     else this.writes.add(message);
+    if (this.writes.hasEvents) this.spin.eventsCame();
   }
 
   /**
@@ -33,5 +42,18 @@ export class Received {
     for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
       this.take(more.message as ToCommitThread);
     }
+  }
+
+  /** Looks for the next event for a moment, if that pays. Meanwhile, settlements gather, which may go along with it. */
+  lookForEvent(): void {
+    this.spin.run(() => {
+      this.takeAll();
+      return this.#isPressing;
+    });
+  }
+
+  /** Whether there is something that must not wait. */
+  get #isPressing(): boolean {
+    return this.writes.hasEvents || this.syncs.isAnyOpen || this.#isClosing;
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kit/clock.ts';
 import { recordPatience } from './commit-group.ts';
 import type { WriteItem, WrittenMessage } from './commit-message.ts';
-import { groupBytes, groupWrites } from './incoming.ts';
+import { fewWrites, groupBytes, groupWrites } from './incoming.ts';
 
 /** How many writes may be under way: a disk that falls behind must not take the process's memory. */
 const mostWrites = 16_384;
@@ -12,9 +12,6 @@ const mostBytes = 48 * 1024 * 1024;
  * hundreds, and the commit thread would be idle meanwhile.
  */
 const fullLoad = 24;
-
-/** How many writes are committed together where events come one by one: an event, and the end of the one before it. */
-const fewWrites = 2;
 
 /** A write that the commit thread has been given, or is about to be. */
 interface Write {
