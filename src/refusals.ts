@@ -55,8 +55,9 @@ export const fixes = {
     `The subscription's header ${d.header} is missing or different: compare the option headers with the ` +
     'headers of the subscription.',
   signature_missing: (pinned?: string) =>
-    'There is no signature header: is signing enabled for the subscription? An unsigned subscription needs ' +
-    `the option headers instead of secrets.${orPinned(pinned)}`,
+    'There is no signature in the header of the layout that counts: is signing enabled for the subscription? If another ' +
+    'header has one, find out with ringback signature detect how deliveries are signed, and set signature. An unsigned ' +
+    `subscription needs the option headers instead of secrets.${orPinned(pinned)}`,
   signature_malformed: (pinned?: string) =>
     "The signature header can't be read in the layout that counts: find out with ringback signature detect how " +
     `deliveries are signed, and set signature.${orPinned(pinned)}`,
