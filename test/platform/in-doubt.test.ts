@@ -16,6 +16,7 @@ describe('an error about a write says that it may have been carried out', () => 
     ['after 504', { status: 504, json: {} }],
     ['after a success without a body', { status: 200, body: '' }],
     ['after a success that is no JSON', { status: 201, body: '<!doctype html>' }],
+    ['after a success that is no object', { status: 201, json: [] }],
     ['after a success that is too large', { status: 201, body: `"${'x'.repeat(17 * 1024 ** 2)}"` }],
   ])('%s', async (_, answer) => {
     const { url } = await standIn(answer);
@@ -23,6 +24,16 @@ describe('an error about a write says that it may have been carried out', () => 
     expect(message).toContain(
       `${inDoubt} Look with subscriptions.list before you create it again, or use subscriptions.ensure.`,
     );
+  });
+
+  test.each([
+    ['a creation', (url: string) => clientOf(url).platform.subscriptions.create(wanted)],
+    ['a rotation', (url: string) => clientOf(url).platform.subscriptions.rotateSecret('sub_1')],
+  ])("after a success in another shape than the document's, of %s", async (_, write) => {
+    const { url } = await standIn({ json: { id: 7 } });
+    const { code, message } = await platformError(write(url));
+    expect(code).toBe('unexpected_answer');
+    expect(message).toContain(inDoubt);
   });
 
   test('after an answer that did not come in time', async () => {
@@ -57,6 +68,13 @@ describe('an error says nothing of it', () => {
   it('about a write that was not sent', async () => {
     const { platform } = clientOf(await addressOfNobody());
     const { message } = await platformError(platform.subscriptions.create(wanted));
+    expect(message).not.toContain(inDoubt);
+  });
+
+  it('about a read in another shape', async () => {
+    const { url } = await standIn({ json: [] });
+    const { code, message } = await platformError(clientOf(url).platform.subscriptions.get('sub_1'));
+    expect(code).toBe('unexpected_answer');
     expect(message).not.toContain(inDoubt);
   });
 

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { isObject } from '../../option-problems.ts';
 import { PlatformError } from './platform-error.ts';
 import { type Redact, oneLine, redacted } from './redact.ts';
-import { type Answer, type PlatformRequest, doubtAbout } from './request.ts';
+import { type Answer, type AskedFor, type PlatformRequest, doubtAbout } from './request.ts';
 import { readRetryAfter } from './retry.ts';
 import { leavesOpen } from './statuses.ts';
 
@@ -100,25 +100,26 @@ export function notJson(
 export function inShape<Shape extends z.ZodType>(
   shape: Shape,
   body: unknown,
-  operation: string,
+  request: AskedFor,
   status?: number,
 ): z.output<Shape> {
   const result = shape.safeParse(body);
   if (result.success) return result.data;
-  throw unexpectedAnswer(operation, status, result.error.issues);
+  throw unexpectedAnswer(request, status, result.error.issues);
 }
 
 /** A success in another shape than the document's. The error says what was expected and where, and quotes no value. */
 function unexpectedAnswer(
-  operation: string,
+  request: AskedFor,
   status: number | undefined,
   issues: readonly z.core.$ZodIssue[],
 ): PlatformError {
+  const { operation } = request;
   const details = issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message }));
   const [first] = details;
   return new PlatformError(
     `${operation} should be answered as the platform's document says, but ${oneLine(first?.path ?? '') || 'the answer'} is not: ` +
-      `${first?.problem ?? 'it has another form'}. Check that baseUrl is the address of the API.`,
+      `${first?.problem ?? 'it has another form'}. Check that baseUrl is the address of the API.${doubtAbout(request)}`,
     { operation, code: 'unexpected_answer', status, details },
   );
 }

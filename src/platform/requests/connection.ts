@@ -32,7 +32,7 @@ export class Connection {
     const answer = await this.#answerTo(request);
     const body = parsed(answer.text);
     if (body === undefined) throw notJson(request, answer, this.#redactFor(request));
-    return inShape(shape, body, request.operation, answer.status);
+    return inShape(shape, body, request, answer.status);
   }
 
   /** Sends a request whose answer has no body. If there is one, it is ignored. */

@@ -42,11 +42,14 @@ export interface Answer {
 /** The largest answer, in bytes. The links of a large website fit, and an endless answer can't fill the memory. */
 const largestAnswer = 16 * 1024 ** 2;
 
+/** What an error needs to know of the request. */
+export type AskedFor = Pick<PlatformRequest, 'operation' | 'method' | 'ifInDoubt'>;
+
 /** What an error adds about a write that may have been carried out although no answer says so. Empty for a read. */
 export function doubtAbout({
   method,
   ifInDoubt = 'Look at the present state before you repeat it.',
-}: PlatformRequest): string {
+}: AskedFor): string {
   return method === 'GET' ? '' : ` The platform may have carried it out nevertheless. ${ifInDoubt}`;
 }
 

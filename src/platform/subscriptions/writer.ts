@@ -97,13 +97,14 @@ export class SubscriptionWriter {
   }
 
   async rotate(operation: string, id: string, options: SecretOptions): Promise<RotatedSecret> {
+    const request = { operation, method: 'POST' } as const;
     const { result, secret } = await keepingSecret(options, this.#now, {
       subscriptionId: id,
       ask: () => this.#requests.rotate(operation, id, options.signal),
-      read: (answer) => inShape(rotatedShape, answer, operation),
+      read: (answer) => inShape(rotatedShape, answer, request),
     });
     // An answer without a secret is reported like any other wrong shape.
-    if (secret === undefined) return inShape(z.never(), result, operation);
+    if (secret === undefined) return inShape(z.never(), result, request);
     return { secret, previousSecretExpiresAt: result.previous_secret_expires_at };
   }
 
@@ -121,10 +122,11 @@ export class SubscriptionWriter {
     ask: () => Promise<unknown>,
   ): Promise<SubscriptionResult> {
     const { operation, id, given, whole } = writing;
+    const request = { operation, method: id === undefined ? 'POST' : 'PUT' } as const;
     const { result: subscription, secret } = await keepingSecret(options, this.#now, {
       subscriptionId: id,
       ask,
-      read: (answer) => inShape(subscriptionShape, answer, operation) as Subscription,
+      read: (answer) => inShape(subscriptionShape, answer, request) as Subscription,
     });
     const warnings = [
       ...warningsOf(given, whole),
