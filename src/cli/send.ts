@@ -11,6 +11,7 @@ import { fixture, fixtureNames, readFixture, unknownFixture } from '../testing/f
 import { readEnvironment, readUrl } from './environment.ts';
 import { argument } from './argument.ts';
 import { asUsage, exitCodes } from './failure.ts';
+import { headerOption } from './header-option.ts';
 import { layoutName } from './layout-name.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
 import { remark } from './remark.ts';
@@ -20,6 +21,7 @@ interface SendFlags {
   readonly secret?: string;
   readonly layout?: LayoutName;
   readonly newIds?: true;
+  readonly header: Readonly<Record<string, string>>;
   readonly list?: true;
 }
 
@@ -39,6 +41,7 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       'what to sign with (default: the first of RINGBACK_SECRETS or RINGBACK_SECRETS_FILE)',
     )
     .option('--layout <name>', 'how to sign (default: t-v1-hex-whole)', layoutName)
+    .addOption(headerOption())
     .option('--new-ids', 'give the event a new trace id, so that it is no duplicate')
     .option('--list', 'print the names of the fixtures')
     .addHelpText('after', '\nExits with 0 when the answer is 200, else with 1.')
@@ -60,6 +63,7 @@ async function send(source: DeliverySource, url: URL, flags: SendFlags): Promise
   const options = {
     secret: flags.secret ?? asUsage(firstSecret),
     ...(flags.layout !== undefined && { layout: flags.layout }),
+    headers: flags.header,
     ...(flags.newIds && { traceId: randomUUID() }),
   };
   const delivery = asUsage(() => buildDelivery(source, options));

@@ -35,6 +35,32 @@ describe('send', () => {
     expect(statuses).toEqual(['accepted', 'duplicate', 'accepted', 'accepted']);
   });
 
+  it('sends headers besides, as a proxy does', async () => {
+    const proxied = serve(['--trust-proxy', 'loopback'], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
+    const args = ['send', 'call-ended', '--to', `${await proxied.url()}/webhooks`];
+    const https = ['--header', 'X-Forwarded-Proto: https'];
+    const named = ['--header', 'x-forwarded-host:calls.example.com'];
+    const answers: (string | undefined)[] = [];
+    for (const more of [[], https, [...https, ...named]]) {
+      answers.push((await ringback([...args, ...more], { env })).stdout.split('← ')[1]);
+    }
+    expect(answers).toEqual([
+      '403 {"error":"https_required"}',
+      '421 {"error":"host_not_allowed"}',
+      '200 {"status":"accepted","traceId":"trace-call-ended"}',
+    ]);
+  });
+
+  it.each(['X-Forwarded-Proto', ': https', 'a b: c', 'x: ', 'x: a\r\ny: b', 'Host: calls.example.com'])(
+    'refuses the header %j with 2',
+    async (header) => {
+      const args = ['send', 'call-ended', '--to', 'http://127.0.0.1', '--header', header];
+      const { code, stderr } = await ringback(args, { env });
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^ringback: option '--header <header>' .*X-Forwarded-Proto: https/s);
+    },
+  );
+
   it('exits with 1 when the answer is not 200', async () => {
     const to = await target();
     const args = ['send', 'call-ended', '--to', to, '--secret', otherSecret];
