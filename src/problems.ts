@@ -122,8 +122,10 @@ export const problems = {
   secrets_file_unreadable: (d: { file: string; cause: string }) =>
     `The secrets file ${d.file} should hold one signing secret a line (or separated by commas), but: ` +
     `${d.cause}. Check the path, which may be set by RINGBACK_SECRETS_FILE, and the permissions of the file.`,
-  fixture_unknown: (d: { fixture: string; meant: string | undefined; known: string }) =>
-    `${d.fixture} should be a fixture's name or a JSON file, but it is neither.` +
+  fixture_unknown: (d: { fixture: string; isFile: boolean; meant: string | undefined; known: string }) =>
+    (d.isFile
+      ? `${d.fixture} should be a fixture's name or a JSON file, but it is neither.`
+      : `${d.fixture} should be a fixture's name, but there is no such fixture. Of a file, pass the parsed JSON.`) +
     (d.meant === undefined ? ` The fixtures are: ${d.known}.` : ` Did you mean ${d.meant}?`),
   delivery_unsent: (d: { url: string; cause: string; fix?: string | undefined }) =>
     `The delivery should reach ${d.url}, but: ${d.cause}. ${d.fix ?? 'Check that a receiver listens there.'}`,
@@ -146,9 +148,9 @@ export const problems = {
     `bytes of the body, but: ${d.cause}. Save the request as it came over the wire.`,
   body_unreadable: (d: { file: string; cause: string }) =>
     `The file ${d.file} should hold the body to sign, but: ${d.cause}. Check the path and its permissions.`,
-  condition_not_met: (d: { waited: number; state: string }) =>
+  condition_not_met: (d: { waited: number; state: string; fix?: string }) =>
     `The event should have been handled within ${d.waited} ms, but ${d.state}. ` +
-    "Look at what the handler waits for, or allow more time, as with { within: '10s' }.",
+    (d.fix ?? "Look at what the handler waits for, or allow more time, as with { within: '10s' }."),
   update_unsafe: (d: { cause: string; fix: string }) =>
     'An update should send every field of the subscription back, because what is left out is cleared, but ' +
     `${d.cause}. Nothing was changed. ${d.fix}`,

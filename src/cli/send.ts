@@ -104,7 +104,7 @@ function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch {
-    throw unknownFixture(file);
+    throw unknownFixture(file, true);
   }
 }
 

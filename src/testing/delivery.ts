@@ -7,7 +7,7 @@ import type { Layout } from '../model.ts';
 import type { LayoutName } from '../signature/layouts.ts';
 import type { Secrets } from '../signature/secrets.ts';
 import { type SignOptions, sign } from '../signature/sign.ts';
-import { type Fixture, fixture } from './fixtures.ts';
+import { type Fixture, fixture, readFixture } from './fixtures.ts';
 
 /** The secret that `buildDelivery` signs with and `testReceiver` expects. Made up: it protects nothing. */
 export const testSecret = 'whsec_cmluZ2JhY2stdGVzdC1zZWNyZXQ=';
@@ -20,7 +20,10 @@ export interface SignedDelivery {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What a delivery is made of: a fixture's name, a fixture, a body to be sent as JSON, or raw bytes. */
+/**
+ * What a delivery is made of: a fixture's name, a fixture, the parsed JSON of a file written like one (which is also what
+ * `ringback inbox event` and `inbox delivery` print), a body to be sent as JSON, or raw bytes.
+ */
 export type DeliverySource = string | Fixture | Uint8Array | Readonly<Record<string, unknown>>;
 
 /** How `buildDelivery` makes a delivery. */
@@ -82,7 +85,9 @@ export function buildDelivery(source: DeliverySource, options: DeliveryOptions =
 function unsigned(source: DeliverySource): SignedDelivery {
   if (typeof source === 'string') return fixture(source);
   if (source instanceof Uint8Array) return fromBody(Buffer.from(source));
-  return isFixture(source) ? source : fromBody(Buffer.from(JSON.stringify(source)));
+  if (isFixture(source)) return source;
+  // Sent as a body, the file of a fixture would be accepted: as an event without a name, and with another trace id.
+  return readFixture('', source) ?? fromBody(Buffer.from(JSON.stringify(source)));
 }
 
 function isFixture(source: Fixture | Readonly<Record<string, unknown>>): source is Fixture {

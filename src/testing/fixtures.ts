@@ -61,11 +61,12 @@ function bytesIn({ body, rawBody, bodyBase64 }: Readonly<Record<string, unknown>
   return text === undefined ? undefined : Buffer.from(text);
 }
 
-/** The error for a name that is no fixture's. */
-export function unknownFixture(name: string) {
+/** The error for a name that is no fixture's; `isFile` says whether a file's path would do as well. */
+export function unknownFixture(name: string, isFile = false) {
   const names = fixtureNames();
   return ringbackError('fixture_unknown', {
     fixture: name,
+    isFile,
     meant: closest(name, names),
     known: names.join(', '),
   });

@@ -61,12 +61,10 @@ export async function handled(
     if (event?.state === 'done') return event;
     const remaining = deadline - systemClock.elapsed();
     if (remaining <= 0) {
-      throw ringbackError('condition_not_met', {
-        waited: within,
-        state: event
-          ? inWords(event, await receiver.events.takersOf(traceId))
-          : `no event with the trace id ${JSON.stringify(traceId)} has arrived`,
-      });
+      const state = event
+        ? { state: inWords(event, await receiver.events.takersOf(traceId)) }
+        : { state: await withoutEvent(receiver, traceId), fix: compareIds };
+      throw ringbackError('condition_not_met', { waited: within, ...state });
     }
     if (clock && event) await moveOn(receiver, clock, event);
     await hintWithin(Math.min(remaining, lookAgain));
@@ -90,6 +88,16 @@ function inWords({ state, runs }: WholeInboxEvent, takers: readonly string[]): s
     : 'a run of it waits for its time (a failed one to be tried again, a join for the rest of its call), which on a ' +
       'manual clock comes with clock.advance(), or with handled(…, { clock })';
   return waiting.length === 0 ? `${what}, or none is registered` : `${what}: ${waiting.join('; ')}`;
+}
+
+const compareIds = "Compare it with traceId in deliver's answer.";
+
+/** The trace ids that came instead: in a test there are few, and a wrong one is the likeliest mistake. */
+async function withoutEvent({ events }: Pick<Receiver, 'events'>, traceId: string): Promise<string> {
+  const { events: arrived } = await events.list({ limit: 3 });
+  const others = arrived.map((event) => JSON.stringify(event.traceId)).join(', ');
+  const instead = others === '' ? '' : `; the latest that have are ${others}`;
+  return `no event with the trace id ${JSON.stringify(traceId)} has arrived${instead}`;
 }
 
 /** A run in words, with its reason, the messages of the handler's own error: only the author of the test reads it. */

@@ -1,6 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { verify } from '../../src/index.ts';
-import { buildDelivery, fixture, fixtureNames, testSecret } from '../../src/testing/index.ts';
+import {
+  buildDelivery,
+  deliver,
+  fixture,
+  fixtureNames,
+  testReceiver,
+  testSecret,
+} from '../../src/testing/index.ts';
 
 const bodyOf = (delivery: { body: Buffer }): unknown => JSON.parse(delivery.body.toString());
 
@@ -21,6 +29,7 @@ describe('a fixture', () => {
     expect(() => fixture(name)).toThrow(
       expect.objectContaining({ code: 'fixture_unknown', message: expect.stringContaining('call-ended') }),
     );
+    expect(() => buildDelivery(name)).toThrow(/there is no such fixture\. Of a file, pass the parsed JSON\./);
   });
 });
 
@@ -45,6 +54,28 @@ describe('a delivery built from', () => {
       'x-webhook-event': 'A.B',
       'x-webhook-traceid': 'trace-1',
     });
+  });
+
+  it.each(['call-ended', 'big-numeric-ids', 'unreadable-not-json'])(
+    'the parsed file of %s is that fixture',
+    (name) => {
+      const file = new URL(`../../fixtures/${name}.json`, import.meta.url);
+      const { body, headers } = buildDelivery(JSON.parse(readFileSync(file, 'utf8')));
+      expect(body.equals(fixture(name).body)).toBe(true);
+      expect(headers['x-webhook-traceid']).toBe(fixture(name).headers['x-webhook-traceid']);
+    },
+  );
+
+  it('an event that the inbox has printed is that delivery again', async () => {
+    const receiver = testReceiver();
+    onTestFinished(() => receiver.stop());
+    await receiver.start();
+    const delivery = buildDelivery('call-ended', { traceId: 'trace-1' });
+    await deliver(receiver, delivery);
+    const printed = JSON.stringify(await receiver.events.get('trace-1'));
+    const again = buildDelivery(JSON.parse(printed));
+    expect(bodyOf(again)).toEqual(bodyOf(delivery));
+    expect(again.headers).toMatchObject({ 'x-webhook-event': 'CallHandler.CallEnded' });
   });
 
   it('raw bytes is those bytes', () => {

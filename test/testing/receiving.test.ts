@@ -188,7 +188,17 @@ describe('handled', () => {
   it('says that no such event has arrived', async () => {
     const receiver = await started(testReceiver());
     await expect(handled(receiver, 'trace-call-ended', { within: '1ms' })).rejects.toThrow(
-      'no event with the trace id "trace-call-ended" has arrived',
+      'no event with the trace id "trace-call-ended" has arrived. Compare it with',
+    );
+  });
+
+  it('names the events that have arrived instead', async () => {
+    const receiver = await started(testReceiver());
+    const delivery = buildDelivery('story-2-call-ended');
+    const { body } = await deliver(receiver, delivery);
+    await expect(handled(receiver, 'trace-story-2-call-ended', { within: '1ms' })).rejects.toThrow(
+      `has arrived; the latest that have are ${JSON.stringify((body as { traceId: string }).traceId)}. Compare it with ` +
+        "traceId in deliver's answer.",
     );
   });
 
