@@ -204,11 +204,12 @@ export class Receiver {
    * stay, so that a late copy is a duplicate and is not stored. It doesn't erase anything from your own tables: `callIds`
    * of the result are the calls to erase there. With `dryRun: true`, nothing is erased, and the result is what would be.
    *
+   * @param others None: what is put behind the target by mistake, such as `{ dryRun: true }`, is refused.
    * @throws ConfigError for an invalid target; RingbackError `receiver_not_started`
    * @example await receiver.erase({ callId: 'call_42' }) // { events: 3, runs: 1, quarantined: 0, calls: 1, callIds: ['call_42'], … }
    */
-  erase(target: ErasureTarget): Promise<Erased> {
-    return this.#parts.erasure.erase(target);
+  erase(target: ErasureTarget, ...others: readonly never[]): Promise<Erased> {
+    return this.#parts.erasure.erase(target, others);
   }
 
   /**

@@ -32,8 +32,20 @@ export interface CheckedTarget {
   readonly dryRun: boolean;
 }
 
-/** @throws ConfigError unless the target is either a call or a phone number */
-export function readTarget(target: ErasureTarget): CheckedTarget {
+/**
+ * Other arguments are refused: elsewhere, `dryRun` is in a second one, and here it would erase what was only to be
+ * counted.
+ *
+ * @throws ConfigError unless the target is either a call or a phone number
+ */
+export function readTarget(target: ErasureTarget, others: readonly unknown[]): CheckedTarget {
+  if (others.length > 0) {
+    throw configError('option_invalid', {
+      option: 'erase(target)',
+      expected: 'a single object, with dryRun or compact in it',
+      found: 'followed by another argument',
+    });
+  }
   const { callId, phoneNumber, compact, dryRun } = parseStrictly(targetSchema, target, 'erase', 'target');
   if ((callId === undefined) === (phoneNumber === undefined)) {
     throw configError('option_invalid', {

@@ -58,9 +58,9 @@ export class Erasure {
   }
 
   /** Erases, in steps between which deliveries are recorded. */
-  async erase(target: ErasureTarget): Promise<Erased> {
+  async erase(target: ErasureTarget, others: readonly unknown[] = []): Promise<Erased> {
     this.#parts.requireStarted('erase()');
-    const { callId, mentions, compact, dryRun } = readTarget(target);
+    const { callId, mentions, compact, dryRun } = readTarget(target, others);
     const found = await this.#find(callId, mentions);
     if (dryRun) return await this.#wouldErase(found, mentions);
     const quarantined = await this.#eraseBeside(found, mentions);

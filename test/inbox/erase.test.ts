@@ -230,6 +230,16 @@ describe('receiver.erase', () => {
     expect(taken.every((answer) => answer.status === 200)).toBe(true);
   });
 
+  test('erases nothing when an option is put behind the target, as replay and dismiss have theirs', async () => {
+    const { receiver } = await started();
+    await deliver(receiver, bodyOf({ callId: 'call-1' }));
+    await settled(receiver);
+    await expect(receiver.erase({ callId: 'call-1' }, { dryRun: true } as never)).rejects.toThrow(
+      'The option erase(target) should be a single object, with dryRun or compact in it, but is followed by another argument.',
+    );
+    expect((await receiver.counts()).events.done).toBe(1);
+  });
+
   test('says what can be erased, and needs a receiver that runs', async () => {
     const { receiver } = await started();
     await expect(receiver.erase({ phoneNumber: '12 34 56' })).rejects.toThrow(
