@@ -1,5 +1,6 @@
 import { ringbackError } from '../errors.ts';
 import { fetchCauseOf, metPlainHttp } from '../kit/error-text.ts';
+import { sentOnce } from '../kit/sent-once.ts';
 import type { Receiver } from '../receiver.ts';
 import type { SignedDelivery } from './delivery.ts';
 
@@ -24,7 +25,8 @@ export async function deliver(
   { body, headers }: SignedDelivery,
   url = 'https://receiver.test/',
 ): Promise<DeliveryAnswer> {
-  return answerOf(await receiver.fetch(new Request(url, requestOf(body, headers))));
+  const request = { method: 'POST', headers: { ...headers }, body: new Uint8Array(body) };
+  return answerOf(await receiver.fetch(new Request(url, request)));
 }
 
 /**
@@ -39,15 +41,12 @@ export async function deliverTo(
 ): Promise<DeliveryAnswer> {
   try {
     const signal = AbortSignal.timeout(patience);
-    return await answerOf(await fetch(url, { ...requestOf(body, headers), redirect: 'manual', signal }));
+    const request = sentOnce(new Uint8Array(body), headers);
+    return await answerOf(await fetch(url, { method: 'POST', ...request, redirect: 'manual', signal }));
   } catch (error) {
     const fix = metPlainHttp(error) ? 'Write http:// in the URL, or the port that speaks https.' : undefined;
     throw ringbackError('delivery_unsent', { url: String(url), cause: fetchCauseOf(error), fix });
   }
-}
-
-function requestOf(body: Buffer, headers: SignedDelivery['headers']) {
-  return { method: 'POST', headers: { ...headers }, body: new Uint8Array(body) };
 }
 
 async function answerOf(response: Response): Promise<DeliveryAnswer> {

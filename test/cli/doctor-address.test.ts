@@ -13,7 +13,7 @@ import { commanded, examined, plain, receiverAt } from './doctor-support.ts';
 
 describe('doctor, at the public address', () => {
   const beyond = {
-    'trust proxy': /^warning: .*takes plain HTTP/,
+    'trust proxy': /^warning: the receiver takes what comes over http/,
     'host allowed': /^ok/,
     'raw body': /^ok/,
     signature: /^ok/,
@@ -57,6 +57,17 @@ describe('doctor, at the public address', () => {
     (_request, response) =>
       void response.writeHead(status).end(body);
 
+  it('sends one request, whatever the answer', async () => {
+    const seen: unknown[] = [];
+    const port = await listening((request, response) => {
+      seen.push([request.method, request.headers['content-length']]);
+      answering(421)(request, response);
+    });
+    const found = await examined({ url: new URL(`http://127.0.0.1:${port}/`) });
+    expect(found['reachable']).toMatch(/^wrong: .* answers 421, but not in a receiver's words/);
+    expect(seen).toEqual([['POST', '18']]);
+  });
+
   /** Redirects to a correct receiver: the platform may not follow the redirect. */
   const leading: RequestListener = (request, response) =>
     request.url === '/elsewhere'
@@ -64,7 +75,7 @@ describe('doctor, at the public address', () => {
       : void response.writeHead(301, { location: '/elsewhere' }).end();
 
   it.each<[string, RequestListener, RegExp]>([
-    ['nothing is there', answering(404), /^wrong: .* answers 404, which no/],
+    ['nothing is there', answering(404), /^wrong: .* answers 404, but not/],
     ['it leads elsewhere', leading, /^wrong: .* answers 301/],
     ['anything is taken', answering(200, 'ok'), /^wrong: .* takes what is not signed/],
     ['the receiver is not started', answering(503, '{"error":"unavailable"}'), /^wrong: .* takes nothing/],

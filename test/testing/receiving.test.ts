@@ -3,6 +3,7 @@ import express from 'express';
 import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Discard, type Receiver, RetryLater } from '../../src/index.ts';
+import { listening } from '../support/servers.ts';
 import {
   buildDelivery,
   deliver,
@@ -308,5 +309,16 @@ describe('deliverTo', () => {
       code: 'delivery_unsent',
       message: expect.stringMatching(/ECONNREFUSED/),
     });
+  });
+
+  it('sends one request, whatever the answer', async () => {
+    const seen: unknown[] = [];
+    const port = await listening((request, response) => {
+      seen.push([request.headers['content-length'], request.headers['transfer-encoding']]);
+      response.writeHead(421).end();
+    });
+    const delivery = buildDelivery('call-ended');
+    expect((await deliverTo(`http://127.0.0.1:${port}/`, delivery)).status).toBe(421);
+    expect(seen).toEqual([[String(delivery.body.byteLength), undefined]]);
   });
 });

@@ -70,8 +70,13 @@ function upTo(last: Stage, message: string | undefined, url: URL): readonly Find
 
 function passed(stage: Stage, { protocol }: URL): Finding {
   if (stage !== 'trust proxy' || protocol === 'https:') return finding(stage, 'ok', fine[stage]);
-  const hint = 'leave https.required, or --insecure-http, as it is by default.';
-  return finding(stage, 'warning', `the receiver takes plain HTTP, which is for development only: ${hint}`);
+  const hint =
+    'leave https.required, or --insecure-http, as it is by default, and let no proxy say https of what came over http.';
+  return finding(
+    stage,
+    'warning',
+    `the receiver takes what comes over http, which is for development only: ${hint}`,
+  );
 }
 
 function strangeAnswer(status: number, url: URL): string {
@@ -79,7 +84,7 @@ function strangeAnswer(status: number, url: URL): string {
     return `${url.href} takes what is not signed (${status}): that is no receiver, or something in front answers for it.`;
   }
   const hint = 'check the path, and what the proxy does with it.';
-  return `${url.href} answers ${status}, which no receiver says to a delivery: ${hint}`;
+  return `${url.href} answers ${status}, but not in a receiver's words: ${hint}`;
 }
 
 function answerTime(latency: number): Finding {

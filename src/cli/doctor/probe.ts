@@ -1,6 +1,7 @@
 import { readBounded } from '../../kit/read-bounded.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import type { Clock } from '../../kit/clock.ts';
+import { sentOnce } from '../../kit/sent-once.ts';
 
 /** How long to wait for an answer, in milliseconds. */
 const patience = 10_000;
@@ -24,11 +25,8 @@ export type Probe =
  * genuine ones. It is not signed, because a delivery that verifies would be stored, and could pin a layout.
  */
 export function probeReceiver(url: URL, clock: Clock): Promise<Probe> {
-  return probe(
-    url,
-    { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"probe":"doctor"}' },
-    clock,
-  );
+  const body = new TextEncoder().encode('{"probe":"doctor"}');
+  return probe(url, { method: 'POST', ...sentOnce(body, { 'content-type': 'application/json' }) }, clock);
 }
 
 /** Sends a HEAD request, without any key, for the Date header of the answer. */
