@@ -2,7 +2,14 @@ import type { Command } from 'commander';
 import { argument } from './argument.ts';
 import { examine } from './doctor/examine.ts';
 import { isWell, jsonOf, linesOf } from './doctor/report.ts';
-import { databaseOf, databaseOption, expected, readEnvironment, readUrl } from './environment.ts';
+import {
+  databaseOf,
+  databaseOption,
+  expected,
+  readEnvironment,
+  readUrl,
+  refuseCredentials,
+} from './environment.ts';
 import { asUsage, exitCodes } from './failure.ts';
 
 interface DoctorFlags {
@@ -41,12 +48,12 @@ export function addDoctor(program: Command, exitWith: (code: number) => void): v
     )
     .action(async (flags: DoctorFlags) => {
       const environment = asUsage(readEnvironment);
-      const findings = await examine({
-        database: databaseOf(flags, environment),
-        url: flags.url ?? environment.RINGBACK_PUBLIC_URL,
-        platform: flags.platform ?? environment.RINGBACK_PLATFORM_URL,
-        environment,
-      });
+      const url = flags.url ?? environment.RINGBACK_PUBLIC_URL;
+      const platform = flags.platform ?? environment.RINGBACK_PLATFORM_URL;
+      asUsage(() => refuseCredentials(url, '--url'));
+      asUsage(() => refuseCredentials(platform, '--platform'));
+      const database = databaseOf(flags, environment);
+      const findings = await examine({ database, url, platform, environment });
       const text = flags.json ? jsonOf(findings) : linesOf(findings).join('\n');
       process.stdout.write(`${text}\n`);
       if (!isWell(findings)) exitWith(exitCodes.failure);

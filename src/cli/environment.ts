@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { configError } from '../errors.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
 import { checked, parseStrictly } from '../option-problems.ts';
 
@@ -90,6 +91,17 @@ export function readTrustProxy(value: unknown): string | undefined {
 export function readUrl(value: unknown): URL | undefined {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
   return url && ['http:', 'https:'].includes(url.protocol) ? url : undefined;
+}
+
+/**
+ * Node's `fetch` takes no credentials in an address, and its error would print them.
+ *
+ * @throws ConfigError `option_invalid`, which doesn't quote them
+ */
+export function refuseCredentials(address: URL | undefined, option: string): void {
+  if (address === undefined || `${address.username}${address.password}` === '') return;
+  const needed = 'an address without a user name or password';
+  throw configError('option_invalid', { option, expected: needed, found: 'one with them' });
 }
 
 function readSwitch(value: unknown): boolean | undefined {

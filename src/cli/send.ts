@@ -8,7 +8,7 @@ import type { LayoutName } from '../signature/layouts.ts';
 import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
 import { fixture, fixtureNames, readFixture, unknownFixture } from '../testing/fixtures.ts';
-import { readEnvironment, readUrl } from './environment.ts';
+import { expected, readEnvironment, readUrl, refuseCredentials } from './environment.ts';
 import { argument } from './argument.ts';
 import { asUsage, exitCodes } from './failure.ts';
 import { headerOption } from './header-option.ts';
@@ -31,11 +31,7 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
     .command('send')
     .description('sign one delivery, send it, and print the answer')
     .argument('[fixture]', "a fixture's name, a file written like one, or a file that is the body")
-    .option(
-      '--to <url>',
-      'where to send it',
-      argument('a URL such as http://127.0.0.1:8080/webhooks', readUrl),
-    )
+    .option('--to <url>', 'where to send it', argument(expected.url, readUrl))
     .option(
       '--secret <secret>',
       'what to sign with (default: the first of RINGBACK_SECRETS or RINGBACK_SECRETS_FILE)',
@@ -49,10 +45,12 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       if (flags.list) return list();
       if (name === undefined) return command.error("error: missing the fixture's name or file");
       if (flags.to === undefined) return command.error("error: missing the option '--to <url>'");
+      const to = flags.to;
+      asUsage(() => refuseCredentials(to, '--to'));
       const source = sourceOf(name);
       if (source instanceof Uint8Array && source.byteLength === 0)
         return command.error(`error: the file ${name} should be a fixture or a body, but is empty`);
-      const answer = await send(source, flags.to, flags);
+      const answer = await send(source, to, flags);
       if (answer.status === 200) return;
       remark(whereToLook(answer));
       exitWith(exitCodes.failure);

@@ -75,11 +75,24 @@ describe('the command', () => {
     [['send', 'call-ended', '--layout', 'foo'], "option '--layout <name>' argument 'foo' is invalid."],
     [['send', 'call-ended', '--layout', 'foo'], 'It should be one of t-v1-hex-whole, t-v1-hex-suffix, '],
     [['demo', '--pace', 'quick'], 'It should be a duration'],
+    [
+      ['send', 'call-ended', '--to', 'http://me:word@host'],
+      'should be an address without a user name or password',
+    ],
+    [
+      ['doctor', '--url', 'https://me:word@host'],
+      'The option --url should be an address without a user name',
+    ],
+    [
+      ['doctor', '--platform', 'https://me@host'],
+      'The option --platform should be an address without a user',
+    ],
   ])('answers %j with one line on stderr and 2', async (args, sentence) => {
     const { code, stdout, stderr } = await ringback(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^ringback: .*\n$/);
     expect(stderr).toContain(sentence);
+    expect(stderr).not.toContain('me:word');
   });
 
   it('prints its help to stderr and exits with 2 when no command is given', async () => {
