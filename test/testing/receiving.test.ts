@@ -313,8 +313,8 @@ describe('deliverTo', () => {
 
   it('sends one request, whatever the answer', async () => {
     const seen: unknown[] = [];
-    const port = await listening((request, response) => {
-      seen.push([request.headers['content-length'], request.headers['transfer-encoding']]);
+    const port = await listening(({ headers }, response) => {
+      seen.push([headers['content-length'], headers['transfer-encoding']]);
       response.writeHead(421).end();
     });
     const delivery = buildDelivery('call-ended');
