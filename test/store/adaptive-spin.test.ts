@@ -36,6 +36,10 @@ class Thread {
     return count;
   }
 
+  waits(pause: number): void {
+    this.#clock.advance(pause);
+  }
+
   settles(): void {
     this.#spin.committed([end]);
   }
@@ -67,27 +71,84 @@ test('it looks for a moment only, however many settlements are committed meanwhi
   expect(thread.looks(9)).toBe(0);
 });
 
-test('it rests when it has looked in vain, and then tries again', () => {
+/** A thread to which two events have come soon after each other, and whose spins then found so many. */
+function spinning(found: number): Thread {
   const thread = new Thread();
   thread.takes(0);
   thread.takes(0.25);
+  for (let count = 0; count < found; count += 1) expect(thread.looks(2)).toBe(2);
+  return thread;
+}
+
+/** Looks in vain; then two events come soon after each other. */
+function looksInVain(thread: Thread): void {
   expect(thread.looks(9)).toBe(4);
   thread.takes(0);
   thread.takes(0.25);
+}
+
+test('it rests when it has looked in vain, and then tries again', () => {
+  const thread = spinning(0);
+  looksInVain(thread);
+  thread.takes(99.25);
+  thread.takes(0.25);
   expect(thread.looks(9)).toBe(0);
-  thread.takes(100);
   thread.takes(0.25);
   expect(thread.looks(9)).toBe(4);
 });
 
-test('it does not rest when it has looked in vain once after it often found something', () => {
-  const thread = new Thread();
-  thread.takes(0);
+test('it begins anew after a rest', () => {
+  const thread = spinning(0);
+  looksInVain(thread);
+  thread.takes(100);
   thread.takes(0.25);
   for (let count = 0; count < 8; count += 1) expect(thread.looks(2)).toBe(2);
-  expect(thread.looks(9)).toBe(4);
-  thread.takes(0);
-  thread.takes(0.25);
+  looksInVain(thread);
+  expect(thread.looks(2)).toBe(2);
+});
+
+test('it does not look any more when the moment is over', () => {
+  const thread = spinning(0);
+  thread.waits(0.5);
+  expect(thread.looks(2)).toBe(0);
+});
+
+test('it rests when it has found fewer than eight events for each look in vain', () => {
+  const thread = spinning(7);
+  looksInVain(thread);
+  expect(thread.looks(2)).toBe(0);
+});
+
+test('it does not rest when it has found eight', () => {
+  const thread = spinning(8);
+  looksInVain(thread);
+  expect(thread.looks(2)).toBe(2);
+});
+
+test('however many events it has found, it rests after the third look in vain', () => {
+  const thread = spinning(40);
+  looksInVain(thread);
+  looksInVain(thread);
+  looksInVain(thread);
+  expect(thread.looks(2)).toBe(0);
+});
+
+test('events that have come during the commit are not found by looking', () => {
+  const thread = spinning(0);
+  for (let count = 0; count < 20; count += 1) expect(thread.looks(1)).toBe(1);
+  looksInVain(thread);
+  expect(thread.looks(2)).toBe(0);
+});
+
+test('it does not look when the next event was late, though the one before was not', () => {
+  const thread = spinning(0);
+  thread.takes(0.625);
+  expect(thread.looks(2)).toBe(0);
+});
+
+test('it looks after a commit with an event and the mark of the one before', () => {
+  const thread = spinning(0);
+  thread.takes(0.25, [end, event]);
   expect(thread.looks(2)).toBe(2);
 });
 

@@ -48,8 +48,11 @@ export class AdaptiveSpin {
 
   /** Looks until there is something, if that is likely to pay, and for a moment only. */
   run(look: () => boolean): void {
-    if (!this.#isPromising) return;
-    while (!look()) if (this.#clock.elapsed() >= this.#until) return this.#wasInVain();
+    // What was there at once has come during the commit: it says nothing about what a spin finds.
+    if (!this.#isPromising || look()) return;
+    do {
+      if (this.#clock.elapsed() >= this.#until) return this.#wasInVain();
+    } while (!look());
     this.#credit = Math.min(this.#credit + 1, mostCredit);
   }
 

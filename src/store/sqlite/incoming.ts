@@ -25,13 +25,15 @@ export interface Waiting {
 export class Incoming {
   #waiting: Waiting[] = [];
   #events = 0;
+  /** How many of those that wait are events. */
+  #waitingEvents = 0;
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
   }
 
   get hasEvents(): boolean {
-    return this.#waiting.some(({ item }) => isEvent(item));
+    return this.#waitingEvents > 0;
   }
 
   add(message: WriteMessage): void {
@@ -45,6 +47,7 @@ export class Incoming {
     for (const { item } of this.#waiting) {
       bytes += bytesOf(item);
       if (count === groupWrites || (count > 0 && bytes > groupBytes)) break;
+      if (isEvent(item)) this.#waitingEvents -= 1;
       count += 1;
     }
     return this.#waiting.splice(0, count);
@@ -67,6 +70,7 @@ export class Incoming {
   #numberOf(item: WriteItem): number | undefined {
     if (!isEvent(item)) return undefined;
     this.#events += 1;
+    this.#waitingEvents += 1;
     return this.#events;
   }
 }

@@ -26,7 +26,7 @@ export class SyncAnswers {
 
   /** Answers all requests up to this one. */
   answer(synced: number, failure?: string): void {
-    if (synced === this.#answered) return;
+    if (synced <= this.#answered) return;
     this.#answered = synced;
     this.#tell(failure === undefined ? { synced } : { synced, failure });
   }
