@@ -14,6 +14,8 @@ describe('an error about a write says that it may have been carried out', () => 
     ['after 500', { status: 500, json: {} }],
     ['after 502', { status: 502, body: '<h1>Bad</h1>' }],
     ['after 504', { status: 504, json: {} }],
+    ['after 524', { status: 524, json: {} }],
+    ['after 303', { status: 303, headers: { location: '/elsewhere' }, body: '' }],
     ['after a success without a body', { status: 200, body: '' }],
     ['after a success that is no JSON', { status: 201, body: '<!doctype html>' }],
     ['after a success that is no object', { status: 201, json: [] }],
@@ -27,13 +29,21 @@ describe('an error about a write says that it may have been carried out', () => 
   });
 
   test.each([
-    ['a creation', (url: string) => clientOf(url).platform.subscriptions.create(wanted)],
-    ['a rotation', (url: string) => clientOf(url).platform.subscriptions.rotateSecret('sub_1')],
-  ])("after a success in another shape than the document's, of %s", async (_, write) => {
+    [
+      'a creation',
+      'Look with subscriptions.list',
+      (url: string) => clientOf(url).platform.subscriptions.create(wanted),
+    ],
+    [
+      'a rotation',
+      'Rotate again',
+      (url: string) => clientOf(url).platform.subscriptions.rotateSecret('sub_1'),
+    ],
+  ])("after a success in another shape than the document's, of %s", async (_, advice, write) => {
     const { url } = await standIn({ json: { id: 7 } });
     const { code, message } = await platformError(write(url));
     expect(code).toBe('unexpected_answer');
-    expect(message).toContain(inDoubt);
+    expect(message).toContain(`${inDoubt} ${advice}`);
   });
 
   test('after an answer that did not come in time', async () => {
@@ -58,6 +68,31 @@ describe('an error about a write says that it may have been carried out', () => 
   });
 });
 
+describe('an error about a write that has issued a secret says that it was carried out', () => {
+  const issued = { secret: 'whsec_bmV3' };
+  const rotate = async (options: object) => {
+    const { url } = await standIn({ json: issued });
+    return clientOf(url).platform.subscriptions.rotateSecret('sub_1', options);
+  };
+
+  test('and the secret was stored', async () => {
+    const kept: string[] = [];
+    const { message } = await platformError(
+      rotate({ onSecret: (s: { secret: string }) => kept.push(s.secret) }),
+    );
+    expect(kept).toEqual([issued.secret]);
+    expect(message).toContain('It was carried out all the same.');
+    expect(message).not.toContain(inDoubt);
+  });
+
+  test('and the secret is in the error only', async () => {
+    await expect(rotate({})).rejects.toMatchObject({
+      code: 'secret_not_kept',
+      message: expect.stringMatching(/^(?!.*nevertheless).* It was carried out all the same\. /),
+    });
+  });
+});
+
 describe('an error says nothing of it', () => {
   it('about a read', async () => {
     const { url } = await standIn(reset);
@@ -78,7 +113,7 @@ describe('an error says nothing of it', () => {
     expect(message).not.toContain(inDoubt);
   });
 
-  test.each([400, 409, 429, 503])('about a write that was refused with %i', async (status) => {
+  test.each([400, 409, 429, 501, 503])('about a write that was refused with %i', async (status) => {
     const { url } = await standIn({ status, json: {} });
     const { message } = await platformError(clientOf(url).platform.subscriptions.create(wanted));
     expect(message).not.toContain(inDoubt);

@@ -43,13 +43,18 @@ export interface Answer {
 const largestAnswer = 16 * 1024 ** 2;
 
 /** What an error needs to know of the request. */
-export type AskedFor = Pick<PlatformRequest, 'operation' | 'method' | 'ifInDoubt'>;
+export type AskedFor = Pick<PlatformRequest, 'operation' | 'method' | 'ifInDoubt'> & {
+  /** The answer leaves no doubt that it was carried out: it has a new secret, say. */
+  readonly isCarriedOut?: boolean;
+};
 
 /** What an error adds about a write that may have been carried out although no answer says so. Empty for a read. */
 export function doubtAbout({
   method,
   ifInDoubt = 'Look at the present state before you repeat it.',
+  isCarriedOut = false,
 }: AskedFor): string {
+  if (isCarriedOut) return ' It was carried out all the same.';
   return method === 'GET' ? '' : ` The platform may have carried it out nevertheless. ${ifInDoubt}`;
 }
 
@@ -105,11 +110,13 @@ function send(
 }
 
 /** Refuses redirects: followed, they would send the key, and the body of a PUT, to any address in the answer. */
-function refuseRedirect({ operation }: PlatformRequest, { status, type, redirected }: Response): void {
+function refuseRedirect(request: PlatformRequest, { status, type, redirected }: Response): void {
   if (!redirected && type !== 'opaqueredirect' && (status < 300 || status >= 400)) return;
+  const { operation } = request;
   throw new PlatformError(
     `${operation} should be answered by the platform itself, but was redirected (${status}), which is not followed, ` +
-      'so that the API key goes nowhere else. Set baseUrl to the address where the API is.',
+      'so that the API key goes nowhere else. Set baseUrl to the address where the API is.' +
+      (leavesOpen(status) ? doubtAbout(request) : ''),
     { operation, code: 'redirected', status },
   );
 }

@@ -52,7 +52,7 @@ export class SecretNotKeptError extends RingbackError {
   /** @internal */
   constructor(cause: string, issued: IssuedParts) {
     // The error of `onSecret` or of the file may quote the secret.
-    const told = cause.replaceAll(issued.secret, '[hidden]');
+    const told = cause.replaceAll(issued.secret, '[hidden]').replace(/\.$/, '');
     super('secret_not_kept', ringbackError('secret_not_kept', { cause: told }).message);
     this.secret = new IssuedSecret(issued.secret);
     this.subscriptionId = issued.subscriptionId;

@@ -47,8 +47,8 @@ export interface Issuing<Result> {
   readonly subscriptionId: string | undefined;
   /** Asks the platform. Accepts any answer: an unexpected field beside the secret must not be a reason to lose it. */
   readonly ask: () => Promise<unknown>;
-  /** Reads the answer, from which the secret has been taken out. */
-  readonly read: (answer: unknown) => Result;
+  /** Reads the answer, from which the secret has been taken out, if there was one. */
+  readonly read: (answer: unknown, isIssued: boolean) => Result;
 }
 
 /**
@@ -64,7 +64,7 @@ export async function keepingSecret<Result>(
   const file = secretFile === undefined ? undefined : new SecretFile(secretFile);
   try {
     const { secret, rest } = takeSecret(await ask());
-    if (secret === undefined) return { result: read(rest), secret: undefined };
+    if (secret === undefined) return { result: read(rest, false), secret: undefined };
     const issued = {
       secret,
       subscriptionId: subscriptionId ?? textOf(rest, 'id'),
@@ -72,7 +72,7 @@ export async function keepingSecret<Result>(
     };
     const isKept = await keep(issued, file, onSecret, now());
     try {
-      return { result: read(rest), secret: new IssuedSecret(secret) };
+      return { result: read(rest, true), secret: new IssuedSecret(secret) };
     } catch (error) {
       throw isKept ? error : new SecretNotKeptError(messageOf(error), issued);
     }

@@ -14,10 +14,10 @@ const root = '/v1/public/webhook/subscription';
 /** Accepts any object: an answer with a secret, or one to merge, must not be lost because a field has another form. */
 const anyObject = z.looseObject({});
 
-const ifCreatedInDoubt =
+export const ifCreatedInDoubt =
   'Look with subscriptions.list before you create it again, or use subscriptions.ensure. If it is there and signed, its ' +
   'secret is lost: call subscriptions.rotateSecret.';
-const ifRotatedInDoubt = 'Rotate again: the platform does not show the lost secret again.';
+export const ifRotatedInDoubt = 'Rotate again: the platform does not show the lost secret again.';
 
 const listShape = z.looseObject({
   data: z.array(subscriptionShape),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { inShape } from '../requests/answer-error.ts';
+import type { AskedFor } from '../requests/request.ts';
 import type { Connection } from '../requests/connection.ts';
 import type { IssuedSecret } from '../secrets/issued-secret.ts';
 import { type SecretOptions, keepingSecret, secretOptionsSchema } from '../secrets/keep-secret.ts';
@@ -8,7 +9,7 @@ import { type SubscriptionWarning, warningsOf } from './checks.ts';
 import { differenceOf } from './difference.ts';
 import type { SubscriptionPatch, WholeSubscription } from './fields.ts';
 import { type UnknownFields, wholeWith } from './merge.ts';
-import type { SubscriptionRequests } from './requests.ts';
+import { type SubscriptionRequests, ifCreatedInDoubt, ifRotatedInDoubt } from './requests.ts';
 
 /** The result of writing a subscription. */
 export interface SubscriptionResult {
@@ -97,11 +98,11 @@ export class SubscriptionWriter {
   }
 
   async rotate(operation: string, id: string, options: SecretOptions): Promise<RotatedSecret> {
-    const request = { operation, method: 'POST' } as const;
+    const request = { operation, method: 'POST', ifInDoubt: ifRotatedInDoubt } as const;
     const { result, secret } = await keepingSecret(options, this.#now, {
       subscriptionId: id,
       ask: () => this.#requests.rotate(operation, id, options.signal),
-      read: (answer) => inShape(rotatedShape, answer, request),
+      read: (answer, isCarriedOut) => inShape(rotatedShape, answer, { ...request, isCarriedOut }),
     });
     // An answer without a secret is reported like any other wrong shape.
     if (secret === undefined) return inShape(z.never(), result, request);
@@ -122,11 +123,15 @@ export class SubscriptionWriter {
     ask: () => Promise<unknown>,
   ): Promise<SubscriptionResult> {
     const { operation, id, given, whole } = writing;
-    const request = { operation, method: id === undefined ? 'POST' : 'PUT' } as const;
+    const request: AskedFor =
+      id === undefined
+        ? { operation, method: 'POST', ifInDoubt: ifCreatedInDoubt }
+        : { operation, method: 'PUT' };
     const { result: subscription, secret } = await keepingSecret(options, this.#now, {
       subscriptionId: id,
       ask,
-      read: (answer) => inShape(subscriptionShape, answer, request) as Subscription,
+      read: (answer, isCarriedOut) =>
+        inShape(subscriptionShape, answer, { ...request, isCarriedOut }) as Subscription,
     });
     const warnings = [
       ...warningsOf(given, whole),
