@@ -1,30 +1,38 @@
 import { Option } from 'commander';
+import { configError } from '../errors.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
-import { argument } from './argument.ts';
+import { asUsage } from './failure.ts';
 
-/** What belongs to the connection: the HTTP client sets it itself, or refuses to send it. */
-const ofTheConnection =
-  /^(?:connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
+/** What the HTTP client sets itself, replaces, or refuses to send. */
+const ofTheClient =
+  /^(?:__proto__|connection|content-length|expect|host|keep-alive|sec-.*|te|trailer|transfer-encoding|upgrade)$/;
 
-const expectation =
-  "a header such as 'X-Forwarded-Proto: https', and not one that the connection sets itself, such as Host";
-
-/** An option that can be given several times, each with a header to send. */
+/** An option that can be given several times, each with a header to send. Of headers with one name, the last is sent. */
 export function headerOption(): Option {
-  const read = argument(expectation, readHeader);
   return new Option(
     '--header <header>',
     'a header to add or to replace, such as a proxy adds (several times)',
   )
     .default({}, 'none')
-    .argParser((text, earlier: Readonly<Record<string, string>>) => ({ ...earlier, ...read(text) }));
+    .argParser((text, earlier: Readonly<Record<string, string>>) =>
+      asUsage(() => ({ ...earlier, ...readHeader(text) })),
+    );
 }
 
-function readHeader(text: unknown): Readonly<Record<string, string>> | undefined {
-  if (typeof text !== 'string') return undefined;
+/** @throws ConfigError `option_invalid`, which doesn't quote the value: it may be a credential */
+function readHeader(text: string): Readonly<Record<string, string>> {
   const colon = text.indexOf(':');
-  const name = text.slice(0, Math.max(colon, 0));
+  const name = text.slice(0, Math.max(colon, 0)).toLowerCase();
   const value = text.slice(colon + 1).trim();
-  const isSendable = headerName.test(name) && !ofTheConnection.test(name) && headerValue.test(value);
-  return isSendable ? { [name]: value } : undefined;
+  if (!headerName.test(name))
+    throw invalid("a name, a colon and a value, such as 'X-Forwarded-Proto: https'", 'something else');
+  if (ofTheClient.test(name))
+    throw invalid('a header that can be chosen', `${name}, which the HTTP client sets itself`);
+  if (!headerValue.test(value))
+    throw invalid('a header whose value is ASCII text', `${name} with another value, or none`);
+  return { [name]: value };
+}
+
+function invalid(expected: string, found: string): Error {
+  return configError('option_invalid', { option: '--header', expected, found });
 }

@@ -51,15 +51,35 @@ describe('send', () => {
     ]);
   });
 
-  it.each(['X-Forwarded-Proto', ': https', 'a b: c', 'x: ', 'x: a\r\ny: b', 'Host: calls.example.com'])(
-    'refuses the header %j with 2',
-    async (header) => {
-      const args = ['send', 'call-ended', '--to', 'http://127.0.0.1', '--header', header];
-      const { code, stderr } = await ringback(args, { env });
-      expect(code).toBe(2);
-      expect(stderr).toMatch(/^ringback: option '--header <header>' .*X-Forwarded-Proto: https/s);
-    },
-  );
+  it('sends the last of headers with one name, in whichever case', async () => {
+    const seen: unknown[] = [];
+    const port = await listening(({ headers }, response) => {
+      seen.push(headers['x-a']);
+      response.end();
+    });
+    const more = ['X-A: 1', 'x-a: 2', 'X-A: 3'].flatMap((header) => ['--header', header]);
+    await ringback(['send', 'call-ended', '--to', `http://127.0.0.1:${port}`, ...more], { env });
+    expect(seen).toEqual(['3']);
+  });
+
+  it.each([
+    ['Authorization Bearer word', 'a name, a colon and a value'],
+    [': word', 'a name, a colon and a value'],
+    ['a b: word', 'a name, a colon and a value'],
+    ['x:', 'whose value is ASCII text, but is x with another value, or none'],
+    ['x: a\r\nword: b', 'whose value is ASCII text'],
+    ['x: wörd word', 'whose value is ASCII text'],
+    ['Host: word', 'can be chosen, but is host, which the HTTP client sets itself'],
+    ['__proto__: word', 'can be chosen'],
+    ['Sec-Fetch-Mode: word', 'can be chosen'],
+  ])('refuses the header %j with 2, and does not quote its value', async (header, sentence) => {
+    const args = ['send', 'call-ended', '--to', 'http://127.0.0.1', '--header', header];
+    const { code, stderr } = await ringback(args, { env });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^ringback: The option --header should be /);
+    expect(stderr).toContain(sentence);
+    expect(stderr).not.toContain('word');
+  });
 
   it('exits with 1 when the answer is not 200', async () => {
     const to = await target();
