@@ -4,7 +4,8 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { registerHandlers, type Crm } from './handlers.ts';
 
 let receiver: Receiver;
-afterEach(() => receiver.stop());
+// Without `drain: 0`, a handler that never ends would hold this up for ten seconds.
+afterEach(() => receiver.stop({ drain: 0 }));
 
 async function start(callEnded: Crm['callEnded'], clock = manualClock()) {
   receiver = testReceiver({ clock });
