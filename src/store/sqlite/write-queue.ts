@@ -45,6 +45,8 @@ export class WriteQueue {
   #unsent: Write[] = [];
   /** In the order in which they will be answered. */
   #sent: Write[] = [];
+  /** How many of these are events. */
+  #sentEvents = 0;
   #bytes = 0;
   #isScheduled = false;
   #events = 0;
@@ -85,9 +87,9 @@ export class WriteQueue {
     this.#events += 1;
     this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
     this.#cancelWatch ??= this.#ties.clock.after(recordPatience, () => this.#watch());
-    // An event that comes alone is sent at once. Where many come, it waits for the others of the same turn of the
+    // An event that comes alone is sent at once, also if the mark of the one before still waits for it. Where many come, it waits for the others of the same turn of the
     // event loop: if it were sent ahead of them, it would have a commit of its own, and they would wait for that.
-    if (this.#sent.length === 0 && this.#lastWritten <= fewWrites) this.#send();
+    if (this.#sentEvents === 0 && this.#lastWritten <= fewWrites) this.#send();
   }
 
   /** Adds a settlement, which is written however long that takes. */
@@ -103,6 +105,7 @@ export class WriteQueue {
     const reasons = new Map(failures);
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);
+    for (const write of writes) this.#sentEvents -= countOf(write);
     for (const [place, write] of writes.entries()) {
       const reason = reasons.get(place);
       if (reason === undefined) this.#end(write, () => write.onWritten(results[place] ?? 0));
@@ -120,6 +123,7 @@ export class WriteQueue {
   fail(error: Error): void {
     const writes = [...this.#sent, ...this.#unsent];
     this.#sent = [];
+    this.#sentEvents = 0;
     this.#unsent = [];
     for (const write of writes) this.#end(write, () => write.onFailed(error));
     this.#rest();
@@ -142,7 +146,10 @@ export class WriteQueue {
     const writes = this.#unsent;
     if (writes.length === 0) return;
     this.#unsent = [];
-    for (const write of writes) this.#sent.push(write);
+    for (const write of writes) {
+      this.#sent.push(write);
+      this.#sentEvents += countOf(write);
+    }
     this.#ties.send(writes.map(({ item }) => item));
   }
 
@@ -182,4 +189,9 @@ export class WriteQueue {
     this.#cancelWatch?.();
     this.#cancelWatch = undefined;
   }
+}
+
+/** As how many events a write counts. */
+function countOf({ number }: Write): number {
+  return number > 0 ? 1 : 0;
 }
