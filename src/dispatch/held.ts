@@ -1,4 +1,5 @@
 import type { Run } from '../handling.ts';
+import { RenewedMap } from '../kit/renewed-map.ts';
 import type { HeldWork, Sequence } from '../store/run-key.ts';
 
 /**
@@ -7,8 +8,8 @@ import type { HeldWork, Sequence } from '../store/run-key.ts';
  */
 export class Held {
   /** The events in hand, with the bytes that they take. */
-  readonly #events = new Map<Sequence, number>();
-  readonly #runs = new Map<
+  readonly #events = new RenewedMap<Sequence, number>();
+  readonly #runs = new RenewedMap<
     string,
     { readonly sequence: Sequence; readonly handler: string; bytes: number }
   >();

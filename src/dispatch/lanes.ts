@@ -1,4 +1,5 @@
 import type { Handler } from '../handling.ts';
+import { RenewedMap } from '../kit/renewed-map.ts';
 
 /**
  * The most runs of one handler that are ready or active in memory; further runs wait in the inbox. Each delivery that
@@ -34,12 +35,11 @@ export class Lanes<Work> {
   #readyOnceAnswered: Work[] = [];
   /**
    * How often `answered` was called. A run that was added at this number has an event that is not answered yet. A set
-   * of such runs would not do: the tables that a busy set leaves behind would hold every run that was ever in it until
-   * the next full garbage collection.
+   * of such runs would not do: see `RenewedMap`.
    */
   #answers = 0;
   /** A call has a lane while one of its runs is ready or active; the list holds those behind it, if there are any. */
-  readonly #lanes = new Map<string, Follower<Work>[] | undefined>();
+  readonly #lanes = new RenewedMap<string, Follower<Work>[] | undefined>();
   /** How many runs are active: their handlers are working. */
   #active = 0;
   /**
@@ -132,7 +132,7 @@ export class Lanes<Work> {
     const call = this.#callOf(work);
     if (call === undefined) return;
     const following = this.#lanes.get(call)?.shift();
-    if (!following) return void this.#lanes.delete(call);
+    if (!following) return this.#lanes.delete(call);
     this.#following -= 1;
     this.#enter(following);
   }

@@ -87,8 +87,9 @@ export class WriteQueue {
     this.#events += 1;
     this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
     this.#cancelWatch ??= this.#ties.clock.after(recordPatience, () => this.#watch());
-    // An event that comes alone is sent at once, also if the mark of the one before still waits for it. Where many come, it waits for the others of the same turn of the
-    // event loop: if it were sent ahead of them, it would have a commit of its own, and they would wait for that.
+    // An event that comes alone is sent at once, also if the mark of the one before still waits for it. Where many
+    // come, it waits for the others of the same turn of the event loop: if it were sent ahead of them, it would have a
+    // commit of its own, and they would wait for that.
     if (this.#sentEvents === 0 && this.#lastWritten <= fewWrites) this.#send();
   }
 
