@@ -36,8 +36,11 @@ export class Incoming {
     return this.#waitingEvents > 0;
   }
 
-  add(message: WriteMessage): void {
+  /** Returns how many of them are events. */
+  add(message: WriteMessage): number {
+    const before = this.#events;
     for (const item of unpacked(message)) this.#waiting.push({ item, number: this.#numberOf(item) });
+    return this.#events - before;
   }
 
   /** Takes out what goes into the next commit. */

@@ -31,8 +31,7 @@ export class Received {
   take(message: ToCommitThread): void {
     if (message === 'close') this.#isClosing = true;
     else if ('sync' in message) this.syncs.request(message);
-    else this.writes.add(message);
-    if (this.writes.hasEvents) this.spin.eventsCame();
+    else if (this.writes.add(message) > 0) this.spin.eventsCame();
   }
 
   /**
