@@ -108,7 +108,8 @@ async function putBack(
       return stopped;
     }
     await printResult(result);
-    if (result.id === undefined) return result.runs === 0 ? unmatched : unmeant;
+    if (result.runs === 0) return unmatched;
+    if (result.id === undefined) return unmeant;
     if (wait) {
       await receiver.start();
       await untilSettled(store.events, result.id, signal);
