@@ -50,7 +50,8 @@ export const fixes = {
     'The Host header is an IP address, but the platform delivers to domain names only. Behind a proxy, let it ' +
     'pass the Host header on (nginx: proxy_set_header Host $host).',
   host_not_listed: () =>
-    'The Host header is not one of https: { hosts }: add the name that the subscription delivers to.',
+    'The host is not one of https: { hosts }: add the name that the subscription delivers to. It is the Host header, ' +
+    'or what a trusted proxy says in X-Forwarded-Host.',
   header_missing: (d: { header: string }) =>
     `The subscription's header ${d.header} is missing or different: compare the option headers with the ` +
     'headers of the subscription.',
