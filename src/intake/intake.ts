@@ -10,6 +10,7 @@ import { type Admission, admit } from './admit.ts';
 import { type BodyLimits, type Hold, assemble, createBudget } from './assemble.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { decode } from './decode.ts';
+import { EventLoopShare } from './event-loop-share.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
 import { RotationWatch } from './rotation-watch.ts';
@@ -56,6 +57,7 @@ export class Intake {
   readonly #parts: IntakeParts;
   readonly #hold: () => Hold;
   readonly #rotation: RotationWatch;
+  readonly #share: EventLoopShare;
   readonly #explained = new Set<string>();
   #inside = 0;
   #empty: (() => void)[] = [];
@@ -63,6 +65,7 @@ export class Intake {
   constructor(parts: IntakeParts) {
     this.#parts = parts;
     this.#hold = createBudget(parts.limits);
+    this.#share = new EventLoopShare(parts.clock);
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.hasPinned);
   }
 
@@ -93,6 +96,8 @@ export class Intake {
     accept(delivery, limits.body);
     admit(delivery, admission);
     const bytes = await assemble(delivery, limits, hold, clock);
+    const place = this.#share.place();
+    if (place) await place;
     // Before the signature: with verifying what is refused anyway, an overload would take the time that answers need.
     // But after the body: if it were left unread, the connection might be lost.
     if (this.#parts.isBehind()) throw behind;
