@@ -96,8 +96,9 @@ export class Intake {
     accept(delivery, limits.body);
     admit(delivery, admission);
     const bytes = await assemble(delivery, limits, hold, clock);
-    const place = this.#share.place();
-    if (place) await place;
+    const later = this.#share.place();
+    // Awaited only then: during an await, others would be given places in the time that this one is about to take.
+    if (later) await later;
     // Before the signature: with verifying what is refused anyway, an overload would take the time that answers need.
     // But after the body: if it were left unread, the connection might be lost.
     if (this.#parts.isBehind()) throw behind;
