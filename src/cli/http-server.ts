@@ -6,6 +6,7 @@ import {
   type ServerResponse,
   createServer,
 } from 'node:http';
+import { Slots } from '../kit/slots.ts';
 import { listen, urlOf } from '../listening.ts';
 import type { Receiver } from '../receiver.ts';
 import { isPlainDelivery } from './delivery-target.ts';
@@ -39,7 +40,7 @@ export function isHealthPath(path: string): boolean {
 /** A receiver's own HTTP server: it takes deliveries and answers health checks. */
 export class HttpServer {
   readonly #server: Server;
-  readonly #answering = new Set<ServerResponse>();
+  readonly #answering = new Slots<ServerResponse>();
   #isDraining = false;
   #closed: Promise<void> = Promise.resolve();
 
@@ -74,7 +75,7 @@ export class HttpServer {
   /** Accepts no more connections, and asks clients to close the existing ones. */
   drain(): void {
     this.#isDraining = true;
-    for (const response of this.#answering) askToClose(response);
+    for (const response of this.#answering.items) askToClose(response);
     this.#closed = new Promise((resolve) => {
       this.#server.close(() => resolve());
     });
@@ -90,8 +91,7 @@ export class HttpServer {
   /** Keeps track of the responses under way, so that `drain` can ask to close their connections. */
   #follow(response: ServerResponse): void {
     if (this.#isDraining) askToClose(response);
-    this.#answering.add(response);
-    response.once('close', () => this.#answering.delete(response));
+    response.once('close', this.#answering.add(response));
   }
 }
 
