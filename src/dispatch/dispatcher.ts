@@ -123,10 +123,18 @@ export class Dispatcher {
     this.#pulse.drain();
     this.#claimer.cancelTimer();
     for (const lanes of this.#lanes.values()) lanes.clear();
-    const cancel = this.#parts.clock.after(patience, () => this.#stop.abort(new Error('stopped')));
+    const cancel = this.#interruptAfter(patience);
     await this.#underWay.drained();
     this.#pulse.stop();
     cancel();
+  }
+
+  /** Returns the function that cancels it. Without patience no clock is asked: a manual one may never be moved again. */
+  #interruptAfter(patience: number): () => void {
+    const interrupt = (): void => this.#stop.abort(new Error('stopped'));
+    if (patience > 0) return this.#parts.clock.after(patience, interrupt);
+    interrupt();
+    return () => {};
   }
 
   /** Lets each join look back, in the background: however many events there are, deliveries must not wait for it. */

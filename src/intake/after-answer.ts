@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import type { CallEvent } from '../model.ts';
 
 /** What is done after the answers to new events. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import type { Clock } from '../kit/clock.ts';
 
 /** How long deliveries may be verified and read in one turn of the event loop, in milliseconds. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
 import { type Clock, holdProcess } from '../../kit/clock.ts';
 import { type Locked, inTransaction, isLockedOut } from './in-transaction.ts';

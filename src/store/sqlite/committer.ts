@@ -4,6 +4,7 @@
  * the next one, so the sync, which is what a durable write costs, is paid once for all of it. No event is held back to
  * wait for others; a settlement may be, for a moment: see `AdaptiveSpin`.
  */
+import { setImmediate } from 'node:timers';
 import type { MessagePort } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import type { Clock } from '../../kit/clock.ts';
 import { recordPatience } from './commit-group.ts';
 import type { WriteItem, WrittenMessage } from './commit-message.ts';
