@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { joinedCall } from '../calls/joined-call.ts';
 import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';
+import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Random } from '../kit/random.ts';
 import type { JoinTerms, JoinedCall, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
@@ -25,14 +26,22 @@ export interface ExecutionParts extends SettlerParts {
   readonly random: Random;
 }
 
+/**
+ * For how long handlers are called in one turn of the event loop, in milliseconds. Handlers that compute would otherwise
+ * be called one after the other, and no delivery would be answered until all of them are done.
+ */
+const share = { ofTurn: 10 };
+
 /** Takes one run through an attempt: run → settle, and a line in the log. */
 export class Execution {
   readonly #parts: ExecutionParts;
   readonly #settler: Settler;
+  readonly #share: EventLoopShare;
 
   constructor(parts: ExecutionParts, settler: Settler) {
     this.#parts = parts;
     this.#settler = settler;
+    this.#share = new EventLoopShare(parts.clock, share);
   }
 
   /**
@@ -78,6 +87,8 @@ export class Execution {
     const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
     const attempt = { run, subject, context, stop, clock, backoff };
+    const later = this.#share.place();
+    if (later) await later;
     const outcome = await this.#timed(run, () => runAttempt(attempt));
     const commit = await ended();
     if (commit === 'committed') {

@@ -24,7 +24,8 @@ export interface Attempt {
  * the function ignores its signal and goes on: `ctx.commit` is refused from then on.
  */
 export function runAttempt(attempt: Attempt): Outcome | Promise<Outcome> {
-  const { run, subject, context } = attempt;
+  const { run, subject, context, stop } = attempt;
+  if (stop.aborted) return interrupted;
   const end = new EarlyEnd();
   try {
     const returned = run.handler.handle(subject, new SignalledContext(context, end));

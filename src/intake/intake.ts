@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Refusal, refusal } from '../refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
+import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { CallEvent, Delivery, Headers, Reply } from '../model.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -10,7 +11,6 @@ import { type Admission, admit } from './admit.ts';
 import { type BodyLimits, type Hold, assemble, createBudget } from './assemble.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { decode } from './decode.ts';
-import { EventLoopShare } from './event-loop-share.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
 import { RotationWatch } from './rotation-watch.ts';
@@ -42,6 +42,12 @@ export interface Expected {
   readonly end: () => boolean;
 }
 
+/**
+ * How long deliveries may be verified and read in one turn of the event loop, in milliseconds, and how long one may
+ * wait for that: in an app whose turns are long, its sender would give up meanwhile.
+ */
+const share = { ofTurn: 2, longestWait: 30 };
+
 /** Made once: under an overload it is thrown thousands of times a second, and the trace of a new one is expensive. */
 const behind = new Refusal('unavailable', 'inbox_behind');
 
@@ -65,7 +71,7 @@ export class Intake {
   constructor(parts: IntakeParts) {
     this.#parts = parts;
     this.#hold = createBudget(parts.limits);
-    this.#share = new EventLoopShare(parts.clock);
+    this.#share = new EventLoopShare(parts.clock, share);
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.hasPinned);
   }
 

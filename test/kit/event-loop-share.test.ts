@@ -1,13 +1,13 @@
-/** How deliveries share the event loop with the app. */
+/** How deliveries and runs share the event loop with the app. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { EventLoopShare, mostWaiting } from '../../src/intake/event-loop-share.ts';
+import { EventLoopShare } from '../../src/kit/event-loop-share.ts';
 import { ManualClock } from '../support/clock.ts';
 
-/** A receiver that takes 0.5 ms to verify and read a delivery. */
+/** A receiver that takes 0.5 ms to verify and read a delivery, and a millisecond of each turn. */
 class Receiver {
   readonly clock = new ManualClock();
-  readonly #share = new EventLoopShare(this.clock);
+  readonly #share = new EventLoopShare(this.clock, { ofTurn: 1, longestWait: 30 });
   /** The deliveries that were taken in each turn of the event loop. */
   readonly turns: number[][] = [[]];
   /** What else happens when a delivery is taken. */
@@ -22,8 +22,9 @@ class Receiver {
     }
   }
 
-  /** The turn ends, and another begins. */
-  async nextTurn(): Promise<void> {
+  /** The turn ends, after the app has kept it for some milliseconds, and another begins. */
+  async nextTurn(keptByApp = 0): Promise<void> {
+    this.clock.advance(keptByApp);
     this.turns.push([]);
     await nextTurn();
   }
@@ -64,15 +65,35 @@ test('a delivery that comes while those that wait are taken waits behind them', 
   expect(receiver.turns).toEqual([[1, 2], [3, 4], [5, 6], []]);
 });
 
-test('only so many wait, and all others are taken in the same turn', async () => {
+test('a delivery that comes when the last that waits was let go, but is not taken yet, is taken after it', async () => {
   const receiver = new Receiver();
-  receiver.comes(2 + mostWaiting + 3);
-  await receiver.nextTurn();
+  receiver.onTaken = (delivery) => {
+    if (delivery === 3) queueMicrotask(() => receiver.comes(1));
+  };
+  receiver.comes(4);
+  for (let turn = 0; turn < 2; turn += 1) await receiver.nextTurn();
+  expect(receiver.turns).toEqual([[1, 2], [3, 4], [5]]);
+});
+
+test('a delivery waits for thirty milliseconds, and is then taken however much of a turn is used up', async () => {
+  const receiver = new Receiver();
+  receiver.comes(6);
+  await receiver.nextTurn(28);
+  receiver.comes(3);
+  await receiver.nextTurn(10);
   await receiver.nextTurn();
   expect(receiver.turns).toEqual([
     [1, 2],
-    [3, 4, 5],
-    [6, 7],
+    [3, 4],
+    [5, 6],
+    [7, 8],
+  ]);
+  const slow = new Receiver();
+  slow.comes(6);
+  await slow.nextTurn(30);
+  expect(slow.turns).toEqual([
+    [1, 2],
+    [3, 4, 5, 6],
   ]);
 });
 

@@ -1,0 +1,64 @@
+/** Handlers that compute leave turns of the event loop to deliveries and to the app. */
+import { expect, onTestFinished, test } from 'vitest';
+import { buildDelivery, deliver, handled, manualClock, testReceiver } from '../../src/testing/index.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const names = ['first', 'second', 'third', 'fourth', 'fifth'];
+
+/** Counts the turns of the event loop until the test ends. */
+function countTurns(): () => number {
+  let turns = 0;
+  let timer = setImmediate(function next() {
+    turns += 1;
+    timer = setImmediate(next);
+  });
+  onTestFinished(() => clearImmediate(timer));
+  return () => turns;
+}
+
+test.for([
+  ['for 20 ms each are called in a turn each', 20, 5],
+  ['for a moment only are called in one turn', 0, 1],
+] as const)('handlers that compute %s', async ([, milliseconds, expected]) => {
+  const clock = manualClock();
+  const turn = countTurns();
+  const turns: number[] = [];
+  const receiver = testReceiver({ clock });
+  for (const name of names) {
+    receiver.on('*', { name }, () => {
+      turns.push(turn());
+      clock.advance(milliseconds);
+    });
+  }
+  onTestFinished(() => receiver.stop());
+  await receiver.start();
+  await deliver(receiver, buildDelivery('call-ended', { traceId: 't-1', timestamp: clock.now() }));
+  await handled(receiver, 't-1');
+  expect(turns).toHaveLength(5);
+  expect(new Set(turns).size).toBe(expected);
+});
+
+test('a run that waits for its turn when the receiver stops is left to the next start', async () => {
+  const clock = manualClock();
+  const database = temporaryDatabase();
+  const seen: string[] = [];
+  const stopping = Promise.withResolvers<void>();
+  const first = testReceiver({ clock, database });
+  const second = testReceiver({ clock, database });
+  for (const name of names) {
+    first.on('*', { name }, () => {
+      seen.push(name);
+      clock.advance(20);
+      stopping.resolve(first.stop({ drain: 0 }));
+    });
+    second.on('*', { name }, () => void seen.push(name));
+  }
+  await first.start();
+  await deliver(first, buildDelivery('call-ended', { traceId: 't-1', timestamp: clock.now() }));
+  await stopping.promise;
+  expect(seen).toEqual(['first']);
+  onTestFinished(() => second.stop());
+  await second.start();
+  await handled(second, 't-1');
+  expect(seen.toSorted()).toEqual(names.toSorted());
+});
