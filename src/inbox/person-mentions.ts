@@ -6,6 +6,9 @@ export type Mentions = (content: string | Uint8Array) => boolean;
 /** The fewest digits of a phone number: a shorter one would be found in dates and amounts, which would be erased. */
 const fewestDigits = 7;
 
+/** The most digits of a phone number with its country code: what has more is not one number. */
+const mostDigits = 15;
+
 /** What may stand between the digits of a number that is written for people. */
 const separators = '[\\s().\\-/\\u2010-\\u2015]{0,3}';
 /** Dates, in which no number is looked for: `2026-01-15 10` has enough digits, and the separators of a number. */
@@ -13,8 +16,8 @@ const dates = /\b\d{4}-\d\d-\d\d(?:[T ]\d\d)?/g;
 
 /**
  * Returns a function that finds a phone number, however its digits are separated, with or without `+` or `00`;
- * undefined for a number of fewer than seven digits. It is never found as a part of a longer number, such as the
- * nineteen digits of a time in nanoseconds.
+ * undefined for a number of fewer than seven digits. It is never found as a part of a longer number: not in the
+ * nineteen digits of a time in nanoseconds, nor behind the country code of another country.
  *
  * @example mentionsOfPhoneNumber('+1 555 0100')?.('{"from":"+1-555-0100"}') // true
  */
@@ -22,12 +25,19 @@ export function mentionsOfPhoneNumber(phoneNumber: string): Mentions | undefined
   const given = phoneNumber.trim();
   const digits = given.replaceAll(/\D/g, '').replace(/^00/, '');
   if (digits.length < fewestDigits) return undefined;
-  const written = new RegExp(`(?<!\\d)(?:00)?${digits.split('').join(separators)}(?!\\d)`);
-  const literal = new RegExp(`(?<!\\d)${escaped(given)}(?!\\d)`);
+  const before = beginOfNumber(mostDigits - digits.length);
+  const written = new RegExp(`${before}(?:00)?${digits.split('').join(separators)}(?!\\d)`);
+  const literal = new RegExp(`${before}${escaped(given)}(?!\\d)`);
   return (content) => {
     const text = readable(content);
     return literal.test(text) || written.test(text.replaceAll(dates, ' '));
   };
+}
+
+/** Matches where a number may begin: not after a digit, nor after up to so many digits that begin with `+` or `00`. */
+function beginOfNumber(digits: number): string {
+  const international = `(?:\\+|(?<!\\d)00)(?:\\d${separators}){1,${Math.max(1, digits)}}`;
+  return digits > 0 ? `(?<!\\d)(?<!${international})` : '(?<!\\d)';
 }
 
 /** Returns a function that finds any of some ids, but not inside a longer one. */

@@ -126,6 +126,23 @@ describe('receiver.erase', () => {
     expect(await receiver.erase({ phoneNumber: '202 601 1510' })).toMatchObject({ events: 0, calls: 0 });
   });
 
+  test('takes no number behind a country code for the same number without one', async () => {
+    const { receiver } = await started();
+    const others = ['+1 555 0100 123', '+44-555-0100-123', '0044 (555) 0100 123', '+3815550100123'];
+    for (const [index, from] of others.entries()) {
+      await deliver(receiver, bodyOf({ callId: `other-${index}`, payload: { from } }));
+    }
+    const own = ['555 0100 123', 'call +1 555 0100 999 or 555 0100 123', '+1 555 0100 999 555-0100-123'];
+    for (const [index, from] of own.entries()) {
+      await deliver(receiver, bodyOf({ callId: `own-${index}`, payload: { from } }));
+    }
+    await settled(receiver);
+    for (const phoneNumber of ['555 0100 123', '5550100123']) {
+      const { callIds } = await receiver.erase({ phoneNumber, dryRun: true });
+      expect(callIds.toSorted()).toEqual(['own-0', 'own-1', 'own-2']);
+    }
+  });
+
   test('finds a phone number in the reason of a dead letter, and in quarantine', async () => {
     const { receiver } = await started({}, (r) =>
       r.on('*', () => Promise.reject(new Discard(`no customer ${phone}`))),
