@@ -58,6 +58,7 @@ export type { DriftFinding } from './inbox/drift.ts';
 export type {
   QuarantinedDelivery,
   QuarantineQuery,
+  QuarantineReason,
   Reverified,
   WholeQuarantinedDelivery,
 } from './inbox/quarantine.ts';

@@ -1,5 +1,7 @@
 /** Why bytes can't be read as an event. Such a delivery is quarantined: a retry would send the same bytes. */
-export type Unreadable = 'empty' | 'not_utf8' | 'not_json' | 'not_an_object';
+export const unreadables = ['empty', 'not_utf8', 'not_json', 'not_an_object'] as const;
+
+export type Unreadable = (typeof unreadables)[number];
 
 /** The JSON object that a body holds, or the reason why there is none. */
 export type Decoded =

@@ -1,9 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { ringbackError } from '../errors.ts';
+import { type Unreadable, unreadables } from '../events/decoding.ts';
 import type { Headers } from '../model.ts';
 import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
 import type { QuarantineEntry, QuarantineKind } from '../store/quarantine-store.ts';
+import { type SignatureReason, signatureReasons } from '../signature/match.ts';
 import { Release, type ReleaseParts, type Released } from './release.ts';
 
 /** A delivery in quarantine. Its body and headers are given by `quarantine.get`. */
@@ -17,11 +19,15 @@ export interface WholeQuarantinedDelivery extends QuarantinedDelivery {
   readonly body: Uint8Array;
 }
 
+/** Why a delivery is in quarantine: its signature doesn't count, or its bytes can't be read. */
+export type QuarantineReason = SignatureReason | Unreadable;
+
 /** Which deliveries of the quarantine. */
 export interface QuarantineQuery {
   readonly kind?: QuarantineKind;
-  /** A reason of the quarantine, such as `signature_mismatch` or `not_json`. */
-  readonly reason?: string;
+  readonly reason?: QuarantineReason;
+  /** The trace id in the header, or a part of it. */
+  readonly traceId?: string;
   /** Arrived then or later. */
   readonly since?: Instant;
   /** Arrived before then. */
@@ -51,10 +57,14 @@ export interface QuarantineParts extends ReleaseParts {
   readonly requireStarted: (method: string) => void;
 }
 
+/** Every reason for which a delivery may be in quarantine. */
+export const quarantineReasons = [...signatureReasons, ...unreadables] as const;
+
 const querySchema = z.strictObject({
   ...listOptions,
   kind: z.enum(['not_authentic', 'unreadable'], "'not_authentic' or 'unreadable'").optional(),
-  reason: z.string('a reason of the quarantine').optional(),
+  reason: z.enum(quarantineReasons, `one of ${quarantineReasons.join(', ')}`).optional(),
+  traceId: z.string('a trace id').optional(),
 });
 const idSchema = z.strictObject({ id: z.int('the id of a delivery in quarantine') });
 

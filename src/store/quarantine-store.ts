@@ -32,6 +32,8 @@ export interface QuarantineRecord {
 export interface QuarantineEntry extends Omit<QuarantineRecord, 'headers' | 'body' | 'skipped'> {
   /** Rises in the order of arrival. */
   readonly id: number;
+  /** The trace id in the header, as its sender wrote it: nobody has verified it. */
+  readonly traceId: string | undefined;
   /** The size of the body. */
   readonly bytes: number;
 }
@@ -43,6 +45,7 @@ export interface KeptDelivery extends QuarantineEntry, Pick<QuarantineRecord, 'h
 export interface QuarantineFilter {
   readonly kind?: QuarantineKind | undefined;
   readonly reason?: string | undefined;
+  readonly traceId?: string | undefined;
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly limit: number;

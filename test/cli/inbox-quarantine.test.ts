@@ -22,6 +22,9 @@ describe('ringback inbox quarantine', () => {
     expect([unreadable, stranger]).toMatchObject([{ kind: 'unreadable' }, { reason: 'signature_mismatch' }]);
     expect(await linesOf(cwd, 'quarantine', '--kind', 'unreadable')).toEqual([unreadable]);
     expect(await linesOf(cwd, 'quarantine', '--reason', 'signature_mismatch')).toEqual([stranger]);
+    const { traceId = '' } = stranger as { readonly traceId?: string };
+    expect(await linesOf(cwd, 'quarantine', '--trace-id', traceId)).toContainEqual(stranger);
+    expect(await linesOf(cwd, 'quarantine', '--trace-id', `${traceId}x`)).toEqual([]);
     expect(await linesOf(cwd, 'quarantine', '--since', '2020-01-01T00:00:00Z')).toHaveLength(2);
     expect(await linesOf(cwd, 'quarantine', '--until', '2020-01-01T00:00:00Z')).toEqual([]);
   });
@@ -82,6 +85,7 @@ describe('ringback inbox quarantine', () => {
     const cwd = await inboxWithTrouble();
     const wrong: readonly (readonly [code: number, sentence: RegExp, ...args: string[]])[] = [
       [2, /Allowed choices are not_authentic, unreadable/, 'inbox', 'quarantine', '--kind', 'lost'],
+      [2, /Allowed choices are .*signature_mismatch, .*not_json/, 'inbox', 'quarantine', '--reason', 'lost'],
       [2, /It should be the id of a delivery in quarantine/, 'inbox', 'delivery', 'one'],
       [1, /There should be a delivery 9 in quarantine/, 'inbox', 'delivery', '9'],
       [1, /There should be a delivery 9 in quarantine/, 'inbox', 'discard', '9'],

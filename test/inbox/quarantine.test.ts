@@ -221,6 +221,7 @@ describe('quarantine.list, get and discard', () => {
       kind: 'unreadable',
       reason: 'not_json',
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      traceId: undefined,
       receivedAt: new Date(begun + 3_000),
       bytes: 8,
     });
@@ -235,6 +236,19 @@ describe('quarantine.list, get and discard', () => {
     expect(await count({ reason: 'not_json' })).toBe(1);
     expect(await count({ since: begun + 1_000, until: new Date(begun + 2_000) })).toBe(1);
     expect(await count({ since: new Date(begun + 2_000).toISOString() })).toBe(2);
+  });
+
+  test('list finds a delivery by the trace id that its header claims', async () => {
+    const { receiver } = await started();
+    for (const traceId of ['trace-1', 'trace-2']) {
+      const body = bodyOf({ traceId });
+      const headers = { ...signedHeaders(body, { secrets: otherSecret }), 'x-webhook-traceid': traceId };
+      await deliver(receiver, body, headers);
+    }
+    const { deliveries } = await receiver.quarantine.list({ traceId: 'trace-2' });
+    expect(deliveries).toMatchObject([{ traceId: 'trace-2', reason: 'signature_mismatch' }]);
+    expect((await receiver.quarantine.list({ traceId: 'trace-' })).deliveries).toHaveLength(2);
+    expect(await receiver.quarantine.get(deliveries[0]?.id ?? 0)).toMatchObject({ traceId: 'trace-2' });
   });
 
   test('get gives the raw bytes and the headers, but no credentials', async () => {
@@ -262,6 +276,7 @@ describe('quarantine.list, get and discard', () => {
     const { receiver } = await started();
     const { quarantine } = receiver;
     await expect(quarantine.list({ reasons: 'x' } as never)).rejects.toThrow('Did you mean reason?');
+    await expect(quarantine.list({ reason: 'lost' as never })).rejects.toThrow('one of signature_missing,');
     await expect(quarantine.list({ limit: 0 })).rejects.toThrow('a whole number from 1 to 1000');
     await expect(quarantine.list({ cursor: 'x' })).rejects.toThrow('the cursor of another page');
     await expect(quarantine.list({ since: 'yesterday' })).rejects.toThrow('ISO 8601');

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { QuarantineQuery } from '../../inbox/quarantine.ts';
+import { type QuarantineQuery, quarantineReasons } from '../../inbox/quarantine.ts';
 import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
 import { lookInto } from './looking.ts';
@@ -16,7 +16,8 @@ export function addQuarantine(inbox: Command): void {
   const quarantine = inbox
     .command('quarantine')
     .addOption(kind)
-    .option('--reason <reason>', 'its reason, such as signature_mismatch');
+    .addOption(new Option('--reason <reason>', 'its reason').choices(quarantineReasons))
+    .option('--trace-id <id>', 'the trace id in its header, or a part of it');
   takesLimit(takesTimes(quarantine))
     .option(...databaseOption)
     .description('print the deliveries in quarantine as lines of JSON, latest first, without their bodies')

@@ -19,11 +19,16 @@ interface Held {
   readonly bytes: number;
 }
 
-interface KeptRow extends Omit<KeptDelivery, 'headers'> {
+interface EntryRow extends Omit<QuarantineEntry, 'traceId'> {
+  readonly traceId: string | null;
+}
+
+interface KeptRow extends EntryRow, Pick<KeptDelivery, 'body'> {
   readonly headers: string;
 }
 
-const columns = 'id, kind, reason, digest, received_at as receivedAt, length(body) as bytes';
+const traceId = `headers ->> '$."x-webhook-traceid"'`;
+const columns = `id, kind, reason, digest, ${traceId} as traceId, received_at as receivedAt, length(body) as bytes`;
 
 /**
  * Keeps deliveries that no handler sees. Unreadable ones are authentic and kept like events, one row for all copies.
@@ -56,6 +61,7 @@ export function prepareQuarantine(
     select ${columns} from quarantine
     where (@before is null or id < @before)
       and (@kind is null or kind = @kind) and (@reason is null or reason = @reason)
+      and (@traceId is null or instr(${traceId}, @traceId) > 0)
       and (@since is null or received_at >= @since) and (@until is null or received_at < @until)
     order by id desc limit @limit`);
 
@@ -75,22 +81,23 @@ export function prepareQuarantine(
       return { dropped };
     },
 
-    list({ kind, reason, since, until, limit, cursor }: QuarantineFilter): QuarantinePage {
+    list({ kind, reason, traceId: claimed, since, until, limit, cursor }: QuarantineFilter): QuarantinePage {
       const deliveries = page.all({
         kind: kind ?? null,
         reason: reason ?? null,
+        traceId: claimed ?? null,
         since: since ?? null,
         until: until ?? null,
         before: cursor === undefined ? null : Number(cursor),
         limit,
-      }) as QuarantineEntry[];
+      }) as EntryRow[];
       const last = deliveries.length === limit ? deliveries.at(-1) : undefined;
-      return { deliveries, cursor: last && String(last.id) };
+      return { deliveries: deliveries.map(entryOf), cursor: last && String(last.id) };
     },
 
     get(id: number): KeptDelivery | undefined {
       const row = selectOne.get(id) as KeptRow | undefined;
-      return row && { ...row, headers: JSON.parse(row.headers) as Headers };
+      return row && { ...row, ...entryOf(row), headers: JSON.parse(row.headers) as Headers };
     },
 
     strangers: () => strangers.all() as number[],
@@ -110,4 +117,8 @@ export function prepareQuarantine(
 
     discard: (id: number): boolean => deleteOne.run(id).changes > 0,
   };
+}
+
+function entryOf<Row extends EntryRow>(row: Row): Omit<Row, 'traceId'> & QuarantineEntry {
+  return { ...row, traceId: row.traceId ?? undefined };
 }
