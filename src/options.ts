@@ -174,7 +174,7 @@ export function resolveOptions(options: ReceiverOptions) {
   // Only undefined counts as not set: null is passed on, and is refused as a layout.
   const signature = resolved.signature === undefined ? 'auto' : (resolved.signature as SignatureOption);
   const secrets = resolved.secrets as ReceiverOptions['secrets'];
-  if (secrets === undefined) requireOwnHeader(resolved.headers);
+  if (secrets === undefined) requireOwnHeader(resolved.headers, Object.hasOwn(options, 'secrets'));
   return Object.freeze({
     ...resolved,
     logger: asLogger(given),
@@ -185,8 +185,8 @@ export function resolveOptions(options: ReceiverOptions) {
 }
 
 /** Without signatures, only the subscription's headers tell the platform's deliveries from a stranger's. */
-function requireOwnHeader(headers: ReadonlyMap<string, string>): void {
-  if (headers.size === 0) throw configError('credentials_missing');
+function requireOwnHeader(headers: ReadonlyMap<string, string>, hasUndefinedSecrets: boolean): void {
+  if (headers.size === 0) throw configError('credentials_missing', { hasUndefinedSecrets });
   if (hasOwnHeader(headers.keys())) return;
   throw configError('option_invalid', {
     option: 'headers',

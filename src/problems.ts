@@ -14,8 +14,9 @@ export const problems = {
   option_unknown: (d: { option: string; where: string; meant: string | undefined; known: string }) =>
     `There is no option ${d.option} in ${d.where}.` +
     (d.meant === undefined ? ` The options are: ${d.known}.` : ` Did you mean ${d.meant}?`),
-  credentials_missing: () =>
-    'A receiver needs something to tell the platform by, but neither secrets nor headers is set. ' +
+  credentials_missing: (d: { hasUndefinedSecrets: boolean }) =>
+    'A receiver needs something to tell the platform by, but neither secrets nor headers is set' +
+    `${d.hasUndefinedSecrets ? ': secrets is given, but undefined. Is its environment variable set?' : '.'} ` +
     "Pass secrets with the subscription's signing secret (it starts with whsec_), or headers with the " +
     "subscription's own headers if it is unsigned.",
   secrets_missing: (d?: { fileOption: string }) =>
@@ -149,7 +150,7 @@ export const problems = {
   body_unreadable: (d: { file: string; cause: string }) =>
     `The file ${d.file} should hold the body to sign, but: ${d.cause}. Check the path and its permissions.`,
   condition_not_met: (d: { waited: number; state: string; fix?: string }) =>
-    `The event should have been handled within ${d.waited} ms, but ${d.state}. ` +
+    `The event should have been handled within ${d.waited} ms, but ${d.state.replace(/\.$/, '')}. ` +
     (d.fix ?? "Look at what the handler waits for, or allow more time, as with { within: '10s' }."),
   update_unsafe: (d: { cause: string; fix: string }) =>
     'An update should send every field of the subscription back, because what is left out is cleared, but ' +

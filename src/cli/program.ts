@@ -48,6 +48,11 @@ function buildProgram(): Command {
         write(
           `${text
             .replace(/^error: /, 'ringback: ')
+            .replace('command-argument value', 'the value')
+            .replace(
+              /(?:unknown command|missing required argument) '\S*'(?!.*Did you mean)/s,
+              '$&. See --help.',
+            )
             .trim()
             .replaceAll('\n', ' ')}\n`,
         ),

@@ -109,6 +109,7 @@ export function fetchCauseOf(error: unknown): string {
   if (cause === undefined) return messageOf(error);
   const { code } = cause as { readonly code?: string };
   const message = messageOf(cause);
+  if (message === 'bad port') return 'fetch never connects to this port, which belongs to another protocol';
   return message === '' ? (code ?? 'no connection') : message;
 }
 

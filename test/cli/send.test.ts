@@ -191,6 +191,11 @@ describe('send', () => {
   });
 
   it.each([
+    [
+      'the port is one that is never asked',
+      ['call-ended', '--to', 'http://127.0.0.1:9/hook'],
+      /but: fetch never connects to this port/,
+    ],
     ['nobody listens', ['call-ended'], /^ringback: The delivery should reach http:\S+, but: .*ECONNREFUSED/],
     [
       'there is no such fixture',

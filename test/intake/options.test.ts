@@ -98,6 +98,11 @@ describe('a wrong option gives a sentence', () => {
     expect(problem.code).toBe('option_unknown');
   });
 
+  test('for secrets from an environment variable that is not set', () => {
+    expect(problemOf({ secrets: undefined }).message).toMatch('Is its environment variable set?');
+    expect(problemOf({}).message).toMatch('neither secrets nor headers is set. Pass secrets');
+  });
+
   test.each([undefined, null, 7, []])('for options that are no object with options: %j', (options) => {
     expect(problemOf(options).code).toMatch(/option_invalid|credentials_missing/);
   });

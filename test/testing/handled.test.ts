@@ -74,7 +74,7 @@ describe('handled that has waited in vain', () => {
 
   it('names a handler that hangs in a later attempt', async () => {
     const receiver = testReceiver().on('*', { name: 'hanging' }, (_event, { attempt }) => {
-      if (attempt === 1) throw new RetryLater(0, 'not yet');
+      if (attempt === 1) throw new RetryLater(0, 'not yet.');
       return hanging();
     });
     expect(await inVain(receiver)).toBe(
