@@ -3,6 +3,7 @@ import { joinedCall } from '../calls/joined-call.ts';
 import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
+import { NarrowGate } from '../kit/narrow-gate.ts';
 import type { Random } from '../kit/random.ts';
 import type { JoinTerms, JoinedCall, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
@@ -31,12 +32,18 @@ export interface ExecutionParts extends SettlerParts {
  * be called one after the other, and no delivery would be answered until all of them are done.
  */
 const share = { ofTurn: 10 };
+/**
+ * How many runs may be counted and not called yet. If the process dies, their attempts are used up, although their
+ * handlers have done nothing.
+ */
+const mostUncalled = 4;
 
 /** Takes one run through an attempt: run → settle, and a line in the log. */
 export class Execution {
   readonly #parts: ExecutionParts;
   readonly #settler: Settler;
   readonly #share: EventLoopShare;
+  readonly #gate = new NarrowGate(mostUncalled);
 
   constructor(parts: ExecutionParts, settler: Settler) {
     this.#parts = parts;
@@ -53,18 +60,34 @@ export class Execution {
     { run: claimed, claim }: ClaimedWork,
     onConcluded: () => void,
   ): Promise<RunState | undefined> {
+    const leaveGate = claimed.isCounted ? await this.#gate.enter() : () => {};
+    try {
+      const run = claimed.isCounted ? await this.#begin(claimed) : claimed;
+      if (!run) return this.#lost(claimed);
+      return await this.#goOn(run, claim, { onCalled: leaveGate, onConcluded });
+    } finally {
+      leaveGate();
+    }
+  }
+
+  async #goOn(
+    run: Run,
+    claim: Claim | undefined,
+    { onCalled, onConcluded }: { readonly onCalled: () => void; readonly onConcluded: () => void },
+  ): Promise<RunState | undefined> {
     const { clock, telemetry } = this.#parts;
-    const run = claimed.isCounted ? await this.#begin(claimed) : claimed;
-    if (!run) return this.#lost(claimed);
     const startedAt = clock.elapsed();
-    const { conclusion, isSettled } = await this.#conclude(run, claim);
+    const { conclusion, isSettled } = await this.#conclude(run, claim, onCalled);
     onConcluded();
     if (!isSettled && (await this.#settler.settle(run, claim, conclusion)) === 'lost') return this.#lost(run);
     report(telemetry, run, conclusion, clock.elapsed() - startedAt);
     return conclusion.state;
   }
 
-  /** Counts the attempt beforehand: for a stored run, or if a process has died over its event. */
+  /**
+   * Counts the attempt beforehand: for a stored run, or if a process has died over its event. It waits for its turn
+   * first, so that it is called as soon as it is counted.
+   */
   async #begin(run: Run): Promise<Run | undefined> {
     const key = {
       sequence: run.sequence,
@@ -72,6 +95,7 @@ export class Execution {
       handler: run.handler.name,
       stored: run.stored,
     };
+    await this.#share.place(run.handler.name);
     const attempts = await this.#settler.persist(() => this.#parts.store.begin(key));
     return attempts === undefined ? undefined : { ...run, stored: true, attempts: attempts - 1 };
   }
@@ -79,6 +103,7 @@ export class Execution {
   async #conclude(
     run: Run,
     claim: Claim | undefined,
+    onCalled: () => void,
   ): Promise<{ conclusion: Conclusion; isSettled: boolean }> {
     const { stop, clock, telemetry } = this.#parts;
     if (run.attempts >= run.handler.retry.attempts) return { conclusion: exhausted(run), isSettled: false };
@@ -87,9 +112,11 @@ export class Execution {
     const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
     const attempt = { run, subject, context, stop, clock, backoff };
-    const later = this.#share.place();
+    const later = run.isCounted ? undefined : this.#share.place(run.handler.name);
     if (later) await later;
-    const outcome = await this.#timed(run, () => runAttempt(attempt));
+    const called = this.#timed(run, () => runAttempt(attempt));
+    onCalled();
+    const outcome = await called;
     const commit = await ended();
     if (commit === 'committed') {
       if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);

@@ -12,7 +12,7 @@ const mostDigits = 15;
 /** What may stand between the digits of a number that is written for people. */
 const separators = '[\\s().\\-/\\u2010-\\u2015]{0,3}';
 /** Dates, in which no number is looked for: `2026-01-15 10` has enough digits, and the separators of a number. */
-const dates = /\b\d{4}-\d\d-\d\d(?:[T ]\d\d)?/g;
+const dates = /\b\d{4}-\d\d-\d\d(?:[T ]\d\d(?::\d\d(?::\d\d(?:\.\d+)?)?(?:[+-]\d\d:?\d\d(?!\d))?)?)?/g;
 
 /**
  * Returns a function that finds a phone number, however its digits are separated, with or without `+` or `00`;
@@ -34,10 +34,13 @@ export function mentionsOfPhoneNumber(phoneNumber: string): Mentions | undefined
   };
 }
 
-/** Matches where a number may begin: not after a digit, nor after up to so many digits that begin with `+` or `00`. */
+/**
+ * Matches where a number may begin: not after a digit, nor after a country code and up to so many digits in all. No
+ * country code begins with 0, as the hours of an offset from UTC do.
+ */
 function beginOfNumber(digits: number): string {
-  const international = `(?:\\+|(?<!\\d)00)(?:\\d${separators}){1,${Math.max(1, digits)}}`;
-  return digits > 0 ? `(?<!\\d)(?<!${international})` : '(?<!\\d)';
+  const code = `(?:\\+|(?<![\\d.,])00)[1-9]${separators}(?:\\d${separators}){0,${digits - 1}}`;
+  return digits > 0 ? `(?<!\\d)(?<!${code})` : '(?<!\\d)';
 }
 
 /** Returns a function that finds any of some ids, but not inside a longer one. */

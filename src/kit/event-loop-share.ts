@@ -14,16 +14,32 @@ interface Waiting {
   readonly go: () => void;
 }
 
+/** What waits in order, such as the runs of one handler. */
+interface Line {
+  readonly waiting: Waiting[];
+  /** How much longer than the others' what was in this line has taken, in milliseconds. */
+  taken: number;
+}
+
+/** How much of what a line has taken more than the others is held against it, in milliseconds. */
+const mostBehind = 100;
+
 /**
  * Shares the event loop with all else that goes on in the process. One turn may bring a delivery on every connection
  * and a run for every event: done in one go, they would stall the app, and each other. What is beyond the share waits
- * for later turns, in order.
+ * for later turns. Several lines may wait: the one that has taken the least time goes first, so that a handler which
+ * computes doesn't hold up the others.
  */
 export class EventLoopShare {
   readonly #clock: Clock;
   readonly #ofTurn: number;
   readonly #longestWait: number;
-  readonly #waiting: Waiting[] = [];
+  readonly #lines = new Map<string, Line>();
+  /** How many wait in all lines. */
+  #waiting = 0;
+  /** The line of what was let go last, and since when that has been under way. */
+  #busy: Line | undefined;
+  #busySince = 0;
   /** When the share of this turn is used up. */
   #until = 0;
   #isCounting = false;
@@ -36,13 +52,19 @@ export class EventLoopShare {
 
   /**
    * Undefined if something may be done in this turn; otherwise resolves when it may be. It must then be done before
-   * anything else is awaited, because only that is counted.
+   * anything else is awaited, because only that is counted. `of` is the name of the line that it waits in.
    */
-  place(): Promise<void> | undefined {
+  place(of = ''): Promise<void> | undefined {
     const now = this.#clock.elapsed();
+    const line = this.#lineOf(of);
     this.#count(now);
-    if (this.#waiting.length === 0 && now < this.#until) return undefined;
-    return new Promise((go) => this.#waiting.push({ cameAt: now, go }));
+    this.#charge(now);
+    if (this.#waiting === 0 && now < this.#until) {
+      this.#begin(line, now);
+      return undefined;
+    }
+    this.#waiting += 1;
+    return new Promise((go) => line.waiting.push({ cameAt: now, go }));
   }
 
   /** Begins to count this turn's time, unless it is counted. */
@@ -52,25 +74,61 @@ export class EventLoopShare {
     this.#until = now + this.#ofTurn;
     setImmediate(() => {
       this.#isCounting = false;
-      if (this.#waiting.length > 0) void this.#letSomeGo();
+      this.#charge(this.#clock.elapsed());
+      if (this.#waiting > 0) void this.#letSomeGo();
     });
   }
 
   async #letSomeGo(): Promise<void> {
     this.#count(this.#clock.elapsed());
-    let [next] = this.#waiting;
+    let line = this.#next();
     do {
-      next?.go();
-      // It is done now, and this function goes on after that. Until then it counts as waiting: otherwise something that
+      this.#begin(line, this.#clock.elapsed());
+      line?.waiting[0]?.go();
+      // It is done now, with all that follows without a wait. Until then it counts as waiting: otherwise something that
       // comes in between could overtake it.
-      await Promise.resolve();
-      this.#waiting.shift();
-      [next] = this.#waiting;
-    } while (next && this.#mayGo(next));
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      line?.waiting.shift();
+      this.#waiting -= 1;
+      this.#charge(this.#clock.elapsed());
+      line = this.#next();
+    } while (line?.waiting[0] && this.#mayGo(line.waiting[0]));
   }
 
   #mayGo({ cameAt }: Waiting): boolean {
     const now = this.#clock.elapsed();
     return now < this.#until || now - cameAt >= this.#longestWait;
+  }
+
+  #lineOf(name: string): Line {
+    const known = this.#lines.get(name);
+    if (known) return known;
+    const line = { waiting: [], taken: 0 };
+    this.#lines.set(name, line);
+    return line;
+  }
+
+  /** Of the lines in which something waits, the one that has taken the least. */
+  #next(): Line | undefined {
+    let next: Line | undefined;
+    for (const line of this.#lines.values()) {
+      if (line.waiting.length > 0 && (next === undefined || line.taken < next.taken)) next = line;
+    }
+    const least = next?.taken ?? 0;
+    for (const line of this.#lines.values()) {
+      line.taken = Math.min(Math.max(line.taken - least, 0), mostBehind);
+    }
+    return next;
+  }
+
+  #begin(line: Line | undefined, now: number): void {
+    this.#busy = line;
+    this.#busySince = now;
+  }
+
+  /** Ends what was let go last. */
+  #charge(now: number): void {
+    if (this.#busy) this.#busy.taken += now - this.#busySince;
+    this.#busy = undefined;
   }
 }

@@ -62,3 +62,26 @@ test('a run that waits for its turn when the receiver stops is left to the next 
   await handled(second, 't-1');
   expect(seen.toSorted()).toEqual(names.toSorted());
 });
+
+test('few runs are counted whose handler is not called yet, since a process that dies uses up their attempts', async () => {
+  const clock = manualClock();
+  let counted: unknown;
+  const receiver = testReceiver({ clock }).on('*', { name: 'compute' }, (_event, { attempt }) => {
+    if (attempt === 1) throw new Error('not yet');
+    counted ??= receiver.database.prepare('select count(*) as runs from runs where attempts > 1').get();
+  });
+  onTestFinished(() => receiver.stop());
+  await receiver.start();
+  const traceIds = Array.from({ length: 12 }, (_, index) => `t-${index}`);
+  for (const traceId of traceIds) {
+    await deliver(
+      receiver,
+      buildDelivery('call-ended', { traceId, callId: traceId, timestamp: clock.now() }),
+    );
+  }
+  const dueRuns = async () => (await receiver.counts()).runs.due;
+  await expect.poll(dueRuns).toBe(12);
+  clock.advance('1m');
+  for (const traceId of traceIds) await handled(receiver, traceId);
+  expect(counted).toEqual({ runs: 4 });
+});

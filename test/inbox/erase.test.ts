@@ -132,14 +132,21 @@ describe('receiver.erase', () => {
     for (const [index, from] of others.entries()) {
       await deliver(receiver, bodyOf({ callId: `other-${index}`, payload: { from } }));
     }
-    const own = ['555 0100 123', 'call +1 555 0100 999 or 555 0100 123', '+1 555 0100 999 555-0100-123'];
+    const own = [
+      '555 0100 123',
+      'call +1 555 0100 999 or 555 0100 123',
+      '+1 555 0100 999 555-0100-123',
+      '2026-01-15T10:00:00+1000 555 0100 123',
+      'at 10:00:00 +0200 555 0100 123',
+      'for 3.001 555 0100 123',
+    ];
     for (const [index, from] of own.entries()) {
       await deliver(receiver, bodyOf({ callId: `own-${index}`, payload: { from } }));
     }
     await settled(receiver);
     for (const phoneNumber of ['555 0100 123', '5550100123']) {
       const { callIds } = await receiver.erase({ phoneNumber, dryRun: true });
-      expect(callIds.toSorted()).toEqual(['own-0', 'own-1', 'own-2']);
+      expect(callIds.toSorted()).toEqual(own.map((_, index) => `own-${index}`));
     }
   });
 

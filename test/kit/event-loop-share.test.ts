@@ -107,3 +107,30 @@ test('each turn has a share of its own', async () => {
     [3, 4],
   ]);
 });
+
+/** Lets what waits in two lines go, each of it for some milliseconds, and returns the lines in the order of that. */
+async function orderOf(lines: Readonly<Record<string, { readonly count: number; readonly takes: number }>>) {
+  const clock = new ManualClock();
+  const share = new EventLoopShare(clock, { ofTurn: 10 });
+  const order: string[] = [];
+  const work = Object.entries(lines).flatMap(([name, { count, takes }]) =>
+    Array.from({ length: count }, async () => {
+      const later = share.place(name);
+      if (later) await later;
+      order.push(name);
+      clock.advance(takes);
+    }),
+  );
+  await Promise.all(work);
+  return order.join(' ');
+}
+
+test('a line that takes little goes before one that takes much, whichever came first', async () => {
+  const order = await orderOf({ heavy: { count: 4, takes: 20 }, light: { count: 5, takes: 1 } });
+  expect(order).toBe('heavy light light light light light heavy heavy heavy');
+});
+
+test('lines that take the same take turns', async () => {
+  const order = await orderOf({ first: { count: 4, takes: 20 }, second: { count: 3, takes: 20 } });
+  expect(order).toMatch(/^first (?:first )?second first second first second( first)?$/);
+});
