@@ -1,3 +1,4 @@
+import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers';
 import type { Clock } from './clock.ts';
 
@@ -87,7 +88,7 @@ export class EventLoopShare {
       line?.waiting[0]?.go();
       // It is done now, with all that follows without a wait. Until then it counts as waiting: otherwise something that
       // comes in between could overtake it.
-      await new Promise<void>((resolve) => process.nextTick(resolve));
+      await new Promise<void>((resolve) => nextTick(resolve));
       line?.waiting.shift();
       this.#waiting -= 1;
       this.#charge(this.#clock.elapsed());
