@@ -3,8 +3,8 @@ import { joinedCall } from '../calls/joined-call.ts';
 import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
-import { NarrowGate } from '../kit/narrow-gate.ts';
 import type { Random } from '../kit/random.ts';
+import { Semaphore } from '../kit/semaphore.ts';
 import type { JoinTerms, JoinedCall, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { RunState } from '../store/store.ts';
@@ -43,7 +43,7 @@ export class Execution {
   readonly #parts: ExecutionParts;
   readonly #settler: Settler;
   readonly #share: EventLoopShare;
-  readonly #gate = new NarrowGate(mostUncalled);
+  readonly #uncalled = new Semaphore(mostUncalled);
 
   constructor(parts: ExecutionParts, settler: Settler) {
     this.#parts = parts;
@@ -56,24 +56,23 @@ export class Execution {
    * the run was lost. Rejects only when the inbox could not be written before the receiver stopped; the claim is then
    * given back, and the run is run again.
    */
-  async attempt(
-    { run: claimed, claim }: ClaimedWork,
-    onConcluded: () => void,
-  ): Promise<RunState | undefined> {
-    const leaveGate = claimed.isCounted ? await this.#gate.enter() : () => {};
+  attempt(work: ClaimedWork, onConcluded: () => void): Promise<RunState | undefined> {
+    return work.run.isCounted ? this.#attemptCounted(work, onConcluded) : this.#goOn(work, { onConcluded });
+  }
+
+  async #attemptCounted({ run, claim }: ClaimedWork, onConcluded: () => void): Promise<RunState | undefined> {
+    const onCalled = await this.#uncalled.acquire();
     try {
-      const run = claimed.isCounted ? await this.#begin(claimed) : claimed;
-      if (!run) return this.#lost(claimed);
-      return await this.#goOn(run, claim, { onCalled: leaveGate, onConcluded });
+      const begun = await this.#begin(run);
+      return begun ? await this.#goOn({ run: begun, claim }, { onCalled, onConcluded }) : this.#lost(run);
     } finally {
-      leaveGate();
+      onCalled();
     }
   }
 
   async #goOn(
-    run: Run,
-    claim: Claim | undefined,
-    { onCalled, onConcluded }: { readonly onCalled: () => void; readonly onConcluded: () => void },
+    { run, claim }: ClaimedWork,
+    { onCalled, onConcluded }: { readonly onCalled?: () => void; readonly onConcluded: () => void },
   ): Promise<RunState | undefined> {
     const { clock, telemetry } = this.#parts;
     const startedAt = clock.elapsed();
@@ -103,7 +102,7 @@ export class Execution {
   async #conclude(
     run: Run,
     claim: Claim | undefined,
-    onCalled: () => void,
+    onCalled: (() => void) | undefined,
   ): Promise<{ conclusion: Conclusion; isSettled: boolean }> {
     const { stop, clock, telemetry } = this.#parts;
     if (run.attempts >= run.handler.retry.attempts) return { conclusion: exhausted(run), isSettled: false };
@@ -115,7 +114,7 @@ export class Execution {
     const later = run.isCounted ? undefined : this.#share.place(run.handler.name);
     if (later) await later;
     const called = this.#timed(run, () => runAttempt(attempt));
-    onCalled();
+    onCalled?.();
     const outcome = await called;
     const commit = await ended();
     if (commit === 'committed') {

@@ -1,5 +1,5 @@
-/** Lets only a few in at once; the others wait, in order. */
-export class NarrowGate {
+/** Lets only so many in at once; the others wait, in order. */
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
@@ -8,13 +8,13 @@ export class NarrowGate {
   }
 
   /** Resolves when there is room, to the function that gives it back, however often that is called. */
-  async enter(): Promise<() => void> {
+  async acquire(): Promise<() => void> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((go) => this.#waiting.push(go));
-    let isIn = true;
+    let isHeld = true;
     return () => {
-      if (!isIn) return;
-      isIn = false;
+      if (!isHeld) return;
+      isHeld = false;
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free += 1;
