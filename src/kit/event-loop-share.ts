@@ -83,22 +83,24 @@ export class EventLoopShare {
   async #letSomeGo(): Promise<void> {
     this.#count(this.#clock.elapsed());
     let line = this.#next();
-    do {
+    while (line) {
       this.#begin(line, this.#clock.elapsed());
-      line?.waiting[0]?.go();
+      line.waiting[0]?.go();
       // It is done now, with all that follows without a wait. Until then it counts as waiting: otherwise something that
       // comes in between could overtake it.
       await new Promise<void>((resolve) => nextTick(resolve));
-      line?.waiting.shift();
+      line.waiting.shift();
       this.#waiting -= 1;
       this.#charge(this.#clock.elapsed());
-      line = this.#next();
-    } while (line?.waiting[0] && this.#mayGo(line.waiting[0]));
+      line = this.#nextOfThisTurn();
+    }
   }
 
-  #mayGo({ cameAt }: Waiting): boolean {
+  #nextOfThisTurn(): Line | undefined {
+    const line = this.#next();
     const now = this.#clock.elapsed();
-    return now < this.#until || now - cameAt >= this.#longestWait;
+    const cameAt = line?.waiting[0]?.cameAt ?? now;
+    return now < this.#until || now - cameAt >= this.#longestWait ? line : undefined;
   }
 
   #lineOf(name: string): Line {
@@ -109,7 +111,7 @@ export class EventLoopShare {
     return line;
   }
 
-  /** Of the lines in which something waits, the one that has taken the least. */
+  /** Of the lines in which something waits, the one that has taken the least. The others are compared with it anew. */
   #next(): Line | undefined {
     let next: Line | undefined;
     for (const line of this.#lines.values()) {
@@ -122,7 +124,7 @@ export class EventLoopShare {
     return next;
   }
 
-  #begin(line: Line | undefined, now: number): void {
+  #begin(line: Line, now: number): void {
     this.#busy = line;
     this.#busySince = now;
   }
