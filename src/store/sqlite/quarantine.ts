@@ -27,8 +27,8 @@ interface KeptRow extends EntryRow, Pick<KeptDelivery, 'body'> {
   readonly headers: string;
 }
 
-const traceId = `headers ->> '$."x-webhook-traceid"'`;
-const columns = `id, kind, reason, digest, ${traceId} as traceId, received_at as receivedAt, length(body) as bytes`;
+const claimedTraceId = `headers ->> '$."x-webhook-traceid"'`;
+const columns = `id, kind, reason, digest, ${claimedTraceId} as traceId, received_at as receivedAt, length(body) as bytes`;
 
 /**
  * Keeps deliveries that no handler sees. Unreadable ones are authentic and kept like events, one row for all copies.
@@ -61,7 +61,7 @@ export function prepareQuarantine(
     select ${columns} from quarantine
     where (@before is null or id < @before)
       and (@kind is null or kind = @kind) and (@reason is null or reason = @reason)
-      and (@traceId is null or instr(${traceId}, @traceId) > 0)
+      and (@traceId is null or instr(${claimedTraceId}, @traceId) > 0)
       and (@since is null or received_at >= @since) and (@until is null or received_at < @until)
     order by id desc limit @limit`);
 
@@ -81,11 +81,11 @@ export function prepareQuarantine(
       return { dropped };
     },
 
-    list({ kind, reason, traceId: claimed, since, until, limit, cursor }: QuarantineFilter): QuarantinePage {
+    list({ kind, reason, traceId, since, until, limit, cursor }: QuarantineFilter): QuarantinePage {
       const deliveries = page.all({
         kind: kind ?? null,
         reason: reason ?? null,
-        traceId: claimed ?? null,
+        traceId: traceId ?? null,
         since: since ?? null,
         until: until ?? null,
         before: cursor === undefined ? null : Number(cursor),
@@ -97,7 +97,7 @@ export function prepareQuarantine(
 
     get(id: number): KeptDelivery | undefined {
       const row = selectOne.get(id) as KeptRow | undefined;
-      return row && { ...row, ...entryOf(row), headers: JSON.parse(row.headers) as Headers };
+      return row && { ...entryOf(row), headers: JSON.parse(row.headers) as Headers };
     },
 
     strangers: () => strangers.all() as number[],
