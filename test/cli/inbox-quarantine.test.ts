@@ -22,7 +22,8 @@ describe('ringback inbox quarantine', () => {
     expect([unreadable, stranger]).toMatchObject([{ kind: 'unreadable' }, { reason: 'signature_mismatch' }]);
     expect(await linesOf(cwd, 'quarantine', '--kind', 'unreadable')).toEqual([unreadable]);
     expect(await linesOf(cwd, 'quarantine', '--reason', 'signature_mismatch')).toEqual([stranger]);
-    const { traceId = '' } = stranger as { readonly traceId?: string };
+    expect(stranger).toMatchObject({ traceId: expect.stringMatching(/./) });
+    const { traceId } = stranger as { readonly traceId: string };
     expect(await linesOf(cwd, 'quarantine', '--trace-id', traceId)).toContainEqual(stranger);
     expect(await linesOf(cwd, 'quarantine', '--trace-id', `${traceId}x`)).toEqual([]);
     expect(await linesOf(cwd, 'quarantine', '--since', '2020-01-01T00:00:00Z')).toHaveLength(2);

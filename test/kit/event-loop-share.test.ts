@@ -132,5 +132,5 @@ test('a line that takes little goes before one that takes much, whichever came f
 
 test('lines that take the same take turns', async () => {
   const order = await orderOf({ first: { count: 4, takes: 20 }, second: { count: 3, takes: 20 } });
-  expect(order).toMatch(/^first (?:first )?second first second first second( first)?$/);
+  expect(order).toBe('first second first second first second first');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RenewedMap } from '../../src/kit/renewed-map.ts';
-import { bytesLeftBy } from './old-bytes.ts';
+import { bytesLeftBy } from '../support/bytes-left.ts';
 
 /** How many bytes outlive small garbage collections while 50 of many entries are in. */
 function bytesLeftByEntries(
