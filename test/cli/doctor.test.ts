@@ -6,6 +6,9 @@ import { fileSystemFinding } from '../../src/cli/doctor/check-disk.ts';
 import { checkNode } from '../../src/cli/doctor/check-node.ts';
 import type { Environment } from '../../src/cli/environment.ts';
 import { openDatabase } from '../../src/store/sqlite/connection.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Discard } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
 import { folder, ringback, secret, serve } from './command.ts';
 import { commanded, examined } from './doctor-support.ts';
 
@@ -39,6 +42,29 @@ describe('doctor, on this machine', () => {
     await running.url();
     expect((await examined({ database }))['database']).toBe(`ok: ${database} can be written`);
     expect(running.child.exitCode).toBeNull();
+  });
+
+  it('says what is in the inbox, and warns of what waits for a person', async () => {
+    const database = join(folder(), 'inbox.db');
+    const { receiver, logs } = await started({ database }, (r) =>
+      r.on('*', () => {
+        throw new Discard('not for us');
+      }),
+    );
+    expect((await examined({ database }))['inbox']).toBe('ok: events: 0, of which 0 are not done');
+    await deliver(receiver, bodyOf(), { 'content-type': 'application/json' });
+    expect((await examined({ database }))['inbox']).toBe(
+      'ok: events: 0, of which 0 are not done; deliveries that are not authentic: 1 (ringback inbox quarantine)',
+    );
+    await deliver(receiver);
+    await deliver(receiver, '{');
+    await logs.until('run_dead');
+    await receiver.stop();
+    expect((await examined({ database }))['inbox']).toBe(
+      'warning: events: 1, of which 0 are not done; dead letters: 1 (ringback inbox events --state dead); ' +
+        'unreadable deliveries: 1 (ringback inbox quarantine --kind unreadable); ' +
+        'deliveries that are not authentic: 1 (ringback inbox quarantine)',
+    );
   });
 
   it('leaves one that an older version wrote to its receiver', async () => {

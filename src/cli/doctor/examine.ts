@@ -31,7 +31,7 @@ export async function examine(
 ): Promise<readonly Finding[]> {
   const { database, url, platform, environment } = deployment;
   const list = subscriptionsOf(deployment);
-  const inside = [checkNode(), checkDatabase(database), checkDisk(database), checkSecrets(environment)];
+  const inside = [checkNode(), ...checkDatabase(database), checkDisk(database), checkSecrets(environment)];
   const answer = url && (await probeReceiver(url, clock));
   const address =
     url === undefined || answer === undefined
