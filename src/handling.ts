@@ -58,13 +58,14 @@ export interface RunContext {
   /**
    * Writes the handler's effects and marks the run done in one transaction of the inbox's own database: both happen
    * or neither, so the effects happen exactly once. `effects` must be synchronous, and a run can commit once.
-   * Rejects, with nothing written, if `effects` throws or the run no longer belongs to this process.
+   * Resolves to what `effects` returned, once all of it is on disk. Rejects, with nothing written, if `effects` throws
+   * or the run no longer belongs to this process.
    *
    * @example await ctx.commit((db) => { db.prepare('insert into orders (call_id) values (?)').run(callId); });
    */
   readonly commit: <Result>(
     effects: ((database: UserDatabase) => Result) & Synchronous<Result>,
-  ) => Promise<void>;
+  ) => Promise<Result>;
 }
 
 /** Why a settled run is run again: what was passed to `receiver.events.replay`. */

@@ -90,6 +90,9 @@ export const problems = {
   commit_repeated: () =>
     'ctx.commit should be called once in a run, but this is the second call, and nothing of it was written. ' +
     'Put all effects into one.',
+  commit_not_a_function: (d: { found: string }) =>
+    `ctx.commit expects a function that writes the effects, but found ${d.found}, so nothing was committed. ` +
+    'Give it one: await ctx.commit((db) => { … }).',
   commit_asynchronous: () =>
     'ctx.commit expects a synchronous function, but this one returned a promise, so nothing was committed. ' +
     'Await what you need first, then write everything inside ctx.commit without await.',

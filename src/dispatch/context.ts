@@ -61,18 +61,19 @@ class WorkContext implements Omit<RunContext, 'signal'> {
 
 /** Makes the context of an attempt. */
 export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextParts): Work {
-  let committing: Promise<void> | undefined;
+  let committing: Promise<unknown> | undefined;
   let isOver = false;
 
-  const commit = (effects: (database: UserDatabase) => void): Promise<void> => {
+  const commit = <Result>(effects: (database: UserDatabase) => Result): Promise<Result> => {
     if (committing) return Promise.reject(ringbackError('commit_repeated'));
     // While a sibling's run goes on, the claim on the event holds. The inbox alone would therefore accept a late commit
     // of this attempt next to that of the next attempt.
     if (isOver) return Promise.reject(ringbackError('commit_too_late'));
-    committing = commitOnce(effects, settleWith);
+    const committed = commitOnce(effects, settleWith);
     // A commit that the handler doesn't await must not end the process as an unhandled rejection.
-    committing.catch(() => {});
-    return committing;
+    committed.catch(() => {});
+    committing = committed;
+    return committed;
   };
 
   const ended = () => {
@@ -86,19 +87,24 @@ export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextP
   return { context: new WorkContext(run, attempt, logger, callSoFar, commit), ended };
 }
 
-async function commitOnce(
-  effects: (database: UserDatabase) => void,
+async function commitOnce<Result>(
+  effects: (database: UserDatabase) => Result,
   settleWith: ContextParts['settleWith'],
-): Promise<void> {
+): Promise<Result> {
+  if (typeof effects !== 'function') throw ringbackError('commit_not_a_function', { found: typeof effects });
+  let result: Result | undefined;
   const settled = await settleWith((database) => {
-    const returned: unknown = effects(database);
+    const returned = effects(database);
     // A forgotten `throw`: what was written so far is undone, as if it were there.
     if (isDecision(returned)) throw returned;
-    // For a promise this throws inside the transaction, which undoes what was written so far.
-    if (!isThenable(returned)) return;
-    // The function goes on without its database; nobody needs the error that it gets from that.
-    void Promise.resolve(returned).catch(() => {});
-    throw ringbackError('commit_asynchronous');
+    if (isThenable(returned)) {
+      // The function goes on without its database; nobody needs the error that it gets from that.
+      void Promise.resolve(returned).catch(() => {});
+      // Inside the transaction, which undoes what was written so far.
+      throw ringbackError('commit_asynchronous');
+    }
+    result = returned;
   });
   if (settled === 'lost') throw ringbackError('commit_too_late');
+  return result as Result;
 }

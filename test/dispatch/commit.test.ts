@@ -114,6 +114,32 @@ describe('ctx.commit', () => {
     ]);
   });
 
+  test('resolves to what the effects returned', async () => {
+    const orders: number[] = [];
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', async (_event, { commit }) => {
+        const order = await commit((db) => {
+          db.exec('create table orders (id integer primary key)');
+          return db.prepare('insert into orders values (7) returning id').get() as { id: number };
+        });
+        orders.push(order.id);
+      }),
+    );
+    await deliver(receiver);
+    await logs.until('run_done');
+    expect(orders).toEqual([7]);
+  });
+
+  test('without a function fails the attempt, and says what it expects', async () => {
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', (_event, { commit }) => {
+        void commit(undefined as never);
+      }),
+    );
+    await deliver(receiver);
+    expect(await logs.until('run_retry')).toMatchObject([{ cause: 'commit_not_a_function' }]);
+  });
+
   test('that fails and that nobody waits for is the failure of its attempt', async () => {
     const { receiver, logs } = await started({ retry: { base: 0 } }, (r) =>
       r.on('CallHandler.CallEnded', (_event, { attempt, commit }) => {
