@@ -111,12 +111,20 @@ export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly reason: string;
   readonly fix: string | undefined;
+  /** Under which number the delivery is in quarantine; undefined if it isn't. */
+  readonly quarantineId: number | undefined;
 
-  constructor(code: RefusalCode, reason: string, fix?: string) {
+  constructor(code: RefusalCode, reason: string, fix?: string, quarantineId?: number) {
     super(`${code}: ${reason}`);
     this.code = code;
     this.reason = reason;
     this.fix = fix;
+    this.quarantineId = quarantineId;
+  }
+
+  /** The same refusal, of a delivery that is in quarantine. */
+  keptAs(quarantineId: number): Refusal {
+    return new Refusal(this.code, this.reason, this.fix, quarantineId);
   }
 }
 

@@ -127,8 +127,9 @@ export class Intake {
     }
     this.#rotation.verified();
     const reason = reading.ok ? undefined : reading.reason;
-    telemetry.tell(toldAs[recorded.status], { traceId: recorded.traceId, secret: proof.secret, reason });
-    if (reading.ok && recorded.status === 'accepted') onRecorded(reading.event, receivedAt, isHandedOver);
+    const { status, traceId, quarantineId } = recorded;
+    telemetry.tell(toldAs[status], { traceId, secret: proof.secret, reason, quarantineId });
+    if (reading.ok && status === 'accepted') onRecorded(reading.event, receivedAt, isHandedOver);
     return recorded;
   }
 
@@ -159,7 +160,14 @@ export class Intake {
     if (problem instanceof Refusal && problem.code === 'not_authentic') {
       this.#rotation.refused(problem.reason, headers);
       const digest = createHash('sha256').update(bytes).digest('hex');
-      await this.#parts.recorder.keepStranger(bytes, headers, problem.reason, receivedAt, digest);
+      const kept = await this.#parts.recorder.keepStranger(
+        bytes,
+        headers,
+        problem.reason,
+        receivedAt,
+        digest,
+      );
+      if (kept !== undefined) throw problem.keptAs(kept);
     }
     throw problem;
   }
@@ -171,8 +179,8 @@ export class Intake {
       telemetry.tell('delivery_failed', { cause: messageOf(problem) });
       return replyRefused('unavailable');
     }
-    const { code, reason, fix } = problem;
-    telemetry.tell('delivery_refused', { code, reason });
+    const { code, reason, fix, quarantineId } = problem;
+    telemetry.tell('delivery_refused', { code, reason, quarantineId });
     if (reason === 'not_recorded') this.#parts.onUncertain();
     if (fix !== undefined && !this.#explained.has(reason)) {
       this.#explained.add(reason);

@@ -12,6 +12,8 @@ import type { Telemetry } from '../telemetry.ts';
 export interface Recorded {
   readonly status: 'accepted' | 'duplicate' | 'quarantined';
   readonly traceId: string;
+  /** Under which number it is in quarantine. */
+  readonly quarantineId?: number;
 }
 
 /** How many strangers' deliveries are kept per second, after a first `strangersAtOnce`: each costs a write. */
@@ -75,14 +77,14 @@ export class Recorder {
     const kept = { headers: this.#keep(headers), body: bytes, receivedAt };
     try {
       if (!reading.ok) {
-        await this.#store.quarantine.keep({
+        const { id } = await this.#store.quarantine.keep({
           kind: 'unreadable',
           reason: reading.reason,
           digest: reading.digest(),
           skipped: 0,
           ...kept,
         });
-        return { status: 'quarantined', traceId: `sha256:${reading.digest()}` };
+        return { status: 'quarantined', traceId: `sha256:${reading.digest()}`, quarantineId: id };
       }
       const status = await this.#store.record(recordOf(reading.event, reading.digest, kept), handOver);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
@@ -92,29 +94,34 @@ export class Recorder {
     }
   }
 
-  /** Keeps a delivery that is not authentic in quarantine, unless strangers have caused too many writes lately. */
+  /**
+   * Keeps a delivery that is not authentic in quarantine, unless strangers have caused too many writes lately. Resolves
+   * to its number there; undefined if it was not kept.
+   */
   async keepStranger(
     bytes: Uint8Array,
     headers: Headers,
     reason: string,
     receivedAt: number,
     digest: string,
-  ) {
+  ): Promise<number | undefined> {
     if (!this.#mayKeepStranger()) return this.#skip();
     const skipped = this.#skipped;
     this.#skipped = 0;
     try {
       const kept = { headers: this.#keep(headers), body: bytes, receivedAt };
       const record = { kind: 'not_authentic', reason, digest, skipped, ...kept } as const;
-      const { dropped } = await this.#store.quarantine.keep(record);
+      const { id, dropped } = await this.#store.quarantine.keep(record);
       this.#tellDropped(dropped);
+      return id;
     } catch (error) {
       this.#skipped += skipped;
       this.#telemetry.tell('delivery_failed', { cause: messageOf(error) });
+      return undefined;
     }
   }
 
-  #skip(): void {
+  #skip(): undefined {
     this.#skipped += 1;
     this.#tellDropped(1);
   }

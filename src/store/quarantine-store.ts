@@ -59,13 +59,20 @@ export interface QuarantinePage {
   readonly cursor: string | undefined;
 }
 
+/** A delivery that was kept, and how many were dropped to make room for it. */
+export interface Kept {
+  /** Of the delivery, or of the copy that was here already. */
+  readonly id: number;
+  readonly dropped: number;
+}
+
 /** Keeps deliveries until they are released, discarded, crowded out or kept long enough. */
 export interface QuarantineStore {
   /**
    * Keeps a delivery. Unreadable ones are kept like events, one for all copies. Those that are not authentic are
-   * bounded by count and bytes: the oldest are dropped. Resolves to how many were dropped.
+   * bounded by count and bytes: the oldest are dropped.
    */
-  keep(record: QuarantineRecord): Promise<{ readonly dropped: number }>;
+  keep(record: QuarantineRecord): Promise<Kept>;
   list(filter: QuarantineFilter): Promise<QuarantinePage>;
   get(id: number): Promise<KeptDelivery | undefined>;
   /** The ids of the deliveries that are not authentic, oldest first: no more than the bound on their count. */

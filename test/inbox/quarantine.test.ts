@@ -201,6 +201,20 @@ describe('quarantine.reverify', () => {
   });
 });
 
+describe('the log', () => {
+  test('says under which number a refused delivery and an unreadable one are kept', async () => {
+    const { receiver, logs, take } = await rotating();
+    await take(bodyOf(), otherSecret);
+    await take('{', secret);
+    await take('{', secret);
+    const { deliveries } = await receiver.quarantine.list();
+    const [unreadable, stranger] = deliveries.map(({ id }) => id);
+    expect(logs.of('delivery_refused').map(({ quarantineId }) => quarantineId)).toEqual([stranger]);
+    const quarantined = logs.of('delivery_quarantined').map(({ quarantineId }) => quarantineId);
+    expect(quarantined).toEqual([unreadable, unreadable]);
+  });
+});
+
 describe('quarantine.list, get and discard', () => {
   test('list in pages, latest first, by kind, reason and time, without bodies', async () => {
     const { receiver, clock, take } = await rotating();

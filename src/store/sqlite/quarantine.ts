@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Headers } from '../../model.ts';
 import type {
+  Kept,
   KeptDelivery,
   QuarantineEntry,
   QuarantineFilter,
@@ -42,6 +43,9 @@ export function prepareQuarantine(
   const insert = database.prepare(`
     insert into quarantine (kind, reason, digest, received_at, headers, body)
     values (@kind, @reason, @digest, @receivedAt, @headers, @body) on conflict do nothing`);
+  const copyOf = database
+    .prepare("select id from quarantine where kind = 'unreadable' and digest = ?")
+    .pluck();
   const held = database.prepare("select count, bytes from quarantine_totals where kind = 'not_authentic'");
   const addDropped = database.prepare(
     "update quarantine_totals set dropped = dropped + ? where kind = 'not_authentic'",
@@ -73,12 +77,13 @@ export function prepareQuarantine(
   };
 
   return {
-    keep({ headers, skipped, ...record }: QuarantineRecord): { dropped: number } {
-      insert.run({ ...record, headers: JSON.stringify(headers) });
-      if (record.kind === 'unreadable') return { dropped: 0 };
+    keep({ headers, skipped, ...record }: QuarantineRecord): Kept {
+      const { changes, lastInsertRowid } = insert.run({ ...record, headers: JSON.stringify(headers) });
+      const id = changes > 0 ? Number(lastInsertRowid) : (copyOf.get(record.digest) as number);
+      if (record.kind === 'unreadable') return { id, dropped: 0 };
       const dropped = dropOldest();
       if (dropped + skipped > 0) addDropped.run(dropped + skipped);
-      return { dropped };
+      return { id, dropped };
     },
 
     list({ kind, reason, traceId, since, until, limit, cursor }: QuarantineFilter): QuarantinePage {

@@ -1,5 +1,6 @@
 import type { EventRecord } from '../event-record.ts';
 import type {
+  Kept,
   KeptDelivery,
   QuarantineFilter,
   QuarantinePage,
@@ -27,7 +28,7 @@ export class SqliteQuarantine implements QuarantineStore {
     this.#clock = clock;
   }
 
-  async keep(record: QuarantineRecord): Promise<{ readonly dropped: number }> {
+  async keep(record: QuarantineRecord): Promise<Kept> {
     const bytes = record.body.byteLength;
     const isFull = this.#writes >= mostWrites || this.#bytes + bytes > mostBytes;
     // However large a body may be by the options, one has room.
