@@ -35,9 +35,12 @@ export interface StartOptions {
 /** Starts a server whose rows, if it stores any, go to the file. */
 export type Start = (database: string, options?: StartOptions) => Promise<Running>;
 
-/** The advice of docs/deployment.md for little memory: otherwise, Node lets short-lived objects take 100 MB. */
+/**
+ * The advice of docs/deployment.md for little memory: otherwise, Node lets short-lived objects take 100 MB, and those
+ * that waited for a slow disk some hundreds.
+ */
 export const littleMemory = {
-  nodeFlags: ['--max-semi-space-size=8'],
+  nodeFlags: ['--max-semi-space-size=8', '--max-old-space-size=256'],
   environment: { MALLOC_ARENA_MAX: '1' },
 } satisfies StartOptions;
 
