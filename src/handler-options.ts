@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { KnownEventName } from './events/names.ts';
 import type { Order } from './handling.ts';
 import type { Duration } from './kit/duration.ts';
-import { parseStrictly } from './option-problems.ts';
+import { givenText, parseStrictly } from './option-problems.ts';
 import { attemptTime, count, duration } from './option-values.ts';
 import { type RetryOptions, retrySchema } from './options.ts';
 
@@ -38,8 +38,9 @@ export interface JoinOptions extends Omit<HandlerOptions, 'name' | 'order'> {
 }
 
 const handlerSchema = z.strictObject({
-  name: z.string('text').min(1, 'text that is not empty').optional(),
+  name: givenText.optional(),
   timeout: attemptTime.optional(),
+  // Without defaults: what is left out is the receiver's.
   retry: retrySchema.partial().optional(),
   order: z.enum(['call', 'strict', 'none'], "'call', 'strict' or 'none'").default('call'),
   concurrency: count.optional(),
@@ -50,7 +51,7 @@ const eventName = z
   .regex(/^[^*]+$/, 'the name of an event: a join waits for each by its name, so patterns are not possible');
 // Without `order`: the runs of a join for one call must not overlap, because each records what it has seen.
 const joinSchema = handlerSchema.omit({ order: true }).extend({
-  name: z.string('text that is not empty').min(1, 'text that is not empty'),
+  name: givenText,
   events: z
     .array(eventName, 'a list of names of events')
     .min(1, 'a list of at least one name')

@@ -164,6 +164,11 @@ export const headersOption = z.record(
   headersExpected,
 );
 
+/** A text given by a user, with more than blanks in it. */
+export const givenText = z
+  .string('text that is not empty')
+  .refine((value) => value.trim() !== '', 'text that is not empty');
+
 /** A time given by a user: a Date, milliseconds since 1970, or a text in ISO 8601. */
 export type Instant = Date | number | string;
 

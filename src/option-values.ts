@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { configError } from './errors.ts';
 import { hostName } from './kit/addresses.ts';
 import { parseSize } from './kit/bytes.ts';
-import { parseDuration } from './kit/duration.ts';
+import { parseDuration, parsePositiveDuration } from './kit/duration.ts';
 import type { Random } from './kit/random.ts';
 import { messageOf } from './kit/error-text.ts';
 import { compileTrustProxy } from './kit/trust-proxy.ts';
@@ -15,10 +15,10 @@ import type { Store } from './store/store.ts';
 /** A length of time, which may be zero. */
 export const duration = checked("milliseconds or a duration such as '90s', '5m', '30d'", parseDuration);
 /** A length of time above zero: no attempt could end within zero. */
-export const attemptTime = checked("more than 0: milliseconds or a duration such as '90s', '5m'", (value) => {
-  const milliseconds = parseDuration(value);
-  return milliseconds === 0 ? undefined : milliseconds;
-});
+export const attemptTime = checked(
+  "more than 0: milliseconds or a duration such as '90s', '5m'",
+  parsePositiveDuration,
+);
 export const size = checked("bytes or a size such as '512kb', '5mb'", parseSize);
 /** A whole number above zero. */
 export const count = z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more');
@@ -75,5 +75,6 @@ function outlivingItsOutput(made: Logger, { transport }: LoggerOptions): Logger 
 }
 
 function isLogger(value: object): value is Logger {
-  return 'level' in value && hasMethods(value, ['child', 'bindings', 'debug', 'info', 'warn', 'error']);
+  const methods = ['child', 'bindings', 'isLevelEnabled', 'debug', 'info', 'warn', 'error'];
+  return 'level' in value && hasMethods(value, methods);
 }

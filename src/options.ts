@@ -112,12 +112,20 @@ const day = 86_400_000;
  */
 export type AppOptions = Omit<ReceiverOptions, 'database' | 'logger' | 'clock' | 'random'>;
 
-/** The options of retrying, with their defaults. */
+/** The options of retrying, without defaults. */
 export const retrySchema = z.strictObject({
-  attempts: count.default(12),
-  base: duration.default(1_000),
-  factor: z.number('a number of 1 or more').min(1, 'a number of 1 or more').default(2),
-  cap: duration.default(3_600_000),
+  attempts: count,
+  base: duration,
+  factor: z.number('a number of 1 or more').min(1, 'a number of 1 or more'),
+  cap: duration,
+});
+
+const { attempts, base, factor, cap } = retrySchema.shape;
+const retryWithDefaults = z.strictObject({
+  attempts: attempts.default(12),
+  base: base.default(1_000),
+  factor: factor.default(2),
+  cap: cap.default(3_600_000),
 });
 
 /** The options of retention, with their defaults. */
@@ -153,7 +161,7 @@ const optionsSchema = z.strictObject({
     })
     .prefault({}),
   retention: retentionSchema.prefault({}),
-  retry: retrySchema.prefault({}),
+  retry: retryWithDefaults.prefault({}),
   timeout: attemptTime.default(30_000),
   concurrency: count.default(16),
   logger: logger.default({}),

@@ -12,6 +12,7 @@ import { Authenticator } from './intake/authenticate.ts';
 import { AfterAnswer } from './intake/after-answer.ts';
 import { type Expected, Intake, type IntakeParts } from './intake/intake.ts';
 import { Recorder } from './intake/record.ts';
+import { RequiredHeaders } from './kit/required-headers.ts';
 import type { CallEvent } from './model.ts';
 import type { ResolvedOptions } from './options.ts';
 import { SecretSource } from './signature/secret-source.ts';
@@ -67,12 +68,12 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
   const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
-  // Called when a new event is on disk: recorded on arrival, or released from quarantine.
   const afterAnswer = new AfterAnswer({
     observe: (event, receivedAt) => drift.observe(event, receivedAt),
     begin,
     wake,
   });
+  // Called when a new event is on disk: recorded on arrival, or released from quarantine.
   const onRecorded = (event: CallEvent, receivedAt: number, isHandedOver = false): void =>
     afterAnswer.add(event, receivedAt, isHandedOver);
   return {
@@ -112,7 +113,7 @@ function buildIntake(
   const signatureHeaders = [...new Set(layouts.map(({ layout }) => layout.header))];
   const recorder = new Recorder(store, telemetry, clock, { signatureHeaders, credentials: headers });
   const { required, trustProxy, hosts } = https;
-  const admission = { isHttpsRequired: required, trustProxy, hosts, headers };
+  const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
   const { door, expect, wakeAfterLostClaim } = ties;
   const common = { limits, admission, authenticator, recorder, telemetry, clock };
   const isBehind = () => store.isBehind?.() ?? false;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { configError } from '../errors.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
-import { checked, parseStrictly } from '../option-problems.ts';
+import { checked, givenText, parseStrictly } from '../option-problems.ts';
 
 /** What values the command's options and variables may have, in the words of its errors. */
 export const expected = {
@@ -13,7 +13,7 @@ export const expected = {
   logLevel: 'trace, debug, info, warn, error, fatal or silent',
 } as const;
 
-const text = z.string('text that is not empty').min(1, 'text that is not empty').optional();
+const text = givenText.optional();
 
 const environmentSchema = z.strictObject({
   // Not checked here, where an error would quote the value. The errors of the secrets' own check don't.

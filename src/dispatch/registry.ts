@@ -1,5 +1,5 @@
 import { configError } from '../errors.ts';
-import type { Handler, RetryPolicy } from '../handling.ts';
+import type { Handler } from '../handling.ts';
 import {
   type HandlerOptions,
   type JoinOptions,
@@ -8,6 +8,7 @@ import {
   resolveJoinOptions,
 } from '../handler-options.ts';
 import { suspectName } from '../events/names.ts';
+import { defined } from '../kit/defined.ts';
 import type { ResolvedOptions } from '../options.ts';
 
 /** The name under which the fallback's runs are stored. */
@@ -127,8 +128,4 @@ function requirePattern(pattern: string): void {
     found: `the pattern ${JSON.stringify(pattern)}`,
     fix: "Patterns are '*' for every event and 'Service.*' for all events of a service, such as 'CallHandler.*'.",
   });
-}
-
-function defined(retry: { [Key in keyof RetryPolicy]?: RetryPolicy[Key] | undefined }): Partial<RetryPolicy> {
-  return Object.fromEntries(Object.entries(retry).filter(([, value]) => value !== undefined));
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { configError } from '../errors.ts';
+import { givenText } from '../option-problems.ts';
 import type { DismissalStep, EventFilter } from '../store/event-store.ts';
 import { type ReplayParts, requireCondition } from './replay.ts';
 import { RunTally } from './run-tally.ts';
@@ -27,13 +28,10 @@ export interface DismissResult {
 /** What dismissing works with. */
 type DismissalParts = Pick<ReplayParts, 'store' | 'telemetry' | 'clock' | 'handlerNames' | 'requireStarted'>;
 
-const expected = 'text that is not empty';
-const text = z.string(expected).refine((value) => value.trim() !== '', expected);
-
 export const dismissOptionsSchema = z.strictObject({
-  handler: text.optional(),
-  by: text.optional(),
-  reason: text,
+  handler: givenText.optional(),
+  by: givenText.optional(),
+  reason: givenText,
   dryRun: z.boolean('true or false').default(false),
 });
 

@@ -6,7 +6,7 @@ import type { Clock } from '../kit/clock.ts';
 import { closest } from '../kit/closest-name.ts';
 import { defined } from '../kit/defined.ts';
 import type { CallEvent } from '../model.ts';
-import { listOptions } from '../option-problems.ts';
+import { givenText, listOptions } from '../option-problems.ts';
 import {
   type EventFilter,
   type EventStore,
@@ -57,7 +57,7 @@ export interface ReplayParts {
   readonly requireStarted: (method: string) => void;
 }
 
-const text = z.string('text that is not empty').min(1, 'text that is not empty').optional();
+const text = givenText.optional();
 
 /** Which events: the same conditions for looking, replaying and dismissing. */
 export const replayFilterSchema = z.strictObject({

@@ -1,6 +1,6 @@
 import { type Refusal, refusal } from '../refusals.ts';
 import { hostName, isAddressLiteral } from '../kit/addresses.ts';
-import { equalInConstantTime, textDigest } from '../kit/bytes.ts';
+import type { RequiredHeaders } from '../kit/required-headers.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { Delivery, Headers } from '../model.ts';
 
@@ -10,8 +10,8 @@ export interface Admission {
   /** The receiver's own setting; without one, that of the app it is mounted in. */
   readonly trustProxy: TrustProxy | undefined;
   readonly hosts: readonly string[] | undefined;
-  /** The subscription's own headers, by name in lower case. */
-  readonly headers: ReadonlyMap<string, string>;
+  /** The subscription's own headers. */
+  readonly headers: RequiredHeaders;
 }
 
 const nobody: TrustProxy = () => false;
@@ -20,7 +20,8 @@ const nobody: TrustProxy = () => false;
 export function admit(delivery: Delivery, admission: Admission): void {
   if (admission.isHttpsRequired && !delivery.encrypted) requireHttps(delivery, admission);
   requireHost(delivery, admission);
-  for (const [name, value] of admission.headers) requireHeader(delivery.headers, name, value);
+  const header = admission.headers.firstWrongIn(delivery.headers);
+  if (header !== undefined) throw refusal('not_authentic', 'header_missing', { header });
 }
 
 function isPeerTrusted({ appTrustProxy, peerAddress }: Delivery, { trustProxy }: Admission): boolean {
@@ -67,12 +68,6 @@ function passedOnHost(delivery: Delivery, admission: Admission): string | undefi
   if (headers['x-forwarded-host'] === undefined && headers['forwarded'] === undefined) return undefined;
   if (!isPeerTrusted(delivery, admission)) return undefined;
   return listOf(headers['x-forwarded-host'])[0] ?? forwarded(headers, 'host')[0];
-}
-
-function requireHeader(headers: Headers, name: string, expected: string): void {
-  const found = headers[name];
-  const isSame = typeof found === 'string' && equalInConstantTime(textDigest(found), textDigest(expected));
-  if (!isSame) throw refusal('not_authentic', 'header_missing', { header: name });
 }
 
 function listOf(value: Headers[string]): string[] {

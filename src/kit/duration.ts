@@ -15,3 +15,9 @@ export function parseDuration(value: unknown): number | undefined {
   if (!match) return undefined;
   return Number(match[1]) * units[match[2] as keyof typeof units];
 }
+
+/** The same for what must take some time, such as an attempt: zero does not count. */
+export function parsePositiveDuration(value: unknown): number | undefined {
+  const milliseconds = parseDuration(value);
+  return milliseconds === 0 ? undefined : milliseconds;
+}

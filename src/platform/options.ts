@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ConfigError, configError } from '../errors.ts';
 import type { Clock } from '../kit/clock.ts';
-import { type Duration, parseDuration } from '../kit/duration.ts';
+import { type Duration, parseDuration, parsePositiveDuration } from '../kit/duration.ts';
 import type { Random } from '../kit/random.ts';
 import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../option-problems.ts';
 import { readBaseUrl } from './requests/base-url.ts';
@@ -47,10 +47,10 @@ export interface PlatformOptions {
 }
 
 const duration = checked("milliseconds or a duration such as '500ms', '30s'", parseDuration);
-const attemptTime = checked("more than 0: milliseconds or a duration such as '500ms', '10s'", (value) => {
-  const milliseconds = parseDuration(value);
-  return milliseconds === 0 ? undefined : milliseconds;
-});
+const attemptTime = checked(
+  "more than 0: milliseconds or a duration such as '500ms', '10s'",
+  parsePositiveDuration,
+);
 const aFunction = z.custom<never>((value) => typeof value === 'function', 'a function');
 const silent: PlatformLogger = { debug: () => {}, warn: () => {} };
 

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
-import { type Duration, parseDuration } from '../../kit/duration.ts';
+import { type Duration, parsePositiveDuration } from '../../kit/duration.ts';
 import { hasOwnHeader } from '../../kit/header-fields.ts';
-import { checked, clockOption, hasMethods, parseStrictly } from '../../option-problems.ts';
+import { RequiredHeaders } from '../../kit/required-headers.ts';
+import { checked, clockOption, hasMethods, headersOption, parseStrictly } from '../../option-problems.ts';
 import type { Tool } from './define-tool.ts';
-import { RequiredHeaders, toolHeadersSchema } from './tool-headers.ts';
 
 /** Options of `toolMiddleware`. */
 export interface ToolMiddlewareOptions {
@@ -33,11 +33,13 @@ export interface ToolMiddlewareParts {
 }
 
 const optionsSchema = z.strictObject({
-  headers: toolHeadersSchema.refine(
+  headers: headersOption.refine(
     (headers) => hasOwnHeader(Object.keys(headers)),
     'an object with at least one header that others do not send, since a tool answers nobody but the platform',
   ),
-  timeout: checked("more than 0: milliseconds or a duration such as '5s'", readTimeout).default(10_000),
+  timeout: checked("more than 0: milliseconds or a duration such as '5s'", parsePositiveDuration).default(
+    10_000,
+  ),
   logger: checked('a pino instance', (value) =>
     hasMethods(value, ['info', 'warn']) ? (value as Logger) : undefined,
   ).optional(),
@@ -75,12 +77,6 @@ export function resolveToolMiddleware(tools: unknown, options: ToolMiddlewareOpt
     ...rest,
     logger,
     tools: new Map(parsed.tools.map((tool) => [tool.name, tool])),
-    headers: new RequiredHeaders(headers),
+    headers: new RequiredHeaders(Object.entries(headers)),
   };
-}
-
-/** Refuses 0: no call could end in no time. */
-function readTimeout(value: unknown): number | undefined {
-  const milliseconds = parseDuration(value);
-  return milliseconds === 0 ? undefined : milliseconds;
 }

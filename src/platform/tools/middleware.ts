@@ -84,7 +84,7 @@ async function answerCall(
 
 /** Checks the headers first, so that a stranger learns neither which tools there are nor how they are called. */
 function toolOf(request: MountedRequest, { headers, tools }: ToolMiddlewareParts): Tool | ToolRefusal {
-  if (!headers.areIn(request.headers)) return new ToolRefusal('not_authentic');
+  if (headers.firstWrongIn(request.headers) !== undefined) return new ToolRefusal('not_authentic');
   const [first, ...others] = tools.values();
   const tool = others.length === 0 ? first : tools.get(lastPart(request.originalUrl ?? request.url ?? ''));
   if (tool === undefined) return new ToolRefusal('unknown_tool');

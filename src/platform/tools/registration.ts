@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { isLoopbackHost } from '../../kit/addresses.ts';
-import { checked, parseStrictly } from '../../option-problems.ts';
+import { checked, headersOption, parseStrictly } from '../../option-problems.ts';
 import type { ParametersSchema } from './parameters-schema.ts';
-import { toolHeadersSchema } from './tool-headers.ts';
 
 /** A value that the platform sends with every call of the tool (platform document, CustomTool). */
 export interface FixedParameter {
@@ -80,7 +79,7 @@ const optionsSchema = (parameters: readonly string[]) =>
     method: z
       .enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], "'GET', 'POST', 'PUT', 'PATCH' or 'DELETE'")
       .default('POST'),
-    headers: toolHeadersSchema.default({}),
+    headers: headersOption.default({}),
     fixedParams: z
       .record(
         z.string(),
