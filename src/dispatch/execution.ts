@@ -83,10 +83,7 @@ export class Execution {
     return conclusion.state;
   }
 
-  /**
-   * Counts the attempt beforehand: for a stored run, or if a process has died over its event. It waits for its turn
-   * first, so that it is called as soon as it is counted.
-   */
+  /** Counts the attempt beforehand: for a stored run, or if a process has died over its event. */
   async #begin(run: Run): Promise<Run | undefined> {
     const key = {
       sequence: run.sequence,
@@ -94,7 +91,6 @@ export class Execution {
       handler: run.handler.name,
       stored: run.stored,
     };
-    await this.#share.place(run.handler.name);
     const attempts = await this.#settler.persist(() => this.#parts.store.begin(key));
     return attempts === undefined ? undefined : { ...run, stored: true, attempts: attempts - 1 };
   }
@@ -111,7 +107,7 @@ export class Execution {
     const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
     const attempt = { run, subject, context, stop, clock, backoff };
-    const later = run.isCounted ? undefined : this.#share.place(run.handler.name);
+    const later = this.#share.place(run.handler.name);
     if (later) await later;
     const called = this.#timed(run, () => runAttempt(attempt));
     onCalled?.();
@@ -167,8 +163,14 @@ export class Execution {
   }
 }
 
-/** All attempts have been counted and none has ended: the process died in each of them. */
-function exhausted(run: Run): Conclusion {
-  const state = { kind: 'dead', reason: 'the process ended during every attempt' } as const;
-  return { state, attempts: run.attempts, cause: 'process_died' };
+/**
+ * All attempts have been counted, and yet the run is not settled: the process died in the last of them, or the handler
+ * has been given fewer since.
+ */
+function exhausted({ attempts, takeovers }: Run): Conclusion {
+  const hasDied = takeovers > 0;
+  const why = hasDied ? 'the process ended during an attempt, and ' : '';
+  const reason = `${why}no attempt is left after ${attempts}`;
+  const state = { kind: 'dead', reason, keepsReason: true } as const;
+  return { state, attempts, cause: hasDied ? 'process_died' : 'no_attempt_left' };
 }

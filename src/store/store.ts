@@ -34,7 +34,8 @@ export interface Settlement extends RunKey {
 /** The state in which a settlement leaves a run. */
 export type RunState =
   | { readonly kind: 'done' }
-  | { readonly kind: 'dead'; readonly reason: string }
+  /** `keepsReason`: the reason that the run had is kept behind this one. */
+  | { readonly kind: 'dead'; readonly reason: string; readonly keepsReason?: boolean }
   | { readonly kind: 'due'; readonly at: number; readonly reason: string }
   /** Not begun, and due at the same millisecond as an earlier open run: `dueAt` is that run's. */
   | { readonly kind: 'following'; readonly dueAt: number }
@@ -123,9 +124,9 @@ export interface Store {
    */
   nextDue(handler: string, after?: number): Promise<number | undefined>;
   /**
-   * Counts an attempt before it begins, for a run of an event over which a process has already died: an event that
-   * kills its process must not be tried for ever. Resolves to the attempts counted, or undefined when the claim is
-   * lost.
+   * Counts an attempt before it begins: of every stored run, and of a run without a row if a process has died over its
+   * event. An event that kills its process must not be tried for ever. Resolves to the attempts counted, or undefined
+   * when the claim is lost.
    */
   begin(run: RunKey): Promise<number | undefined>;
   /** Writes how a run ended, if the claim still holds. */
@@ -155,7 +156,7 @@ export interface Store {
    * has told its own.
    */
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]>;
-  /** Whether another process has changed the store since this was last asked. */
+  /** Whether the store may have been changed by others than its own thread since this was last asked. */
   changedElsewhere(): boolean;
 
   /**

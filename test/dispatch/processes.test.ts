@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
 import { describe, expect, test, vi } from 'vitest';
 import { bodyOf, post } from '../support/deliveries.ts';
 import { type ProcessOptions, ReceiverProcess, Script } from '../support/process.ts';
@@ -14,6 +15,14 @@ function optionsFor(handlers: ProcessOptions['handlers']): ProcessOptions {
 
 function handledIn({ file }: ProcessOptions): string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+}
+
+/** Why runs are dead. */
+function reasonsIn({ database }: ProcessOptions): unknown[] {
+  const db = new Database(database, { readonly: true });
+  const reasons = db.prepare("select reason from runs where state = 'dead'").pluck().all();
+  db.close();
+  return reasons;
 }
 
 describe('two processes on one database', () => {
@@ -83,6 +92,7 @@ test('an event that kills the process every time ends as a dead letter, and harm
   );
   expect((await process.counts()).runs.dead).toBe(1);
   expect(handledIn(options)).not.toContain('deadly');
+  expect(reasonsIn(options)).toEqual(['the process ended during an attempt, and no attempt is left after 3']);
 });
 
 test('an idle receiver does next to nothing', async () => {

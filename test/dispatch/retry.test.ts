@@ -4,6 +4,7 @@ import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { Discard, RetryLater } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
 
 const failing = () => {
   throw new Error('not today');
@@ -18,6 +19,39 @@ describe('a failed run', () => {
     await logs.until('run_dead');
     expect(logs.of('run_retry')).toHaveLength(149);
     expect(logs.of('dispatch_failed')).toEqual([]);
+  });
+
+  test("gets from the receiver's options what its handler's leave out", async () => {
+    const retry = { attempts: 3, base: 0 } as const;
+    const { receiver, logs } = await started({ retry }, (r) =>
+      r.on('*', { name: 'failing', retry: { cap: '2m' } }, failing),
+    );
+    await deliver(receiver);
+    await logs.until('run_dead');
+    expect(logs.of('run_retry')).toHaveLength(2);
+  });
+
+  test('whose handler is given fewer attempts than were made is dead, and its reason is kept', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const later = () => {
+      throw new RetryLater('1h', 'the CRM is down');
+    };
+    const before = await started({ clock, database }, (r) => r.on('*', { name: 'save' }, later));
+    await deliver(before.receiver);
+    await before.logs.until('run_retry');
+    await before.receiver.stop();
+    clock.advance(3_600_000);
+
+    const retry = { attempts: 1 };
+    const { receiver, logs } = await started({ clock, database }, (r) =>
+      r.on('*', { name: 'save', retry }, later),
+    );
+    expect(await logs.until('run_dead')).toMatchObject([{ cause: 'no_attempt_left' }]);
+    const { events } = await receiver.events.list({ state: 'dead' });
+    expect(events[0]?.runs).toMatchObject([
+      { attempts: 1, reason: 'no attempt is left after 1 (its reason was: the CRM is down)' },
+    ]);
   });
 
   test('is counted as running while it is tried again, and keeps its event open', async () => {

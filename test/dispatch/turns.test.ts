@@ -1,6 +1,7 @@
 /** Handlers that compute leave turns of the event loop to deliveries and to the app. */
 import { expect, onTestFinished, test } from 'vitest';
 import { buildDelivery, deliver, handled, manualClock, testReceiver } from '../../src/testing/index.ts';
+import { RetryLater } from '../support/public.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const names = ['first', 'second', 'third', 'fourth', 'fifth'];
@@ -36,6 +37,26 @@ test.for([
   await handled(receiver, 't-1');
   expect(turns).toHaveLength(5);
   expect(new Set(turns).size).toBe(expected);
+});
+
+test('retries that compute are called in a turn each, as first attempts are', async () => {
+  const clock = manualClock();
+  const turn = countTurns();
+  const turns: number[] = [];
+  const receiver = testReceiver({ clock });
+  for (const name of names) {
+    receiver.on('*', { name }, (_event, { attempt }) => {
+      if (attempt === 1) throw new RetryLater(0);
+      turns.push(turn());
+      clock.advance(20);
+    });
+  }
+  onTestFinished(() => receiver.stop());
+  await receiver.start();
+  await deliver(receiver, buildDelivery('call-ended', { traceId: 't-1', timestamp: clock.now() }));
+  await handled(receiver, 't-1');
+  expect(turns).toHaveLength(5);
+  expect(new Set(turns).size).toBe(5);
 });
 
 test('a run that waits for its turn when the receiver stops is left to the next start', async () => {

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import { type DismissalStep, type DismissalWrite, type DismissedRun, joinKey } from '../event-store.ts';
 import type { Sequence } from '../run-key.ts';
 import { asInteger, asText } from './parameters.ts';
+import { withFormerReason } from './former-reason.ts';
 import { prepareUnblockNext } from './unblock.ts';
 
 interface RunRow {
@@ -22,10 +23,9 @@ export function prepareDismissals(database: Database.Database) {
       and (${asInteger('@takesDead')} and state = 'dead'
         or ${asInteger('@takesWaiting')} and state in ('due', 'blocked'))
     order by handler`);
-  // The reason that the run had is kept, because it is still worth knowing.
   const settle = database.prepare(`
     update runs set state = 'done', due_at = null, settled_at = @now,
-      reason = @reason || coalesce(' (its reason was: ' || nullif(reason, '') || ')', '')
+      reason = ${withFormerReason}
     where sequence = @sequence and handler = @handler`);
   const unblockNext = prepareUnblockNext(database);
 

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { RunKey, Sequence, Settled } from '../run-key.ts';
 import type { RunState, Settlement } from '../store.ts';
 import type { DueTime } from './due-time.ts';
+import { withFormerReason } from './former-reason.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { prepareUnblockNext } from './unblock.ts';
@@ -33,7 +34,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     values (@sequence, @handler, @callId, @state, @attempts, @dueAt, @reason, @now) on conflict do nothing`);
   const updateRun = database.prepare(`
     update runs set state = @state, attempts = @attempts, due_at = @dueAt, claimed_by = null,
-      reason = case when @state = 'blocked' then reason else @reason end,
+      reason = case when @state = 'blocked' then reason when @keepsReason then ${withFormerReason} else @reason end,
       settled_at = @now where sequence = @sequence and handler = @handler`);
   const countAttempt = database
     .prepare('update runs set attempts = attempts + 1 where sequence = ? and handler = ? returning attempts')
@@ -171,5 +172,6 @@ function columnsOf({ sequence, handler, callId, attempts, now, state, dueAt }: S
     state: state.kind,
     dueAt,
     reason: state.kind === 'due' || state.kind === 'dead' ? state.reason : null,
+    keepsReason: state.kind === 'dead' && state.keepsReason === true ? 1 : 0,
   };
 }
