@@ -79,7 +79,7 @@ export class Lifecycle {
 
   async stop(options: StopOptions): Promise<void> {
     const { drain } = parseStrictly(stopSchema, options, 'stop');
-    if (this.#state === 'created' && (this.#isInboxOpen || this.#isDatabaseLent)) await this.#close();
+    if (this.#state === 'created') await this.#closeUnstarted();
     // A start that fails rejects to its own caller, and closes what it opened.
     if (this.#state === 'starting') await this.#starting?.catch(() => {});
     if (this.#state === 'started') this.#stopping = this.#drain(drain);
@@ -132,6 +132,12 @@ export class Lifecycle {
     await this.#close();
     cancel();
     telemetry.tell('receiver_stopped');
+  }
+
+  /** A later `start` is refused: a signal that comes while an app is set up must not be lost. */
+  async #closeUnstarted(): Promise<void> {
+    if (this.#isInboxOpen || this.#isDatabaseLent) await this.#close();
+    this.#state = 'stopped';
   }
 
   async #close(): Promise<void> {

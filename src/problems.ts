@@ -84,6 +84,12 @@ export const problems = {
   database_not_offered: (d: { database: string }) =>
     `receiver.database should be the connection of the inbox, but the store ${d.database} has none to give. ` +
     'Use a connection of your own for your tables.',
+  database_closed: (d: { database: string }) =>
+    `The database ${d.database} should be open when it is used, but the receiver has closed it. Use receiver.database ` +
+    'before receiver.stop().',
+  database_lent: () =>
+    'The database should be used inside the function that ctx.commit got it for, but that has ended, so nothing was ' +
+    'done. Do everything inside that function.',
   transaction_left_open: () =>
     "A transaction was begun on the inbox's connection and left open, so nothing can be stored safely. " +
     'Use receiver.database.transaction(() => { … }), and no begin, commit or rollback of your own.',

@@ -73,7 +73,8 @@ export class Receiver {
    * pattern takes them.
    *
    * @returns the receiver
-   * @throws ConfigError for a second handler with the same name, or one registered after `start`
+   * @throws ConfigError for an invalid name or option, a second handler with the same name, or one registered after
+   *   `start`
    * @example receiver.on('CallHandler.CallEnded', async (event, ctx) => save(event.payload.call_id));
    */
   on<const Names extends EventPattern | readonly EventPattern[]>(
@@ -98,6 +99,9 @@ export class Receiver {
    * Registers the handler for events that no other handler takes, or whose payload is not what their name promises
    * (`event.issues`). It is a handler like any other, with the name `fallback`.
    *
+   * @returns the receiver
+   * @throws ConfigError for what is no function, a second fallback, another handler named `fallback`, or one registered
+   *   after `start`
    * @example receiver.fallback(async (event, { isKnown, log }) => log.warn({ isKnown }, event.eventName));
    */
   fallback(handler: (event: CallEvent, context: FallbackContext) => unknown): this {
@@ -113,6 +117,7 @@ export class Receiver {
    * called when all of them have arrived, in any order, or when the time `within` after the first of them is over.
    * Events that arrived before a restart, or before the join was registered, count, as far back as `within`.
    *
+   * @returns the receiver
    * @throws ConfigError as `on` does
    * @example
    * receiver.onCall(
@@ -140,7 +145,8 @@ export class Receiver {
    * Refuses new deliveries with 503, answers those under way, gives active runs `drain` (default '10s') to end, then
    * interrupts them and closes the inbox. Runs that are not done continue at the next start. While another process has
    * the database locked, it waits another 5 seconds; what it can't write by then stays unwritten. Called while `start`
-   * is under way, it waits for `start` first; called again, it waits for the first call.
+   * is under way, it waits for `start` first; called before `start`, it makes `start` throw; called again, it waits for
+   * the first call.
    *
    * @throws ConfigError for invalid options; the receiver then goes on
    * @example process.once('SIGTERM', () => void receiver.stop({ drain: '20s' }));
@@ -154,12 +160,21 @@ export class Receiver {
     return this.#lifecycle.isReady;
   }
 
-  /** Takes a delivery and resolves to the answer. Every adapter calls this. */
+  /**
+   * Takes a delivery and resolves to the answer; never rejects. Every adapter calls this: use it for one of your own.
+   *
+   * @param delivery the method, the headers by name in lower case, where the raw bytes are, and what is known of the peer
+   * @example
+   * const body = { kind: 'bytes', bytes } as const;
+   * const peer = { peerAddress: undefined, encrypted: true, appTrustProxy: undefined };
+   * const reply = await receiver.take({ method: 'POST', headers, body, ...peer });
+   */
   readonly take = (delivery: Delivery): Promise<Reply> => this.#parts.intake.take(delivery);
 
   /**
    * The receiver as middleware of Express 4 or 5; mount it before any body parser.
    *
+   * @throws ConfigError when it is mounted without its parentheses, at the first request
    * @example app.use('/webhooks/calls', receiver.middleware());
    */
   middleware(...request: readonly never[]): Middleware {

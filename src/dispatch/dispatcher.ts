@@ -140,7 +140,11 @@ export class Dispatcher {
   /** Lets each join look back, in the background: however many events there are, deliveries must not wait for it. */
   #lookBack(): void {
     const { handlers, store, telemetry, clock } = this.#parts;
-    const ties = { isStopping: () => this.#isStopping, onLooked: () => this.wake() };
+    const ties = {
+      isStopping: () => this.#isStopping,
+      stop: this.#stop.signal,
+      onLooked: () => this.wake(),
+    };
     for (const handler of handlers) {
       if (handler.join) this.#follow(lookBack(handler, { store, telemetry, clock, ...ties }));
     }

@@ -12,6 +12,8 @@ export interface LookBackParts {
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly isStopping: () => boolean;
+  /** Aborted when the receiver no longer waits. */
+  readonly stop: AbortSignal;
   /** Called when there may be something to run. */
   readonly onLooked: () => void;
 }
@@ -22,7 +24,7 @@ export interface LookBackParts {
  */
 export async function lookBack({ name, join }: Handler, parts: LookBackParts): Promise<void> {
   if (!join) return;
-  const { store, telemetry, clock, isStopping, onLooked } = parts;
+  const { store, telemetry, clock, isStopping, stop, onLooked } = parts;
   const { events, within } = join;
   const since = clock.now() - within;
   let after: Sequence | undefined;
@@ -33,7 +35,7 @@ export async function lookBack({ name, join }: Handler, parts: LookBackParts): P
       if (after === undefined) return;
     } catch (error) {
       telemetry.tell('dispatch_failed', { cause: messageOf(error) });
-      await pause(clock, storePause);
+      await pause(clock, storePause, stop);
     }
   }
 }

@@ -108,7 +108,7 @@ export class Settler {
       } catch (error) {
         if (stop.aborted) throw error;
         telemetry.tell('dispatch_failed', { cause: messageOf(error) });
-        await pause(clock, storePause);
+        await pause(clock, storePause, stop);
       }
     }
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { faultyStore } from '../faults/faulty-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { address, bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
@@ -115,11 +116,22 @@ describe('stop', () => {
     await first;
   });
 
-  test('before start does nothing: the receiver can still be started', async () => {
+  test('before start is not lost: the receiver can no longer be started', async () => {
     const { receiver } = made();
     await receiver.stop();
-    await receiver.start();
-    expect(receiver.isReady).toBe(true);
+    await expect(receiver.start()).rejects.toMatchObject({ code: 'receiver_stopped' });
+    expect(receiver.isReady).toBe(false);
+  });
+
+  test('without patience does not wait for the pause before a write is tried again', async () => {
+    // Time stands still: the pause would never be over.
+    const clock = new ManualClock();
+    const database = faultyStore(':memory:', clock, (verb) => (verb === 'settle' ? 'before' : undefined));
+    const { receiver, logs } = await started({ clock, database }, (r) => r.on('*', () => {}));
+    await deliver(receiver);
+    await logs.until('dispatch_failed');
+    await receiver.stop({ drain: 0 });
+    expect(logs.of('receiver_stopped')).toHaveLength(1);
   });
 
   test('called twice at once, and again when it has stopped, stops once', async () => {

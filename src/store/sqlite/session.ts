@@ -1,3 +1,4 @@
+import { ringbackError } from '../../errors.ts';
 import type { InboxDatabase } from '../../handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { WriteLimits } from './commit-group.ts';
@@ -64,9 +65,9 @@ export class Session {
     this.#inbox?.group.abandon();
   }
 
-  /** @throws unless the database is open */
+  /** @throws RingbackError `database_closed` unless the database is open */
   opened(): OpenInbox {
-    if (!this.#inbox) throw new Error(`The database ${this.#file} is not open`);
+    if (!this.#inbox) throw ringbackError('database_closed', { database: this.#file });
     return this.#inbox;
   }
 

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { ringbackError } from '../../errors.ts';
 import type { InboxDatabase, UserDatabase, UserStatement } from '../../handling.ts';
 import type { UserStatements } from './user-statements.ts';
 
@@ -12,7 +13,7 @@ export function lent(connection: UserConnection): {
 } {
   let isOver = false;
   const guard = () => {
-    if (isOver) throw new Error(over);
+    if (isOver) throw ringbackError('database_lent');
   };
   return {
     database: userDatabase(connection, guard),
@@ -80,5 +81,3 @@ function userStatement(statement: Database.Statement, guarded: InTurn): UserStat
     all: (...parameters) => guarded(() => statement.all(...parameters)),
   };
 }
-
-const over = 'The database was lent to ctx.commit for its function only, and that has ended.';
