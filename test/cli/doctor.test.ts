@@ -72,6 +72,7 @@ describe('doctor, on this machine', () => {
     new Database(database).exec('create table older (version)').close();
     expect((await examined({ database }))['database']).toBe(`ok: ${database} can be written`);
     const after = new Database(database);
+    expect(after.pragma('journal_mode', { simple: true })).toBe('delete');
     expect(after.prepare("select name from sqlite_schema where type = 'table'").pluck().all()).toEqual([
       'older',
     ]);

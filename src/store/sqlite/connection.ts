@@ -8,7 +8,7 @@ import { refuseForeign } from './foreign-database.ts';
 import { migrate } from './migrations/migrate.ts';
 
 /** How long opening the file, and users' writes before the start, wait for another process, in milliseconds. */
-const openPatience = 5_000;
+export const openPatience = 5_000;
 /** At how many pages in the log the main thread writes the log back itself: more than the commit thread lets gather. */
 const pagesBeforeMain = 48_000;
 /** How long to let another process turn the file to WAL before trying again, in milliseconds. */
