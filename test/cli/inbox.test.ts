@@ -32,6 +32,8 @@ describe('ringback inbox', () => {
     ]);
     expect(await linesOf(cwd, 'events', '--state', 'dead', '--handler', 'another')).toEqual([]);
     expect(await linesOf(cwd, 'events', '--until', '2020-01-01T00:00:00Z')).toEqual([]);
+    expect(await linesOf(cwd, 'events', '--agent-id', 'agent_7f3a')).toHaveLength(2);
+    expect(await linesOf(cwd, 'events', '--agent-id', 'another')).toEqual([]);
     const { stdout } = await ringback(['inbox', 'event', 't-dead'], { env: {}, cwd });
     expect(JSON.parse(stdout)).toMatchObject({
       traceId: 't-dead',

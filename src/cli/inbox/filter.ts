@@ -13,6 +13,7 @@ export function takesFilter(command: Command): Command {
     .option('--handler <name>', 'it has a stored run of this handler')
     .option('--event-name <name>', 'its name')
     .option('--call-id <id>', 'its call')
+    .option('--agent-id <id>', 'its agent')
     .option('--trace-id <text>', 'its trace id, or a part of it');
   return takesTimes(filtered);
 }
@@ -23,11 +24,12 @@ export function filterOf({
   handler,
   eventName,
   callId,
+  agentId,
   traceId,
   since,
   until,
 }: EventFilter): EventFilter {
-  return { state, handler, eventName, callId, traceId, since, until };
+  return { state, handler, eventName, callId, agentId, traceId, since, until };
 }
 
 const oneOfStates = `one of ${states.join(', ')}`;
