@@ -22,8 +22,8 @@ export class Discard extends Error {
 }
 
 /**
- * Thrown by a handler to be called again after a time that it chooses. The attempt counts. A handler that returns it,
- * because `throw` was forgotten, is called again in the same way.
+ * Thrown by a handler to be called again after a time that it chooses, at most 366 days. The attempt counts. A handler
+ * that returns it, because `throw` was forgotten, is called again in the same way.
  *
  * @example throw new RetryLater('10m', 'the analysis is not ready yet')
  */
@@ -63,7 +63,7 @@ export function isDecision(returned: unknown): boolean {
   }
 }
 
-/** The longest delay that a `RetryLater` may ask for, in milliseconds: a year. */
+/** The longest delay that a `RetryLater` gets, in milliseconds: 366 days. */
 const longestDelay = 366 * 24 * 3_600_000;
 
 /** The delay that a `RetryLater` asks for; undefined if it isn't a valid number, or the run might never be due. */

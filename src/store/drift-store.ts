@@ -1,7 +1,7 @@
 /** The part of the store that counts how the platform departs from its documents: names and counts, never a value. */
 import type { Drift } from '../events/drift.ts';
 
-/** A departure, and how often it was seen. Times in milliseconds since 1970. */
+/** A difference, and how often it was seen. Times in milliseconds since 1970. */
 export interface DriftRow extends Drift {
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
@@ -9,13 +9,13 @@ export interface DriftRow extends Drift {
   readonly count: number;
 }
 
-/** Keeps each departure once, and counts how often it was seen. */
+/** Keeps each difference once, and counts how often it was seen. */
 export interface DriftStore {
   /**
-   * Adds counts, and resolves to the departures that were never seen before. Those beyond the store's bounds are left
+   * Adds counts, and resolves to the differences that were never seen before. Those beyond the store's bounds are left
    * out.
    */
   add(rows: readonly DriftRow[]): Promise<readonly Drift[]>;
-  /** Every departure, the one first seen last coming first. */
+  /** Every difference, the one first seen last coming first. */
   list(): Promise<readonly DriftRow[]>;
 }

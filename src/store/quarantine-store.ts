@@ -60,7 +60,7 @@ export interface QuarantinePage {
 }
 
 /** A delivery that was kept, and how many were dropped to make room for it. */
-export interface Kept {
+export interface Quarantined {
   /** Of the delivery, or of the copy that was here already. */
   readonly id: number;
   readonly dropped: number;
@@ -72,7 +72,7 @@ export interface QuarantineStore {
    * Keeps a delivery. Unreadable ones are kept like events, one for all copies. Those that are not authentic are
    * bounded by count and bytes: the oldest are dropped.
    */
-  keep(record: QuarantineRecord): Promise<Kept>;
+  keep(record: QuarantineRecord): Promise<Quarantined>;
   list(filter: QuarantineFilter): Promise<QuarantinePage>;
   get(id: number): Promise<KeptDelivery | undefined>;
   /** The ids of the deliveries that are not authentic, oldest first: no more than the bound on their count. */

@@ -1,5 +1,6 @@
 import { ringbackError } from '../errors.ts';
 import { fetchCauseOf, metPlainHttp } from '../kit/error-text.ts';
+import { jsonOrText } from '../kit/json-or-text.ts';
 import { sentOnce } from '../kit/sent-once.ts';
 import type { Receiver } from '../receiver.ts';
 import type { SignedDelivery } from './delivery.ts';
@@ -51,13 +52,5 @@ export async function deliverTo(
 
 async function answerOf(response: Response): Promise<DeliveryAnswer> {
   const text = await response.text();
-  return { status: response.status, body: parsedOr(text) };
-}
-
-function parsedOr(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return { status: response.status, body: jsonOrText(text) };
 }

@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { secret } from '../support/deliveries.ts';
 import { ConfigError, createReceiver, RetryLater } from '../support/public.ts';
@@ -55,6 +56,10 @@ describe('a wrong option gives a sentence', () => {
     [{ signature: null }, /signature should be .* but is not a layout \(an object with header, syntax, /],
     [{ logger: { level: 'foo' } }, /logger should be options that pino takes, but is refused by pino: .*foo/],
     [{ logger: console }, /logger should be a pino instance or options for one, but is of type object/],
+    [
+      { logger: Object.assign(pino({ level: 'silent' }), { isLevelEnabled: undefined }) },
+      /logger should be a pino instance or options for one, but is of type object/,
+    ],
     [{ logger: [] }, /logger should be a pino instance or options for one, but is an empty list/],
     [{ random: 4 }, /random should be a function, but is 4/],
   ])('%j', (options, sentence) => {

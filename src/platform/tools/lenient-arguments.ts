@@ -1,4 +1,4 @@
-import { isObject } from '../../option-problems.ts';
+import { isRecord } from '../../events/decoding.ts';
 
 /** The parts of a JSON Schema that are used here. */
 interface Wanted {
@@ -83,10 +83,6 @@ function parsedWhere(value: unknown, isOfKind: (value: unknown) => boolean): unk
   } catch {
     return value;
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isObject(value) && !Array.isArray(value);
 }
 
 function wantedOf(value: unknown): Wanted {

@@ -11,7 +11,7 @@ import { wants } from './matching.ts';
 import type { ComingEvent, PendingDelivery } from './outbox-rows.ts';
 import type { GivenUpDelivery, Outbox } from './outbox.ts';
 import { Sender } from './sender.ts';
-import { Slots } from './slots.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { UnderWay } from './under-way.ts';
 import type { GatheredWrites } from './gathered-writes.ts';
 
@@ -42,7 +42,7 @@ export class DeliveryEngine {
   readonly #sender: Sender;
   readonly #attemptSender: AttemptSender;
   readonly #underWay = new UnderWay();
-  readonly #slots = new Map<string, Slots>();
+  readonly #limits = new Map<string, ConcurrencyLimit>();
   readonly #timers = new Set<() => void>();
   readonly #underWayAttempts = new Set<Promise<void>>();
   #isStopping = false;
@@ -94,7 +94,7 @@ export class DeliveryEngine {
     this.#isStopping = true;
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
-    for (const slots of this.#slots.values()) slots.clear();
+    for (const limit of this.#limits.values()) limit.clear();
     this.#sender.close();
     await Promise.all(this.#underWayAttempts);
     this.#parts.writes.flush();
@@ -131,7 +131,7 @@ export class DeliveryEngine {
     const number = delivery.attempts + 1;
     const isDelayed = adversary?.decide(traceId, number) === 'delayed';
     const delay = isDelayed ? clock.inReal(adversary.delay(traceId, number)) : 0;
-    this.#at(delivery.dueAt + delay, () => this.#slotsOf(delivery).run(() => this.#follow(delivery)));
+    this.#at(delivery.dueAt + delay, () => this.#limitOf(delivery).run(() => this.#follow(delivery)));
   }
 
   async #attempt(delivery: PendingDelivery): Promise<void> {
@@ -167,11 +167,11 @@ export class DeliveryEngine {
     );
   }
 
-  /** Each subscription has slots of its own, so that a receiver that is slow or down doesn't hold up the others. */
-  #slotsOf({ subscriptionId }: PendingDelivery): Slots {
-    const slots = this.#slots.get(subscriptionId) ?? new Slots(attemptsAtOnce);
-    this.#slots.set(subscriptionId, slots);
-    return slots;
+  /** Each subscription has a limit of its own, so that a receiver that is slow or down doesn't hold up the others. */
+  #limitOf({ subscriptionId }: PendingDelivery): ConcurrencyLimit {
+    const limit = this.#limits.get(subscriptionId) ?? new ConcurrencyLimit(attemptsAtOnce);
+    this.#limits.set(subscriptionId, limit);
+    return limit;
   }
 
   /** Makes an attempt, and never rejects: after an unexpected error, the delivery is given up and its slot is freed. */

@@ -1,3 +1,4 @@
+import { jsonOrText } from '../../kit/json-or-text.ts';
 import { readBounded } from '../../kit/read-bounded.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
@@ -69,21 +70,13 @@ async function answered(
     signal,
     ...(body !== undefined && { body }),
   });
-  return { status: response.status, body: parsedOr(await textOf(response)), failure: undefined };
+  return { status: response.status, body: jsonOrText(await textOf(response)), failure: undefined };
 }
 
 async function textOf(response: Response): Promise<string> {
   const bytes = await readBounded(response.body, mostBytes);
   if (!bytes) throw new TooLarge();
   return bytes.toString();
-}
-
-function parsedOr(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The error of `fetch` says only that it failed; the reason is in its cause. */

@@ -6,7 +6,7 @@ import type { DriftRow } from '../drift-store.ts';
 const mostRows = 1_000;
 const mostRowsOfEvent = 200;
 
-/** Counts departures, and lists them. */
+/** Counts differences, and lists them. */
 export function prepareDrift(database: Database.Database) {
   const count = database.prepare(`
     update drift set count = count + @count, first_seen_at = min(first_seen_at, @firstSeenAt),

@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3';
 import type { Headers } from '../../model.ts';
 import type {
-  Kept,
   KeptDelivery,
   QuarantineEntry,
   QuarantineFilter,
   QuarantinePage,
   QuarantineRecord,
+  Quarantined,
 } from '../quarantine-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import { eventRow, type prepareRecordOne } from './record.ts';
@@ -77,7 +77,7 @@ export function prepareQuarantine(
   };
 
   return {
-    keep({ headers, skipped, ...record }: QuarantineRecord): Kept {
+    keep({ headers, skipped, ...record }: QuarantineRecord): Quarantined {
       const { changes, lastInsertRowid } = insert.run({ ...record, headers: JSON.stringify(headers) });
       const id = changes > 0 ? Number(lastInsertRowid) : (copyOf.get(record.digest) as number);
       if (record.kind === 'unreadable') return { id, dropped: 0 };

@@ -1,11 +1,11 @@
 import type { EventRecord } from '../event-record.ts';
 import type {
-  Kept,
   KeptDelivery,
   QuarantineFilter,
   QuarantinePage,
   QuarantineRecord,
   QuarantineStore,
+  Quarantined,
 } from '../quarantine-store.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { recordPatience } from './commit-group.ts';
@@ -28,7 +28,7 @@ export class SqliteQuarantine implements QuarantineStore {
     this.#clock = clock;
   }
 
-  async keep(record: QuarantineRecord): Promise<Kept> {
+  async keep(record: QuarantineRecord): Promise<Quarantined> {
     const bytes = record.body.byteLength;
     const isFull = this.#writes >= mostWrites || this.#bytes + bytes > mostBytes;
     // However large a body may be by the options, one has room.

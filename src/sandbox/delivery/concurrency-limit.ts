@@ -1,5 +1,5 @@
 /** Lets a bounded number of attempts be under way at once; the others wait in the order in which they came. */
-export class Slots {
+export class ConcurrencyLimit {
   readonly #size: number;
   #taken = 0;
   /** A set, because removing the first item of a long array moves all the others. */
