@@ -6,6 +6,7 @@ import {
   type ServerResponse,
   createServer,
 } from 'node:http';
+import { type Clock, pause, systemClock } from '../kit/clock.ts';
 import { Slots } from '../kit/slots.ts';
 import { listen, urlOf } from '../listening.ts';
 import type { Receiver } from '../receiver.ts';
@@ -27,6 +28,8 @@ export interface Address {
 const keepAlive = 75_000;
 /** How long the last connections may take to close, in milliseconds. */
 const closePatience = 3_000;
+/** How long a delivery may wait for the receiver to start, in milliseconds: its sender waits for a second. */
+const startPatience = 700;
 
 /** The paths of the health checks: whether the server is alive, and whether it is ready. */
 export const healthPaths = { alive: '/healthz', ready: '/readyz' } as const;
@@ -40,12 +43,16 @@ export function isHealthPath(path: string): boolean {
 /** A receiver's own HTTP server: it takes deliveries and answers health checks. */
 export class HttpServer {
   readonly #server: Server;
+  readonly #clock: Clock;
   readonly #answering = new Slots<ServerResponse>();
   #isDraining = false;
+  /** Settled when the receiver has started; undefined from then on. */
+  #starting: Promise<void> | undefined;
   #closed: Promise<void> = Promise.resolve();
 
   /** `onMisdirected` is called when a request that looks like a delivery comes to another path. */
-  constructor(receiver: Receiver, path: string, onMisdirected = () => {}) {
+  constructor(receiver: Receiver, path: string, onMisdirected = () => {}, clock = systemClock) {
+    this.#clock = clock;
     const take = receiver.nodeHandler();
     const rest = restOf(receiver, path, onMisdirected);
     this.#server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
@@ -53,8 +60,9 @@ export class HttpServer {
       if (request.url?.startsWith('/') !== true) return refuseTarget(response);
       this.#follow(response);
       // Nearly every request is this, and skips the cost of Express.
-      if (isPlainDelivery(request, path)) return take(request, response);
-      rest(request, response);
+      const pass = isPlainDelivery(request, path) ? take : rest;
+      if (this.#starting && request.method === 'POST') return void this.#passLater(pass, request, response);
+      pass(request, response);
     });
   }
 
@@ -70,6 +78,25 @@ export class HttpServer {
    */
   listen({ host, port }: Address): Promise<void> {
     return listen(this.#server, { host, port });
+  }
+
+  /**
+   * Lets deliveries that come before the receiver has started wait for that: refused at every start, they would be sent
+   * again only seconds later, and one that was on its last attempt would be lost.
+   */
+  holdUntil(started: Promise<void>): void {
+    this.#starting = started
+      .catch(() => {})
+      .finally(() => {
+        this.#starting = undefined;
+      });
+  }
+
+  async #passLater(pass: RequestListener, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const hasStarted = new AbortController();
+    await Promise.race([this.#starting, pause(this.#clock, startPatience, hasStarted.signal)]);
+    hasStarted.abort();
+    pass(request, response);
   }
 
   /** Accepts no more connections, and asks clients to close the existing ones. */

@@ -120,13 +120,15 @@ function tellOnce(logger: Logger, { path }: Address): () => void {
 
 /**
  * Listens, then starts the receiver: a second process that was given the same port by mistake ends before it takes
- * anything out of the inbox. A delivery that comes in between is answered with 503.
+ * anything out of the inbox. A delivery that comes in between waits.
  */
 async function open(receiver: Receiver, address: Address, onMisdirected?: () => void): Promise<HttpServer> {
   const server = new HttpServer(receiver, address.path, onMisdirected);
   try {
     await server.listen(address);
-    await receiver.start();
+    const started = receiver.start();
+    server.holdUntil(started);
+    await started;
     return server;
   } catch (error) {
     await close(receiver, server);

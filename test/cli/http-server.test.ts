@@ -1,9 +1,11 @@
 import express from 'express';
 import * as fc from 'fast-check';
 import type { RequestListener, ServerResponse } from 'node:http';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { HttpServer } from '../../src/cli/http-server.ts';
 import type { Receiver } from '../../src/receiver.ts';
+import { ManualClock } from '../support/clock.ts';
+import type { Clock } from '../support/public.ts';
 import { exchanged, listening } from '../support/servers.ts';
 
 /** Paths that the command takes; some differ from others only by Express's own rules. */
@@ -59,14 +61,18 @@ function reference(path: string): RequestListener {
   return app;
 }
 
-async function serverAt(path: string): Promise<number> {
-  const server = new HttpServer(receiver, path);
+async function listeningAt(path: string, clock?: Clock): Promise<{ server: HttpServer; port: number }> {
+  const server = new HttpServer(receiver, path, undefined, clock);
   await server.listen({ host: '127.0.0.1', port: 0, path });
   onTestFinished(async () => {
     server.drain();
     await server.close();
   });
-  return Number(new URL(server.url).port);
+  return { server, port: Number(new URL(server.url).port) };
+}
+
+async function serverAt(path: string): Promise<number> {
+  return (await listeningAt(path)).port;
 }
 
 async function answerOf(port: number, method: string, target: string) {
@@ -117,6 +123,34 @@ it('lets plain deliveries past Express, with a query or without', async () => {
   expect(await isPast('POST', '/webhooks?tenant=a%20b&c')).toBe(true);
   expect(await isPast('GET', '/webhooks')).toBe(false);
   expect(await isPast('POST', '/webhooks/')).toBe(false);
+});
+
+describe('a delivery that comes before the receiver has started', () => {
+  it('waits for that, while health checks are answered', async () => {
+    const { server, port } = await listeningAt('/webhooks', new ManualClock());
+    const started = Promise.withResolvers<void>();
+    server.holdUntil(started.promise);
+    const order: string[] = [];
+    const waiting = answerOf(port, 'POST', '/webhooks').then(({ body }) => order.push(String(body)));
+    expect(await answerOf(port, 'GET', '/readyz')).toMatchObject({ status: 'HTTP/1.1 200 OK' });
+    order.push('started');
+    started.resolve();
+    await waiting;
+    expect(order).toEqual(['started', expect.stringContaining('hook')]);
+    expect((await answerOf(port, 'POST', '/webhooks')).isPast).toBe(true);
+  });
+
+  it('goes on when the start fails, and when it takes too long for its sender', async () => {
+    const clock = new ManualClock();
+    const { server, port } = await listeningAt('/webhooks', clock);
+    server.holdUntil(new Promise(() => {}));
+    const late = answerOf(port, 'POST', '/webhooks');
+    await clock.timer(700);
+    clock.advance(700);
+    expect((await late).isPast).toBe(true);
+    server.holdUntil(Promise.reject(new Error('the secrets are lost')));
+    expect((await answerOf(port, 'POST', '/webhooks')).isPast).toBe(true);
+  });
 });
 
 it('refuses a target that is no path', async () => {
