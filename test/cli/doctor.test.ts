@@ -110,7 +110,7 @@ describe('doctor, on this machine', () => {
     openDatabase(database).close();
     chmodSync(database, 0o444);
     expect((await examined({ database }))['database']).toMatch(
-      /^wrong: .* can't be opened for writ.*readonly/,
+      /^wrong: .* can't be opened for writing: .* can only be read/,
     );
   });
 

@@ -73,6 +73,21 @@ describe('opening', () => {
     expect(receiver.isReady).toBe(false);
   });
 
+  test.skipIf(process.getuid?.() === 0)(
+    'an inbox that can only be read is refused in a sentence',
+    async () => {
+      const database = temporaryDatabase();
+      const { receiver: before } = await started({ database });
+      await before.stop();
+      chmodSync(database, 0o444);
+      const { receiver } = made({ database });
+      await expect(receiver.start()).rejects.toMatchObject({
+        code: 'database_unreadable',
+        message: expect.stringContaining('can only be read'),
+      });
+    },
+  );
+
   test('makes files that only their owner can read, and leaves the mode of one that exists', async () => {
     const folder = temporaryFolder();
     const database = join(folder, 'ringback.db');

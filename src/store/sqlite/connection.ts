@@ -34,7 +34,7 @@ export function openDatabase(file: string): Database.Database {
 /** Why a file can't be opened or written. Of a lock, the driver says only that there is one. */
 export function openingCause(error: unknown): string {
   if (isLocked(error)) return 'another process has locked it, such as a sandbox or a tool';
-  return isOfKind(error, 'SQLITE_READONLY')
+  return isReadOnly(error)
     ? 'it, or the folder in which its log lies beside it, can only be read'
     : messageOf(error);
 }
@@ -88,6 +88,11 @@ export function isDiskError(error: unknown): boolean {
 /** Whether the disk has no room. */
 export function isDiskFull(error: unknown): boolean {
   return isOfKind(error, 'SQLITE_FULL');
+}
+
+/** Whether the file, or the folder that its log is in, can only be read. */
+export function isReadOnly(error: unknown): boolean {
+  return isOfKind(error, 'SQLITE_READONLY');
 }
 
 /** The driver's codes are SQLite's extended ones: all codes of a kind begin with the name of the kind. */

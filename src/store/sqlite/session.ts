@@ -2,6 +2,7 @@ import { ringbackError } from '../../errors.ts';
 import type { InboxDatabase } from '../../handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { WriteLimits } from './commit-group.ts';
+import { isReadOnly, openingCause } from './connection.ts';
 import { inTransaction } from './in-transaction.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
 import { setPragma } from './pragma.ts';
@@ -39,8 +40,18 @@ export class Session {
     // From here on the commit group waits for a locked database, without blocking the event loop.
     database.pragma('busy_timeout = 0');
     this.#isOpen = true;
-    await this.write(join);
+    await this.#enter();
     await this.writes.ready();
+  }
+
+  /** The first write: a file that belongs to another user may have been opened, and can only be read. */
+  async #enter(): Promise<void> {
+    try {
+      await this.write(join);
+    } catch (error) {
+      if (!isReadOnly(error)) throw error;
+      throw ringbackError('database_unreadable', { database: this.#file, cause: openingCause(error) });
+    }
   }
 
   async close(): Promise<void> {
