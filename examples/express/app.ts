@@ -27,6 +27,9 @@ const server = app.listen(Number(process.env['PORT'] ?? 8080), '127.0.0.1', (err
   process.stdout.write(`${JSON.stringify({ event: 'listening', address: server.address() })}\n`);
 });
 
+// Longer than a proxy in front keeps an idle connection: it might send a delivery on one that is just being closed.
+server.keepAliveTimeout = 75_000;
+
 process.once('SIGTERM', () => {
   server.close();
   void receiver.stop().then(() => server.closeAllConnections());
