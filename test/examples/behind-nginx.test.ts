@@ -74,7 +74,10 @@ describe('the example behind-nginx', () => {
     const text = readFileSync(file, 'utf8')
       .replace(/ssl_certificate .*;/, `ssl_certificate ${certificate};`)
       .replace(/ssl_certificate_key .*;/, `ssl_certificate_key ${key};`)
-      .replace(/pid .*;/, `pid ${join(folder, 'nginx.pid')};`);
+      .replace(/pid .*;/, `pid ${join(folder, 'nginx.pid')};`)
+      // The usual log and port belong to root, and the port may be in use.
+      .replace('http {', `http {\naccess_log ${join(folder, 'access.log')};`)
+      .replace('listen 443 ssl;', `listen unix:${join(folder, 'socket')} ssl;`);
     const copy = join(folder, 'nginx.conf');
     writeFileSync(copy, text);
     expect(() => execFileSync('nginx', ['-t', '-c', copy], { stdio: 'pipe' })).not.toThrow();
