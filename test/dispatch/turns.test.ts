@@ -1,6 +1,7 @@
 /** Handlers that compute leave turns of the event loop to deliveries and to the app. */
 import { expect, onTestFinished, test } from 'vitest';
 import { buildDelivery, deliver, handled, manualClock, testReceiver } from '../../src/testing/index.ts';
+import { turn as turnOver } from '../support/clock.ts';
 import { RetryLater } from '../support/public.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -44,19 +45,22 @@ test('retries that compute are called in a turn each, as first attempts are', as
   const turn = countTurns();
   const turns: number[] = [];
   const receiver = testReceiver({ clock });
-  for (const name of names) {
-    receiver.on('*', { name }, (_event, { attempt }) => {
-      if (attempt === 1) throw new RetryLater(0);
-      turns.push(turn());
-      clock.advance(20);
-    });
-  }
+  receiver.on('*', (_event, { attempt }) => {
+    if (attempt === 1) throw new RetryLater('1m');
+    turns.push(turn());
+    clock.advance(20);
+  });
   onTestFinished(() => receiver.stop());
   await receiver.start();
-  await deliver(receiver, buildDelivery('call-ended', { traceId: 't-1', timestamp: clock.now() }));
-  await handled(receiver, 't-1');
-  expect(turns).toHaveLength(5);
-  expect(new Set(turns).size).toBe(5);
+  const deliveries = names.map((name) =>
+    buildDelivery('call-ended', { traceId: name, callId: name, timestamp: clock.now() }),
+  );
+  for (const delivery of deliveries) await deliver(receiver, delivery);
+  while ((await receiver.counts()).runs.due < names.length) await turnOver();
+  clock.advance('1m');
+  for (const name of names) await handled(receiver, name);
+  expect(turns).toHaveLength(names.length);
+  expect(new Set(turns).size).toBe(names.length);
 });
 
 test('a run that waits for its turn when the receiver stops is left to the next start', async () => {
