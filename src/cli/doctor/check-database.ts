@@ -10,9 +10,7 @@ import { inboxFinding } from './inbox-finding.ts';
 
 const check = 'database';
 
-/**
- * Whether the inbox can be opened and written, and what is in it.
- */
+/** Whether the inbox can be opened and written, and what is in it. */
 export function checkDatabase(file: string): readonly Finding[] {
   if (file === ':memory:')
     return [finding(check, 'warning', ':memory: keeps nothing: set --database to a file.')];
