@@ -9,7 +9,7 @@ export interface CallFilter {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly limit: number;
-  /** The cursor of the previous page. */
+  /** The cursor of the previous page: digits. */
   readonly cursor?: string | undefined;
 }
 

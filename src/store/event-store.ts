@@ -103,7 +103,10 @@ export interface ReplayStep {
   readonly candidates: readonly ReplayCandidate[];
   /** Whether only dead letters are put back. */
   readonly onlyDead: boolean;
-  /** The joins, named by `joinKey`, that this replay has already put back: a join runs once for each call. */
+  /**
+   * The joins that this replay has already put back, each as the JSON list of its handler and its call's id: a join runs
+   * once for each call.
+   */
   readonly joins: ReadonlySet<string>;
 }
 

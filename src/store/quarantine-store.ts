@@ -49,7 +49,7 @@ export interface QuarantineFilter {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly limit: number;
-  /** The cursor of the previous page. */
+  /** The cursor of the previous page: digits. */
   readonly cursor?: string | undefined;
 }
 

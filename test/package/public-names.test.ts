@@ -1,10 +1,26 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as ringback from '../../src/index.ts';
 import * as platform from '../../src/platform/index.ts';
 import * as sandbox from '../../src/sandbox/index.ts';
 import * as testing from '../../src/testing/index.ts';
 
+const source = join(import.meta.dirname, '../../src');
+
 describe('the public names', () => {
+  it('of ringback have every type of a store, so that users can write their own', () => {
+    const index = readFileSync(join(source, 'index.ts'), 'utf8');
+    const files = readdirSync(join(source, 'store')).filter((file) => file.endsWith('.ts'));
+    const types = files.flatMap((file) =>
+      [
+        ...readFileSync(join(source, 'store', file), 'utf8').matchAll(/^export (?:interface|type) (\w+)/gm),
+      ].map(([, name]) => name),
+    );
+    expect(types.length).toBeGreaterThan(40);
+    expect(types.filter((name) => !new RegExp(`\\b${name}\\b`).test(index))).toEqual([]);
+  });
+
   it('of ringback are these, and nothing else is public', () => {
     expect(Object.keys(ringback).sort()).toMatchInlineSnapshot(`
       [
