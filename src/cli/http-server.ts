@@ -110,9 +110,9 @@ export class HttpServer {
 
   /** Resolves when every connection is closed; those that take too long are cut. */
   async close(): Promise<void> {
-    const timer = setTimeout(() => this.#server.closeAllConnections(), closePatience);
+    const cancel = this.#clock.after(closePatience, () => this.#server.closeAllConnections());
     await this.#closed;
-    clearTimeout(timer);
+    cancel();
   }
 
   /** Keeps track of the responses under way, so that `drain` can ask to close their connections. */

@@ -1,6 +1,6 @@
 /**
- * Time as an input. Everything in Ringback that asks what time it is or waits does it through a clock, so
- * that tests move time by hand and no test sleeps.
+ * Time as an input. What asks for the time or waits does it through a clock, so that tests move time by hand and no
+ * test sleeps. Only what waits for a socket of its own, or for a signal, goes by the machine's time.
  */
 export interface Clock {
   /** The wall clock, in milliseconds since 1970. May jump; used for what is stored. */
