@@ -34,9 +34,9 @@ export interface ExecutionParts extends SettlerParts {
 const share = { ofTurn: 10 };
 /**
  * How many runs may be counted and not called yet. If the process dies, their attempts are used up, although their
- * handlers have done nothing.
+ * handlers have done nothing. One is counted while the other waits for its turn.
  */
-const mostUncalled = 4;
+const mostUncalled = 2;
 
 /** Takes one run through an attempt: run → settle, and a line in the log. */
 export class Execution {
