@@ -21,11 +21,11 @@ export default defineConfig({
     // Tests wait for processes and disks more than they compute: on two cores, three workers take a fifth less time than
     // two.
     maxWorkers: 3,
-    // For the slowest of machines: tests tell no times.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // By default it is a second, which is a bound on speed where a machine is busy.
-    expect: { poll: { timeout: 30_000 } },
+    // Tests tell no times: these end a test that would wait for ever, however slow and busy the machine is. No test has
+    // a timeout of its own, and what a test waits for it waits for with `expect.poll`; `vi.waitFor` gives up sooner.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 500_000 } },
     // What a test leaves unhandled fails the run: a promise nobody awaited is a defect, not noise.
     dangerouslyIgnoreUnhandledErrors: false,
   },

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { turn } from '../support/clock.ts';
 import type { Receiver } from '../support/public.ts';
 import { names, tell } from './call-events.ts';
 
@@ -16,21 +17,21 @@ export function committing(receiver: Receiver): void {
     );
 }
 
-/** Retries as the platform does, because on a busy machine the receiver may answer 503 now and then. */
-async function tellUntilHeard(receiver: Receiver, event: Parameters<typeof tell>[1]): Promise<void> {
-  for (let tries = 0; tries < 30; tries += 1) {
-    const isHeard = await tell(receiver, event).then(
+/** Delivers an event again and again, because on a busy machine the receiver may answer 503 for a while. */
+async function tellUntilAcknowledged(receiver: Receiver, event: Parameters<typeof tell>[1]): Promise<void> {
+  for (;;) {
+    const isAcknowledged = await tell(receiver, event).then(
       () => true,
       () => false,
     );
-    if (isHeard) return;
+    if (isAcknowledged) return;
+    await turn();
   }
-  throw new Error('Nobody heard of it');
 }
 
 /** Delivers the events of a call, until both are acknowledged. */
 export async function tellCall(receiver: Receiver): Promise<void> {
   const callId = randomUUID();
-  await tellUntilHeard(receiver, { name: 'analysed', callId, traceId: `${callId}-analysed` });
-  await tellUntilHeard(receiver, { name: 'ended', callId, traceId: `${callId}-ended` });
+  await tellUntilAcknowledged(receiver, { name: 'analysed', callId, traceId: `${callId}-analysed` });
+  await tellUntilAcknowledged(receiver, { name: 'ended', callId, traceId: `${callId}-ended` });
 }

@@ -8,10 +8,10 @@ import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { committing } from './committing.ts';
 
-/** Each kill hits the receivers of all databases of a process: 2 × 5 × 20 = 200 receivers are killed at work. */
+/** Each kill hits the receivers of all databases of a process: 2 × 5 × 10 = 100 receivers are killed at work. */
 const processes = 2;
 const killsOfEach = 5;
-const databasesOfEach = 20;
+const databasesOfEach = 10;
 /** A process is killed at any instant within this time after the first of its calls is answered, in milliseconds. */
 const longestLife = 60;
 

@@ -15,7 +15,7 @@ let started: Program[] = [];
 
 beforeAll(() => {
   project = packProject();
-}, 120_000);
+});
 afterAll(() => project.remove());
 afterEach(async () => {
   await Promise.all(started.map((program) => program.kill()));
@@ -58,7 +58,7 @@ describe('a newcomer', () => {
     await expect(app.line('receiver_started')).rejects.toThrow(
       /rotateSecret\("[\w-]+"[^]*secrets_unavailable/,
     );
-  }, 60_000);
+  });
 });
 
 /** The document's first code block in the language that contains the text. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it, test, vi } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { deliverTo } from '../../src/testing/deliver.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { Running, exampleApp, folder, otherSecret, secret, serve } from './command.ts';
@@ -156,10 +156,7 @@ describe('serve', () => {
     expect(await statusOf(secret)).toBe(200);
     expect(await statusOf(otherSecret)).toBe(401);
     writeFileSync(join(cwd, 'secrets'), otherSecret);
-    await vi.waitFor(async () => expect(await statusOf(otherSecret)).toBe(200), {
-      timeout: 20_000,
-      interval: 100,
-    });
+    await expect.poll(() => statusOf(otherSecret), { interval: 100 }).toBe(200);
     expect(await statusOf(secret)).toBe(401);
   });
 });

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { turn } from '../support/clock.ts';
 import { bodyOf, post } from '../support/deliveries.ts';
 import { type ProcessOptions, ReceiverProcess, Script } from '../support/process.ts';
 import { temporaryDatabase, temporaryFolder } from '../support/temporary.ts';
@@ -36,7 +37,7 @@ describe('two processes on one database', () => {
     await second.line('begun', 'held');
     await second.release();
     await second.line('ended', 'held');
-    await vi.waitFor(async () => expect((await second.counts()).events.done).toBe(1));
+    await expect.poll(async () => (await second.counts()).events.done).toBe(1);
     expect(second.said('begun')).toEqual(['held']);
   });
 
@@ -58,6 +59,18 @@ describe('two processes on one database', () => {
   });
 });
 
+/** Resolves to true once the process has a dead letter, or to false once it has died instead. */
+async function outlivesTheRun(process: ReceiverProcess): Promise<boolean> {
+  const exited = new AbortController();
+  void process.exit().then(() => exited.abort());
+  while (!exited.signal.aborted) {
+    const counts = await process.counts().catch(() => undefined);
+    if (counts?.runs.dead === 1) return true;
+    await turn();
+  }
+  return false;
+}
+
 test('an event that kills the process every time ends as a dead letter, and harms no other', async () => {
   const options = optionsFor('deadly');
   let process = new ReceiverProcess(options);
@@ -70,23 +83,14 @@ test('an event that kills the process every time ends as a dead letter, and harm
   await post(await process.url(), deadly).catch(() => {});
   let deaths = 0;
   for (; deaths < 10; deaths += 1) {
-    const isAlive = await Promise.race([
-      process.exit().then(() => false),
-      vi
-        .waitFor(async () => expect((await process.counts()).runs.dead).toBe(1), { timeout: 5_000 })
-        .then(
-          () => true,
-          () => false,
-        ),
-    ]);
-    if (isAlive) break;
+    if (await outlivesTheRun(process)) break;
     process = new ReceiverProcess(options);
     await process.url().catch(() => {});
   }
   // Three attempts that were counted before they began, after one that was not, because nobody knew that it would kill.
   expect(deaths).toBe(4);
   await post(await process.url(), bodyOf({ traceId: 'harmless-after' }));
-  await vi.waitFor(() => expect(handledIn(options)).toContain('harmless-after'));
+  await expect.poll(() => handledIn(options)).toContain('harmless-after');
   expect(handledIn(options)).toEqual(
     expect.arrayContaining(['harmless-before', 'slow-1', 'slow-2', 'slow-3']),
   );
@@ -102,14 +106,16 @@ test('an idle receiver does next to nothing', async () => {
   const before = await process.activity();
   let after = before;
   let asked = 1;
-  await vi.waitFor(
-    async () => {
-      asked += 1;
-      after = await process.activity();
-      expect(after.beats).toBeGreaterThan(before.beats + 1);
-    },
-    { timeout: 30_000, interval: 200 },
-  );
+  await expect
+    .poll(
+      async () => {
+        asked += 1;
+        after = await process.activity();
+        return after.beats;
+      },
+      { interval: 200 },
+    )
+    .toBeGreaterThan(before.beats + 1);
   // Each beat and each of our questions takes a few turns. Looking for work without a pause takes thousands a second.
   expect(after.turns - before.turns).toBeLessThan(20 * (after.beats - before.beats + asked));
 });

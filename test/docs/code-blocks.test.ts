@@ -19,7 +19,7 @@ it('every piece of TypeScript in the documents type-checks', () => {
     code: "import { createReceiver } from 'ringback';\ncreateReceiver({ secret: 'whsec_a' });\n",
   };
   expect(typeErrors([...blocks, wrong])).toEqual([expect.stringContaining('wrong.ts(2,18)')]);
-}, 60_000);
+});
 
 /** Checks the pieces as modules of a project that has Ringback's sources under its public names. */
 function typeErrors(pieces: readonly { name: string; code: string }[]): string[] {

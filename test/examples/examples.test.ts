@@ -17,7 +17,7 @@ beforeAll(() => {
     cpSync(join(root, 'examples', example), join(project.folder, example), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules/vitest'), join(project.folder, 'node_modules/vitest'));
-}, 120_000);
+});
 afterAll(() => project.remove());
 
 describe('the example express', () => {
@@ -108,5 +108,5 @@ describe('the example vitest', () => {
     const args = [runner, 'run', '--root', 'vitest', '--reporter', 'json', '--outputFile', report];
     execFileSync(process.execPath, args, { cwd: project.folder, stdio: 'pipe' });
     expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ numPassedTests: 3, numTotalTests: 3 });
-  }, 60_000);
+  });
 });

@@ -121,13 +121,13 @@ describe('a database that another process has locked', () => {
         if (status === 503) expect(headers.get('retry-after')).toBe('2');
       } while (statuses.at(-1) === 503);
     });
-    while (performance.now() - lockedAt < 5_000)
+    const isEachRefusedOften = () => [...answered.values()].every((statuses) => statuses.length > 3);
+    while (performance.now() - lockedAt < 5_000 || !isEachRefusedOften())
       await logs.until('delivery_failed', logs.of('delivery_failed').length + 1);
     await holder.kill();
     await Promise.all(sending);
 
     expect([...answered.values()].every((statuses) => statuses.at(-1) === 200)).toBe(true);
-    expect([...answered.values()].every((statuses) => statuses.length > 3)).toBe(true);
     expect(new Set([...answered.values()].flat())).toEqual(new Set([200, 503]));
     await logs.until('run_done', traceIds.length + 1);
     expect(effectsOf(receiver).toSorted()).toEqual(['before-the-lock', ...traceIds].toSorted());

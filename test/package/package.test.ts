@@ -11,7 +11,7 @@ let project: PackedProject;
 
 beforeAll(() => {
   project = packProject();
-}, 120_000);
+});
 afterAll(() => project.remove());
 
 describe('the packed package', () => {

@@ -68,7 +68,7 @@ test.each([
     await answered(sandbox, 40);
     // Signed only with the new secret, like deliveries after the old one has expired.
     const delivery = () => buildDelivery('call-ended', { secret: secret.reveal() });
-    await expect.poll(async () => (await deliverTo(url, delivery())).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await deliverTo(url, delivery())).status).toBe(200);
     await answered(sandbox, 40);
   }
   await endCalls();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Answer, bodyOf, deliver, post, signedHeaders } from '../support/deliveries.ts';
 import { ReceiverProcess } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
@@ -43,9 +43,7 @@ test('of 100 copies to each of two processes on one database exactly one is acce
   const headers = signedHeaders(body);
   const copies = urls.flatMap((url) => Array.from({ length: 100 }, () => post(url, body, headers)));
   expect(tally(await Promise.all(copies))).toEqual({ accepted: 1, duplicate: 199 });
-  await vi.waitFor(async () => expect((await processes[0]?.counts())?.events.done).toBe(1), {
-    timeout: 5_000,
-  });
+  await expect.poll(async () => (await processes[0]?.counts())?.events.done).toBe(1);
   await Promise.all(processes.map((process) => process.stop()));
   expect(readFileSync(file, 'utf8')).toBe('trace-1\n');
 });

@@ -46,7 +46,7 @@ export async function playThroughOutages(
     const before = lostDeliveries(sandbox).length;
     await receiver.kill();
     await expect
-      .poll(() => lostDeliveries(sandbox).length - before, { timeout: 60_000, interval: 200 })
+      .poll(() => lostDeliveries(sandbox).length - before, { interval: 200 })
       .toBeGreaterThanOrEqual(lost);
     await receiver.start();
   }
@@ -65,7 +65,7 @@ export async function whenAllIsHandled(database: string, secret: string): Promis
     return { new: events.new, open: events.open, ...runs };
   };
   await expect
-    .poll(left, { timeout: 60_000, interval: 500 })
+    .poll(left, { interval: 500 })
     .toEqual({ new: 0, open: 0, due: 0, running: 0, blocked: 0, dead: 0 });
   return receiver;
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FailureOptions, Sandbox } from '../../src/sandbox/index.ts';
 import { manualClock } from '../../src/testing/index.ts';
 import { ask, startedSandbox, subscription, subscriptionPath } from './support.ts';
@@ -73,5 +73,5 @@ describe('failures of a kind that was asked for', () => {
 /** Resolves when the sandbox has one subscription. */
 async function created(sandbox: Sandbox): Promise<void> {
   const line = 'GET /v1/public/webhook/subscriptions?page_size=1';
-  await vi.waitFor(async () => expect((await ask(sandbox, line)).json).toMatchObject({ total_count: 1 }));
+  await expect.poll(async () => (await ask(sandbox, line)).json).toMatchObject({ total_count: 1 });
 }

@@ -38,7 +38,7 @@ async function recordSpread(store: SqliteStore): Promise<void> {
 const spread = (name: string) => [1, 2, 3, 4, 5, 6].map((number) => `${name}-${number}`);
 
 describe('the events of a call', () => {
-  test('are found before, across and after a batch, among others', { timeout: 30_000 }, async () => {
+  test('are found before, across and after a batch, among others', async () => {
     const store = await openedSqlite();
     const expected: string[] = [];
     for (let round = 0; round < 9; round += 1) {

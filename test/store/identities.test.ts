@@ -97,7 +97,7 @@ describe('a copy of an event of an earlier era', () => {
 });
 
 describe('the filter of an era', () => {
-  test('has all of them, however many come in one era', { timeout: 30_000 }, async () => {
+  test('has all of them, however many come in one era', async () => {
     const file = temporaryDatabase();
     const store = await openedOn(file);
     const traceIds = Array.from({ length: 3_000 }, (_, index) => `trace-${index}`);

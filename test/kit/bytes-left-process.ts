@@ -1,0 +1,75 @@
+/**
+ * Prints how many bytes outlive small garbage collections while many items come and go, for each of the collections
+ * that its arguments name. `bytes-left.ts` starts it.
+ */
+import { getHeapSpaceStatistics } from 'node:v8';
+import { RenewedMap } from '../../src/kit/renewed-map.ts';
+import { Slots } from '../../src/kit/slots.ts';
+import type { Collection } from './bytes-left.ts';
+
+/** How many items of some 800 bytes come. All but the last fifty of them go. */
+const items = 40_000;
+const inAtOnce = 50;
+
+type Item = readonly number[];
+type Come = (item: Item, index: number) => void;
+
+const itemOf = (index: number): Item => Array.from({ length: 100 }, () => index);
+
+const { gc: collectGarbage } = globalThis;
+if (!collectGarbage) throw new Error('It needs --expose-gc');
+
+function oldBytes(): number {
+  const old = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space');
+  return old?.space_used_size ?? 0;
+}
+
+/** Lets items come, after a full collection has found the first of them in use. */
+function bytesLeftBy(come: Come): number {
+  for (let index = 0; index < inAtOnce; index += 1) come(itemOf(index), index);
+  collectGarbage?.();
+  const before = oldBytes();
+  for (let index = inAtOnce; index < items; index += 1) {
+    come(itemOf(index), index);
+    if (index % 1_000 === 0) collectGarbage?.({ type: 'minor' });
+  }
+  return oldBytes() - before;
+}
+
+function entriesOf(map: Pick<Map<number, Item>, 'set' | 'delete'> | RenewedMap<number, Item>): Come {
+  return (item, index) => {
+    map.set(index, item);
+    map.delete(index - inAtOnce);
+  };
+}
+
+function membersOf(add: (item: Item) => () => unknown): Come {
+  const takeOut: (() => unknown)[] = [];
+  return (item) => {
+    takeOut.push(add(item));
+    if (takeOut.length > inAtOnce) takeOut.shift()?.();
+  };
+}
+
+function membersOfSet(): Come {
+  const set = new Set<Item>();
+  return membersOf((item) => {
+    set.add(item);
+    return () => set.delete(item);
+  });
+}
+
+function membersOfSlots(): Come {
+  const slots = new Slots<Item>();
+  return membersOf((item) => slots.add(item));
+}
+
+const comingInto: Readonly<Record<Collection, () => Come>> = {
+  Map: () => entriesOf(new Map()),
+  RenewedMap: () => entriesOf(new RenewedMap()),
+  Set: membersOfSet,
+  Slots: membersOfSlots,
+};
+
+const bytes = process.argv.slice(2).map((name) => bytesLeftBy(comingInto[name as Collection]()));
+process.stdout.write(JSON.stringify(bytes));
