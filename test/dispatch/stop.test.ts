@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { pulseInterval } from '../../src/dispatch/pulse.ts';
 import { faultyStore } from '../faults/faulty-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { address, bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { made, started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 describe('stop', () => {
@@ -86,6 +88,39 @@ describe('stop', () => {
     await next.logs.until('run_done');
     expect(attempts).toEqual([1, 1]);
     expect((await next.receiver.counts()).runs.dead).toBe(0);
+  });
+
+  test('is the end of the heartbeats: one that fails later is neither reported nor followed by another', async () => {
+    const clock = new ManualClock();
+    const beating = new Gate();
+    const ended = Promise.withResolvers<void>();
+    let beats = 0;
+    const database = storeAround(':memory:', clock, (verb, work) =>
+      verb === 'keepAlive'
+        ? async (...given) => {
+            beats += 1;
+            if (beats === 1) return work(...given);
+            await beating.pass();
+            setImmediate(ended.resolve);
+            throw new Error('the inbox is closed');
+          }
+        : undefined,
+    );
+    const gate = new Gate();
+    const { receiver, logs } = await started({ clock, database }, (r) => r.on('*', gate.pass));
+    await deliver(receiver, bodyOf());
+    await gate.reached;
+    const stopping = receiver.stop({ drain: '10s' });
+    await clock.timer(10_000);
+    clock.advance(pulseInterval);
+    await beating.reached;
+    gate.open();
+    await stopping;
+    beating.open();
+    await ended.promise;
+    clock.advance(10 * pulseInterval);
+    expect(logs.of('dispatch_failed')).toEqual([]);
+    expect(beats).toBe(2);
   });
 
   test('refuses a drain that is no duration, and goes on', async () => {

@@ -35,7 +35,7 @@ test('an event whose stored bytes were changed becomes a dead letter, and those 
   await next.receiver.stop();
   const last = await started({ database });
   expect(seen).toEqual(['sound']);
-  expect(await deadLettersOf(last.receiver)).toMatchObject([{ traceId: 'spoilt' }]);
+  expect(await deadLettersOf(last.receiver)).toMatchObject([{ traceId: 'spoilt', attempts: 0 }]);
   expect((await last.receiver.counts()).events).toEqual({ new: 0, open: 0, done: 3 });
 });
 

@@ -39,6 +39,34 @@ describe('what strangers may take of the disk', () => {
     expect({ notAuthentic, dropped }).toEqual({ notAuthentic: 9, dropped: 3 });
   });
 
+  test('is bounded by bytes, of which exactly as many may be taken', async () => {
+    const { receiver, send } = await besieged();
+    await send('');
+    const { deliveries } = await receiver.quarantine.list();
+    const kept = await receiver.quarantine.get(deliveries[0]?.id ?? 0);
+    const bytesOfHeaders = JSON.stringify(kept?.headers).length;
+    await receiver.quarantine.discard(kept?.id ?? 0);
+    const tenth = 'x'.repeat(5 * 1024 ** 2 - bytesOfHeaders);
+    for (let index = 0; index < 10; index += 1) await send(tenth);
+    expect((await receiver.counts()).quarantine).toMatchObject({ notAuthentic: 10, dropped: 0 });
+    await send('');
+    expect((await receiver.counts()).quarantine).toMatchObject({ notAuthentic: 10, dropped: 1 });
+  });
+
+  test('is bounded by rate: ten a second, however long the flood lasts', async () => {
+    const { receiver, clock, send } = await besieged();
+    const flood = async () => {
+      for (let index = 0; index < 120; index += 1) await send('forged');
+      return (await receiver.counts()).quarantine.notAuthentic;
+    };
+    const kept = [await flood()];
+    for (let second = 1; second <= 3; second += 1) {
+      clock.advance(1_000);
+      kept.push(await flood());
+    }
+    expect(kept).toEqual([100, 110, 120, 130]);
+  });
+
   test('is bounded by rate: what comes too fast is counted with the next one kept', async () => {
     const { receiver, logs, clock, send } = await besieged();
     for (let index = 0; index < 150; index += 1) expect((await send(`delivery ${index}`)).status).toBe(401);

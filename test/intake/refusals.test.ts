@@ -61,11 +61,14 @@ describe('a delivery is refused', () => {
     expectRefusal(await take(receiver, { source: { kind: 'bytes', bytes } }), 413, 'too_large');
   });
 
-  test('200: a body of exactly the limit', async () => {
+  test.each([
+    ['declared', { 'content-length': String(bodyOf().length) }],
+    ['not declared', {}],
+  ])('200: a body of exactly the limit, its length %s', async (_, headers) => {
     const body = bodyOf();
     const { receiver } = await started({ limits: { body: body.length } });
     const source = { kind: 'stream', stream: Readable.from([Buffer.from(body)]) } as const;
-    expect((await take(receiver, { body, source })).status).toBe(200);
+    expect((await take(receiver, { body, source, headers })).status).toBe(200);
   });
 
   test('401: unsigned, signed with another secret, or changed on its way, and each time alike', async () => {

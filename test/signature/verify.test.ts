@@ -171,6 +171,15 @@ describe('what is refused', () => {
     expect(verify(body, headers, pinned)).toEqual({ ok: false, reason });
   });
 
+  test('a header that is longer than 8,192 characters, by one', () => {
+    const longest = `${good},x=`.padEnd(8_192, '0');
+    expect(verify(body, { [header]: longest }, pinned).ok).toBe(true);
+    expect(verify(body, { [header]: `${longest}0` }, pinned)).toEqual({
+      ok: false,
+      reason: 'signature_malformed',
+    });
+  });
+
   test('a missing part of what is signed', () => {
     const { 'x-webhook-timestamp': _, ...untimed } = signed('v1-timestamp-hex-whole');
     const signature = 'v1-timestamp-hex-whole';
