@@ -8,16 +8,18 @@ import type { ClaimedEvent } from '../store/claims.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit } from './admit.ts';
-import { type BodyLimits, type Hold, assemble, createBudget } from './assemble.ts';
+import { type BodyLimits, type Hold, assemble } from './assemble.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { decode } from './decode.ts';
+import { InflightBodies, type InflightLimits } from './inflight.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
 import { RotationWatch } from './rotation-watch.ts';
+import { senderOf } from './sender.ts';
 
 /** What the stages need. */
 export interface IntakeParts {
-  readonly limits: BodyLimits;
+  readonly limits: BodyLimits & InflightLimits;
   readonly admission: Admission;
   readonly authenticator: Authenticator;
   readonly recorder: Recorder;
@@ -61,7 +63,7 @@ const toldAs = {
 /** Takes a delivery through the stages, from the socket to the answer. Refusals of the stages are caught only here. */
 export class Intake {
   readonly #parts: IntakeParts;
-  readonly #hold: () => Hold;
+  readonly #inflight: InflightBodies;
   readonly #rotation: RotationWatch;
   readonly #share: EventLoopShare;
   readonly #explained = new Set<string>();
@@ -70,14 +72,14 @@ export class Intake {
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
-    this.#hold = createBudget(parts.limits);
+    this.#inflight = new InflightBodies(parts.limits, parts.clock);
     this.#share = new EventLoopShare(parts.clock, share);
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.hasPinned);
   }
 
   /** Takes a delivery and resolves to the answer. Never rejects. */
   async take(delivery: Delivery): Promise<Reply> {
-    const hold = this.#hold();
+    const hold = this.#inflight.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));
     this.#inside += 1;
     try {
       const { status, traceId } = await this.#pass(delivery, hold);
