@@ -13,6 +13,7 @@ import type { Authenticator, Proof } from './authenticate.ts';
 import { decode } from './decode.ts';
 import { InflightBodies, type InflightLimits } from './inflight.ts';
 import type { Recorded, Recorder } from './record.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
 import { RotationWatch } from './rotation-watch.ts';
 import { senderOf } from './sender.ts';
@@ -65,6 +66,7 @@ export class Intake {
   readonly #parts: IntakeParts;
   readonly #inflight: InflightBodies;
   readonly #rotation: RotationWatch;
+  readonly #refusals: RefusalLog;
   readonly #share: EventLoopShare;
   readonly #explained = new Set<string>();
   #inside = 0;
@@ -74,6 +76,7 @@ export class Intake {
     this.#parts = parts;
     this.#inflight = new InflightBodies(parts.limits, parts.clock);
     this.#share = new EventLoopShare(parts.clock, share);
+    this.#refusals = new RefusalLog(parts.telemetry, parts.clock);
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.hasPinned);
   }
 
@@ -95,6 +98,11 @@ export class Intake {
   /** Resolves when every delivery that came in has been answered. */
   async drained(): Promise<void> {
     if (this.#inside > 0) await new Promise<void>((resolve) => this.#empty.push(resolve));
+  }
+
+  /** Logs the refusals that were only counted so far. */
+  flushLog(): void {
+    this.#refusals.flush();
   }
 
   async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {
@@ -182,7 +190,7 @@ export class Intake {
       return replyRefused('unavailable');
     }
     const { code, reason, fix, quarantineId } = problem;
-    telemetry.tell('delivery_refused', { code, reason, quarantineId });
+    this.#refusals.refused({ code, reason, quarantineId });
     if (reason === 'not_recorded') this.#parts.onUncertain();
     if (fix !== undefined && !this.#explained.has(reason)) {
       this.#explained.add(reason);
