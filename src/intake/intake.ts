@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Refusal, refusal } from '../refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
@@ -123,7 +122,9 @@ export class Intake {
     if (reading.ok && !authenticator.isPinned) {
       await authenticator
         .pin(proof)
-        .catch((problem: unknown) => this.#refuseStranger(problem, bytes, delivery.headers, receivedAt));
+        .catch((problem: unknown) =>
+          this.#refuseUnauthenticated(problem, bytes, delivery.headers, receivedAt),
+        );
     }
     const expected = reading.ok ? expect(reading.event) : undefined;
     let isHandedOver = false;
@@ -151,7 +152,7 @@ export class Intake {
 
   /** A delivery that is not authentic is kept in quarantine, for a person, and is refused. */
   #authenticate(bytes: Uint8Array, { headers }: Delivery, receivedAt: number): Proof | Promise<Proof> {
-    const refuse = (problem: unknown) => this.#refuseStranger(problem, bytes, headers, receivedAt);
+    const refuse = (problem: unknown) => this.#refuseUnauthenticated(problem, bytes, headers, receivedAt);
     try {
       const proof = this.#parts.authenticator.authenticate(bytes, headers);
       return proof instanceof Promise ? proof.catch(refuse) : proof;
@@ -161,7 +162,7 @@ export class Intake {
   }
 
   /** @throws the problem that was found */
-  async #refuseStranger(
+  async #refuseUnauthenticated(
     problem: unknown,
     bytes: Uint8Array,
     headers: Headers,
@@ -169,14 +170,8 @@ export class Intake {
   ): Promise<never> {
     if (problem instanceof Refusal && problem.code === 'not_authentic') {
       this.#rotation.refused(problem.reason, headers);
-      const digest = createHash('sha256').update(bytes).digest('hex');
-      const kept = await this.#parts.recorder.keepStranger(
-        bytes,
-        headers,
-        problem.reason,
-        receivedAt,
-        digest,
-      );
+      const { recorder } = this.#parts;
+      const kept = await recorder.keepUnauthenticated(bytes, headers, problem.reason, receivedAt);
       if (kept !== undefined) throw problem.keptAs(kept);
     }
     throw problem;
