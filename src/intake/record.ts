@@ -122,17 +122,13 @@ export class Recorder {
     const skipped = this.#skipped;
     this.#skipped = 0;
     try {
-      const keptHeaders = this.#keep(headers);
-      const body = this.#mayKeepWhole(bytes, keptHeaders)
+      const kept = { headers: this.#keep(headers), receivedAt };
+      const body = this.#mayKeepWhole(bytes, kept.headers)
         ? { body: bytes }
         : { body: headOf(bytes, headBytes), cutFrom: bytes.byteLength };
-      const kept = { headers: keptHeaders, receivedAt, ...body, digest: await sha256(bytes) };
-      const { id, dropped } = await this.#store.quarantine.keep({
-        kind: 'not_authentic',
-        reason,
-        skipped,
-        ...kept,
-      });
+      const digest = await sha256(bytes);
+      const record = { kind: 'not_authentic', reason, skipped, digest, ...kept, ...body } as const;
+      const { id, dropped } = await this.#store.quarantine.keep(record);
       this.#reportDropped(dropped);
       return id;
     } catch (error) {

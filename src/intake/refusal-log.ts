@@ -5,7 +5,7 @@ import type { Telemetry } from '../telemetry.ts';
 /** How many refusals for one reason have lines of their own in a period. */
 const maxLines = 5;
 /** In milliseconds. */
-const period = 1_000;
+const periodLength = 1_000;
 
 /** A refused delivery. */
 interface Refused {
@@ -52,11 +52,11 @@ export class RefusalLog {
 
   /** Logs the numbers that are pending. */
   flush(): void {
-    for (const reason of [...this.#periods.keys()]) this.#end(reason);
+    for (const reason of this.#periods.keys()) this.#end(reason);
   }
 
   #begin({ code, reason }: Refused): Period {
-    const cancel = this.#clock.after(period, () => this.#end(reason));
+    const cancel = this.#clock.after(periodLength, () => this.#end(reason));
     const begun = { code, lines: 0, count: 0, cancel };
     this.#periods.set(reason, begun);
     return begun;

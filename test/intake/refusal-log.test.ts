@@ -32,7 +32,11 @@ describe('the lines of refused deliveries', () => {
     expect(sumOf(refused())).toBe(10_000);
     expect(refused()).toHaveLength(10 * (5 + 1));
     expect(refused().filter((line) => 'count' in line)).toMatchObject(
-      Array(10).fill({ code: 'not_authentic', reason: 'signature_mismatch', count: 995 }),
+      Array.from({ length: 10 }, () => ({
+        code: 'not_authentic',
+        reason: 'signature_mismatch',
+        count: 995,
+      })),
     );
     await send(7);
     await stopped(receiver, clock);
