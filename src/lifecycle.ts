@@ -131,6 +131,7 @@ export class Lifecycle {
     await retention.stop();
     await this.#close();
     cancel();
+    intake.flushLog();
     telemetry.tell('receiver_stopped');
   }
 

@@ -81,7 +81,11 @@ export interface ReceiverOptions {
   limits?: {
     /** The largest body. @default '5mb' */
     body?: Size;
-    /** The bytes of all bodies that are being received at once, beyond the first 64 KB of each. @default '64mb' */
+    /**
+     * The bytes of all bodies that are being received at once, beyond the first 64 KB of each. When they are reached, the
+     * slowest unfinished body is refused to make room for the next one.
+     * @default '64mb'
+     */
     inflight?: Size;
     /** How long a body may take to arrive. @default '10s' */
     bodyTimeout?: Duration;

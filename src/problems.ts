@@ -71,6 +71,11 @@ export const problems = {
   call_unknown: (d: { callId: string; database: string }) =>
     `There should be events of the call ${d.callId} in ${d.database}, but there are none: they may have been removed ` +
     'after their time. Look with ringback inbox calls.',
+  quarantine_cut: (d: { id: number; bytes: number; kept: number }) =>
+    `Delivery ${d.id} in quarantine should have its whole body for its signature to be checked, but only the first ` +
+    `${d.kept} of its ${d.bytes} bytes were kept, because it had no signature, or others as large had come just before. ` +
+    `Discard it with ringback inbox discard ${d.id}, or quarantine.discard(${d.id}). If it was the platform's, get what it ` +
+    'reported from the platform.',
   quarantine_unknown: (d: { id: number }) =>
     `There should be a delivery ${d.id} in quarantine, but there is none: it may have been released, discarded ` +
     'or dropped since. Look with ringback inbox quarantine, or quarantine.list().',

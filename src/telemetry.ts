@@ -120,21 +120,32 @@ export class Telemetry {
    * then not computed.
    */
   tell(event: LogEvent, fields: Fields | (() => Fields) = {}): void {
-    const [level, message] = logEvents[event];
-    const published = this.#channels.get(event);
-    const isPublished = published?.hasSubscribers === true;
-    if (!isPublished && !this.logger.isLevelEnabled(level)) return;
-    const told = { event, ...(typeof fields === 'function' ? fields() : fields) };
-    this.#log(level, told, message);
-    if (isPublished) published.publish({ ...told });
+    const [level] = logEvents[event];
+    if (!this.#hasSubscribers(event) && !this.logger.isLevelEnabled(level)) return;
+    const told = typeof fields === 'function' ? fields() : fields;
+    this.log(event, told);
+    this.publish(event, told);
   }
 
-  /** Never throws: if a user's logger throws, a delivery must still be answered, and a run settled. */
-  #log(level: Level, told: object, message: string): void {
+  /** Publishes a log event on its diagnostics channel, without a line. */
+  publish(event: LogEvent, fields: Fields): void {
+    if (this.#hasSubscribers(event)) this.#channels.get(event)?.publish({ event, ...fields });
+  }
+
+  /**
+   * Writes the line of a log event, without publishing it. Never throws: if a user's logger throws, a delivery must
+   * still be answered, and a run settled.
+   */
+  log(event: LogEvent, fields: Fields): void {
+    const [level, message] = logEvents[event];
     try {
-      this.logger[level](told, message);
+      this.logger[level]({ event, ...fields }, message);
     } catch {
       // The logger is the only place to report an error.
     }
+  }
+
+  #hasSubscribers(event: LogEvent): boolean {
+    return this.#channels.get(event)?.hasSubscribers === true;
   }
 }

@@ -13,7 +13,10 @@ export interface QuarantinedDelivery extends Omit<QuarantineEntry, 'receivedAt'>
   readonly receivedAt: Date;
 }
 
-/** A delivery in quarantine with its raw bytes and kept headers, as its sender wrote them: this is personal data. */
+/**
+ * A delivery in quarantine with its raw bytes and kept headers, as its sender wrote them: this is personal data. Of a
+ * delivery that is cut, `body` is only the head.
+ */
 export interface WholeQuarantinedDelivery extends QuarantinedDelivery {
   readonly headers: Headers;
   readonly body: Uint8Array;
@@ -47,7 +50,9 @@ export interface Reverified {
   readonly duplicates: number;
   /** Verified, but not readable: they stay in quarantine as `unreadable`. */
   readonly unreadable: number;
-  /** Still not authentic, including those that have arrived meanwhile. */
+  /** Not checked, because only the head of the body is kept. */
+  readonly cut: number;
+  /** Still not authentic, including those that were not checked, and those that have arrived meanwhile. */
   readonly remaining: number;
 }
 
@@ -114,13 +119,14 @@ export class Quarantine {
    * layouts, as of its arrival; one that was not readable is read again. It is then recorded like any delivery, with
    * its own time of arrival.
    *
-   * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_unknown`; nothing is released then
+   * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_cut`, `quarantine_unknown`; nothing is released then
    * @example await receiver.quarantine.release(7) // { status: 'accepted', traceId: '…' }
    */
   async release(id: number): Promise<Released> {
     this.#parts.requireStarted('quarantine.release()');
     const attempt = await this.#release.attempt(checkedId(id, 'quarantine.release'));
     if (attempt.status === 'unknown') throw ringbackError('quarantine_unknown', { id });
+    if (attempt.status === 'cut') throw ringbackError('quarantine_cut', { id, ...attempt });
     if (attempt.status === 'not_authentic') throw ringbackError('release_not_authentic', { id, ...attempt });
     if (attempt.status === 'unreadable') throw ringbackError('release_unreadable', { id, ...attempt });
     return attempt;
@@ -138,13 +144,14 @@ export class Quarantine {
 
   /**
    * Checks every delivery that was not authentic again, oldest first, and releases those that verify. Call it once a
-   * wrong or rotated secret has been corrected. It checks one at a time, so new deliveries are answered meanwhile.
+   * wrong or rotated secret has been corrected. Those of which only the head of the body is kept are left as they are. It
+   * checks one at a time, so new deliveries are answered meanwhile.
    *
    * @example await receiver.quarantine.reverify() // { checked: 12, released: 11, duplicates: 0, … }
    */
   async reverify(): Promise<Reverified> {
     const { store, telemetry, requireStarted } = this.#parts;
-    const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, unknown: 0 };
+    const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, cut: 0, unknown: 0 };
     requireStarted('quarantine.reverify()');
     for (const id of await store.strangers()) {
       requireStarted('quarantine.reverify()');
@@ -154,12 +161,13 @@ export class Quarantine {
       await setImmediate();
     }
     requireStarted('quarantine.reverify()');
-    const { accepted, duplicate, unreadable, not_authentic: refused } = count;
+    const { accepted, duplicate, unreadable, cut, not_authentic: refused } = count;
     const reverified = {
       checked: accepted + duplicate + unreadable + refused,
       released: accepted,
       duplicates: duplicate,
       unreadable,
+      cut,
       remaining: (await store.strangers()).length,
     };
     telemetry.tell('quarantine_reverified', reverified);

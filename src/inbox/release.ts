@@ -32,6 +32,8 @@ export interface ReleaseParts {
 type Attempt =
   | Released
   | { readonly status: 'unknown' }
+  /** Of its `bytes`, only `kept` are here. */
+  | { readonly status: 'cut'; readonly bytes: number; readonly kept: number }
   | { readonly status: 'not_authentic'; readonly reason: string; readonly fix: string | undefined }
   | { readonly status: 'unreadable'; readonly reason: string };
 
@@ -48,6 +50,7 @@ export class Release {
     const { store } = this.#parts;
     const kept = await store.get(id);
     if (!kept) return { status: 'unknown' };
+    if (kept.isCut) return { status: 'cut', bytes: kept.bytes, kept: kept.body.byteLength };
     try {
       return await this.#releaseAuthentic(kept);
     } catch (problem) {

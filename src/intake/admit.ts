@@ -1,8 +1,9 @@
 import { type Refusal, refusal } from '../refusals.ts';
 import { hostName, isAddressLiteral } from '../kit/addresses.ts';
+import { forwarded, listOf } from '../kit/forwarded.ts';
 import type { RequiredHeaders } from '../kit/required-headers.ts';
-import type { TrustProxy } from '../kit/trust-proxy.ts';
-import type { Delivery, Headers } from '../model.ts';
+import { type TrustProxy, trustNobody } from '../kit/trust-proxy.ts';
+import type { Delivery } from '../model.ts';
 
 /** Which deliveries are let in. */
 export interface Admission {
@@ -14,8 +15,6 @@ export interface Admission {
   readonly headers: RequiredHeaders;
 }
 
-const nobody: TrustProxy = () => false;
-
 /** Checks HTTPS, host and the subscription's headers. What a peer says of the client counts only if it is trusted. */
 export function admit(delivery: Delivery, admission: Admission): void {
   if (admission.isHttpsRequired && !delivery.encrypted) requireHttps(delivery, admission);
@@ -25,7 +24,7 @@ export function admit(delivery: Delivery, admission: Admission): void {
 }
 
 function isPeerTrusted({ appTrustProxy, peerAddress }: Delivery, { trustProxy }: Admission): boolean {
-  const trusts = trustProxy ?? appTrustProxy ?? nobody;
+  const trusts = trustProxy ?? appTrustProxy ?? trustNobody;
   return trusts(peerAddress ?? '', 0);
 }
 
@@ -68,21 +67,4 @@ function passedOnHost(delivery: Delivery, admission: Admission): string | undefi
   if (headers['x-forwarded-host'] === undefined && headers['forwarded'] === undefined) return undefined;
   if (!isPeerTrusted(delivery, admission)) return undefined;
   return listOf(headers['x-forwarded-host'])[0] ?? forwarded(headers, 'host')[0];
-}
-
-function listOf(value: Headers[string]): string[] {
-  if (value === undefined) return [];
-  return String(value)
-    .split(',')
-    .map((item) => item.trim().toLowerCase())
-    .filter((item) => item !== '');
-}
-
-/** The values of one parameter in the Forwarded header (RFC 7239). */
-function forwarded(headers: Headers, parameter: string): string[] {
-  return listOf(headers['forwarded'])
-    .flatMap((element) => element.split(';'))
-    .map((pair) => pair.trim().split('=', 2))
-    .filter(([name]) => name === parameter)
-    .map(([, value = '']) => value.replace(/^"|"$/g, ''));
 }

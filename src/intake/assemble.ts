@@ -3,62 +3,40 @@ import { Refusal, refusal } from '../refusals.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Delivery } from '../model.ts';
 
-/** The limits of bodies. */
+/** The limits of one body. */
 export interface BodyLimits {
   /** Bytes of one body. */
   readonly body: number;
-  /** Bytes of all bodies in flight. */
-  readonly inflight: number;
   /** Milliseconds until a body must have arrived completely. */
   readonly bodyTimeout: number;
 }
 
-/** The bytes that one delivery holds until it is answered. */
+/** Counts the bytes that a delivery holds until it is answered. */
 export interface Hold {
-  /** Adds bytes; throws a refusal when all deliveries together hold too many. */
+  /** Counts bytes that have come; throws a refusal when all deliveries together hold too many. */
   grow(bytes: number): void;
-  release(): void;
+  /** While the body is unfinished: refuses it, because another needs its room. */
+  displace: ((refusal: Refusal) => void) | undefined;
 }
 
-/** Counts the bytes in flight, so that many slow or large bodies at once can't exhaust the process's memory. */
-export function createBudget(limits: BodyLimits): () => Hold {
-  let total = 0;
-  return () => {
-    let held = 0;
-    return {
-      grow(bytes) {
-        if (total + bytes > limits.inflight) throw new Refusal('unavailable', 'inflight_full');
-        total += bytes;
-        held += bytes;
-      },
-      release() {
-        total -= held;
-        held = 0;
-      },
-    };
-  };
-}
+/** A declared length up to which the body mostly arrives together with its head. */
+const smallBody = 64 * 1024;
+
+/** How much room is made for bytes that come in small pieces. */
+const blockBytes = 16 * 1024;
 
 /**
- * The first bytes of each body, which don't count against `inflight`: strangers who stall with large bodies may use
- * `inflight` up, and small genuine bodies must still get through.
+ * The bytes of one body while it arrives, in blocks. With a list of chunks, a sender who writes byte by byte could take
+ * hundreds of times the body's size: each chunk is an object, and keeps the buffer alive that it was read into. With one
+ * buffer that doubles, a body could take twice what it counts.
  */
-const freeBytes = 64 * 1024;
-
-/** How many of a body's bytes count against `inflight`. */
-function beyondFree(bytes: number): number {
-  return Math.max(0, bytes - freeBytes);
-}
-
-/**
- * The bytes of one body while it arrives, in one buffer that doubles when it is full. With a list of chunks, a sender
- * who writes byte by byte could take hundreds of times the body's size: each chunk is an object, and keeps the buffer
- * alive that it was read into.
- */
-class GrowingBytes {
+class ArrivingBytes {
   readonly #most: number;
   readonly #hold: Hold;
-  #buffer = Buffer.alloc(0);
+  readonly #full: Buffer[] = [];
+  #last = Buffer.alloc(0);
+  /** How many bytes of the last block are taken. */
+  #taken = 0;
   #size = 0;
 
   constructor(most: number, hold: Hold) {
@@ -68,23 +46,38 @@ class GrowingBytes {
 
   /** Throws a refusal when the body, or all bodies together, become too large. */
   append(chunk: Uint8Array): void {
-    const size = this.#size + chunk.byteLength;
-    if (size > this.#most) throw refusal('too_large', 'body_too_large', { limit: this.#most });
-    if (size > this.#buffer.byteLength) this.#grow(size);
-    this.#buffer.set(chunk, this.#size);
-    this.#size = size;
+    this.#size += chunk.byteLength;
+    if (this.#size > this.#most) throw refusal('too_large', 'body_too_large', { limit: this.#most });
+    this.#hold.grow(chunk.byteLength);
+    const fits = Math.min(chunk.byteLength, this.#last.byteLength - this.#taken);
+    this.#put(chunk.subarray(0, fits));
+    if (fits === chunk.byteLength) return;
+    this.#addRoom(chunk.byteLength - fits);
+    this.#put(chunk.subarray(fits));
   }
 
   whole(): Uint8Array {
-    return this.#buffer.subarray(0, this.#size);
+    const last = this.#last.subarray(0, this.#taken);
+    return this.#full.length === 0 ? last : Buffer.concat([...this.#full, last], this.#size);
   }
 
-  #grow(needed: number): void {
-    const capacity = Math.min(this.#most, Math.max(needed, this.#buffer.byteLength * 2));
-    this.#hold.grow(beyondFree(capacity) - beyondFree(this.#buffer.byteLength));
-    const grown = Buffer.allocUnsafe(capacity);
-    this.#buffer.copy(grown, 0, 0, this.#size);
-    this.#buffer = grown;
+  #put(bytes: Uint8Array): void {
+    this.#last.set(bytes, this.#taken);
+    this.#taken += bytes.byteLength;
+  }
+
+  /** Makes room for so many bytes: the last block is full. */
+  #addRoom(bytes: number): void {
+    const { byteLength } = this.#last;
+    if (byteLength >= blockBytes) {
+      this.#full.push(this.#last);
+      this.#last = Buffer.allocUnsafe(Math.max(bytes, blockBytes));
+      this.#taken = 0;
+      return;
+    }
+    const grown = Buffer.allocUnsafe(Math.max(byteLength + bytes, Math.min(blockBytes, 2 * byteLength)));
+    grown.set(this.#last);
+    this.#last = grown;
   }
 }
 
@@ -99,12 +92,12 @@ export async function assemble(
   if (body.kind === 'bytes') {
     if (body.bytes.byteLength > limits.body)
       throw refusal('too_large', 'body_too_large', { limit: limits.body });
-    hold.grow(beyondFree(body.bytes.byteLength));
+    hold.grow(body.bytes.byteLength);
     return body.bytes;
   }
   const { stream } = body;
   const declared = Number(headers['content-length']);
-  if (declared > 0 && declared <= freeBytes && !isReadAlong(stream)) {
+  if (declared > 0 && declared <= smallBody && !isReadAlong(stream)) {
     stream.on('error', ignore);
     // A small body mostly arrives with its head, and the parser calls us at the end of the head. By the next microtask
     // it has gone through the rest of what the socket had.
@@ -113,7 +106,7 @@ export async function assemble(
     // authentic, which would hide the cause.
     if (stream.readableDidRead || stream.readableEncoding !== null)
       throw refusal('body_already_parsed', 'body_already_parsed');
-    if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream);
+    if (stream.readableLength === declared && !stream.destroyed) return readArrived(stream, hold);
   }
   return collect(stream, limits, hold, clock);
 }
@@ -127,8 +120,9 @@ function isReadAlong(stream: Readable): boolean {
 }
 
 /** Reads a body of which all bytes have arrived: this needs no listeners and no timer. */
-function readArrived(stream: Readable): Uint8Array {
+function readArrived(stream: Readable, hold: Hold): Uint8Array {
   const bytes = stream.read() as Uint8Array;
+  hold.grow(bytes.byteLength);
   // The end of the stream has to be read too, or the connection would take no further request.
   stream.resume();
   return bytes;
@@ -142,10 +136,11 @@ const ignore = () => {};
  */
 function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const body = new GrowingBytes(limits.body, hold);
+    const body = new ArrivingBytes(limits.body, hold);
 
     const stop = () => {
       cancelTimer();
+      hold.displace = undefined;
       stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
       stream.off('readable', readOn);
       // After a refusal the rest is still read, and dropped, or the sender would never see the answer.
@@ -178,6 +173,7 @@ function collect(stream: Readable, limits: BodyLimits, hold: Hold, clock: Clock)
     );
 
     if (stream.destroyed) return onBroken();
+    hold.displace = refuse;
     stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
     // While other code listens for `readable`, the stream doesn't flow. So it is read here too, and both get the bytes.
     if (stream.listenerCount('readable') > 0) stream.on('readable', readOn);

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Refusal, refusal } from '../refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
@@ -8,16 +7,19 @@ import type { ClaimedEvent } from '../store/claims.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit } from './admit.ts';
-import { type BodyLimits, type Hold, assemble, createBudget } from './assemble.ts';
+import { type BodyLimits, type Hold, assemble } from './assemble.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { decode } from './decode.ts';
+import { InflightBodies, type InflightLimits } from './inflight.ts';
 import type { Recorded, Recorder } from './record.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { replyRecorded, replyRefused } from './reply.ts';
 import { RotationWatch } from './rotation-watch.ts';
+import { senderOf } from './sender.ts';
 
 /** What the stages need. */
 export interface IntakeParts {
-  readonly limits: BodyLimits;
+  readonly limits: BodyLimits & InflightLimits;
   readonly admission: Admission;
   readonly authenticator: Authenticator;
   readonly recorder: Recorder;
@@ -61,8 +63,9 @@ const toldAs = {
 /** Takes a delivery through the stages, from the socket to the answer. Refusals of the stages are caught only here. */
 export class Intake {
   readonly #parts: IntakeParts;
-  readonly #hold: () => Hold;
+  readonly #inflight: InflightBodies;
   readonly #rotation: RotationWatch;
+  readonly #refusals: RefusalLog;
   readonly #share: EventLoopShare;
   readonly #explained = new Set<string>();
   #inside = 0;
@@ -70,14 +73,15 @@ export class Intake {
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
-    this.#hold = createBudget(parts.limits);
+    this.#inflight = new InflightBodies(parts.limits, parts.clock);
     this.#share = new EventLoopShare(parts.clock, share);
+    this.#refusals = new RefusalLog(parts.telemetry, parts.clock);
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.hasPinned);
   }
 
   /** Takes a delivery and resolves to the answer. Never rejects. */
   async take(delivery: Delivery): Promise<Reply> {
-    const hold = this.#hold();
+    const hold = this.#inflight.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));
     this.#inside += 1;
     try {
       const { status, traceId } = await this.#pass(delivery, hold);
@@ -93,6 +97,11 @@ export class Intake {
   /** Resolves when every delivery that came in has been answered. */
   async drained(): Promise<void> {
     if (this.#inside > 0) await new Promise<void>((resolve) => this.#empty.push(resolve));
+  }
+
+  /** Logs the refusals that were only counted so far. */
+  flushLog(): void {
+    this.#refusals.flush();
   }
 
   async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {
@@ -113,7 +122,9 @@ export class Intake {
     if (reading.ok && !authenticator.isPinned) {
       await authenticator
         .pin(proof)
-        .catch((problem: unknown) => this.#refuseStranger(problem, bytes, delivery.headers, receivedAt));
+        .catch((problem: unknown) =>
+          this.#refuseUnauthenticated(problem, bytes, delivery.headers, receivedAt),
+        );
     }
     const expected = reading.ok ? expect(reading.event) : undefined;
     let isHandedOver = false;
@@ -141,7 +152,7 @@ export class Intake {
 
   /** A delivery that is not authentic is kept in quarantine, for a person, and is refused. */
   #authenticate(bytes: Uint8Array, { headers }: Delivery, receivedAt: number): Proof | Promise<Proof> {
-    const refuse = (problem: unknown) => this.#refuseStranger(problem, bytes, headers, receivedAt);
+    const refuse = (problem: unknown) => this.#refuseUnauthenticated(problem, bytes, headers, receivedAt);
     try {
       const proof = this.#parts.authenticator.authenticate(bytes, headers);
       return proof instanceof Promise ? proof.catch(refuse) : proof;
@@ -151,7 +162,7 @@ export class Intake {
   }
 
   /** @throws the problem that was found */
-  async #refuseStranger(
+  async #refuseUnauthenticated(
     problem: unknown,
     bytes: Uint8Array,
     headers: Headers,
@@ -159,14 +170,8 @@ export class Intake {
   ): Promise<never> {
     if (problem instanceof Refusal && problem.code === 'not_authentic') {
       this.#rotation.refused(problem.reason, headers);
-      const digest = createHash('sha256').update(bytes).digest('hex');
-      const kept = await this.#parts.recorder.keepStranger(
-        bytes,
-        headers,
-        problem.reason,
-        receivedAt,
-        digest,
-      );
+      const { recorder } = this.#parts;
+      const kept = await recorder.keepUnauthenticated(bytes, headers, problem.reason, receivedAt);
       if (kept !== undefined) throw problem.keptAs(kept);
     }
     throw problem;
@@ -180,7 +185,7 @@ export class Intake {
       return replyRefused('unavailable');
     }
     const { code, reason, fix, quarantineId } = problem;
-    telemetry.tell('delivery_refused', { code, reason, quarantineId });
+    this.#refusals.refused({ code, reason, quarantineId });
     if (reason === 'not_recorded') this.#parts.onUncertain();
     if (fix !== undefined && !this.#explained.has(reason)) {
       this.#explained.add(reason);

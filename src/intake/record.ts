@@ -1,4 +1,6 @@
 import { Refusal } from '../refusals.ts';
+import { Allowance } from '../kit/allowance.ts';
+import { headOf, sha256 } from '../kit/bytes.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { Clock } from '../kit/clock.ts';
@@ -16,15 +18,23 @@ export interface Recorded {
   readonly quarantineId?: number;
 }
 
-/** How many strangers' deliveries are kept per second, after a first `strangersAtOnce`: each costs a write. */
-const strangersPerSecond = 10;
-const strangersAtOnce = 100;
-/** The shortest time between two log lines about dropped strangers' deliveries, in milliseconds. */
-const dropsTold = 60_000;
+/** How many deliveries that are not authentic are kept: each costs a write. */
+const countLimits = { atOnce: 100, perSecond: 10 };
+/**
+ * How many bytes of large ones are kept: each second that the commit thread writes them, events wait. The platform's own
+ * large deliveries come more slowly than that, so that all of them can be released after a rotated secret.
+ */
+const largeLimits = { atOnce: 8 * 1024 ** 2, perSecond: 1024 ** 2 };
+/** A body up to this size is always kept whole: the limits on the count bound these bodies' bytes as well. */
+const maxSmall = 64 * 1024;
+/** How much is kept of a body that is not kept whole: what a person needs to see what it was. */
+const headBytes = 4 * 1024;
+/** The shortest time between two log lines about dropped deliveries, in milliseconds. */
+const dropsReportPeriod = 60_000;
 
 /** Headers that are kept with the bytes: what the platform says about an event, and the signature. */
 const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
-/** For how many header names the decision is remembered: the platform sends few; a stranger's must not fill memory. */
+/** For how many header names the decision is remembered: the platform sends few; those of others must not fill memory. */
 const mostDecided = 100;
 
 /** Writes deliveries to the inbox. */
@@ -33,12 +43,13 @@ export class Recorder {
   readonly #telemetry: Telemetry;
   readonly #clock: Clock;
   readonly #isKept: (header: string) => boolean;
-  #allowance = strangersAtOnce;
-  #allowanceAt = 0;
+  readonly #signatureHeaders: readonly string[];
+  readonly #count: Allowance;
+  readonly #largeBytes: Allowance;
   /** How many were dropped since the last one kept; written with the next one kept, to save a write for each. */
   #skipped = 0;
-  #untold = 0;
-  #toldAt = -Infinity;
+  #unreported = 0;
+  #reportedAt = -Infinity;
 
   /** `signatureHeaders` are kept besides the platform's own; `credentials` never are. */
   constructor(
@@ -53,6 +64,9 @@ export class Recorder {
     this.#store = store;
     this.#telemetry = telemetry;
     this.#clock = clock;
+    this.#count = new Allowance(clock, countLimits);
+    this.#largeBytes = new Allowance(clock, largeLimits);
+    this.#signatureHeaders = headers.signatureHeaders;
     const decide = (name: string) =>
       (keptHeaders.test(name) || headers.signatureHeaders.includes(name)) && !headers.credentials.has(name);
     const decided = new Map<string, boolean>();
@@ -95,24 +109,27 @@ export class Recorder {
   }
 
   /**
-   * Keeps a delivery that is not authentic in quarantine, unless strangers have caused too many writes lately. Resolves
-   * to its number there; undefined if it was not kept.
+   * Keeps a delivery that is not authentic in quarantine, unless too many have come lately. Resolves to its number there;
+   * undefined if it was not kept.
    */
-  async keepStranger(
+  async keepUnauthenticated(
     bytes: Uint8Array,
     headers: Headers,
     reason: string,
     receivedAt: number,
-    digest: string,
   ): Promise<number | undefined> {
-    if (!this.#mayKeepStranger()) return this.#skip();
+    if (!this.#count.take(1)) return this.#skip();
     const skipped = this.#skipped;
     this.#skipped = 0;
     try {
-      const kept = { headers: this.#keep(headers), body: bytes, receivedAt };
-      const record = { kind: 'not_authentic', reason, digest, skipped, ...kept } as const;
+      const kept = { headers: this.#keep(headers), receivedAt };
+      const body = this.#mayKeepWhole(bytes, kept.headers)
+        ? { body: bytes }
+        : { body: headOf(bytes, headBytes), cutFrom: bytes.byteLength };
+      const digest = await sha256(bytes);
+      const record = { kind: 'not_authentic', reason, skipped, digest, ...kept, ...body } as const;
       const { id, dropped } = await this.#store.quarantine.keep(record);
-      this.#tellDropped(dropped);
+      this.#reportDropped(dropped);
       return id;
     } catch (error) {
       this.#skipped += skipped;
@@ -121,27 +138,26 @@ export class Recorder {
     }
   }
 
+  /** Without any signature, a delivery can never be released, and nobody needs all of its body. */
+  #mayKeepWhole({ byteLength }: Uint8Array, headers: Headers): boolean {
+    if (byteLength <= maxSmall) return true;
+    const carriesSignature = Object.keys(headers).some(
+      (name) => name.includes('signature') || this.#signatureHeaders.includes(name),
+    );
+    return carriesSignature && this.#largeBytes.take(byteLength);
+  }
+
   #skip(): undefined {
     this.#skipped += 1;
-    this.#tellDropped(1);
+    this.#reportDropped(1);
   }
 
-  #tellDropped(dropped: number): void {
-    this.#untold += dropped;
-    if (this.#untold === 0 || this.#clock.elapsed() - this.#toldAt < dropsTold) return;
-    this.#telemetry.tell('quarantine_dropped', { count: this.#untold });
-    this.#untold = 0;
-    this.#toldAt = this.#clock.elapsed();
-  }
-
-  #mayKeepStranger(): boolean {
-    const now = this.#clock.elapsed();
-    const earned = ((now - this.#allowanceAt) / 1_000) * strangersPerSecond;
-    this.#allowance = Math.min(strangersAtOnce, this.#allowance + earned);
-    this.#allowanceAt = now;
-    if (this.#allowance < 1) return false;
-    this.#allowance -= 1;
-    return true;
+  #reportDropped(dropped: number): void {
+    this.#unreported += dropped;
+    if (this.#unreported === 0 || this.#clock.elapsed() - this.#reportedAt < dropsReportPeriod) return;
+    this.#telemetry.tell('quarantine_dropped', { count: this.#unreported });
+    this.#unreported = 0;
+    this.#reportedAt = this.#clock.elapsed();
   }
 
   #keep(headers: Headers): Headers {

@@ -63,6 +63,25 @@ function withoutBrackets(name: string): string {
   return name.replace(/^\[|\]$/g, '');
 }
 
+/**
+ * The network that an address stands for: of IPv6 its first 64 bits, since whoever has one address there has all of
+ * them; of IPv4 the address itself.
+ */
+export function networkOf(address: string): string {
+  const plain = withoutMapping(address);
+  return isIP(plain) === 6 ? firstGroups(plain) : plain;
+}
+
+/** The first four of the eight groups of an IPv6 address. */
+function firstGroups(address: string): string {
+  // A URL writes an address in its one canonical form, in which only the longest run of zeros is left out.
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const groups = (text: string | undefined) => (text ? text.split(':') : []);
+  const missing = tail === undefined ? 0 : 8 - groups(head).length - groups(tail).length;
+  const zeros = Array.from({ length: missing }, () => '0');
+  return `${[...groups(head), ...zeros, ...groups(tail)].slice(0, 4).join(':')}::/64`;
+}
+
 function addRange(block: BlockList, entry: string): boolean {
   const [address = '', prefix, ...rest] = entry.split('/');
   const family = isIP(address);

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, hash, timingSafeEqual, webcrypto } from 'node:crypto';
 
 const units = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 } as const;
 
@@ -32,4 +32,28 @@ export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolea
  */
 export function textDigest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
+}
+
+/** Bytes up to which it is cheaper to hash at once than to ask another thread for it. */
+const maxHashedHere = 64 * 1024;
+
+/** The SHA-256 of bytes, in hex. That of many bytes is computed on another thread. */
+export async function sha256(bytes: Uint8Array): Promise<string> {
+  if (bytes.byteLength <= maxHashedHere) return hash('sha256', bytes, 'hex');
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString(
+    'hex',
+  );
+}
+
+/** The first bytes of a text in UTF-8, at most so many, without a part of a character at the end. */
+export function headOf(bytes: Uint8Array, most: number): Uint8Array {
+  if (bytes.byteLength <= most) return bytes;
+  let end = most;
+  while (end > most - 3 && isContinuation(bytes[end])) end -= 1;
+  return bytes.subarray(0, end);
+}
+
+/** Whether a byte is not the first of its character. */
+function isContinuation(byte = 0): boolean {
+  return (byte & 0xc0) === 0x80;
 }

@@ -3,6 +3,9 @@ import { addressMatcher } from './addresses.ts';
 /** Decides whether a peer may speak for the sender, by its address and its distance (0: the socket's peer). */
 export type TrustProxy = (address: string, distance: number) => boolean;
 
+/** Without a setting, nobody may speak for another. */
+export const trustNobody: TrustProxy = () => false;
+
 /** Which proxies are trusted, in the forms that Express takes. */
 export type TrustProxySetting = boolean | number | string | readonly string[] | TrustProxy;
 

@@ -21,6 +21,8 @@ export interface QuarantineRecord {
   readonly headers: Headers;
   /** The raw bytes, as they came. */
   readonly body: Uint8Array;
+  /** The size of the whole body, where `body` is only the head of it. */
+  readonly cutFrom?: number | undefined;
   /**
    * How many deliveries were not kept since the last one that was, because they came too fast: they are counted with
    * this one.
@@ -29,16 +31,18 @@ export interface QuarantineRecord {
 }
 
 /** A delivery in quarantine, without its headers and body. */
-export interface QuarantineEntry extends Omit<QuarantineRecord, 'headers' | 'body' | 'skipped'> {
+export interface QuarantineEntry extends Omit<QuarantineRecord, 'headers' | 'body' | 'cutFrom' | 'skipped'> {
   /** Rises in the order of arrival. */
   readonly id: number;
   /** The trace id in the header, as its sender wrote it: nobody has verified it. */
   readonly traceId: string | undefined;
-  /** The size of the body. */
+  /** The size of the body as it came. */
   readonly bytes: number;
+  /** Whether only the head of the body is kept. It can't be verified any more. */
+  readonly isCut: boolean;
 }
 
-/** A delivery in quarantine, with its headers and body. */
+/** A delivery in quarantine, with its headers, and its body or the head of it. */
 export interface KeptDelivery extends QuarantineEntry, Pick<QuarantineRecord, 'headers' | 'body'> {}
 
 /** Selects deliveries. Times of arrival, in milliseconds since 1970; `until` is exclusive. */

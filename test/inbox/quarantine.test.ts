@@ -175,7 +175,14 @@ describe('quarantine.reverify', () => {
     clock.advance(hour);
     rotate([secret, otherSecret]);
     const reverified = await receiver.quarantine.reverify();
-    expect(reverified).toEqual({ checked: 5, released: 2, duplicates: 1, unreadable: 1, remaining: 1 });
+    expect(reverified).toEqual({
+      checked: 5,
+      released: 2,
+      duplicates: 1,
+      unreadable: 1,
+      cut: 0,
+      remaining: 1,
+    });
     expect(logs.of('quarantine_reverified')).toMatchObject([reverified]);
     await logs.until('run_done', 2);
     expect(seen.map(({ traceId }) => traceId)).toEqual(['trace-1', 'trace-2']);
@@ -265,6 +272,7 @@ describe('quarantine.list, get and discard', () => {
       traceId: undefined,
       receivedAt: new Date(begun + 3_000),
       bytes: 8,
+      isCut: false,
     });
     const second = await receiver.quarantine.list({ limit: 3, cursor: first.cursor ?? '' });
     expect(second.deliveries).toHaveLength(1);

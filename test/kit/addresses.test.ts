@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressMatcher, hostName, isAddressLiteral } from '../../src/kit/addresses.ts';
+import { addressMatcher, hostName, isAddressLiteral, networkOf } from '../../src/kit/addresses.ts';
 
 test.each(['127.0.0.1:8080', '127.0.0.1.', '0x7f.1', '2130706433', '[::1]:80', '[::1]'])(
   '%s is an address, however it is written',
@@ -25,4 +25,17 @@ test('a range may have a netmask, as Express takes it', () => {
   expect(addressMatcher(['10.1.2.3/0.0.0.0'])?.('192.0.2.1')).toBe(true);
   for (const wrong of ['10.1.0.0/255.0.255.0', '10.1.0.0/255.255', 'fc00::/255.255.0.0', '10.1.0.0/33'])
     expect(addressMatcher([wrong])).toBeUndefined();
+});
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:DB8:1:2::', '2001:db8:1:2::/64'],
+  ['2001:db8::6', '2001:db8:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['', ''],
+])('%s is of the network %s', (address, network) => {
+  expect(networkOf(address)).toBe(network);
 });

@@ -6,7 +6,7 @@ import type { Capture } from './capture.ts';
  * Deliveries in quarantine, as if they had been captured. Only some of their headers are kept, so a signature in a
  * header that neither the platform nor a known layout uses is lost.
  *
- * @throws RingbackError `quarantine_unknown`
+ * @throws RingbackError `quarantine_unknown`, `quarantine_cut`
  */
 export function readQuarantined(inbox: string, ids: readonly number[]): Promise<readonly Capture[]> {
   return withInbox(inbox, (store) =>
@@ -14,7 +14,9 @@ export function readQuarantined(inbox: string, ids: readonly number[]): Promise<
       ids.map(async (id) => {
         const kept = await store.quarantine.get(id);
         if (!kept) throw ringbackError('quarantine_unknown', { id });
-        return { file: `delivery ${id}`, headers: kept.headers, body: Buffer.from(kept.body) };
+        const { isCut, bytes, body } = kept;
+        if (isCut) throw ringbackError('quarantine_cut', { id, bytes, kept: body.byteLength });
+        return { file: `delivery ${id}`, headers: kept.headers, body: Buffer.from(body) };
       }),
     ),
   );

@@ -1,6 +1,7 @@
 /** What the main thread and the commit thread say to each other. */
 import type { MessagePort } from 'node:worker_threads';
 import type { Sequence } from '../run-key.ts';
+import type { Kept, QuarantineRow } from './keep-delivery.ts';
 import type { EventRow, RecordedRow } from './record.ts';
 import type { SettlementRow } from './settle.ts';
 import type { turnMessage } from './turn.ts';
@@ -20,18 +21,28 @@ export interface CommitThreadData {
   readonly port: MessagePort;
 }
 
-/** A write: an event, a settlement, or the sequence of an event whose claim ends and leaves nothing else to write. */
-export type WriteItem = EventRow | SettlementRow | Sequence;
+/**
+ * A write: an event, a delivery for the quarantine, a settlement, or the sequence of an event whose claim ends and leaves
+ * nothing else to write.
+ */
+export type WriteItem = Delivery | SettlementRow | Sequence;
+
+/** What a sender waits for, and has a body. */
+type Delivery = EventRow | QuarantineRow;
 
 /**
  * Writes that are sent together. Of events only the values are sent, one behind the other, because the property names
  * would be copied each time.
  */
 export interface WriteMessage {
-  readonly writes: readonly ('event' | SettlementRow | Sequence)[];
+  readonly writes: readonly ('event' | QuarantineRowWithoutBody | SettlementRow | Sequence)[];
   readonly values: readonly unknown[];
-  /** The bodies of the events, one behind the other: handed over, not copied. */
+  /** The bodies of the deliveries, one behind the other: handed over, not copied. */
   readonly bodies: ArrayBuffer;
+}
+
+interface QuarantineRowWithoutBody extends Omit<QuarantineRow, 'body'> {
+  readonly length: number;
 }
 
 /** What the commit thread is told. */
@@ -57,13 +68,15 @@ export const readyMessage = 'ready';
 
 /** What became of the writes, in the order in which they were sent. */
 export interface WrittenMessage {
-  /** See `codeOf`. */
-  readonly results: readonly number[];
+  readonly results: readonly WriteResult[];
   /** The reasons of those that failed, by their place in `results`. */
   readonly failures: readonly (readonly [place: number, message: string])[];
   /** How long their commit took, in milliseconds. */
   readonly took: number;
 }
+
+/** What became of a write: of an event see `codeOf`, of a delivery for the quarantine where it is kept. */
+export type WriteResult = number | Kept;
 
 /** A failed write. */
 export const failed = Number.NaN;
@@ -81,11 +94,12 @@ export function recordedOf(code: number): RecordedRow {
 }
 
 /**
- * Whether a write has changed the database: a duplicate and a lost settlement have not. A commit without any change is
- * not synced, so it doesn't answer for what was written before it.
+ * Whether a write has changed the database: one that failed, a duplicate and a lost settlement have not. A commit without
+ * any change is not synced, so it doesn't answer for what was written before it.
  */
-export function hasChanged(result: number | string): boolean {
-  return typeof result === 'number' && result !== 0;
+export function hasChanged(result: WriteResult | string): boolean {
+  if (typeof result === 'object') return result.isNew;
+  return typeof result === 'number' && Math.abs(result) > 0;
 }
 
 /** Packs writes. A body that is sent by itself would be cloned with everything that shares its memory. */
@@ -93,16 +107,21 @@ export function packed(items: readonly WriteItem[]): WriteMessage {
   const values: unknown[] = [];
   const writes: WriteMessage['writes'][number][] = [];
   let size = 0;
-  for (const item of items) if (isEvent(item)) size += item.body.byteLength;
+  for (const item of items) if (isDelivery(item)) size += item.body.byteLength;
   const bodies = new Uint8Array(size);
   let offset = 0;
   for (const item of items) {
-    if (!isEvent(item)) {
+    if (!isDelivery(item)) {
       writes.push(item);
       continue;
     }
-    writes.push('event');
-    pushValues(values, item);
+    if (isEvent(item)) {
+      writes.push('event');
+      pushValues(values, item);
+    } else {
+      const { body, ...row } = item;
+      writes.push({ ...row, length: body.byteLength });
+    }
     bodies.set(item.body, offset);
     offset += item.body.byteLength;
   }
@@ -114,6 +133,12 @@ export function unpacked({ writes, values, bodies }: WriteMessage): WriteItem[] 
   let place = 0;
   let offset = 0;
   return writes.map((write) => {
+    if (typeof write === 'object' && 'length' in write) {
+      const { length, ...row } = write;
+      const body = new Uint8Array(bodies, offset, length);
+      offset += length;
+      return { ...row, body };
+    }
     if (write !== 'event') return write;
     const row = rowOf(values.slice(place, place + valuesOfEvent), bodies, offset);
     place += valuesOfEvent;
@@ -150,4 +175,9 @@ function rowOf(values: readonly unknown[], bodies: ArrayBuffer, offset: number):
 /** Whether a write is that of an event. */
 export function isEvent(item: WriteItem): item is EventRow {
   return typeof item === 'object' && 'identities' in item;
+}
+
+/** Whether a write is that of a delivery, in the inbox or in quarantine. */
+export function isDelivery(item: WriteItem): item is Delivery {
+  return typeof item === 'object' && 'body' in item;
 }

@@ -82,7 +82,7 @@ export class CommitThread {
     return this.#queue.isBehind;
   }
 
-  /** Writes an event; fails when that can't be done before its sender gives up. */
+  /** Writes an event, or a delivery into quarantine; fails when that can't be done before its sender gives up. */
   record(...[item, bytes, onWritten, onFailed]: Parameters<WriteQueue['record']>): void {
     if (this.#isGone) return onFailed(hasEnded());
     this.#queue.record(item, bytes, onWritten, onFailed);

@@ -1,5 +1,5 @@
 /**
- * The work of the commit thread: it writes events and settlements through a connection of its own, so that neither
+ * The work of the commit thread: it writes events, settlements and deliveries in quarantine through a connection of its own, so that neither
  * the sync to disk nor a checkpoint ever stalls the app's event loop. All that arrives during one commit goes into
  * the next one, so the sync, which is what a durable write costs, is paid once for all of it. No event is held back to
  * wait for others; a settlement may be, for a moment: see `AdaptiveSpin`.
@@ -11,6 +11,7 @@ import {
   type CommitThreadData,
   type FromCommitThread,
   type ToCommitThread,
+  type WriteResult,
   hasChanged,
   readyMessage,
 } from './commit-message.ts';
@@ -138,7 +139,7 @@ export class Committer {
    * Writes the items in this thread's turn; false when another process has the lock. The results are sent before the
    * turn is given back: the thread that has the turn next must know of every claim.
    */
-  #inTurn(wanted: Wanted, tell: (written: readonly (number | string)[]) => void): boolean {
+  #inTurn(wanted: Wanted, tell: (written: readonly (WriteResult | string)[]) => void): boolean {
     const isAnyWanted = wanted().length > 0;
     if (isAnyWanted) this.#turn.take();
     try {
@@ -154,7 +155,7 @@ export class Committer {
    * Writes the items once the log is sound: a commit behind a part of the log that may be missing on disk would not
    * count, even if its own sync succeeds.
    */
-  #writeSurely(wanted: Wanted): readonly (number | string)[] | undefined {
+  #writeSurely(wanted: Wanted): readonly (WriteResult | string)[] | undefined {
     try {
       this.#log.makeSure();
     } catch (error) {

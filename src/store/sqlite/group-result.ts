@@ -1,10 +1,10 @@
-import { type WriteItem, type WrittenMessage, failed } from './commit-message.ts';
+import { type WriteItem, type WriteResult, type WrittenMessage, failed } from './commit-message.ts';
 import { type Waiting, bytesOf } from './incoming.ts';
 
 /** What becomes of the writes of a group: each is written, fails or is given up. */
 export class GroupResult {
   /** What has no result yet counts as failed. */
-  readonly #results: number[];
+  readonly #results: WriteResult[];
   readonly #failures: [place: number, message: string][] = [];
   /** What is yet to be written, with its place in the group. */
   #open: readonly (Waiting & { readonly place: number })[];
@@ -51,12 +51,12 @@ export class GroupResult {
     });
   }
 
-  /** Takes what became of each of `wanted`: a number for the main thread, or the reason of a failure. */
-  take(written: readonly (number | string)[]): void {
+  /** Takes what became of each of `wanted`: a result for the main thread, or the reason of a failure. */
+  take(written: readonly (WriteResult | string)[]): void {
     for (const [index, { place }] of this.#open.entries()) {
       const result = written[index];
-      if (typeof result === 'number') this.#results[place] = result;
-      else this.#failures.push([place, result ?? '']);
+      if (typeof result === 'string' || result === undefined) this.#failures.push([place, result ?? '']);
+      else this.#results[place] = result;
     }
   }
 }

@@ -1,4 +1,4 @@
-import { type WriteItem, type WriteMessage, isEvent, unpacked } from './commit-message.ts';
+import { type WriteItem, type WriteMessage, isDelivery, unpacked } from './commit-message.ts';
 
 /**
  * A commit is bounded, so that the writes behind it don't wait too long, and the main thread need not give too many
@@ -15,7 +15,7 @@ export const fewWrites = 2;
 export interface Waiting {
   readonly item: WriteItem;
   /**
-   * Which event it is, counted from 1. Settlements have no number, because what was handled is written however long
+   * Which delivery it is, counted from 1. Settlements have no number, because what was handled is written however long
    * that takes.
    */
   readonly number: number | undefined;
@@ -50,7 +50,7 @@ export class Incoming {
     for (const { item } of this.#waiting) {
       bytes += bytesOf(item);
       if (count === groupWrites || (count > 0 && bytes > groupBytes)) break;
-      if (isEvent(item)) this.#waitingEvents -= 1;
+      if (isDelivery(item)) this.#waitingEvents -= 1;
       count += 1;
     }
     return this.#waiting.splice(0, count);
@@ -62,7 +62,7 @@ export class Incoming {
    * meanwhile.
    */
   letGo(group: readonly Waiting[]): void {
-    const next = this.#waiting.find(({ item }) => isEvent(item));
+    const next = this.#waiting.find(({ item }) => isDelivery(item));
     const kept = next && bufferOf(next.item);
     for (const buffer of new Set(group.map(({ item }) => bufferOf(item)))) {
       // The bodies of one message share one buffer, and the next group may have the rest of them.
@@ -71,7 +71,7 @@ export class Incoming {
   }
 
   #numberOf(item: WriteItem): number | undefined {
-    if (!isEvent(item)) return undefined;
+    if (!isDelivery(item)) return undefined;
     this.#events += 1;
     this.#waitingEvents += 1;
     return this.#events;
@@ -80,9 +80,9 @@ export class Incoming {
 
 /** The bytes of a write's body. */
 export function bytesOf(item: WriteItem): number {
-  return isEvent(item) ? item.body.byteLength : 0;
+  return isDelivery(item) ? item.body.byteLength : 0;
 }
 
 function bufferOf(item: WriteItem): ArrayBuffer | undefined {
-  return isEvent(item) ? (item.body.buffer as ArrayBuffer) : undefined;
+  return isDelivery(item) ? (item.body.buffer as ArrayBuffer) : undefined;
 }

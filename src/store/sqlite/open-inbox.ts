@@ -13,6 +13,7 @@ import { prepareErasure } from './erasure.ts';
 import { prepareEventSearch } from './event-search.ts';
 import { prepareEvents } from './events.ts';
 import { prepareJoins } from './joins.ts';
+import { prepareKeepDelivery } from './keep-delivery.ts';
 import { prepareOverview } from './overview.ts';
 import { Processes } from './processes.ts';
 import { prepareQuarantine } from './quarantine.ts';
@@ -35,6 +36,7 @@ export interface OpenInbox {
   readonly unblock: ReturnType<typeof prepareUnblock>;
   readonly group: CommitGroup;
   readonly recordOne: ReturnType<typeof prepareRecordOne>;
+  readonly keepDelivery: ReturnType<typeof prepareKeepDelivery>;
   readonly quarantine: ReturnType<typeof prepareQuarantine>;
   readonly drift: ReturnType<typeof prepareDrift>;
   readonly claims: ReturnType<typeof prepareClaims>;
@@ -69,6 +71,7 @@ export function openInbox(file: string, clock: Clock, ties: GroupTies): OpenInbo
     unblock: prepareUnblock(database),
     group: new CommitGroup(database, clock, ties),
     recordOne,
+    keepDelivery: prepareKeepDelivery(database),
     quarantine: prepareQuarantine(database, recordOne),
     drift: prepareDrift(database),
     claims: prepareClaims(database, processes, dueTime),

@@ -49,7 +49,7 @@ export class SqliteStore implements Store {
     };
     this.calls = new SqliteCalls(access);
     this.events = new SqliteEvents(access);
-    this.quarantine = new SqliteQuarantine(access, clock);
+    this.quarantine = new SqliteQuarantine(access, (record) => this.#session.writes.keep(record));
     this.drift = new SqliteDrift(access);
     this.retention = new SqliteRetention(access);
   }

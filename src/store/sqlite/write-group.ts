@@ -1,9 +1,18 @@
 import type Database from 'better-sqlite3';
 import { messageOf } from '../../kit/error-text.ts';
 import { recordPatience } from './commit-group.ts';
-import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
+import {
+  type WriteItem,
+  type WriteResult,
+  codeOf,
+  isDelivery,
+  isEvent,
+  lost,
+  settled,
+} from './commit-message.ts';
 import { isLocked } from './connection.ts';
 import type { EarlierIdentities } from './identities/earlier-identities.ts';
+import { prepareKeepDelivery } from './keep-delivery.ts';
 import type { LogFile } from './log-file.ts';
 import { setPragma } from './pragma.ts';
 import type { Holder } from './processes.ts';
@@ -15,14 +24,14 @@ export type Wanted = () => readonly WriteItem[];
 
 /**
  * Writes all items in one transaction. They are asked for once the lock is there: what was given up before another
- * process let go of it must not be written. Returns what became of each, as a number, or the reason why it failed.
+ * process let go of it must not be written. Returns what became of each, or the reason why it failed.
  * Undefined when another process has the lock, and nothing was done.
  */
-export type WriteGroup = (wanted: Wanted) => (number | string)[] | undefined;
+export type WriteGroup = (wanted: Wanted) => (WriteResult | string)[] | undefined;
 
 /**
  * Events are written first and together, because they share what is read from the inbox for them; then claims are
- * ended and runs settled. When the disk refuses something, the transaction is rolled back and the log file is told:
+ * ended, runs settled, and deliveries put into quarantine. When the disk refuses something, the transaction is rolled back and the log file is told:
  * what other connections wrote before may be missing on disk too, or the disk is full.
  */
 export function prepareWriteGroup(
@@ -32,22 +41,24 @@ export function prepareWriteGroup(
   log: Pick<LogFile, 'hear' | 'makeSure'>,
 ): WriteGroup {
   const record = prepareRecord(database, holder, earlier);
+  const keepDelivery = prepareKeepDelivery(database);
   const settling = prepareSettling(database, holder);
   // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
   const begin = database.prepare('begin immediate');
   const commit = database.prepare('commit');
 
-  const write = (items: readonly WriteItem[]): number[] => {
+  const write = (items: readonly WriteItem[]): WriteResult[] => {
     const recorded = record(items.filter(isEvent))[Symbol.iterator]();
     const ended = settling.endClaims(items.filter((item) => typeof item === 'number'))[Symbol.iterator]();
     return items.map((item) => {
       if (typeof item === 'number') return ended.next().value ? settled : lost;
       if (isEvent(item)) return codeOf(recorded.next().value ?? { sequence: undefined, isClaimed: false });
+      if (isDelivery(item)) return keepDelivery(item);
       return settling.settle(item) === 'settled' ? settled : lost;
     });
   };
 
-  const inTransaction = (wanted: Wanted): number[] => {
+  const inTransaction = (wanted: Wanted): WriteResult[] => {
     begin.run();
     try {
       const results = write(wanted());
@@ -65,7 +76,7 @@ export function prepareWriteGroup(
   /**
    * The group failed as a whole, so nothing of it is stored: writes each item by itself, to find out which one fails.
    */
-  const oneByOne = (items: readonly WriteItem[]): (number | string)[] => {
+  const oneByOne = (items: readonly WriteItem[]): (WriteResult | string)[] => {
     // Another process may take the lock between two of these transactions.
     setPragma(database, `busy_timeout = ${recordPatience}`);
     const results = items.map((item) => {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers';
 import type { Clock } from '../../kit/clock.ts';
 import { recordPatience } from './commit-group.ts';
-import type { WriteItem, WrittenMessage } from './commit-message.ts';
+import { type WriteItem, type WriteResult, type WrittenMessage, hasChanged } from './commit-message.ts';
 import { fewWrites, groupBytes, groupWrites } from './incoming.ts';
 
 /** How many writes may be under way: a disk that falls behind must not take the process's memory. */
@@ -21,7 +21,7 @@ interface Write {
   /** When its sender no longer waits, on the clock that never jumps; settlements have no deadline. */
   readonly deadline: number;
   /** Called once, whether or not anybody still waits: what was written has an effect all the same. */
-  readonly onWritten: (code: number) => void;
+  readonly onWritten: (result: WriteResult) => void;
   readonly onFailed: (error: Error) => void;
   /** Which event it is, counted from 1; 0 for a settlement. */
   readonly number: number;
@@ -80,7 +80,7 @@ export class WriteQueue {
     return groups > 0 && took <= recordPatience && (groups + 1) * took > recordPatience;
   }
 
-  /** Adds an event; it fails when it can't be written before its sender gives up. */
+  /** Adds an event, or a delivery for the quarantine; it fails when it can't be written before its sender gives up. */
   record(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
     if (this.isBehind || this.#bytes + bytes > mostBytes)
       return onFailed(new Error('the database has fallen behind'));
@@ -103,7 +103,7 @@ export class WriteQueue {
   hearWritten({ results, failures, took }: WrittenMessage): void {
     this.#lastWritten = results.length;
     // What changes nothing is not synced: such a commit is fast on the slowest of disks.
-    if (results.some((code) => Math.abs(code) > 0)) this.#took = [...this.#took.slice(1), took];
+    if (results.some(hasChanged)) this.#took = [...this.#took.slice(1), took];
     const reasons = new Map(failures);
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);

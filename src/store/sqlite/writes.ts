@@ -1,19 +1,21 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { EventRecord } from '../event-record.ts';
+import type { QuarantineRecord, Quarantined } from '../quarantine-store.ts';
 import type { Sequence, Settled } from '../run-key.ts';
 import type { ClaimedEvent } from '../claims.ts';
 import type { Settlement } from '../store.ts';
 import { type GroupTies, type WriteLimits, recordPatience } from './commit-group.ts';
-import { recordedOf, settled } from './commit-message.ts';
+import { type WriteResult, recordedOf, settled } from './commit-message.ts';
 import { CommitThread } from './commit-thread.ts';
+import { type Kept, quarantineRow } from './keep-delivery.ts';
 import type { OpenInbox } from './open-inbox.ts';
 import { type EventRow, type RecordedRow, eventRow } from './record.ts';
 import { type SettlementRow, isOrdinary, settlementRow } from './settle.ts';
 import { MainTurn } from './turn.ts';
 
 /**
- * Decides where writes go. What every event needs, its record and its end, goes to the commit thread; everything else
- * goes to the main thread's group. A database in memory belongs to one connection, so the main thread makes all
+ * Decides where writes go. What every event needs, its record and its end, goes to the commit thread, and so do the
+ * deliveries for the quarantine, which may be large and many; everything else goes to the main thread's group. A database in memory belongs to one connection, so the main thread makes all
  * writes to it.
  */
 export class Writes implements GroupTies {
@@ -86,6 +88,18 @@ export class Writes implements GroupTies {
     return thread ? byThread(thread, row, bytes, onRecorded) : this.#recordHere(row, bytes, onRecorded);
   }
 
+  /** Keeps a delivery in quarantine. */
+  keep(record: QuarantineRecord): Promise<Quarantined> {
+    const row = quarantineRow(record);
+    const bytes = row.body.byteLength;
+    const thread = this.#committer(this.#opened());
+    if (!thread)
+      return this.here(({ keepDelivery }) => keepDelivery(row), { patience: recordPatience, bytes });
+    return new Promise((resolve, reject) => {
+      thread.record(row, bytes, (kept) => resolve(kept as Kept), reject);
+    });
+  }
+
   settle(settlement: Settlement): Promise<Settled> {
     const inbox = this.#opened();
     const thread = this.#committer(inbox);
@@ -136,8 +150,8 @@ function byThread(
   onRecorded: (recorded: RecordedRow) => void,
 ): Promise<'new' | 'duplicate'> {
   return new Promise((resolve, reject) => {
-    const onWritten = (code: number): void => {
-      const recorded = recordedOf(code);
+    const onWritten = (code: WriteResult): void => {
+      const recorded = recordedOf(code as number);
       onRecorded(recorded);
       resolve(statusOf(recorded));
     };

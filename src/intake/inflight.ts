@@ -1,0 +1,153 @@
+import type { Clock } from '../kit/clock.ts';
+import { Refusal } from '../refusals.ts';
+
+/** How many bytes may be in flight. */
+export interface InflightLimits {
+  /** Bytes of all bodies in flight. */
+  readonly inflight: number;
+  /** Bytes of one body. */
+  readonly body: number;
+}
+
+/**
+ * The first bytes of each body, which don't count: unauthenticated senders who stall with large bodies may use
+ * `inflight` up, and small genuine bodies must still get through.
+ */
+const freeBytes = 64 * 1024;
+
+/** A sender with at least one body that counts. */
+interface Sender {
+  readonly name: string;
+  readonly bodies: Set<InflightBody>;
+  /** The sum of what they count. */
+  counted: number;
+}
+
+/**
+ * Counts the bytes in flight, so that many slow or large bodies at once can't exhaust the process's memory, and makes
+ * room when there is none: the slowest unfinished body is refused. A sender of bodies without end must therefore keep
+ * up with the genuine ones, instead of holding all room until `bodyTimeout`.
+ *
+ * When all room is taken, a sender that holds more than its share gets more only at the expense of its own bodies, and
+ * others get theirs at the expense of such senders. While there is room, shares mean nothing: the platform may send
+ * many large bodies at once from one address.
+ */
+export class InflightBodies {
+  readonly #limits: InflightLimits;
+  readonly #clock: Clock;
+  readonly #senders = new Map<string, Sender>();
+  #counted = 0;
+
+  constructor(limits: InflightLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** Begins a body. `sender` is asked for only when the body counts, which most bodies never do. */
+  begin(sender: () => string): InflightBody {
+    return new InflightBody(this, sender, this.#clock.elapsed());
+  }
+
+  /** @internal @throws Refusal `unavailable` when there is no room, and none can be made for this body */
+  count(body: InflightBody, bytes: number): void {
+    const sender = (body.sender ??= this.#senderNamed(body.senderName()));
+    sender.bodies.add(body);
+    if (!this.#makeRoom(body, sender, bytes)) throw new Refusal('unavailable', 'inflight_full');
+    body.counted += bytes;
+    sender.counted += bytes;
+    this.#counted += bytes;
+  }
+
+  /** @internal */
+  end(body: InflightBody): void {
+    const { sender, counted } = body;
+    if (!sender) return;
+    this.#counted -= counted;
+    sender.counted -= counted;
+    body.counted = 0;
+    body.sender = undefined;
+    sender.bodies.delete(body);
+    if (sender.bodies.size === 0) this.#senders.delete(sender.name);
+  }
+
+  #senderNamed(name: string): Sender {
+    const sender = this.#senders.get(name) ?? { name, bodies: new Set(), counted: 0 };
+    this.#senders.set(name, sender);
+    return sender;
+  }
+
+  /** False when this body is the slowest itself, or no body is unfinished. */
+  #makeRoom(body: InflightBody, sender: Sender, bytes: number): boolean {
+    while (this.#counted + bytes > this.#limits.inflight) {
+      const slowest = this.#slowestOf(this.#yielding(sender, bytes));
+      if (slowest === undefined || slowest === body) return false;
+      this.end(slowest);
+      slowest.displace?.(new Refusal('unavailable', 'displaced'));
+    }
+    return true;
+  }
+
+  /** The senders whose bodies make room for a body of this one. */
+  #yielding(sender: Sender, bytes: number): readonly Sender[] {
+    const { inflight, body } = this.#limits;
+    // At least one body, or many addresses that hold a little each would leave too small a share for a large one.
+    const share = Math.max(inflight / this.#senders.size, body);
+    if (sender.counted + bytes > share) return [sender];
+    const senders = [...this.#senders.values()];
+    const over = senders.filter(({ counted }) => counted > share);
+    return over.length > 0 ? over : senders;
+  }
+
+  #slowestOf(senders: readonly Sender[]): InflightBody | undefined {
+    const now = this.#clock.elapsed();
+    let slowest: InflightBody | undefined;
+    let least = Infinity;
+    for (const { bodies } of senders) {
+      for (const body of bodies) {
+        const speed = body.displace ? body.speed(now) : Infinity;
+        if (speed < least) [slowest, least] = [body, speed];
+      }
+    }
+    return slowest;
+  }
+}
+
+/** The bytes that one delivery holds until it is answered. */
+export class InflightBody {
+  readonly #bodies: InflightBodies;
+  readonly #begunAt: number;
+  #received = 0;
+  readonly senderName: () => string;
+  sender: Sender | undefined;
+  /** How many of its bytes count. */
+  counted = 0;
+  /** Refuses the body while it is unfinished, because it makes room for another; undefined once it is whole. */
+  displace: ((refusal: Refusal) => void) | undefined;
+
+  constructor(bodies: InflightBodies, senderName: () => string, begunAt: number) {
+    this.#bodies = bodies;
+    this.senderName = senderName;
+    this.#begunAt = begunAt;
+  }
+
+  /**
+   * Counts bytes that have come.
+   *
+   * @throws Refusal `unavailable` when there is no room for them
+   */
+  grow(bytes: number): void {
+    this.#received += bytes;
+    const more = this.#received - freeBytes - this.counted;
+    if (more > 0) this.#bodies.count(this, more);
+  }
+
+  /** The delivery has been answered. */
+  release(): void {
+    this.#bodies.end(this);
+  }
+
+  /** The progress since it began: bytes in a millisecond. */
+  speed(now: number): number {
+    return this.#received / Math.max(1, now - this.#begunAt);
+  }
+}

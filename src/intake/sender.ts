@@ -1,0 +1,13 @@
+import { networkOf } from '../kit/addresses.ts';
+import { clientAddress } from '../kit/forwarded.ts';
+import { type TrustProxy, trustNobody } from '../kit/trust-proxy.ts';
+import type { Delivery } from '../model.ts';
+
+/**
+ * Who sends a delivery, for what each sender may take: the socket's peer, or the client that a trusted proxy names. It
+ * is no proof of anything. The same name for all where there is no peer, as in `receiver.fetch`.
+ */
+export function senderOf(delivery: Delivery, trustProxy: TrustProxy | undefined): string {
+  const { peerAddress = '', headers, appTrustProxy } = delivery;
+  return networkOf(clientAddress(peerAddress, headers, trustProxy ?? appTrustProxy ?? trustNobody));
+}

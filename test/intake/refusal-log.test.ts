@@ -1,0 +1,79 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { deliver, signedHeaders, otherSecret } from '../support/deliveries.ts';
+import type { Line } from '../support/logs.ts';
+import { started, stopped } from '../support/receiver.ts';
+
+const forgery = '{"traceId":"forged"}';
+const forged = signedHeaders(forgery, { secrets: otherSecret });
+const unsigned = { 'content-type': 'application/json' };
+
+/** A receiver with a manual clock, and functions that send forgeries and read what was logged of them. */
+async function attacked() {
+  const clock = new ManualClock();
+  const { receiver, logs } = await started({ clock, signature: 't-v1-hex-whole' });
+  const send = async (count: number, headers: Record<string, string> = forged) => {
+    for (let index = 0; index < count; index += 1) await deliver(receiver, forgery, headers);
+  };
+  return { receiver, clock, send, refused: () => logs.of('delivery_refused') };
+}
+
+const countOf = (line: Line) => (line['count'] as number | undefined) ?? 1;
+const sumOf = (lines: readonly Line[]) => lines.reduce((sum, line) => sum + countOf(line), 0);
+
+describe('the lines of refused deliveries', () => {
+  test('are bounded, and their counts add up', async () => {
+    const { receiver, clock, send, refused } = await attacked();
+    for (let second = 0; second < 10; second += 1) {
+      await send(1_000);
+      clock.advance(1_000);
+    }
+    expect(sumOf(refused())).toBe(10_000);
+    expect(refused()).toHaveLength(10 * (5 + 1));
+    expect(refused().filter((line) => 'count' in line)).toMatchObject(
+      Array.from({ length: 10 }, () => ({
+        code: 'not_authentic',
+        reason: 'signature_mismatch',
+        count: 995,
+      })),
+    );
+    await send(7);
+    await stopped(receiver, clock);
+    expect(sumOf(refused())).toBe(10_007);
+    expect(refused().at(-1)).toMatchObject({ reason: 'signature_mismatch', count: 2 });
+  });
+
+  test('are each in full while there are few', async () => {
+    const { clock, send, refused } = await attacked();
+    for (let second = 0; second < 3; second += 1) {
+      await send(5);
+      clock.advance(1_000);
+    }
+    expect(refused()).toHaveLength(15);
+    expect(refused().every((line) => 'quarantineId' in line && !('count' in line))).toBe(true);
+  });
+
+  test('are counted for each reason by itself', async () => {
+    const { clock, send, refused } = await attacked();
+    await send(8);
+    await send(6, unsigned);
+    clock.advance(1_000);
+    expect(refused().filter((line) => 'count' in line)).toMatchObject([
+      { reason: 'signature_mismatch', count: 3 },
+      { reason: 'signature_missing', count: 1 },
+    ]);
+  });
+
+  test('are all published', async () => {
+    const { clock, send } = await attacked();
+    const published: unknown[] = [];
+    const take = (line: unknown) => void published.push(line);
+    subscribe('ringback.delivery_refused', take);
+    onTestFinished(() => void unsubscribe('ringback.delivery_refused', take));
+    await send(50);
+    clock.advance(1_000);
+    expect(published).toHaveLength(50);
+    expect(published.at(-1)).toMatchObject({ event: 'delivery_refused', code: 'not_authentic' });
+  });
+});
