@@ -11,9 +11,9 @@ const unnamed = (callId: string) =>
 
 describe('an unsigned trace id in the header', () => {
   test('never suppresses an event that comes with it later, and is found by it', async () => {
-    const seen: unknown[] = [];
+    const seen: string[] = [];
     const { receiver, logs } = await started({ database: temporaryDatabase() }, (r) =>
-      r.on('*', ({ callId }) => void seen.push(callId)),
+      r.on('*', ({ callId }) => void seen.push(callId ?? '')),
     );
     const send = (body: string) =>
       deliver(receiver, body, { ...signedHeaders(body), 'x-webhook-traceid': 'trace-to-come' });
@@ -58,7 +58,7 @@ describe('a signed trace id in the header', () => {
   test.each([inItsOwnHeader, inStandardHeader])(
     'tells apart two events with the same bytes, and knows a copy: %s',
     async (layout) => {
-      const seen: unknown[] = [];
+      const seen: string[] = [];
       const { receiver, logs } = await started({}, (r) =>
         r.on('*', ({ traceId }) => void seen.push(traceId)),
       );
