@@ -90,12 +90,12 @@ function tooLarge(limit: number): string {
   return `The body is larger than ${limit} bytes: if it may be a genuine delivery, allow more with limits: { body: … }.`;
 }
 
-/** A delivery that was sent as a test may have pinned a layout in which the platform doesn't sign. */
+/** An event that was sent as a test may have pinned a layout in which the platform doesn't sign. */
 function orPinned(layout: string | undefined): string {
   if (layout === undefined) return '';
   return (
-    ` Or the platform doesn't sign in the layout ${layout}, which an earlier delivery has pinned: let it go with ` +
-    'ringback signature unpin, or set signature.'
+    ` Or the platform doesn't sign in the layout ${layout}, which an earlier event has pinned: move the pin with ` +
+    'ringback inbox reverify, let it go with ringback signature unpin, or set signature.'
   );
 }
 

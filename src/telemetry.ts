@@ -36,8 +36,8 @@ const logEvents = {
   quarantine_reverified: ['info', 'the deliveries that were not authentic have been checked again'],
   secret_rotation_suspected: [
     'error',
-    'deliveries that look genuine no longer verify: has the secret been rotated, or do they have another layout? ' +
-      'They are kept in quarantine: add the secret, then: ringback inbox reverify --yes, or receiver.quarantine.reverify()',
+    'deliveries that look genuine no longer verify, and are kept in quarantine: do what `fix` says, then: ringback ' +
+      'inbox reverify --yes, or receiver.quarantine.reverify()',
   ],
   drift_seen: ['warn', 'the platform sends something that is not as documented'],
   drift_failed: ['warn', 'drift could not be written and will be tried again'],

@@ -141,10 +141,8 @@ function buildQuarantine(
     store: store.quarantine,
     telemetry,
     requireStarted: ties.requireStarted,
-    authenticate: async (body, headers, receivedAt) => {
-      const proof = await authenticator.authenticateAgain(body, headers, receivedAt);
-      return () => authenticator.pin(proof);
-    },
+    events: store.events,
+    authentication: authenticator,
     onReleased,
   });
 }

@@ -37,7 +37,8 @@ export interface TraceId extends Pick<CallEvent, 'traceId' | 'traceIdSource'> {
 
 /**
  * The event's identity: the body's `traceId`, which is signed, else the header's, else the digest of the body. An
- * id that can't be a key counts as none.
+ * id that can't be a key counts as none. `webhook-id` is the header of Standard Webhooks; it identifies a delivery
+ * rather than what the body is about, so the two need not agree.
  */
 export function readTraceId(
   body: Readonly<Record<string, unknown>>,
@@ -50,6 +51,7 @@ export function readTraceId(
     const traceIdDiffers = inHeader !== undefined && inHeader !== inBody;
     return { traceId: inBody, traceIdSource: 'body', traceIdDiffers };
   }
-  if (inHeader !== undefined) return { traceId: inHeader, traceIdSource: 'header', traceIdDiffers: false };
+  const outside = inHeader ?? readId(headerOf(headers, 'webhook-id'));
+  if (outside !== undefined) return { traceId: outside, traceIdSource: 'header', traceIdDiffers: false };
   return { traceId: `sha256:${digest()}`, traceIdSource: 'digest', traceIdDiffers: false };
 }

@@ -4,9 +4,11 @@ import { ringbackError } from '../errors.ts';
 import { type Unreadable, unreadables } from '../events/decoding.ts';
 import type { Headers } from '../model.ts';
 import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
+import type { EventStore } from '../store/event-store.ts';
 import type { QuarantineEntry, QuarantineKind } from '../store/quarantine-store.ts';
 import { type SignatureReason, signatureReasons } from '../signature/match.ts';
 import { Release, type ReleaseParts, type Released } from './release.ts';
+import { SchemeChange } from './scheme-change.ts';
 
 /** A delivery in quarantine. Its body and headers are given by `quarantine.get`. */
 export interface QuarantinedDelivery extends Omit<QuarantineEntry, 'receivedAt'> {
@@ -58,6 +60,8 @@ export interface Reverified {
 
 /** What the quarantine works with. */
 export interface QuarantineParts extends ReleaseParts {
+  /** Tells whether an event has arrived since a delivery in quarantine did. */
+  readonly events: Pick<EventStore, 'list'>;
   /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
@@ -80,11 +84,13 @@ const idSchema = z.strictObject({ id: z.int('the id of a delivery in quarantine'
 export class Quarantine {
   readonly #parts: QuarantineParts;
   readonly #release: Release;
+  readonly #schemeChange: SchemeChange;
 
   /** @internal */
   constructor(parts: QuarantineParts) {
     this.#parts = parts;
     this.#release = new Release(parts);
+    this.#schemeChange = new SchemeChange({ ...parts, release: this.#release });
   }
 
   /**
@@ -147,6 +153,10 @@ export class Quarantine {
    * wrong or rotated secret has been corrected. Those of which only the head of the body is kept are left as they are. It
    * checks one at a time, so new deliveries are answered meanwhile.
    *
+   * If the platform turns out to sign in another layout than the one that is pinned, the pin moves to that layout: at
+   * least two different new events must verify in it, and both must have arrived after the last event that was
+   * accepted. An option `signature` stays as it is.
+   *
    * @example await receiver.quarantine.reverify() // { checked: 12, released: 11, duplicates: 0, … }
    */
   async reverify(): Promise<Reverified> {
@@ -159,6 +169,10 @@ export class Quarantine {
       count[status] += 1;
       // Verifying a large body in every layout takes a while: deliveries are taken in between.
       await setImmediate();
+    }
+    for (const { status } of await this.#schemeChange.heal()) {
+      count.not_authentic -= 1;
+      count[status] += 1;
     }
     requireStarted('quarantine.reverify()');
     const { accepted, duplicate, unreadable, cut, not_authentic: refused } = count;

@@ -1,6 +1,7 @@
 import { Refusal } from '../refusals.ts';
 import { readBytes } from '../events/read-bytes.ts';
-import type { CallEvent, Headers } from '../model.ts';
+import type { CallEvent, Headers, Layout } from '../model.ts';
+import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import { recordOf } from '../store/event-record.ts';
 import type { KeptDelivery, QuarantineStore } from '../store/quarantine-store.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -11,25 +12,40 @@ export interface Released {
   readonly traceId: string;
 }
 
+/** A delivery that has verified, and in which scheme. */
+export interface Verified {
+  readonly layout: Layout | undefined;
+}
+
+/** The signature checks of the intake, for deliveries that were refused. */
+export interface Authentication {
+  /** The scheme that an event has pinned; undefined if none is, or if one was set as an option. */
+  readonly pinned: string | undefined;
+  /**
+   * Checks a delivery against the present secrets and schemes, as of its arrival.
+   *
+   * Rejects with the Refusal `not_authentic`.
+   */
+  authenticateAgain(body: Uint8Array, headers: Headers, receivedAt: number): Promise<Verified>;
+  /** Checks it against the known schemes that don't count. */
+  authenticateOtherwise(body: Uint8Array, headers: Headers, receivedAt: number): Verified | undefined;
+  /** Pins the scheme of a new event that is on disk, unless one is pinned. */
+  pin(verified: Verified): Promise<void>;
+  /** Pins the scheme of an event in place of the one that is pinned. */
+  pinInstead(verified: Verified): Promise<void>;
+}
+
 /** What releasing works with. */
 export interface ReleaseParts {
   readonly store: QuarantineStore;
   readonly telemetry: Telemetry;
-  /**
-   * Checks a delivery against the present secrets and layouts, as of its arrival. Resolves to a function that pins the
-   * layout, to be called once the delivery has been read as an event. Both reject with the Refusal `not_authentic`.
-   */
-  readonly authenticate: (
-    body: Uint8Array,
-    headers: Headers,
-    receivedAt: number,
-  ) => Promise<() => Promise<void>>;
+  readonly authentication: Authentication;
   /** Called when a released event is on disk. */
   readonly onReleased: (event: CallEvent, receivedAt: number) => void;
 }
 
 /** How the try to release one delivery ended. */
-type Attempt =
+export type Attempt =
   | Released
   | { readonly status: 'unknown' }
   /** Of its `bytes`, only `kept` are here. */
@@ -47,32 +63,41 @@ export class Release {
 
   /** Tries to release one delivery; if it can't be released, it stays in quarantine. */
   async attempt(id: number): Promise<Attempt> {
-    const { store } = this.#parts;
+    const { store, authentication } = this.#parts;
     const kept = await store.get(id);
     if (!kept) return { status: 'unknown' };
     if (kept.isCut) return { status: 'cut', bytes: kept.bytes, kept: kept.body.byteLength };
+    const { kind, body, headers, receivedAt } = kept;
     try {
-      return await this.#releaseAuthentic(kept);
+      if (kind === 'unreadable') return await this.record(kept, undefined);
+      const verified = await authentication.authenticateAgain(body, headers, receivedAt);
+      const attempt = await this.record(kept, verified);
+      if (attempt.status === 'accepted') await authentication.pin(verified);
+      return attempt;
     } catch (problem) {
       if (!(problem instanceof Refusal && problem.code === 'not_authentic')) throw problem;
       return { status: 'not_authentic', reason: problem.reason, fix: problem.fix };
     }
   }
 
-  /** The same stages in the same order as a delivery that arrives: authenticate, decode, record. */
-  async #releaseAuthentic(kept: KeptDelivery): Promise<Attempt> {
-    const { store, telemetry, onReleased, authenticate } = this.#parts;
-    const { id, kind, body, headers, receivedAt } = kept;
-    const confirm = kind === 'not_authentic' ? await authenticate(body, headers, receivedAt) : undefined;
+  /**
+   * The later stages of a delivery that arrives: decode, record. `verified` is undefined for one that was authentic
+   * already, and not readable.
+   */
+  async record(kept: KeptDelivery, verified: Verified | undefined): Promise<Attempt> {
+    const { store, telemetry, onReleased } = this.#parts;
+    const { id, kind, body, receivedAt } = kept;
+    const scheme = verified?.layout;
+    const headers = withoutUnsignedId(kept.headers, scheme);
     const reading = readBytes(body, headers, receivedAt);
     if (!reading.ok) {
-      // The delivery is the platform's, so the bounds for strangers' deliveries no longer apply to it.
+      // The delivery is the platform's, so the bounds for unauthenticated deliveries no longer apply to it.
       if (kind === 'not_authentic') await store.markUnreadable(id, reading.reason);
       return { status: 'unreadable', reason: reading.reason };
     }
-    await confirm?.();
     const { event, digest } = reading;
-    const recorded = await store.release(id, recordOf(event, digest, { headers, body, receivedAt }));
+    const record = recordOf(event, digest, { headers, body, receivedAt }, signsId(scheme));
+    const recorded = await store.release(id, record);
     if (recorded === 'missing') return { status: 'unknown' };
     const released = {
       status: recorded === 'new' ? 'accepted' : 'duplicate',

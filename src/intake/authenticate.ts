@@ -2,8 +2,9 @@ import { Refusal, refusal } from '../refusals.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Headers, Layout } from '../model.ts';
 import type { PreparedLayout } from '../signature/content.ts';
-import { describeLayout, resolveLayouts, type SignatureOption } from '../signature/layouts.ts';
+import { type LayoutName, describeLayout, resolveLayout } from '../signature/layouts.ts';
 import type { SignatureReason } from '../signature/match.ts';
+import { isSameProof, schemesWithOtherProofs, schemesWithProofOf } from '../signature/proofs.ts';
 import type { SecretSource } from '../signature/secret-source.ts';
 import type { PreparedSecret } from '../signature/secrets.ts';
 import { type Verification, verifySignature } from '../signature/verify.ts';
@@ -15,7 +16,7 @@ export interface AuthenticateParts {
   /** Undefined for an unsigned subscription, whose deliveries `admit` has already recognised by their headers. */
   readonly secrets: SecretSource | undefined;
   readonly layouts: readonly PreparedLayout[];
-  /** Whether the layout was set as an option, so that none is searched for or pinned. */
+  /** Whether the scheme was set as an option, so that none is searched for or pinned. */
   readonly isLayoutGiven: boolean;
   readonly tolerance: number;
   readonly store: Pick<Store, 'pinnedLayout' | 'pinLayout'>;
@@ -23,36 +24,46 @@ export interface AuthenticateParts {
   readonly clock: Clock;
 }
 
+/** Milliseconds between two looks at the pin after refusals: a flood of them must not cost a read each. */
+const shortestPause = 1_000;
+
 /** How a delivery was found to be authentic. Both fields are undefined for an unsigned subscription. */
 export interface Proof {
   /** Fingerprint of the secret, for the log. */
   readonly secret: string | undefined;
+  /** The scheme in which it verified. */
   readonly layout: Layout | undefined;
 }
 
-/** Checks the signature over the raw bytes, before anything is parsed or looked up. */
+/**
+ * Checks the signature over the raw bytes, before anything is parsed or looked up.
+ *
+ * Unless a scheme was set as an option, the first new event pins its scheme: from then on a delivery must carry the
+ * same proof, in whatever spelling (`signature/proofs.ts`). The spelling of the latest new event is tried first.
+ */
 export class Authenticator {
   readonly #parts: AuthenticateParts;
-  #layouts: readonly PreparedLayout[];
-  /** The layout that an earlier delivery has pinned. */
-  #pinned: string | undefined;
-  /** The write that pins the layout, while it is under way. */
-  #pinning: Promise<string> | undefined;
+  #schemes: readonly PreparedLayout[];
+  /** The scheme that counts, with all others that have its proof; undefined while every known one does. */
+  #pinned: Layout | undefined;
+  /** The scheme that is pinned in the store, as far as this process knows. */
+  #stored: Layout | undefined;
+  #isPinning = false;
+  #readAt = -Infinity;
 
   constructor(parts: AuthenticateParts) {
     this.#parts = parts;
-    this.#layouts = parts.layouts;
+    this.#schemes = parts.layouts;
   }
 
-  /** Asks for the secrets, and reads from the store which layout an earlier delivery has pinned. */
+  /** Asks for the secrets, and reads from the store which scheme an earlier event has pinned. */
   async load(): Promise<void> {
     await this.#parts.secrets?.load();
-    const pinned = this.#parts.isLayoutGiven ? undefined : await this.#parts.store.pinnedLayout();
-    if (pinned !== undefined) this.#use(pinned);
+    await this.#readPin();
   }
 
   /**
-   * Returns at once, unless the secrets have to be asked for again.
+   * Returns at once, unless the secrets have to be asked for again or the delivery is refused.
    *
    * @throws Refusal `not_authentic`, or rejects with it
    */
@@ -71,30 +82,32 @@ export class Authenticator {
   ): Proof | Promise<Proof> {
     const verification = this.#verify(bytes, headers, known);
     if (verification.ok) return verification;
-    if (verification.reason !== 'signature_mismatch') throw this.#notAuthentic(verification.reason);
-    return this.#authenticateRenewed(bytes, headers, secrets);
+    return this.#authenticateRenewed(bytes, headers, secrets, verification.reason);
   }
 
-  async #authenticateRenewed(bytes: Uint8Array, headers: Headers, secrets: SecretSource): Promise<Proof> {
-    const renewed = await secrets.renewed();
-    const verification = renewed && this.#verify(bytes, headers, renewed);
-    if (!verification?.ok) throw this.#notAuthentic(verification?.reason ?? 'signature_mismatch');
+  /** Checks a delivery again if there are other secrets by now, or if another process has changed the pin. */
+  async #authenticateRenewed(
+    bytes: Uint8Array,
+    headers: Headers,
+    secrets: SecretSource,
+    reason: SignatureReason,
+  ): Promise<Proof> {
+    const renewed = reason === 'signature_mismatch' ? await secrets.renewed() : undefined;
+    const isPinChanged = await this.#isPinChanged();
+    if (!renewed && !isPinChanged) throw this.#notAuthentic(reason);
+    const verification = this.#verify(bytes, headers, renewed ?? secrets.current());
+    if (!verification.ok) throw this.#notAuthentic(verification.reason);
     return verification;
   }
 
-  /** Whether the layout is known, so that there is nothing to pin. */
-  get isPinned(): boolean {
-    return this.#parts.isLayoutGiven || this.hasPinned;
-  }
-
-  /** Whether a delivery has verified before, in this process or an earlier one, and pinned its layout. */
-  get hasPinned(): boolean {
-    return this.#pinned !== undefined;
+  /** The option to set for the scheme that an event has pinned, in this process or an earlier one; else undefined. */
+  get pinned(): string | undefined {
+    return this.#pinned && describeLayout(this.#pinned);
   }
 
   /**
-   * Checks a delivery that was refused against the present secrets and layouts, as of its arrival. Without secrets it
-   * refuses every delivery: one that was refused while secrets were set may be a stranger's.
+   * Checks a delivery that was refused against the present secrets and schemes, as of its arrival. Without secrets it
+   * refuses every delivery: one that was refused while secrets were set may be anybody's.
    *
    * @throws Refusal `not_authentic`
    */
@@ -102,39 +115,95 @@ export class Authenticator {
     const { secrets } = this.#parts;
     if (!secrets) throw new Refusal('not_authentic', 'secrets_not_set');
     const current = (await secrets.renewed()) ?? secrets.current();
+    await this.#readPin();
     const verification = this.#verify(bytes, headers, current, receivedAt);
     if (!verification.ok) throw this.#notAuthentic(verification.reason);
     return verification;
   }
 
   /**
-   * Pins the layout of a delivery that has been read as an event. Not earlier: an attacker can cut up a delivery that
-   * was signed in one layout so that it verifies in another, but what is then left as its body is no event.
-   *
-   * @throws Refusal `not_authentic` when another process has pinned another layout meanwhile
+   * The proof of a delivery that doesn't count, because it verifies as of its arrival in a known scheme with another
+   * proof than the one that does; undefined when it verifies in none.
    */
-  async pin({ layout }: Proof): Promise<void> {
-    if (this.isPinned || !layout) return;
-    const found = describeLayout(layout);
-    const pinned = await this.#pinOnce(found).catch(() => {
-      throw new Refusal('unavailable', 'layout_not_pinned');
-    });
-    if (!this.hasPinned) {
-      this.#use(pinned);
-      this.#parts.telemetry.tell('layout_pinned', { option: `signature: ${quote(pinned)}` });
-    }
-    if (pinned !== found) throw this.#notAuthentic('signature_mismatch');
+  authenticateOtherwise(bytes: Uint8Array, headers: Headers, receivedAt: number): Proof | undefined {
+    const { secrets, tolerance, isLayoutGiven, layouts } = this.#parts;
+    const counting = isLayoutGiven ? layouts[0]?.layout : this.#pinned;
+    if (!secrets || !counting) return undefined;
+    const timing = { now: receivedAt, tolerance };
+    const others = schemesWithOtherProofs(counting);
+    const verification = verifySignature(bytes, headers, secrets.current(), others, timing);
+    return verification.ok ? verification : undefined;
   }
 
   /**
-   * A burst of first deliveries waits for one write, of whichever layout came first: were each to pin for itself, some
-   * would wait for too long.
+   * Pins the scheme of a NEW event, which must be on disk: a duplicate may be an old delivery that somebody has sent
+   * again, and proves nothing about how the platform signs now. An attacker can also cut up a delivery that was signed
+   * in one scheme so that it verifies in another, but what is then left as its body is no event.
+   *
+   * Of the schemes with the proof that is pinned, the one of the latest new event is kept: whoever re-spells one
+   * delivery decides only until the next event which scheme is tried first, and which option the log names.
+   *
+   * Never rejects: without a pin every known scheme counts, and the next new event pins again.
    */
-  #pinOnce(found: string): Promise<string> {
-    this.#pinning ??= this.#parts.store.pinLayout(found).finally(() => {
-      this.#pinning = undefined;
-    });
-    return this.#pinning;
+  async pin({ layout: scheme }: Proof): Promise<void> {
+    if (scheme === undefined || scheme === this.#stored || this.#parts.isLayoutGiven) return;
+    // A burst of first events makes one write. And if another proof was pinned while this event was being recorded, the
+    // event counts, but its scheme no longer does.
+    if (this.#isPinning || (this.#pinned && !isSameProof(this.#pinned, scheme))) return;
+    this.#use(scheme);
+    await this.#writePin(scheme);
+  }
+
+  /** Pins the scheme of an event in place of the one that is pinned, whatever its proof. Never rejects. */
+  async pinInstead({ layout: scheme }: Proof): Promise<void> {
+    if (scheme !== undefined && !this.#parts.isLayoutGiven) await this.#writePin(scheme);
+  }
+
+  /** Writes the pin. The store decides which one counts if another process pins at the same time. */
+  async #writePin(scheme: Layout): Promise<void> {
+    const { store, telemetry } = this.#parts;
+    this.#isPinning = true;
+    try {
+      const instead = this.#stored && describeLayout(this.#stored);
+      const pinned = await store.pinLayout(describeLayout(scheme), instead);
+      this.#learn(pinned);
+      telemetry.tell('layout_pinned', { option: `signature: '${pinned}'` });
+    } catch {
+      // Nothing is lost: the event is on disk, and the next new one pins.
+    } finally {
+      this.#isPinning = false;
+    }
+  }
+
+  /** Looks at the pin again after a refusal, unless that was done a moment ago. Resolves to whether it has changed. */
+  async #isPinChanged(): Promise<boolean> {
+    const { clock } = this.#parts;
+    if (clock.elapsed() - this.#readAt < shortestPause) return false;
+    const before = this.#stored;
+    // If the store can't be read, what is known counts.
+    await this.#readPin().catch(() => {});
+    return this.#stored !== before;
+  }
+
+  async #readPin(): Promise<void> {
+    const { isLayoutGiven, store, clock } = this.#parts;
+    if (isLayoutGiven) return;
+    this.#readAt = clock.elapsed();
+    const pinned = await store.pinnedLayout();
+    // While this process has pinned a scheme and the store doesn't know it yet, there is nothing to learn from it.
+    if (pinned !== undefined || this.#stored !== undefined) this.#learn(pinned);
+  }
+
+  #learn(pinned: string | undefined): void {
+    this.#stored = pinned === undefined ? undefined : resolveLayout(pinned as LayoutName, 'signature');
+    this.#use(this.#stored);
+  }
+
+  /** From now on only the proof of this scheme counts; if it is undefined, any. */
+  #use(scheme: Layout | undefined): void {
+    if (scheme === this.#pinned) return;
+    this.#pinned = scheme;
+    this.#schemes = scheme ? schemesWithProofOf(scheme) : this.#parts.layouts;
   }
 
   #verify(
@@ -144,20 +213,10 @@ export class Authenticator {
     now = this.#parts.clock.now(),
   ): Verification {
     const timing = { now, tolerance: this.#parts.tolerance };
-    return verifySignature(bytes, headers, secrets, this.#layouts, timing);
+    return verifySignature(bytes, headers, secrets, this.#schemes, timing);
   }
 
   #notAuthentic(reason: SignatureReason): Refusal {
-    return refusal('not_authentic', reason, this.#pinned);
+    return refusal('not_authentic', reason, this.pinned);
   }
-
-  #use(description: string): void {
-    const option = description.startsWith('{') ? JSON.parse(description) : description;
-    this.#layouts = resolveLayouts(option as SignatureOption);
-    this.#pinned = description;
-  }
-}
-
-function quote(description: string): string {
-  return description.startsWith('{') ? description : `'${description}'`;
 }

@@ -8,6 +8,7 @@ import type { Telemetry } from '../telemetry.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit } from './admit.ts';
 import { type BodyLimits, type Hold, assemble } from './assemble.ts';
+import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
 import { decode } from './decode.ts';
 import { InflightBodies, type InflightLimits } from './inflight.ts';
@@ -76,7 +77,7 @@ export class Intake {
     this.#inflight = new InflightBodies(parts.limits, parts.clock);
     this.#share = new EventLoopShare(parts.clock, share);
     this.#refusals = new RefusalLog(parts.telemetry, parts.clock);
-    this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.hasPinned);
+    this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.pinned);
   }
 
   /** Takes a delivery and resolves to the answer. Never rejects. */
@@ -118,19 +119,14 @@ export class Intake {
     // But after the body: if it were left unread, the connection might be lost.
     if (this.#parts.isBehind()) throw behind;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
-    const reading = decode(bytes, delivery.headers, receivedAt, telemetry);
-    if (reading.ok && !authenticator.isPinned) {
-      await authenticator
-        .pin(proof)
-        .catch((problem: unknown) =>
-          this.#refuseUnauthenticated(problem, bytes, delivery.headers, receivedAt),
-        );
-    }
+    const headers = withoutUnsignedId(delivery.headers, proof.layout);
+    const reading = decode(bytes, headers, receivedAt, telemetry);
     const expected = reading.ok ? expect(reading.event) : undefined;
     let isHandedOver = false;
     let recorded: Recorded | undefined;
     try {
-      recorded = await recorder.record(reading, bytes, delivery.headers, receivedAt, expected?.handOver);
+      const received = { bytes, headers, receivedAt, isIdSigned: signsId(proof.layout) };
+      recorded = await recorder.record(reading, received, expected?.handOver);
     } finally {
       isHandedOver = expected?.end() ?? false;
       // Recording was given up, and the sender gets 503, but the event is on disk and handed over: its runs must begin.
@@ -140,7 +136,10 @@ export class Intake {
     const reason = reading.ok ? undefined : reading.reason;
     const { status, traceId, quarantineId } = recorded;
     telemetry.tell(toldAs[status], { traceId, secret: proof.secret, reason, quarantineId });
-    if (reading.ok && status === 'accepted') onRecorded(reading.event, receivedAt, isHandedOver);
+    if (reading.ok && status === 'accepted') {
+      onRecorded(reading.event, receivedAt, isHandedOver);
+      await authenticator.pin(proof);
+    }
     return recorded;
   }
 
@@ -169,8 +168,9 @@ export class Intake {
     receivedAt: number,
   ): Promise<never> {
     if (problem instanceof Refusal && problem.code === 'not_authentic') {
-      this.#rotation.refused(problem.reason, headers);
-      const { recorder } = this.#parts;
+      const { recorder, authenticator } = this.#parts;
+      const otherScheme = () => authenticator.authenticateOtherwise(bytes, headers, receivedAt)?.layout;
+      this.#rotation.refused(problem.reason, headers, otherScheme);
       const kept = await recorder.keepUnauthenticated(bytes, headers, problem.reason, receivedAt);
       if (kept !== undefined) throw problem.keptAs(kept);
     }

@@ -18,6 +18,16 @@ export interface Recorded {
   readonly quarantineId?: number;
 }
 
+/** An authentic delivery. */
+export interface Received {
+  readonly bytes: Uint8Array;
+  readonly headers: Headers;
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number;
+  /** Whether the signature covers the trace id in the header. */
+  readonly isIdSigned: boolean;
+}
+
 /** How many deliveries that are not authentic are kept: each costs a write. */
 const countLimits = { atOnce: 100, perSecond: 10 };
 /**
@@ -83,9 +93,7 @@ export class Recorder {
    */
   async record(
     reading: Reading,
-    bytes: Uint8Array,
-    headers: Headers,
-    receivedAt: number,
+    { bytes, headers, receivedAt, isIdSigned }: Received,
     handOver: ((claimed: ClaimedEvent) => void) | undefined,
   ): Promise<Recorded> {
     const kept = { headers: this.#keep(headers), body: bytes, receivedAt };
@@ -100,7 +108,8 @@ export class Recorder {
         });
         return { status: 'quarantined', traceId: `sha256:${reading.digest()}`, quarantineId: id };
       }
-      const status = await this.#store.record(recordOf(reading.event, reading.digest, kept), handOver);
+      const record = recordOf(reading.event, reading.digest, kept, isIdSigned);
+      const status = await this.#store.record(record, handOver);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
     } catch (error) {
       this.#telemetry.tell('delivery_failed', { cause: messageOf(error) });

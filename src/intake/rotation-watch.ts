@@ -1,6 +1,7 @@
 import { headerOf } from '../events/ids.ts';
-import type { Headers } from '../model.ts';
+import type { Headers, Layout } from '../model.ts';
 import { carriesSignature } from '../signature/detect.ts';
+import { describeLayout } from '../signature/layouts.ts';
 import type { SignatureReason } from '../signature/match.ts';
 import type { Telemetry } from '../telemetry.ts';
 
@@ -21,29 +22,62 @@ const suspicious: ReadonlySet<string> = new Set<SignatureReason>([
  */
 export class RotationWatch {
   readonly #telemetry: Telemetry;
-  readonly #hasPinned: () => boolean;
+  readonly #pinned: () => string | undefined;
   #hasVerified = false;
   #streak = 0;
+  /** The scheme in which a delivery of this streak verifies with the present secrets. */
+  #otherScheme: Layout | undefined;
 
-  /** `hasPinned` says whether a delivery has verified before this start. */
-  constructor(telemetry: Telemetry, hasPinned: () => boolean) {
+  /** `pinned` names the scheme that an event has pinned, maybe before this start. */
+  constructor(telemetry: Telemetry, pinned: () => string | undefined) {
     this.#telemetry = telemetry;
-    this.#hasPinned = hasPinned;
+    this.#pinned = pinned;
   }
 
   verified(): void {
     this.#hasVerified = true;
     this.#streak = 0;
+    this.#otherScheme = undefined;
   }
 
-  /** Logs one line per streak, at the refusal that makes it long. */
-  refused(reason: string, headers: Headers): void {
-    const wasRight = this.#hasVerified || this.#hasPinned();
+  /**
+   * Logs one line per streak, at the refusal that makes it long. `otherScheme` finds the scheme that doesn't count, but
+   * in which the delivery verifies.
+   */
+  refused(reason: string, headers: Headers, otherScheme: () => Layout | undefined): void {
+    const wasRight = this.#hasVerified || this.#pinned() !== undefined;
     // After the alarm nothing is left to find out, and a stranger's flood must not cost what looking for it does.
     if (!wasRight || this.#streak === longStreak || !suspicious.has(reason) || !looksGenuine(headers)) return;
     this.#streak += 1;
-    if (this.#streak === longStreak) this.#telemetry.tell('secret_rotation_suspected', { count: longStreak });
+    this.#otherScheme ??= otherScheme();
+    if (this.#streak < longStreak) return;
+    this.#telemetry.tell('secret_rotation_suspected', { count: longStreak, fix: this.#fix() });
   }
+
+  #fix(): string {
+    if (this.#otherScheme === undefined) return secretFix;
+    const found = describeLayout(this.#otherScheme);
+    const pinned = this.#pinned();
+    return pinned === undefined ? optionFix(found) : pinFix(found, pinned);
+  }
+}
+
+const secretFix =
+  'Has the secret been rotated? Then add the new one. If not, find out with ringback signature detect --quarantine ' +
+  '<id> how they are signed.';
+
+function pinFix(found: string, pinned: string): string {
+  return (
+    `The secret is right, but they are signed in the layout ${found}, and ${pinned} is pinned. To reverify moves the ` +
+    'pin as soon as two different events are in quarantine; else let it go with ringback signature unpin --yes.'
+  );
+}
+
+function optionFix(found: string): string {
+  return (
+    `The secret is right, but they are signed in the layout ${found}, and the option signature says another: set ` +
+    `signature: '${found}'.`
+  );
 }
 
 /** Whether the platform's own headers are there, and a signature of whatever layout. */

@@ -1,5 +1,6 @@
 import { configError } from '../errors.ts';
-import type { Layout } from '../model.ts';
+import type { Headers, Layout } from '../model.ts';
+import { headerText } from './headers.ts';
 
 /** A layout with its content template split around the body. */
 export interface PreparedLayout {
@@ -25,7 +26,6 @@ export interface Values {
 export function prepareLayout(layout: Layout): PreparedLayout {
   const parts = layout.content.split(/(\{\w+\})/).filter((part) => part !== '');
   const body = parts.indexOf('{body}');
-  const isStandard = layout.header === 'webhook-signature';
   return {
     layout,
     before: parts.slice(0, body),
@@ -35,9 +35,27 @@ export function prepareLayout(layout: Layout): PreparedLayout {
       id: parts.includes('{id}'),
       timestamp: parts.includes('{timestamp}'),
     },
-    idHeader: isStandard ? 'webhook-id' : 'x-webhook-traceid',
-    timestampHeader: isStandard ? 'webhook-timestamp' : 'x-webhook-timestamp',
+    ...(layout.header === 'webhook-signature' ? standardHeaders : platformHeaders),
   };
+}
+
+const platformHeaders = { idHeader: 'x-webhook-traceid', timestampHeader: 'x-webhook-timestamp' };
+const standardHeaders = { idHeader: 'webhook-id', timestampHeader: 'webhook-timestamp' };
+
+/** Whether the signature covers the id in the header. The scheme is undefined for an unsigned subscription. */
+export function signsId(scheme: Layout | undefined): boolean {
+  return scheme?.content.includes('{id}') ?? false;
+}
+
+/**
+ * The headers of a delivery that verified in this scheme, without an id that is not signed beside one that is: whoever
+ * holds a delivery could give it another event's id in that header.
+ */
+export function withoutUnsignedId(headers: Headers, scheme: Layout | undefined): Headers {
+  if (scheme === undefined || !signsId(scheme)) return headers;
+  const { idHeader } = prepareLayout(scheme);
+  const { [platformHeaders.idHeader]: _, [standardHeaders.idHeader]: __, ...others } = headers;
+  return { ...others, [idHeader]: headerText(headers, idHeader) };
 }
 
 /** The text of some parts of a template, with the placeholders filled. */

@@ -37,7 +37,9 @@ export interface Timing {
 
 /**
  * Tells whether one of the secrets signed these bytes in one of the layouts, at a time that is near enough.
- * Header names are in lower case. Never throws, whatever a stranger sends.
+ * Header names are in lower case. Never throws, whatever is sent.
+ *
+ * Nearly every delivery verifies in the first layout, so digests are remembered only for the others.
  */
 export function verifySignature(
   bytes: Uint8Array,
@@ -46,12 +48,13 @@ export function verifySignature(
   layouts: readonly PreparedLayout[],
   timing: Timing,
 ): Verification {
-  const digests: Digests | undefined = layouts.length > 1 ? new Map() : undefined;
+  let digests: Digests | undefined;
   let furthest: SignatureReason = 'signature_missing';
   for (const prepared of layouts) {
     const match = matchSignature(bytes, headers, secrets, prepared, digests);
     if (typeof match === 'string') {
       furthest = furtherOf(furthest, match);
+      digests ??= new Map();
       continue;
     }
     // Checked only after the signature: for a delivery that isn't authentic, a reason about its time would mislead.

@@ -1,13 +1,18 @@
 /** What an event leaves in the inbox, whether it is recorded as it arrives or released from quarantine later. */
 import { type CallFacts, factsOf } from '../calls/timeline.ts';
 import type { CallEvent, Headers } from '../model.ts';
-import { bodyIdentity, digestIdentity, headerIdentity } from './identity.ts';
+import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from './identity.ts';
 
 /** What one authentic, readable delivery leaves behind. */
 export interface EventRecord {
   /** The event's own trace id; `identities` are the keys under which a copy counts as the same event. */
   readonly traceId: string;
   readonly identities: readonly string[];
+  /**
+   * A further key by which the event is found, if its trace id is not signed. It makes no other event a duplicate:
+   * whoever chose that id could otherwise suppress the event that is to come with it.
+   */
+  readonly lookup?: string | undefined;
   readonly eventName: string;
   readonly callId: string | undefined;
   readonly organizationId: string | undefined;
@@ -23,15 +28,19 @@ export interface EventRecord {
   readonly body: Uint8Array;
 }
 
-/** The record of an event, from what was read of it and what is kept with it. */
+/**
+ * The record of an event, from what was read of it and what is kept with it. `isIdSigned`: the signature covers the
+ * trace id in the header.
+ */
 export function recordOf(
   event: CallEvent,
   digest: () => string,
   kept: Pick<EventRecord, 'headers' | 'body' | 'receivedAt'>,
+  isIdSigned = false,
 ): EventRecord {
   return {
     traceId: event.traceId,
-    identities: identitiesOf(event, digest),
+    ...keysOf(event, digest, isIdSigned),
     eventName: event.eventName,
     callId: event.callId,
     organizationId: event.organizationId,
@@ -44,11 +53,17 @@ export function recordOf(
 }
 
 /**
- * The keys by which a copy of this event would be recognized. A trace id from the header is not signed, so the signed
- * bytes count as well: otherwise anyone who saw a delivery could send it again under another id.
+ * The key by which a copy of this event is recognized: only what is signed decides. A trace id from an unsigned header
+ * counts for nothing here, but the signed bytes do: whoever saw a delivery could otherwise send it again under another
+ * id, or send it under the id of an event that is still to come.
  */
-function identitiesOf({ traceId, traceIdSource }: CallEvent, digest: () => string): string[] {
-  if (traceIdSource === 'body') return [bodyIdentity(traceId)];
-  if (traceIdSource === 'header') return [digestIdentity(digest()), headerIdentity(traceId)];
-  return [digestIdentity(digest())];
+function keysOf(
+  { traceId, traceIdSource }: CallEvent,
+  digest: () => string,
+  isIdSigned: boolean,
+): Pick<EventRecord, 'identities' | 'lookup'> {
+  if (traceIdSource === 'body') return { identities: [bodyIdentity(traceId)] };
+  if (traceIdSource === 'digest') return { identities: [digestIdentity(digest())] };
+  if (isIdSigned) return { identities: [signedHeaderIdentity(traceId)] };
+  return { identities: [digestIdentity(digest())], lookup: headerIdentity(traceId) };
 }

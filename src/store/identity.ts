@@ -4,7 +4,12 @@ export function bodyIdentity(traceId: string): string {
   return `body:${traceId}`;
 }
 
-/** A trace id from the header is not signed. */
+/** A trace id from a header that the signature covers. */
+export function signedHeaderIdentity(traceId: string): string {
+  return `signed:${traceId}`;
+}
+
+/** A trace id from a header that anybody can change: by this key an event is found, and never taken for a duplicate. */
 export function headerIdentity(traceId: string): string {
   return `header:${traceId}`;
 }

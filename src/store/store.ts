@@ -94,8 +94,11 @@ export interface Store {
   isBehind?(): boolean;
   /** The layout pinned for this inbox, if any. */
   pinnedLayout(): Promise<string | undefined>;
-  /** Pins a layout unless one is pinned already, and returns the one that is pinned. */
-  pinLayout(layout: string): Promise<string>;
+  /**
+   * Pins a layout unless one is pinned already, or if `instead` is the one that is pinned. Resolves to the one that is
+   * pinned then. Of two processes that pin at the same time, one wins, and the other gets its layout.
+   */
+  pinLayout(layout: string, instead?: string): Promise<string>;
   /** Removes the pinned layout, and returns it. */
   unpinLayout(): Promise<string | undefined>;
 

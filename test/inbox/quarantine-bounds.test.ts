@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
-import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
-import type { LayoutName } from '../support/public.ts';
+import { type SignParts, bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import type { LayoutName, ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 
 /** A receiver with a manual clock, and a function that sends deliveries that are not authentic. */
@@ -130,7 +130,7 @@ describe('the alarm of a rotated secret', () => {
 
   const otherLayouts: readonly LayoutName[] = [
     'v1-hex-whole',
-    't-v1-base64-whole',
+    't-v1-base64-suffix',
     'sha256-hex-whole',
     'bare-hex-whole',
     'standard-webhooks-suffix-base64',
@@ -145,6 +145,27 @@ describe('the alarm of a rotated secret', () => {
       headers: { ...platformHeaders, ...signedHeaders(body, { layout, traceId: 'trace' }) },
     }));
     expect(alarms()).toBe(1);
+  });
+
+  test('says what to do: about the secret, or about a layout in which they verify', async () => {
+    const fixOf = async (options: ReceiverOptions, signing: SignParts): Promise<unknown> => {
+      const { receiver, logs } = await started(options);
+      await deliver(receiver);
+      for (let index = 0; index < 5; index += 1) {
+        const body = bodyOf();
+        const headers = { ...platformHeaders, ...signedHeaders(body, signing) };
+        expect((await deliver(receiver, body, headers)).status).toBe(401);
+      }
+      return logs.of('secret_rotation_suspected')[0]?.['fix'];
+    };
+    expect(await fixOf({}, { secrets: otherSecret })).toMatch(/secret been rotated.* signature detect/);
+    const layout = 'v1-hex-suffix';
+    expect(await fixOf({}, { layout })).toMatch(
+      /secret is right.* in the layout v1-hex-suffix, and t-v1-hex-whole is pinned.* ringback signature unpin/,
+    );
+    expect(await fixOf({ signature: 't-v1-hex-whole' }, { layout })).toMatch(
+      /set signature: 'v1-hex-suffix'/,
+    );
   });
 
   test('does not ring before anything has verified: then it is a wrong set-up, which the log explains', async () => {

@@ -1,10 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
 import type { LayoutName, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+
+/** Lets the pin go from outside, as `ringback signature unpin --yes` does. */
+async function unpin(database: string): Promise<void> {
+  const store = new SqliteStore(database, systemClock);
+  await store.open();
+  await store.unpinLayout();
+  await store.close();
+}
 
 async function statusOf(receiver: Receiver, layout: LayoutName, body = bodyOf()): Promise<number> {
   const headers = signedHeaders(body, { layout, traceId: 'trace-1' });
@@ -49,14 +59,98 @@ describe("signature 'auto'", () => {
     expect(logs.of('layout_pinned')).toHaveLength(1);
   });
 
-  test('two first deliveries at once in two layouts: one counts, and a person finds the other', async () => {
-    const { receiver } = await started();
-    const statuses = await Promise.all([
-      statusOf(receiver, 'v1-hex-whole'),
-      statusOf(receiver, 'sha256-hex-whole'),
-    ]);
-    expect(statuses.toSorted()).toEqual([200, 401]);
-    expect((await receiver.counts()).quarantine).toMatchObject({ notAuthentic: 1 });
+  test('two first events at once that are signed over different contents: both are kept, and one pins', async () => {
+    const { receiver, logs } = await started();
+    const names = ['v1-hex-whole', 't-v1-hex-whole'] as const;
+    const both = () => Promise.all(names.map((name) => statusOf(receiver, name)));
+    expect(await both()).toEqual([200, 200]);
+    expect((await both()).toSorted((a, b) => a - b)).toEqual([200, 401]);
+    expect(logs.of('layout_pinned')).toHaveLength(1);
+  });
+
+  test('two processes that pin at the same time: the store decides, and both use what it says', async () => {
+    const database = temporaryDatabase();
+    const [first, second] = [await started({ database }), await started({ database })];
+    expect(await statusOf(first.receiver, 'v1-hex-whole')).toBe(200);
+    // The second process has not heard of it: its event counts, but pins nothing.
+    expect(await statusOf(second.receiver, 't-v1-hex-whole')).toBe(200);
+    expect(second.logs.of('layout_pinned')).toMatchObject([{ option: "signature: 'v1-hex-whole'" }]);
+    for (const { receiver } of [first, second]) {
+      expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(401);
+      expect(await statusOf(receiver, 'v1-hex-whole')).toBe(200);
+    }
+  });
+
+  test('an event counts although its layout could not be pinned, and the next one pins', async () => {
+    let isBroken = true;
+    const store = storeAround(':memory:', systemClock, (verb, work) =>
+      verb === 'pinLayout'
+        ? (...given) => (isBroken ? Promise.reject(new Error('broken')) : work(...given))
+        : undefined,
+    );
+    const { receiver, logs } = await started({ database: store });
+    expect(await statusOf(receiver, 'v1-hex-whole')).toBe(200);
+    expect(await store.pinnedLayout()).toBeUndefined();
+    isBroken = false;
+    expect(await statusOf(receiver, 'v1-hex-whole')).toBe(200);
+    expect(await store.pinnedLayout()).toBe('v1-hex-whole');
+    expect(logs.of('layout_pinned')).toHaveLength(1);
+  });
+
+  test('a duplicate never pins: not an old delivery that is sent again after the pin was let go', async () => {
+    const database = temporaryDatabase();
+    const body = bodyOf();
+    const headers = signedHeaders(body, { layout: 'v1-hex-whole' });
+    const before = await started({ database });
+    expect((await deliver(before.receiver, body, headers)).json.status).toBe('accepted');
+    await before.receiver.stop();
+    await unpin(database);
+
+    const { receiver, logs } = await started({ database });
+    expect((await deliver(receiver, body, headers)).json.status).toBe('duplicate');
+    expect(logs.of('layout_pinned')).toEqual([]);
+    expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(200);
+    expect(logs.of('layout_pinned')).toMatchObject([{ option: "signature: 't-v1-hex-whole'" }]);
+    expect((await deliver(receiver, body, headers)).status).toBe(401);
+  });
+
+  test.each<LayoutName>([
+    't-v1-hex-whole',
+    'v1-timestamp-hex-whole',
+    'v1-hex-whole',
+    'standard-webhooks-whole',
+  ])('a delivery out of tolerance never pins: %s', async (layout) => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock });
+    const body = bodyOf();
+    const headers = signedHeaders(body, { layout, traceId: 'trace-1', timestamp: clock.now() });
+    // Where no time is signed, the one in the header counts all the same.
+    const timed = { 'x-webhook-timestamp': new Date(clock.now()).toISOString(), ...headers };
+    clock.advance(3_600_000);
+    expect((await deliver(receiver, body, timed)).status).toBe(401);
+    const [entry] = (await receiver.quarantine.list()).deliveries;
+    await expect(receiver.quarantine.release(entry?.id ?? 0)).rejects.toThrow('timestamp_out_of_tolerance');
+    expect(await receiver.quarantine.reverify()).toMatchObject({ released: 0, remaining: 1 });
+    expect(logs.of('layout_pinned')).toEqual([]);
+  });
+
+  test('a running receiver notices that the pin was let go, at the next delivery that it would refuse', async () => {
+    const database = temporaryDatabase();
+    const clock = new ManualClock();
+    const { receiver } = await started({ database, clock });
+    const send = (layout: LayoutName) => {
+      const body = bodyOf();
+      return deliver(receiver, body, signedHeaders(body, { layout, timestamp: clock.now() }));
+    };
+    expect((await send('v1-hex-whole')).status).toBe(200);
+    clock.advance(1_000);
+    expect((await send('t-v1-hex-whole')).status).toBe(401);
+    await unpin(database);
+    // The pin was read a moment ago: a flood of refusals must not cost a read each.
+    expect((await send('t-v1-hex-whole')).status).toBe(401);
+    clock.advance(1_000);
+    expect((await send('t-v1-hex-whole')).status).toBe(200);
+    expect((await send('v1-hex-whole')).status).toBe(401);
   });
 
   test('a burst of first deliveries waits for one write, and all of them are taken', async () => {

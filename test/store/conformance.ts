@@ -70,6 +70,25 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       expect(await store.pinnedLayout()).toBe('first');
     });
 
+    test('a layout takes the place of the one that it is to replace, and of no other', async () => {
+      const store = await opened();
+      expect(await store.pinLayout('first', 'another')).toBe('first');
+      expect(await store.pinLayout('second', 'another')).toBe('first');
+      const pinned = await Promise.all(['second', 'third'].map((layout) => store.pinLayout(layout, 'first')));
+      expect(pinned).toEqual(['second', 'second']);
+      expect(await store.pinnedLayout()).toBe('second');
+    });
+
+    test('a key by which an event is only found makes no other a duplicate', async () => {
+      const store = await opened();
+      const unsigned = (place: string) =>
+        eventOf('trace-1', { identities: [`sha256:${place}`], lookup: 'header:trace-1' });
+      expect(await store.record(unsigned('first'))).toBe('new');
+      expect(await store.record(unsigned('second'))).toBe('new');
+      expect(await store.record(unsigned('second'))).toBe('duplicate');
+      expect((await store.events.get('trace-1'))?.traceId).toBe('trace-1');
+    });
+
     test('a layout that is let go makes room for another', async () => {
       const store = await opened();
       expect(await store.unpinLayout()).toBeUndefined();

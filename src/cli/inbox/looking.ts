@@ -4,6 +4,7 @@ import { DriftLedger } from '../../inbox/drift.ts';
 import { Erasure } from '../../inbox/erasure.ts';
 import { InboxEvents } from '../../inbox/events.ts';
 import { Quarantine } from '../../inbox/quarantine.ts';
+import type { Authentication } from '../../inbox/release.ts';
 import { retentionSchema } from '../../options.ts';
 import { Refusal } from '../../refusals.ts';
 import { systemClock } from '../../kit/clock.ts';
@@ -18,6 +19,15 @@ export interface Looking {
   readonly quarantine: Pick<Quarantine, 'get' | 'list' | 'discard'>;
   readonly erasure: Pick<Erasure, 'erase'>;
 }
+
+/** Nothing is released without secrets. */
+const withoutSecrets: Authentication = {
+  pinned: undefined,
+  authenticateAgain: () => Promise.reject(new Refusal('not_authentic', 'secrets_not_set')),
+  authenticateOtherwise: () => undefined,
+  pin: () => Promise.resolve(),
+  pinInstead: () => Promise.resolve(),
+};
 
 /** Gives these operations for a store that is open. */
 export function lookInto(store: Store): Looking {
@@ -37,8 +47,8 @@ export function lookInto(store: Store): Looking {
     quarantine: new Quarantine({
       ...common,
       store: store.quarantine,
-      // Nothing is released without secrets.
-      authenticate: () => Promise.reject(new Refusal('not_authentic', 'secrets_not_set')),
+      events: store.events,
+      authentication: withoutSecrets,
       onReleased: () => {},
     }),
     erasure: new Erasure({

@@ -13,8 +13,8 @@ export function addUnpin(signature: Command): void {
     .command('unpin')
     .option(...databaseOption)
     .description('show the layout that is pinned in the inbox, and with --yes unpin it')
-    .option('--yes', 'unpin it: the next delivery that verifies pins its own')
-    .addHelpText('after', '\nA running receiver keeps its layout until it is restarted.')
+    .option('--yes', 'unpin it: the next new event pins its own')
+    .addHelpText('after', '\nA running receiver notices at the next delivery that it would refuse.')
     .action(async (flags: UnpinFlags) => {
       process.stdout.write(`${await unpin(inboxFile(flags), flags.yes === true)}\n`);
     });
@@ -24,6 +24,6 @@ async function unpin(file: string, isMeant: boolean): Promise<string> {
   const layout = await withInbox(file, (store) => (isMeant ? store.unpinLayout() : store.pinnedLayout()));
   if (layout === undefined) return `No layout is pinned in ${file}.`;
   return isMeant
-    ? `The layout ${layout} is no longer pinned. Start the receiver again; its next delivery pins anew.`
+    ? `The layout ${layout} is no longer pinned. The next new event pins anew.`
     : `The layout ${layout} is pinned in ${file}. To let it go, add --yes.`;
 }

@@ -147,13 +147,14 @@ export function unpacked({ writes, values, bodies }: WriteMessage): WriteItem[] 
   });
 }
 
-const valuesOfEvent = 12;
+const valuesOfEvent = 13;
 
 function pushValues(values: unknown[], row: EventRow): void {
-  const { traceId, identities, eventName, callId, organizationId, agentId } = row;
+  const { traceId, identities, lookup, eventName, callId, organizationId, agentId } = row;
   values.push(
     traceId,
     identities,
+    lookup,
     eventName,
     callId,
     organizationId,
@@ -165,10 +166,10 @@ function pushValues(values: unknown[], row: EventRow): void {
 }
 
 function rowOf(values: readonly unknown[], bodies: ArrayBuffer, offset: number): EventRow {
-  const [traceId, identities, eventName, callId, organizationId, agentId, ...others] = values;
+  const [traceId, identities, lookup, eventName, callId, organizationId, agentId, ...others] = values;
   const [occurredAt, receivedAt, headers, facts, length, isWanted] = others;
   const body = new Uint8Array(bodies, offset, length as number);
-  const ids = { traceId, identities, eventName, callId, organizationId, agentId };
+  const ids = { traceId, identities, lookup, eventName, callId, organizationId, agentId };
   return { ...ids, occurredAt, receivedAt, headers, facts, body, isWanted } as EventRow;
 }
 

@@ -7,7 +7,7 @@ import type {
   KeptRun,
   StoredEvent,
 } from '../event-store.ts';
-import { bodyIdentity, headerIdentity } from '../identity.ts';
+import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../identity.ts';
 import type { Sequence } from '../run-key.ts';
 import type { DueTime } from './due-time.ts';
 import { withErasOf } from './eras.ts';
@@ -60,11 +60,12 @@ export function prepareEvents(database: Database.Database, dueTime: DueTime) {
     order by handler`);
   // Searches the identities, because trace ids have no index of their own. A trace id in one event's body and the
   // same one in another's header are two events; of these, one that is not done is preferred.
+  const keys = ['@ofBody', '@ofSigned', '@ofHeader', '@ofDigest'].map(asBytes).join(', ');
   const sequenceOf = database
     .prepare(
       `${withErasOf('identities')}
        select e.sequence from eras
-       cross join identities i on i.era = eras.era and i.identity in (${asBytes('@ofBody')}, ${asBytes('@ofHeader')}, ${asBytes('@ofDigest')})
+       cross join identities i on i.era = eras.era and i.identity in (${keys})
        join events e using (sequence) where e.trace_id = ${asText('@traceId')}
        order by ${eventState} = 'done' limit 1`,
     )
@@ -72,6 +73,7 @@ export function prepareEvents(database: Database.Database, dueTime: DueTime) {
   const lastSequence = database.prepare('select coalesce(max(sequence), 0) from events').pluck();
   const keysOf = (traceId: string) => ({
     ofBody: identityKey(bodyIdentity(traceId)),
+    ofSigned: identityKey(signedHeaderIdentity(traceId)),
     ofHeader: identityKey(headerIdentity(traceId)),
     ofDigest: identityKey(traceId),
   });

@@ -14,6 +14,7 @@ import { prepareTakenCalls } from './taken-calls.ts';
 export interface EventRow {
   readonly traceId: string;
   readonly identities: readonly string[];
+  readonly lookup: string | null;
   readonly eventName: string;
   readonly callId: string | null;
   readonly organizationId: string | null;
@@ -40,6 +41,7 @@ export function eventRow(record: EventRecord, isWanted: boolean): EventRow {
   return {
     traceId: record.traceId,
     identities: record.identities,
+    lookup: record.lookup ?? null,
     eventName: record.eventName,
     callId: record.callId ?? null,
     organizationId: record.organizationId ?? null,
@@ -69,8 +71,8 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   const insertIdentity = database.prepare(
     'insert into identities (era, identity, sequence) values (?, ?, ?) on conflict do nothing',
   );
-  // The identities that a copy has just added must not stay. A later, different event with one of them would be taken
-  // for a duplicate, and an identity that is not signed can be chosen freely by whoever sends the copy.
+  // The identities that a copy has just added must not stay: a later, different event with one of them would be taken
+  // for a duplicate.
   const deleteIdentity = database.prepare(
     'delete from identities where era = ? and identity = ? and sequence = ?',
   );
@@ -105,6 +107,9 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
       row.facts,
     );
     insertBody.run(sequence, row.headers, row.body);
+    // If another event has this key, that one keeps it: it decides nothing.
+    for (const key of reusedKeys.of(row.lookup === null ? [] : [row.lookup]))
+      insertIdentity.run(eraOf(sequence), key, sequence);
   };
 
   return (rows: readonly EventRow[]): RecordedRow[] => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
-import { bodyIdentity, digestIdentity, headerIdentity } from '../identity.ts';
+import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from '../identity.ts';
 import type { Sequence } from '../run-key.ts';
 import { fromEventsOfCall } from './call-index.ts';
 import { ReusedKeys, callKey } from './keys.ts';
@@ -84,5 +84,10 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
  * them here costs the few events that are removed.
  */
 function possibleIdentities({ traceId, body }: FoundEvent): string[] {
-  return [bodyIdentity(traceId), headerIdentity(traceId), digestIdentity(hash('sha256', body, 'hex'))];
+  return [
+    bodyIdentity(traceId),
+    signedHeaderIdentity(traceId),
+    headerIdentity(traceId),
+    digestIdentity(hash('sha256', body, 'hex')),
+  ];
 }

@@ -78,8 +78,8 @@ export class SqliteStore implements Store {
     return asPromise(() => pinnedLayout(this.#session.opened()));
   }
 
-  pinLayout(layout: string): Promise<string> {
-    const pinned = this.#session.write((inbox) => pin(inbox, layout), { patience: recordPatience });
+  pinLayout(layout: string, instead?: string): Promise<string> {
+    const pinned = this.#session.write((inbox) => pin(inbox, layout, instead), { patience: recordPatience });
     return inTime(pinned, this.#clock);
   }
 

@@ -1,0 +1,118 @@
+import { setImmediate } from 'node:timers/promises';
+import { readBytes } from '../events/read-bytes.ts';
+import { signsId, withoutUnsignedId } from '../signature/content.ts';
+import { proofOf } from '../signature/proofs.ts';
+import { recordOf } from '../store/event-record.ts';
+import type { EventStore } from '../store/event-store.ts';
+import type { KeptDelivery } from '../store/quarantine-store.ts';
+import type { Attempt, Release, ReleaseParts, Verified } from './release.ts';
+
+/** How many different new events prove that the platform signs in another scheme than the one that is pinned. */
+const eventsNeeded = 2;
+
+/** A delivery in quarantine that is an event and verifies in a known scheme, but not in the one that is pinned. */
+interface Candidate {
+  readonly id: number;
+  readonly receivedAt: number;
+  readonly proof: string;
+  /** The key that decides whether it is a duplicate. */
+  readonly identity: string;
+}
+
+/** What finding out about another scheme works with. */
+export interface SchemeChangeParts extends Pick<ReleaseParts, 'store' | 'authentication'> {
+  readonly events: Pick<EventStore, 'list'>;
+  readonly release: Release;
+}
+
+/**
+ * Moves the pin to the scheme in which the platform really signs, and releases what was refused meanwhile: the pin may
+ * come from a delivery that somebody sent as a test, or the platform may have changed its scheme.
+ *
+ * Whoever holds old deliveries of a former scheme without a signed time could send them again to bring that scheme
+ * back. So it takes two different events that are new to the inbox, and both must have arrived after the last event
+ * that the pinned scheme has let in: while the platform signs in that one, nothing moves it.
+ */
+export class SchemeChange {
+  readonly #parts: SchemeChangeParts;
+
+  constructor(parts: SchemeChangeParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves to what became of the deliveries that it released; an empty list if the pin stays as it is. */
+  async heal(): Promise<readonly Attempt[]> {
+    const attempts: Attempt[] = [];
+    if (this.#parts.authentication.pinned === undefined) return attempts;
+    let events = 0;
+    for (const { id } of await this.#proven()) {
+      const attempt = await this.#release(id, events === eventsNeeded - 1);
+      if (attempt.status === 'accepted') events += 1;
+      attempts.push(attempt);
+      await setImmediate();
+    }
+    return attempts;
+  }
+
+  async #release(id: number, pinsIfNew: boolean): Promise<Attempt> {
+    const { store, release, authentication } = this.#parts;
+    const kept = await store.get(id);
+    const other = kept && this.#otherwise(kept);
+    // Once the other scheme is pinned, it is no longer another one.
+    if (!kept || !other) return release.attempt(id);
+    const attempt = await release.record(kept, other);
+    if (pinsIfNew && attempt.status === 'accepted') await authentication.pinInstead(other);
+    return attempt;
+  }
+
+  /** The deliveries, oldest first, of the first other scheme for which there is enough proof. */
+  async #proven(): Promise<readonly Candidate[]> {
+    const byProof = Map.groupBy(await this.#candidates(), ({ proof }) => proof);
+    for (const candidates of byProof.values()) {
+      const since = arrivalOfEnough(candidates);
+      if (since === undefined) continue;
+      const { events } = await this.#parts.events.list({ since: since + 1 }, { limit: 1, before: undefined });
+      if (events.length === 0) return candidates;
+    }
+    return [];
+  }
+
+  async #candidates(): Promise<readonly Candidate[]> {
+    const { store } = this.#parts;
+    const candidates: Candidate[] = [];
+    for (const id of await store.strangers()) {
+      const kept = await store.get(id);
+      const candidate = kept && this.#candidateOf(id, kept);
+      if (candidate) candidates.push(candidate);
+      // Verifying a large body in every scheme takes a while: deliveries are taken in between.
+      await setImmediate();
+    }
+    return candidates;
+  }
+
+  #candidateOf(id: number, kept: KeptDelivery): Candidate | undefined {
+    const { body, receivedAt } = kept;
+    const scheme = this.#otherwise(kept)?.layout;
+    if (!scheme) return undefined;
+    const headers = withoutUnsignedId(kept.headers, scheme);
+    const reading = readBytes(body, headers, receivedAt);
+    // What is left of a delivery that was cut up for another scheme is no event.
+    if (!reading.ok) return undefined;
+    const record = recordOf(reading.event, reading.digest, { headers, body, receivedAt }, signsId(scheme));
+    return { id, receivedAt, proof: proofOf(scheme), identity: record.identities.join(' ') };
+  }
+
+  #otherwise({ body, headers, receivedAt }: KeptDelivery): Verified | undefined {
+    return this.#parts.authentication.authenticateOtherwise(body, headers, receivedAt);
+  }
+}
+
+/** Since when enough different events have arrived, counted from the latest one; undefined if there are not enough. */
+function arrivalOfEnough(candidates: readonly Candidate[]): number | undefined {
+  const identities = new Set<string>();
+  for (const { identity, receivedAt } of candidates.toSorted((a, b) => b.receivedAt - a.receivedAt)) {
+    identities.add(identity);
+    if (identities.size === eventsNeeded) return receivedAt;
+  }
+  return undefined;
+}
