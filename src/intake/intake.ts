@@ -181,7 +181,7 @@ export class Intake {
     }
     const { code, reason, fix, quarantineId } = problem;
     telemetry.tell('delivery_refused', { code, reason, quarantineId });
-    if (reason === 'not_recorded') this.#parts.onUncertain();
+    if (reason === 'not_recorded' || reason === 'layout_not_pinned') this.#parts.onUncertain();
     if (fix !== undefined && !this.#explained.has(reason)) {
       this.#explained.add(reason);
       telemetry.tell('refusal_fix', { reason, fix });

@@ -1,6 +1,7 @@
 /** What the main thread and the commit thread say to each other. */
 import type { MessagePort } from 'node:worker_threads';
 import type { Sequence } from '../run-key.ts';
+import type { FileIds } from './database-files.ts';
 import type { EventRow, RecordedRow } from './record.ts';
 import type { SettlementRow } from './settle.ts';
 import type { turnMessage } from './turn.ts';
@@ -8,6 +9,7 @@ import type { turnMessage } from './turn.ts';
 /** What the commit thread needs to begin. */
 export interface CommitThreadData {
   readonly file: string;
+  readonly files: FileIds;
   /** The id, in the table `processes`, under which it claims. */
   readonly process: number;
   readonly identity: string;
@@ -20,15 +22,21 @@ export interface CommitThreadData {
   readonly port: MessagePort;
 }
 
-/** A write: an event, a settlement, or the sequence of an event whose claim ends and leaves nothing else to write. */
-export type WriteItem = EventRow | SettlementRow | Sequence;
+/**
+ * A write: an event, a settlement, the sequence of an event whose claim ends and leaves nothing else to write, or the
+ * question whether the database can be written.
+ */
+export type WriteItem = EventRow | SettlementRow | Sequence | typeof probe;
+
+/** Takes the way of every write. It leaves the disk alone unless the disk has refused the last write. */
+export const probe = 'probe';
 
 /**
  * Writes that are sent together. Of events only the values are sent, one behind the other, because the property names
  * would be copied each time.
  */
 export interface WriteMessage {
-  readonly writes: readonly ('event' | SettlementRow | Sequence)[];
+  readonly writes: readonly ('event' | Exclude<WriteItem, EventRow>)[];
   readonly values: readonly unknown[];
   /** The bodies of the events, one behind the other: handed over, not copied. */
   readonly bodies: ArrayBuffer;
@@ -38,7 +46,12 @@ export interface WriteMessage {
 export type ToCommitThread = WriteMessage | SyncMessage | 'close';
 
 /** What the commit thread says. */
-export type FromCommitThread = WrittenMessage | SyncedMessage | typeof turnMessage | typeof readyMessage;
+export type FromCommitThread =
+  | WrittenMessage
+  | SyncedMessage
+  | ReplacedMessage
+  | typeof turnMessage
+  | typeof readyMessage;
 
 /** Asks for a sync of what the main thread has written so far. */
 export interface SyncMessage {
@@ -50,6 +63,12 @@ export interface SyncMessage {
 export interface SyncedMessage {
   readonly synced: number;
   readonly failure?: string;
+}
+
+/** The database or its WAL has been deleted or replaced: no write counts any more. */
+export interface ReplacedMessage {
+  /** What was found, as the end of a sentence. */
+  readonly replaced: string;
 }
 
 /** The commit thread has its connection. */

@@ -5,6 +5,7 @@ import { messageOf } from '../../kit/error-text.ts';
 import { linkTarget } from '../../kit/link-target.ts';
 import { standStill } from '../../kit/clock.ts';
 import { refuseForeign } from './foreign-database.ts';
+import { DatabaseFiles, type FileIds } from './database-files.ts';
 import { migrate } from './migrations/migrate.ts';
 
 /** How long opening the file, and users' writes before the start, wait for another process, in milliseconds. */
@@ -40,14 +41,29 @@ export function openingCause(error: unknown): string {
 }
 
 /**
+ * Opens a further connection to the files that are open already. It makes none, and changes none: if they have been
+ * deleted or replaced, it would otherwise begin an empty inbox, or change the database of somebody else.
+ */
+export function connectAgain(file: string, ids: FileIds): Database.Database {
+  return connect(file, (opened) => {
+    const found = new DatabaseFiles(opened, file, ids).changed();
+    if (found !== undefined) throw ringbackError('database_replaced', { database: file, found });
+  }, { isThere: true });
+}
+
+/**
  * Opens a connection with the settings that all connections have.
  *
  * @param inspect Looks at the database before any setting changes it, and may throw
  */
-export function connect(file: string, inspect = (_opened: Database.Database) => {}): Database.Database {
+export function connect(
+  file: string,
+  inspect = (_opened: Database.Database) => {},
+  { isThere = false } = {},
+): Database.Database {
   requireNodeApi();
-  if (file !== ':memory:') makePrivate(file);
-  const database = new Database(file, { timeout: openPatience });
+  if (file !== ':memory:' && !isThere) makePrivate(file);
+  const database = new Database(file, { timeout: openPatience, fileMustExist: isThere });
   try {
     inspect(database);
     turnToWal(database);

@@ -10,6 +10,7 @@ import type { RetentionStore } from '../retention-store.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
 import type { ClaimOrder, ClaimedEvent, ClaimedRun } from '../claims.ts';
 import type { Settlement, Store, StoreCounts } from '../store.ts';
+import type { StoreNotice } from '../store-notice.ts';
 import { recordPatience } from './commit-group.ts';
 import { inTime } from './in-time.ts';
 import { keepAlive } from './keep-alive.ts';
@@ -54,6 +55,10 @@ export class SqliteStore implements Store {
     this.retention = new SqliteRetention(access);
   }
 
+  reportTo(report: (notice: StoreNotice) => void): void {
+    this.#session.reportTo(report);
+  }
+
   open(): Promise<void> {
     return this.#session.open();
   }
@@ -68,6 +73,10 @@ export class SqliteStore implements Store {
 
   record(record: EventRecord, handOver?: (claimed: ClaimedEvent) => void): Promise<'new' | 'duplicate'> {
     return this.#session.writes.record(record, handOver);
+  }
+
+  async probe(): Promise<void> {
+    await this.#session.writes.probe();
   }
 
   isBehind(): boolean {

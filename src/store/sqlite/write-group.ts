@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import { messageOf } from '../../kit/error-text.ts';
 import { recordPatience } from './commit-group.ts';
-import { type WriteItem, codeOf, isEvent, lost, settled } from './commit-message.ts';
-import { isLocked } from './connection.ts';
+import { type WriteItem, codeOf, hasChanged, isEvent, lost, probe, settled } from './commit-message.ts';
+import { isDiskError, isDiskFull, isLocked } from './connection.ts';
 import type { EarlierIdentities } from './identities/earlier-identities.ts';
 import type { LogFile } from './log-file.ts';
 import { setPragma } from './pragma.ts';
@@ -36,11 +36,22 @@ export function prepareWriteGroup(
   // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
   const begin = database.prepare('begin immediate');
   const commit = database.prepare('commit');
+  const touch = database.prepare('update processes set beats = beats + 1 where id = ?');
+  let hasDiskRefused = false;
+
+  /** Whether the disk takes a write again is known only when something has been written. */
+  const answerProbe = (): number => {
+    if (!hasDiskRefused) return lost;
+    holder.ensureEntered();
+    touch.run(holder.id);
+    return settled;
+  };
 
   const write = (items: readonly WriteItem[]): number[] => {
     const recorded = record(items.filter(isEvent))[Symbol.iterator]();
     const ended = settling.endClaims(items.filter((item) => typeof item === 'number'))[Symbol.iterator]();
     return items.map((item) => {
+      if (item === probe) return answerProbe();
       if (typeof item === 'number') return ended.next().value ? settled : lost;
       if (isEvent(item)) return codeOf(recorded.next().value ?? { sequence: undefined, isClaimed: false });
       return settling.settle(item) === 'settled' ? settled : lost;
@@ -52,9 +63,11 @@ export function prepareWriteGroup(
     try {
       const results = write(wanted());
       commit.run();
+      if (results.some(hasChanged)) hasDiskRefused = false;
       return results;
     } catch (error) {
       log.hear(error);
+      hasDiskRefused ||= isDiskError(error) || isDiskFull(error);
       throw error;
     } finally {
       // A statement that failed may have ended the transaction by itself; a commit that failed has not.
