@@ -112,8 +112,8 @@ export const problems = {
     `The database ${d.database} should be a SQLite file that this process can read and write, but: ${d.cause}. ` +
     'Check the path and its permissions, or set another database.',
   database_full: (d: { database: string }) =>
-    `The disk of the database ${d.database} should have room to open it, but it is full. Make room and start again: ` +
-    'what is stored is not lost.',
+    `The disk of the database ${d.database} should have room for what is to be written, but it is full. Make room, ` +
+    'then try again: what was stored is not lost.',
   database_replaced: (d: { database: string; found: string }) =>
     `The database ${d.database} should stay in its place while a process has it open, but ${d.found}. Nothing more is ` +
     'stored, because a restart would lose it. Stop this process, put the right files in place, and start it again.',

@@ -48,10 +48,7 @@ export class InboxHealth {
         if (this.#isOverdue) this.#isWritable = false;
         resolve();
       });
-      void probe.then(() => {
-        cancel();
-        resolve();
-      });
+      void probe.then(cancel).then(resolve);
     });
     return this.#isWritable;
   }

@@ -4,7 +4,7 @@ import type { Clock } from '../../kit/clock.ts';
 import type { StoreNotice } from '../store-notice.ts';
 import { beforeExit } from './before-exit.ts';
 import type { WriteLimits } from './commit-group.ts';
-import { isReadOnly, openingCause } from './connection.ts';
+import { problemOf } from './connection.ts';
 import { FileGuard } from './file-guard.ts';
 import { inTransaction } from './in-transaction.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
@@ -53,20 +53,10 @@ export class Session {
     // From here on the commit group waits for a locked database, without blocking the event loop.
     database.pragma('busy_timeout = 0');
     this.#isOpen = true;
-    await this.#enter();
+    const { isWalMissing } = await this.write(join);
+    if (isWalMissing) this.#report({ kind: 'wal_missing' });
+    this.#stayAtExit = beforeExit(() => this.#endUnclosed());
     await this.writes.ready();
-  }
-
-  /** The first write: a file that belongs to another user may have been opened, and can only be read. */
-  async #enter(): Promise<void> {
-    try {
-      const { isWalMissing } = await this.write(join);
-      if (isWalMissing) this.#report({ kind: 'wal_missing' });
-      this.#stayAtExit = beforeExit(() => this.#endUnclosed());
-    } catch (error) {
-      if (!isReadOnly(error)) throw error;
-      throw ringbackError('database_unreadable', { database: this.#file, cause: openingCause(error) });
-    }
   }
 
   async close(): Promise<void> {
@@ -106,9 +96,17 @@ export class Session {
     return inbox.database.transaction(() => operation(inbox)).deferred();
   }
 
-  /** Runs `operation` in the next commit of the main thread. */
-  write<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits<T>): Promise<T> {
-    return this.writes.here(operation, limits);
+  /**
+   * Runs `operation` in the next commit of the main thread.
+   *
+   * @throws RingbackError `database_full`, `database_unreadable` or `database_replaced`; else what the operation throws
+   */
+  async write<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits<T>): Promise<T> {
+    try {
+      return await this.writes.here(operation, limits);
+    } catch (error) {
+      throw problemOf(error, this.#file) ?? error;
+    }
   }
 
   /**

@@ -129,7 +129,8 @@ export class SqliteStore implements Store {
   }
 
   settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled> {
-    return this.#session.write(
+    // Not `session.write`: what the user's effects throw may be about a disk of theirs.
+    return this.#session.writes.here(
       (inbox) => {
         const result = inbox.settling.settle(settlementRow(settlement, inbox.dueTime));
         // The claim is no longer ours: the process that took the run over writes the effects, not this one.
