@@ -42,7 +42,11 @@ export class TransactionWatch {
   #end(): void {
     this.#isScheduled = false;
     if (!this.#database.open || !this.#database.inTransaction) return;
-    this.#database.exec('rollback');
+    try {
+      this.#database.exec('rollback');
+    } catch {
+      // The disk refuses: `inTransaction` then lets nothing be written in this transaction.
+    }
     this.#onLeftOpen(this.#place);
   }
 }
