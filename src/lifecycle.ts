@@ -31,22 +31,34 @@ export class Lifecycle {
   #stopping: Promise<void> | undefined;
   #isInboxOpen = false;
   #isDatabaseLent = false;
+  #isDatabaseReplaced = false;
 
   constructor(options: ResolvedOptions) {
     this.#options = options;
     this.parts = wire(options, {
-      door: () => (this.isReady ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
+      door: () => (this.#isOpen ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
       requireStarted: this.requireStarted,
       wake: () => this.#dispatcher?.wake(),
       begin: () => this.#dispatcher?.begin(),
       wakeAfterLostClaim: () => this.#dispatcher?.wakeAfterLostClaim(),
+      onReplaced: () => void this.#endWork(),
       expect: (event) => this.#dispatcher?.expect(event),
     });
   }
 
-  /** Whether deliveries are taken: between start and stop. */
+  /** Whether deliveries are taken and, as far as is known, can be stored. */
   get isReady(): boolean {
-    return this.#state === 'started';
+    return this.#isOpen && this.parts.health.isWritable;
+  }
+
+  /** Finds out whether a delivery would be stored now. */
+  async checkReady(): Promise<boolean> {
+    return this.#isOpen && (await this.parts.health.check()) && this.isReady;
+  }
+
+  /** Whether deliveries are taken: between start and stop, while the database is in its place. */
+  get #isOpen(): boolean {
+    return this.#state === 'started' && !this.#isDatabaseReplaced;
   }
 
   /**
@@ -112,12 +124,23 @@ export class Lifecycle {
     this.#tellStart();
   }
 
+  /** What handlers would do from now on could not be stored, and would be done again after the restart. */
+  async #endWork(): Promise<void> {
+    this.#isDatabaseReplaced = true;
+    const { drift, retention, health } = this.parts;
+    health.stop();
+    await this.#dispatcher?.stop(0);
+    await drift.stop();
+    await retention.stop();
+  }
+
   async #drain(patience: number): Promise<void> {
     this.#state = 'stopping';
-    const { telemetry, intake, drift, retention, store } = this.parts;
+    const { telemetry, intake, drift, retention, health, store } = this.parts;
     const { clock } = this.#options;
     const begunAt = clock.elapsed();
     telemetry.tell('receiver_stopping');
+    health.stop();
     // The dispatcher drains at the same time as the intake. One after the other, a stranger who sends half a body and
     // stalls could make the stop take twice as long.
     const dispatched = this.#dispatcher?.stop(patience);

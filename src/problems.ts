@@ -116,6 +116,12 @@ export const problems = {
   database_unreadable: (d: { database: string; cause: string }) =>
     `The database ${d.database} should be a SQLite file that this process can read and write, but: ${d.cause}. ` +
     'Check the path and its permissions, or set another database.',
+  database_full: (d: { database: string }) =>
+    `The disk of the database ${d.database} should have room for what is to be written, but it is full. Make room, ` +
+    'then try again: what was stored is not lost.',
+  database_replaced: (d: { database: string; found: string }) =>
+    `The database ${d.database} should stay in its place while a process has it open, but ${d.found}. Nothing more is ` +
+    'stored, because a restart would lose it. Stop this process, put the right files in place, and start it again.',
   database_foreign: (d: { database: string; found: string }) =>
     `The database ${d.database} should be a new file or an inbox, but it ${d.found}. Give the inbox a file of its own, ` +
     'and create the tables that your handlers write to in there, with receiver.database.',

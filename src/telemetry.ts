@@ -41,6 +41,18 @@ const logEvents = {
   ],
   drift_seen: ['warn', 'the platform sends something that is not as documented'],
   drift_failed: ['warn', 'drift could not be written and will be tried again'],
+  database_replaced: [
+    'error',
+    'the database was deleted or replaced while it was open: nothing more is stored, deliveries get 503, and handlers are stopped; stop this process, put the right files in place, and start it again',
+  ],
+  wal_missing: [
+    'error',
+    'the last process did not end cleanly, and its write-ahead log (-wal) is missing: what it stored last may be lost, unless another program, such as sqlite3, has closed the database since; look for the file, and put it back before the next start',
+  ],
+  transaction_left_open: [
+    'error',
+    'a transaction was begun by hand on the connection of the inbox and left open, and was rolled back: use receiver.database.transaction(() => { … })',
+  ],
   delivery_failed: ['error', 'delivery could not be stored'],
   refusal_fix: ['warn', 'why deliveries of this kind are refused, and what to do'],
   trace_id_differs: ['warn', 'the trace ids of body and header differ; the one in the signed body counts'],

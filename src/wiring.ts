@@ -5,6 +5,7 @@ import { route } from './dispatch/route.ts';
 import { Calls } from './inbox/calls.ts';
 import { DriftLedger } from './inbox/drift.ts';
 import { Erasure } from './inbox/erasure.ts';
+import { InboxHealth } from './inbox/health.ts';
 import { InboxEvents } from './inbox/events.ts';
 import { Quarantine } from './inbox/quarantine.ts';
 import { Retention } from './inbox/retention.ts';
@@ -17,6 +18,7 @@ import type { CallEvent } from './model.ts';
 import type { ResolvedOptions } from './options.ts';
 import { SecretSource } from './signature/secret-source.ts';
 import { SqliteStore } from './store/sqlite/sqlite-store.ts';
+import type { StoreNotice } from './store/store-notice.ts';
 import type { Store } from './store/store.ts';
 import { Telemetry } from './telemetry.ts';
 
@@ -31,6 +33,8 @@ export interface Ties {
   readonly begin: () => void;
   /** Makes the dispatcher look for work, and for claims that were written although their write was reported failed. */
   readonly wakeAfterLostClaim: () => void;
+  /** Ends all work: the store can't be written any more. */
+  readonly onReplaced: () => void;
   /** Reserves room for an event that is about to be recorded; undefined when there is none. */
   readonly expect: (event: CallEvent) => Expected | undefined;
 }
@@ -48,6 +52,7 @@ export interface Parts {
   readonly drift: DriftLedger;
   readonly erasure: Erasure;
   readonly retention: Retention;
+  readonly health: InboxHealth;
 }
 
 /** What most parts need. */
@@ -64,6 +69,8 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const { requireStarted, wake, begin } = ties;
   const telemetry = new Telemetry(options.logger);
   const store = typeof database === 'string' ? new SqliteStore(database, clock) : database;
+  store.reportTo?.((notice) => report(notice, { store, telemetry, ties }));
+  const health = new InboxHealth(store, clock);
   const common: Common = { options, ties, store, telemetry };
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
@@ -81,13 +88,24 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     telemetry,
     registry,
     authenticator,
-    intake: buildIntake(common, authenticator, onRecorded),
+    intake: buildIntake(common, authenticator, onRecorded, () => health.failed()),
     calls: new Calls({ store: store.calls, requireStarted }),
     events: buildEvents(common, registry),
     quarantine: buildQuarantine(common, authenticator, onRecorded),
     drift,
+    health,
     ...buildKeeping(common),
   };
+}
+
+/** Logs what a store reports by itself. */
+function report(notice: StoreNotice, { store, telemetry, ties }: Omit<Common, 'options'>): void {
+  const database = store.name;
+  if (notice.kind === 'transaction_left_open') telemetry.tell(notice.kind, { place: notice.place });
+  if (notice.kind === 'wal_missing') telemetry.tell(notice.kind, { database });
+  if (notice.kind !== 'replaced') return;
+  telemetry.tell('database_replaced', { database, found: notice.found });
+  ties.onReplaced();
 }
 
 /** Makes the dispatcher. Called at start, after which no handler can be added. */
@@ -108,6 +126,7 @@ function buildIntake(
   { options, ties, store, telemetry }: Common,
   authenticator: Authenticator,
   onRecorded: IntakeParts['onRecorded'],
+  onFailed: () => void,
 ): Intake {
   const { limits, https, headers, layouts, clock } = options;
   const signatureHeaders = [...new Set(layouts.map(({ layout }) => layout.header))];
@@ -117,7 +136,11 @@ function buildIntake(
   const { door, expect, wakeAfterLostClaim } = ties;
   const common = { limits, admission, authenticator, recorder, telemetry, clock };
   const isBehind = () => store.isBehind?.() ?? false;
-  return new Intake({ ...common, door, expect, isBehind, onRecorded, onUncertain: wakeAfterLostClaim });
+  const onUncertain = () => {
+    onFailed();
+    wakeAfterLostClaim();
+  };
+  return new Intake({ ...common, door, expect, isBehind, onRecorded, onUncertain });
 }
 
 function buildEvents({ options, ties, store, telemetry }: Common, registry: Registry): InboxEvents {

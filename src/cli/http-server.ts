@@ -50,11 +50,20 @@ export class HttpServer {
   #starting: Promise<void> | undefined;
   #closed: Promise<void> = Promise.resolve();
 
-  /** `onMisdirected` is called when a request that looks like a delivery comes to another path. */
-  constructor(receiver: Receiver, path: string, onMisdirected = () => {}, clock = systemClock) {
+  /**
+   * `onMisdirected` is called when a request that looks like a delivery comes to another path, and `isReady` when
+   * somebody asks whether deliveries can be taken.
+   */
+  constructor(
+    receiver: Receiver,
+    path: string,
+    onMisdirected = () => {},
+    clock = systemClock,
+    isReady: () => boolean | Promise<boolean> = () => receiver.isReady,
+  ) {
     this.#clock = clock;
     const take = receiver.nodeHandler();
-    const rest = restOf(receiver, path, onMisdirected);
+    const rest = restOf(receiver, path, onMisdirected, isReady);
     this.#server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
       // Express would answer a target that is no path with its own page, and repeat it in a warning.
       if (request.url?.startsWith('/') !== true) return refuseTarget(response);
@@ -123,12 +132,17 @@ export class HttpServer {
 }
 
 /** Express, for requests that are not plainly a delivery. It passes those that may still be one to the receiver. */
-function restOf(receiver: Receiver, path: string, onMisdirected: () => void): RequestListener {
+function restOf(
+  receiver: Receiver,
+  path: string,
+  onMisdirected: () => void,
+  isReady: () => boolean | Promise<boolean>,
+): RequestListener {
   const app = express().disable('x-powered-by').disable('etag');
   app.get(healthPaths.alive, (_request, response) => void response.json({ status: 'alive' }));
-  app.get(healthPaths.ready, (_request, response) => {
-    const { isReady } = receiver;
-    response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not_ready' });
+  app.get(healthPaths.ready, async (_request, response) => {
+    const isWell = await isReady();
+    response.status(isWell ? 200 : 503).json({ status: isWell ? 'ready' : 'not_ready' });
   });
   app.use(path, receiver.middleware());
   app.use((request, response) => {

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { configError } from '../errors.ts';
-import { type Receiver, createReceiver } from '../receiver.ts';
+import { type Receiver, checkReady, createReceiver } from '../receiver.ts';
+import { systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../telemetry.ts';
 import { type App, loadApp } from './app-file.ts';
 import { receiverOptions } from './app-options.ts';
@@ -123,7 +124,9 @@ function tellOnce(logger: Logger, { path }: Address): () => void {
  * anything out of the inbox. A delivery that comes in between waits.
  */
 async function open(receiver: Receiver, address: Address, onMisdirected?: () => void): Promise<HttpServer> {
-  const server = new HttpServer(receiver, address.path, onMisdirected);
+  const server = new HttpServer(receiver, address.path, onMisdirected, systemClock, () =>
+    checkReady(receiver),
+  );
   try {
     await server.listen(address);
     const started = receiver.start();

@@ -14,6 +14,7 @@ import type { EventRecord } from './event-record.ts';
 import type { EventStore } from './event-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
 import type { RetentionStore } from './retention-store.ts';
+import type { StoreNotice } from './store-notice.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from './run-key.ts';
 
 /** What becomes of a run: it is done, dead, or stored to be run later. */
@@ -69,6 +70,11 @@ export interface Store {
   /** The name of this store in a sentence for a person, such as its file. */
   readonly name: string;
 
+  /**
+   * Has `report` called with what happens by itself. Called once, before anything else. A store that has nothing to
+   * report need not have it.
+   */
+  reportTo?(report: (notice: StoreNotice) => void): void;
   /** Opens, brings the schema up to date, and joins the processes that share the store. */
   open(): Promise<void>;
   /** Finishes what was begun, gives claims back, and closes. */
@@ -92,6 +98,11 @@ export interface Store {
    * store that never knows need not have it.
    */
   isBehind?(): boolean;
+  /**
+   * Resolves when the store can take a delivery, and rejects when it can't; waits while another process has locked it.
+   * It writes as `record` does, and leaves nothing behind. A store that never knows need not have it.
+   */
+  probe?(): Promise<void>;
   /** The layout pinned for this inbox, if any. */
   pinnedLayout(): Promise<string | undefined>;
   /**

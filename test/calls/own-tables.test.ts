@@ -62,20 +62,39 @@ describe('receiver.database', () => {
     expect(() => database.exec(orders)).toThrow(expect.objectContaining({ code: 'database_closed' }));
   });
 
-  test('with a transaction left open is no place to start on, and nothing is acknowledged in one', async () => {
-    const first = made();
-    first.receiver.database.exec('begin');
-    await expect(first.receiver.start()).rejects.toMatchObject({ code: 'transaction_left_open' });
+  describe.each([
+    ['in memory', () => ':memory:'],
+    ['in a file', temporaryDatabase],
+  ])('%s, a transaction that is begun by hand', (_where, database) => {
+    test.each(['begin', 'begin immediate', 'savepoint mine'])(
+      'with %s and left open is rolled back and its place is told, and all else goes on',
+      async (begin) => {
+        const { receiver, logs } = made({ database: database() });
+        const users = receiver.database;
+        users.exec(orders);
+        users.exec(begin);
+        users.prepare('insert into orders values (?)').run('left open');
+        await receiver.start();
+        users.prepare(begin).run();
+        users.prepare('insert into orders values (?)').run('left open');
+        expect((await deliver(receiver)).status).toBe(200);
+        const place = expect.stringMatching(/^test\/calls\/own-tables\.test\.ts:\d+:\d+$/) as string;
+        expect(logs.of('transaction_left_open')).toMatchObject([{ place }, { place }]);
+        expect(users.prepare('select * from orders').all()).toEqual([]);
+      },
+    );
 
-    const { receiver, logs } = await started();
-    await deliver(receiver);
-    receiver.database.exec('begin');
-    expect((await deliver(receiver)).status).toBe(503);
-    expect(logs.of('delivery_failed')).toMatchObject([
-      { cause: expect.stringContaining('transaction') as string },
-    ]);
-    receiver.database.exec('rollback');
-    expect((await deliver(receiver)).status).toBe(200);
+    test('and ended by the same synchronous code is left alone', async () => {
+      const { receiver, logs } = await started({ database: database() }, (r) => r.on('*', () => {}));
+      const users = receiver.database;
+      users.exec(orders);
+      users.exec('begin');
+      users.prepare('insert into orders values (?)').run('kept');
+      users.exec('commit');
+      await deliver(receiver);
+      expect(users.prepare('select * from orders').all()).toEqual([{ call_id: 'kept' }]);
+      expect(logs.of('transaction_left_open')).toEqual([]);
+    });
   });
 
   test('of a store without a connection is refused with a sentence', () => {

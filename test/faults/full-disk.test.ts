@@ -1,13 +1,14 @@
 /** A small disk that is filled up. The tests are skipped where it may not be mounted. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { turn } from '../support/clock.ts';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { ringback } from '../cli/command.ts';
+import { bodyOf, deliver, secret } from '../support/deliveries.ts';
 import type { Receiver } from '../support/public.ts';
-import { started } from '../support/receiver.ts';
+import { made, started } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const megabyte = 1_048_576;
@@ -24,6 +25,20 @@ function smallDisk(): string | undefined {
 }
 
 const payload = { transcript: 'x'.repeat(40_000) };
+
+/** Takes all the room that is left, to the last byte. */
+function fillUp(file: string): void {
+  for (const bytes of [megabyte, 4_096, 1]) while (appends(file, bytes));
+}
+
+function appends(file: string, bytes: number): boolean {
+  try {
+    appendFileSync(file, Buffer.alloc(bytes));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Delivers one more event; false when it is refused. */
 async function deliverOne(receiver: Receiver, acknowledged: string[]): Promise<boolean> {
@@ -89,4 +104,44 @@ test('while somebody reads the log, it is not added to either: it would take the
   reader.exec('commit');
   await deliverAgain(receiver, acknowledged);
   expect(statSync(`${database}-wal`).size).toBeLessThan(megabyte);
+});
+
+test.for([
+  ['without any room', 0],
+  ['with room to open it only', 36 * 1_024],
+] as const)('a start on a full disk, %s, ends with a sentence and 1', async ([, room], { skip }) => {
+  const path = smallDisk() ?? skip();
+  const database = join(path, 'ringback.db');
+  const { receiver } = await started({ database });
+  await deliver(receiver);
+  await receiver.stop();
+  const filler = join(path, 'filler');
+  fillUp(filler);
+  truncateSync(filler, statSync(filler).size - room);
+  const next = made({ database });
+  await expect(next.receiver.start()).rejects.toMatchObject({ code: 'database_full' });
+  const env = { RINGBACK_SECRETS: secret, RINGBACK_PORT: '0' };
+  const { code, stderr } = await ringback(['serve', '--database', database], { env });
+  expect(stderr).toMatch(
+    /^ringback: The disk of the database .* should have room .* but it is full\. Make room/,
+  );
+  expect(code).toBe(1);
+  rmSync(filler);
+  const last = await started({ database });
+  expect((await last.receiver.counts()).events.new + (await last.receiver.counts()).events.done).toBe(1);
+});
+
+test('while the disk is full, a receiver is not ready, and is ready again without a delivery', async ({
+  skip,
+}) => {
+  const path = smallDisk() ?? skip();
+  const filler = join(path, 'filler');
+  const { receiver } = await started({ database: join(path, 'ringback.db') });
+  await deliver(receiver);
+  fillUp(filler);
+  await fill(receiver, []);
+  expect(receiver.isReady).toBe(false);
+  rmSync(filler);
+  await expect.poll(() => receiver.isReady).toBe(true);
+  expect((await deliver(receiver)).status).toBe(200);
 });

@@ -1,12 +1,8 @@
 /** Holds the write lock of a database until it is killed. Its one argument is a JSON object with the file. */
-import { createReceiver } from '../../src/index.ts';
+import Database from 'better-sqlite3';
 
 const { database } = JSON.parse(process.argv[2] ?? '{}') as { database: string };
-const { database: connection } = createReceiver({
-  headers: { 'x-key': 'key' },
-  database,
-  logger: { level: 'silent' },
-});
+const connection = new Database(database);
 connection.exec('begin immediate');
 process.stdout.write(`${JSON.stringify({ locked: true })}\n`);
 // A timer keeps the process alive until it is killed.

@@ -1,10 +1,10 @@
 /** A receiver can be made and stopped even if somebody keeps the database locked. */
 import Database from 'better-sqlite3';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { type Receiver, type RunContext, createReceiver } from '../support/public.ts';
+import { type RunContext, createReceiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -24,15 +24,6 @@ function lockedBeside(database: string): () => void {
   return () => void other.exec('rollback');
 }
 
-/** Each locks the database, and returns a function that unlocks it unless the receiver's stop does. */
-const holds: Readonly<Record<string, (receiver: Receiver, database: string) => () => void>> = {
-  'another connection': (_receiver, database) => lockedBeside(database),
-  'a transaction that was left open': (receiver) => {
-    receiver.database.exec('begin immediate');
-    return () => {};
-  },
-};
-
 test('a database that is up to date is opened beside somebody who keeps it locked', async () => {
   const database = temporaryDatabase();
   const { receiver: first } = await started({ database });
@@ -44,32 +35,42 @@ test('a database that is up to date is opened beside somebody who keeps it locke
   await next.stop();
 });
 
-describe.each(Object.entries(holds))('with %s', (_name, hold) => {
-  test.each(Object.entries(ends))(
-    'a receiver stops while a run %s, which is done again',
-    async (_end, end) => {
-      const [clock, database, gate] = [new ManualClock(), temporaryDatabase(), new Gate()];
-      const { receiver } = await started({ clock, database }, (r) =>
-        r.on('*', { name: 'held' }, async (_event, context) => {
-          await gate.pass();
-          await end(context);
-        }),
-      );
-      const body = bodyOf({ traceId: 'trace-1' });
-      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-      await gate.reached;
-      const letGo = hold(receiver, database);
-      gate.open();
-      await clock.runUntil(receiver.stop({ drain: 1_000 }));
-      letGo();
-      // This process is still alive, so nobody takes over the run: it is given back as soon as that can be written.
-      clock.advance(1_000);
-      const seen: string[] = [];
-      const after = await started({ clock, database }, (r) =>
-        r.on('*', { name: 'held' }, ({ traceId }) => void seen.push(traceId)),
-      );
-      await after.logs.until('run_done');
-      expect(seen).toEqual(['trace-1']);
-    },
-  );
+test.each(Object.entries(ends))(
+  'with another connection that locks it, a receiver stops while a run %s, which is done again',
+  async (_end, end) => {
+    const [clock, database, gate] = [new ManualClock(), temporaryDatabase(), new Gate()];
+    const { receiver } = await started({ clock, database }, (r) =>
+      r.on('*', { name: 'held' }, async (_event, context) => {
+        await gate.pass();
+        await end(context);
+      }),
+    );
+    const body = bodyOf({ traceId: 'trace-1' });
+    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    await gate.reached;
+    const letGo = lockedBeside(database);
+    gate.open();
+    await clock.runUntil(receiver.stop({ drain: 1_000 }));
+    letGo();
+    // This process is still alive, so nobody takes over the run: it is given back as soon as that can be written.
+    clock.advance(1_000);
+    const seen: string[] = [];
+    const after = await started({ clock, database }, (r) =>
+      r.on('*', { name: 'held' }, ({ traceId }) => void seen.push(traceId)),
+    );
+    await after.logs.until('run_done');
+    expect(seen).toEqual(['trace-1']);
+  },
+);
+
+test('while another connection locks it, a receiver is not ready, and is ready again without a delivery', async () => {
+  const database = temporaryDatabase();
+  const { receiver } = await started({ database });
+  await deliver(receiver);
+  const letGo = lockedBeside(database);
+  expect((await deliver(receiver)).status).toBe(503);
+  expect(receiver.isReady).toBe(false);
+  letGo();
+  await expect.poll(() => receiver.isReady).toBe(true);
+  expect((await deliver(receiver)).status).toBe(200);
 });

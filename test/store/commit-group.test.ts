@@ -10,6 +10,7 @@ import { systemClock } from '../../src/kit/clock.ts';
 import { messageOf } from '../../src/kit/error-text.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+import { filesOf } from './opened-files.ts';
 
 /** A group whose syncs end when the test says so. */
 function groupWithSyncs() {
@@ -20,7 +21,8 @@ function groupWithSyncs() {
   database.exec('create table notes (text)');
   const syncs: { resolve: () => void; reject: (error: Error) => void }[] = [];
   const synced = () => () => new Promise<void>((resolve, reject) => syncs.push({ resolve, reject }));
-  const group = new CommitGroup(database, new ManualClock(), { inTurn: (work) => work(), synced });
+  const files = { problem: undefined, look: () => undefined };
+  const group = new CommitGroup(database, new ManualClock(), { inTurn: (work) => work(), synced, files });
   const states: Record<string, string> = {};
   const write = (text: string, endsWithProcess = false): void => {
     states[text] = 'waiting';
@@ -111,7 +113,8 @@ async function commitThread() {
   const store = new SqliteStore(file, systemClock);
   await store.open();
   onTestFinished(() => store.close());
-  const thread = new CommitThread({ file, process: 1, identity: 'test' }, new MainTurn(), systemClock);
+  const data = { file, files: filesOf(file), process: 1, identity: 'test' };
+  const thread = new CommitThread(data, new MainTurn(), systemClock, () => {});
   await thread.ready();
   return { file, thread };
 }

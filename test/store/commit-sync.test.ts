@@ -8,6 +8,7 @@ import { Committer } from '../../src/store/sqlite/committer.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { ClaimedEvent } from '../../src/store/claims.ts';
 import { ManualClock } from '../support/clock.ts';
+import { filesOf } from './opened-files.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { done, settlementOf } from './parts.ts';
 
@@ -35,7 +36,8 @@ async function committer(): Promise<(...messages: readonly ToCommitThread[]) => 
   const { port1: port, port2 } = new MessageChannel();
   const turn = new Int32Array(new SharedArrayBuffer(8));
   const givenUp = new BigInt64Array(new SharedArrayBuffer(16));
-  new Committer({ file, process: 1, identity: 'thread', turn, givenUp, port: port2 }).listen();
+  const files = filesOf(file);
+  new Committer({ file, files, process: 1, identity: 'thread', turn, givenUp, port: port2 }).listen();
   const said: FromCommitThread[] = [];
   port.on('message', (message: FromCommitThread) => said.push(message));
   const isAnswered = () => said.some((message) => typeof message === 'object' && 'synced' in message);

@@ -13,7 +13,8 @@ import {
   idle,
   wanted,
 } from './checkpoints.ts';
-import { connect } from './connection.ts';
+import { connectAgain } from './connection.ts';
+import { DatabaseFiles } from './database-files.ts';
 import { DatabaseFile } from './database-file.ts';
 import { LogIndex } from './log-index.ts';
 
@@ -22,8 +23,9 @@ import { LogIndex } from './log-index.ts';
  */
 const passes = 2;
 
-const { file, state } = workerData as CheckpointThreadData;
-const database = connect(file);
+const { file, files: ids, state } = workerData as CheckpointThreadData;
+const database = connectAgain(file, ids);
+const files = new DatabaseFiles(database, file, ids);
 const databaseFile = new DatabaseFile(database);
 // Prepared once: this thread never goes back to its event loop, where statements that were thrown away would be freed.
 const checkpoint = new Checkpoint(database, new LogIndex(database), 'PASSIVE');
@@ -38,8 +40,12 @@ database.close();
 Atomics.store(state, 0, ended);
 Atomics.notify(state, 0);
 
-/** Writes the log back. False when the disk refuses, such as when it is full: that is tried again later. */
+/**
+ * Writes the log back. False when the disk refuses, such as when it is full: that is tried again later. The WAL of a
+ * database that was deleted or replaced stays as it is: the commit thread finds that out before it acknowledges more.
+ */
 function succeeds(): boolean {
+  if (files.changed() !== undefined) return false;
   try {
     for (let pass = 0; pass < passes; pass += 1) checkpoint.run(() => databaseFile.sync());
     return true;

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
+import type { FileIds } from './database-files.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { LogIndex } from './log-index.ts';
 import { setPragma } from './pragma.ts';
@@ -8,6 +9,7 @@ import { threadFile } from './thread-file.ts';
 /** What the checkpoint thread needs to begin. */
 export interface CheckpointThreadData {
   readonly file: string;
+  readonly files: FileIds;
   /** One of the numbers below: the two threads tell each other nothing else. */
   readonly state: Int32Array<SharedArrayBuffer>;
 }
@@ -54,15 +56,17 @@ export class Checkpoints {
   readonly #truncating: Checkpoint;
   readonly #state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly #file: string;
+  readonly #files: FileIds;
   #worker: Worker | undefined;
   #pages = 0;
 
-  constructor(database: Database.Database, file: string) {
+  constructor(database: Database.Database, file: string, files: FileIds) {
     this.#database = database;
     const index = new LogIndex(database);
     this.#finishing = new Checkpoint(database, index, 'PASSIVE');
     this.#truncating = new Checkpoint(database, index, 'TRUNCATE');
     this.#file = file;
+    this.#files = files;
   }
 
   /** A commit has been made. */
@@ -142,7 +146,7 @@ export class Checkpoints {
   }
 
   #start(): Worker {
-    const workerData: CheckpointThreadData = { file: this.#file, state: this.#state };
+    const workerData: CheckpointThreadData = { file: this.#file, files: this.#files, state: this.#state };
     const worker = new Worker(threadFile('checkpoint-worker'), {
       workerData,
       resourceLimits,

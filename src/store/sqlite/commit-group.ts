@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
 import { type Clock, holdProcess } from '../../kit/clock.ts';
+import type { FileGuard } from './file-guard.ts';
 import { type Locked, inTransaction, isLockedOut } from './in-transaction.ts';
 import { type Committed, type Synced, Unsynced } from './unsynced.ts';
 
@@ -28,6 +29,8 @@ export type InTurn = (work: () => void) => void;
 export interface GroupTies {
   readonly inTurn: InTurn;
   readonly synced: Synced;
+  /** Whether the database is still in its place. */
+  readonly files: Pick<FileGuard, 'problem' | 'look'>;
 }
 
 /** One write that shares its commit with those which came in at the same time. */
@@ -64,17 +67,19 @@ export class CommitGroup {
   readonly #inTurn: InTurn;
   readonly #synced: Synced;
   readonly #unsynced: Unsynced;
+  readonly #files: GroupTies['files'];
   #waiting: Write[] = [];
   #scheduled = false;
   #idle: (() => void)[] = [];
   #letGo: (() => void) | undefined;
   #isAbandoned = false;
 
-  constructor(database: Database.Database, clock: Clock, { inTurn, synced }: GroupTies) {
+  constructor(database: Database.Database, clock: Clock, { inTurn, synced, files }: GroupTies) {
     this.#database = database;
     this.#clock = clock;
     this.#inTurn = inTurn;
     this.#synced = synced;
+    this.#files = files;
     this.#unsynced = new Unsynced(synced, () => this.#rest());
   }
 
@@ -117,6 +122,11 @@ export class CommitGroup {
   #flush(): void {
     this.#scheduled = false;
     const group = this.#takeGroup();
+    const { problem } = this.#files;
+    if (problem) {
+      for (const write of group) write.reject(problem);
+      return this.#continue();
+    }
     try {
       this.#commit(group);
     } catch (error) {
@@ -143,11 +153,14 @@ export class CommitGroup {
     const synced = this.#synced();
     const run = () => group.map((write) => write.operation());
     const values = inTransaction(this.#database, run, { syncs: synced === undefined });
+    // What the commit thread syncs, it also answers for.
+    const problem = synced === undefined ? this.#files.look() : undefined;
     const lasting: Committed[] = [];
     for (const [index, write] of group.entries()) {
       const value = values[index];
       const isOver = synced === undefined || write.endsWithProcess;
-      if (isOver) write.resolve(value);
+      if (problem) write.reject(problem);
+      else if (isOver) write.resolve(value);
       else lasting.push({ write, value });
     }
     if (synced && lasting.length > 0) this.#unsynced.add(lasting, synced());
@@ -161,7 +174,10 @@ export class CommitGroup {
     if (group.length === 1) group[0]?.reject(error);
     for (const [index, write] of group.length === 1 ? [] : group.entries()) {
       try {
-        write.resolve(inTransaction(this.#database, write.operation, { syncs: true }));
+        const value = inTransaction(this.#database, write.operation, { syncs: true });
+        const problem = this.#files.look();
+        if (problem) throw problem;
+        write.resolve(value);
       } catch (itsError) {
         // Another process came in between: the rest has not failed, it only has to wait.
         if (isLockedOut(itsError)) return this.#waitForLock(group.slice(index), itsError);

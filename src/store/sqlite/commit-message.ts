@@ -1,6 +1,7 @@
 /** What the main thread and the commit thread say to each other. */
 import type { MessagePort } from 'node:worker_threads';
 import type { Sequence } from '../run-key.ts';
+import type { FileIds } from './database-files.ts';
 import type { Kept, QuarantineRow } from './keep-delivery.ts';
 import type { EventRow, RecordedRow } from './record.ts';
 import type { SettlementRow } from './settle.ts';
@@ -9,6 +10,7 @@ import type { turnMessage } from './turn.ts';
 /** What the commit thread needs to begin. */
 export interface CommitThreadData {
   readonly file: string;
+  readonly files: FileIds;
   /** The id, in the table `processes`, under which it claims. */
   readonly process: number;
   readonly identity: string;
@@ -22,20 +24,24 @@ export interface CommitThreadData {
 }
 
 /**
- * A write: an event, a delivery for the quarantine, a settlement, or the sequence of an event whose claim ends and leaves
- * nothing else to write.
+/**
+ * A write: an event, a delivery for the quarantine, a settlement, the sequence of an event whose claim ends and leaves
+ * nothing else to write, or the question whether the database can be written.
  */
-export type WriteItem = Delivery | SettlementRow | Sequence;
+export type WriteItem = Delivery | SettlementRow | Sequence | typeof probe;
 
 /** What a sender waits for, and has a body. */
 type Delivery = EventRow | QuarantineRow;
+
+/** Takes the way of every write. It leaves the disk alone unless the disk has refused the last write. */
+export const probe = 'probe';
 
 /**
  * Writes that are sent together. Of events only the values are sent, one behind the other, because the property names
  * would be copied each time.
  */
 export interface WriteMessage {
-  readonly writes: readonly ('event' | QuarantineRowWithoutBody | SettlementRow | Sequence)[];
+  readonly writes: readonly ('event' | QuarantineRowWithoutBody | Exclude<WriteItem, Delivery>)[];
   readonly values: readonly unknown[];
   /** The bodies of the deliveries, one behind the other: handed over, not copied. */
   readonly bodies: ArrayBuffer;
@@ -49,7 +55,12 @@ interface QuarantineRowWithoutBody extends Omit<QuarantineRow, 'body'> {
 export type ToCommitThread = WriteMessage | SyncMessage | 'close';
 
 /** What the commit thread says. */
-export type FromCommitThread = WrittenMessage | SyncedMessage | typeof turnMessage | typeof readyMessage;
+export type FromCommitThread =
+  | WrittenMessage
+  | SyncedMessage
+  | ReplacedMessage
+  | typeof turnMessage
+  | typeof readyMessage;
 
 /** Asks for a sync of what the main thread has written so far. */
 export interface SyncMessage {
@@ -61,6 +72,12 @@ export interface SyncMessage {
 export interface SyncedMessage {
   readonly synced: number;
   readonly failure?: string;
+}
+
+/** The database or its WAL has been deleted or replaced: no write counts any more. */
+export interface ReplacedMessage {
+  /** What was found, as the end of a sentence. */
+  readonly replaced: string;
 }
 
 /** The commit thread has its connection. */

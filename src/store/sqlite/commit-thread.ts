@@ -23,6 +23,7 @@ export class CommitThread {
   readonly #turn: MainTurn;
   readonly #exited: Promise<unknown>;
   readonly #readiness: Promise<void>;
+  readonly #onReplaced: (found: string) => void;
   #onReady = () => {};
   #isGone = false;
   readonly #queue: WriteQueue;
@@ -32,7 +33,14 @@ export class CommitThread {
   });
   #idle: (() => void)[] = [];
 
-  constructor(data: Pick<CommitThreadData, 'file' | 'process' | 'identity'>, turn: MainTurn, clock: Clock) {
+  /** `onReplaced` is called when the thread finds that the database or its WAL has been deleted or replaced. */
+  constructor(
+    data: Pick<CommitThreadData, 'file' | 'files' | 'process' | 'identity'>,
+    turn: MainTurn,
+    clock: Clock,
+    onReplaced: (found: string) => void,
+  ) {
+    this.#onReplaced = onReplaced;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     this.#turn = turn;
@@ -146,6 +154,7 @@ export class CommitThread {
   #hear(message: FromCommitThread): void {
     if (message === turnMessage) return this.#turn.granted();
     if (message === readyMessage) return this.#onReady();
+    if ('replaced' in message) return this.#onReplaced(message.replaced);
     if ('results' in message) this.#queue.hearWritten(message);
     else this.#syncs.hear(message);
     this.#rest();

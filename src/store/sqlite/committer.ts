@@ -18,7 +18,8 @@ import {
 import { messageOf } from '../../kit/error-text.ts';
 import { standStill, systemClock } from '../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { connect } from './connection.ts';
+import { connectAgain } from './connection.ts';
+import { DatabaseFiles } from './database-files.ts';
 import { GroupResult } from './group-result.ts';
 import type { Waiting } from './incoming.ts';
 import { FilteredIdentities } from './identities/filtered-identities.ts';
@@ -35,6 +36,9 @@ const checkpointPages = 36_000;
 /** The size of the page cache, in kibibytes: the pages of the latest era stay in memory, and need not be read again. */
 const cacheSize = 6_000;
 
+/** Why a write fails that was made to files which are no longer in their place; what to do is reported once. */
+const replaced = 'the database was deleted or replaced';
+
 export class Committer {
   readonly #port: MessagePort;
   readonly #database: Database.Database;
@@ -45,16 +49,19 @@ export class Committer {
   readonly #givenUp: BigInt64Array<SharedArrayBuffer>;
   readonly #log: LogFile;
   readonly #received: Received;
+  readonly #files: DatabaseFiles;
+  #isReplaced = false;
 
-  constructor({ file, process, identity, turn, givenUp, port }: CommitThreadData) {
+  constructor({ file, files, process, identity, turn, givenUp, port }: CommitThreadData) {
     this.#port = port;
     this.#received = new Received(port, systemClock);
     this.#givenUp = givenUp;
-    this.#database = connect(file);
+    this.#database = connectAgain(file, files);
+    this.#files = new DatabaseFiles(this.#database, file, files);
     this.#database.pragma('busy_timeout = 0');
     this.#database.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     this.#database.pragma(`cache_size = -${cacheSize}`);
-    this.#checkpoints = new Checkpoints(this.#database, file);
+    this.#checkpoints = new Checkpoints(this.#database, file, files);
     this.#log = new LogFile(this.#database, systemClock, () => this.#checkpoints.writeBack());
     this.#turn = new ThreadTurn(turn, (message) => this.#tell(message));
     this.#earlier = new FilteredIdentities(this.#database);
@@ -153,15 +160,32 @@ export class Committer {
 
   /**
    * Writes the items once the log is sound: a commit behind a part of the log that may be missing on disk would not
-   * count, even if its own sync succeeds.
+   * count, even if its own sync succeeds. Nothing counts that was written to files which are no longer in their place.
    */
   #writeSurely(wanted: Wanted): readonly (WriteResult | string)[] | undefined {
+    if (this.#isReplaced) return wanted().map(() => replaced);
     try {
       this.#log.makeSure();
     } catch (error) {
       return wanted().map(() => messageOf(error));
     }
-    return this.#write(wanted);
+    const written = this.#write(wanted);
+    return written && this.#areFilesReplaced() ? written.map(() => replaced) : written;
+  }
+
+  /** Looks whether the database and its WAL are still in their place; reports it once when they are not. */
+  #areFilesReplaced(): boolean {
+    const found = this.#isReplaced ? undefined : this.#files.changed();
+    if (found === undefined) return this.#isReplaced;
+    this.#isReplaced = true;
+    try {
+      // See `FileGuard`: what may be saved is saved.
+      this.#checkpoints.writeBack();
+    } catch {
+      // What is in the files stays as it is.
+    }
+    this.#tell({ replaced: found });
+    return true;
   }
 
   /** Syncs what the main thread has written, unless a commit has done so. */
@@ -170,7 +194,7 @@ export class Committer {
     if (!syncs.isAnyOpen) return;
     try {
       this.#log.sync();
-      syncs.answer(syncs.wanted);
+      syncs.answer(syncs.wanted, this.#areFilesReplaced() ? replaced : undefined);
     } catch (error) {
       syncs.answer(syncs.wanted, messageOf(error));
     }

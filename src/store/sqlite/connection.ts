@@ -1,16 +1,20 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { RingbackError, requireNodeApi, ringbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { linkTarget } from '../../kit/link-target.ts';
 import { standStill } from '../../kit/clock.ts';
 import { refuseForeign } from './foreign-database.ts';
+import { DatabaseFiles, type FileIds } from './database-files.ts';
 import { migrate } from './migrations/migrate.ts';
 
 /** How long opening the file, and users' writes before the start, wait for another process, in milliseconds. */
 export const openPatience = 5_000;
 /** At how many pages in the log the main thread writes the log back itself: more than the commit thread lets gather. */
 const pagesBeforeMain = 48_000;
+/** With how much room SQLite can make its index of the WAL for certain, in bytes. */
+const roomForIndex = 65_536;
 /** How long to let another process turn the file to WAL before trying again, in milliseconds. */
 const walPause = 20;
 
@@ -26,8 +30,30 @@ export function openDatabase(file: string): Database.Database {
     return database;
   } catch (error) {
     database?.close();
-    if (error instanceof RingbackError) throw error;
-    throw ringbackError('database_unreadable', { database: file, cause: openingCause(error) });
+    throw (
+      problemOf(error, file) ??
+      ringbackError('database_unreadable', { database: file, cause: openingCause(error) })
+    );
+  }
+}
+
+/** The problem that an error of the driver means if it is the disk's; undefined for others. */
+export function problemOf(error: unknown, file: string): RingbackError | undefined {
+  if (error instanceof RingbackError) return error;
+  if (isDiskFull(error) || (isDiskError(error) && !hasRoom(file)))
+    return ringbackError('database_full', { database: file });
+  return isReadOnly(error) || isDiskError(error)
+    ? ringbackError('database_unreadable', { database: file, cause: openingCause(error) })
+    : undefined;
+}
+
+/** SQLite calls it an I/O error when there is no room for the index of the WAL. */
+function hasRoom(file: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file));
+    return bavail * bsize > roomForIndex;
+  } catch {
+    return true;
   }
 }
 
@@ -40,14 +66,33 @@ export function openingCause(error: unknown): string {
 }
 
 /**
+ * Opens a further connection to the files that are open already. It makes none, and changes none: if they have been
+ * deleted or replaced, it would otherwise begin an empty inbox, or change the database of somebody else.
+ */
+export function connectAgain(file: string, ids: FileIds): Database.Database {
+  return connect(
+    file,
+    (opened) => {
+      const found = new DatabaseFiles(opened, file, ids).changed();
+      if (found !== undefined) throw ringbackError('database_replaced', { database: file, found });
+    },
+    { isThere: true },
+  );
+}
+
+/**
  * Opens a connection with the settings that all connections have.
  *
  * @param inspect Looks at the database before any setting changes it, and may throw
  */
-export function connect(file: string, inspect = (_opened: Database.Database) => {}): Database.Database {
+export function connect(
+  file: string,
+  inspect = (_opened: Database.Database) => {},
+  { isThere = false } = {},
+): Database.Database {
   requireNodeApi();
-  if (file !== ':memory:') makePrivate(file);
-  const database = new Database(file, { timeout: openPatience });
+  if (file !== ':memory:' && !isThere) makePrivate(file);
+  const database = new Database(file, { timeout: openPatience, fileMustExist: isThere });
   try {
     inspect(database);
     turnToWal(database);

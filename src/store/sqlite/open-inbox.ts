@@ -1,11 +1,13 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../../kit/clock.ts';
+import type { StoreNotice } from '../store-notice.ts';
 import { prepareCallList } from './call-list.ts';
 import { prepareCallEvents } from './call-events.ts';
 import { prepareClaims } from './claim.ts';
 import { prepareCleaning } from './cleaning.ts';
 import { CommitGroup, type GroupTies } from './commit-group.ts';
 import { openDatabase } from './connection.ts';
+import { DatabaseFiles } from './database-files.ts';
 import { DueTime } from './due-time.ts';
 import { prepareDismissals } from './dismissals.ts';
 import { prepareDrift } from './drift.ts';
@@ -22,13 +24,17 @@ import { prepareRemoval } from './removal.ts';
 import { prepareReplays } from './replays.ts';
 import { prepareScrubbing } from './scrubbing.ts';
 import { prepareSettling } from './settle.ts';
+import { TransactionWatch } from './transaction-watch.ts';
 import { prepareUnblock } from './unblock.ts';
 import { UserStatements } from './user-statements.ts';
 
 /** Everything that exists only while the database is open: its verbs, their statements prepared once. */
 export interface OpenInbox {
   readonly database: Database.Database;
+  /** Undefined for a database in memory. */
+  readonly files: DatabaseFiles | undefined;
   readonly userStatements: UserStatements;
+  readonly transactionWatch: TransactionWatch;
   readonly processes: Processes;
   readonly dueTime: DueTime;
   readonly callEvents: ReturnType<typeof prepareCallEvents>;
@@ -53,9 +59,15 @@ export interface OpenInbox {
 }
 
 /** Opens the database and prepares its verbs. */
-export function openInbox(file: string, clock: Clock, ties: GroupTies): OpenInbox {
+export function openInbox(
+  file: string,
+  clock: Clock,
+  ties: GroupTies,
+  report: (notice: StoreNotice) => void,
+): OpenInbox {
   const database = openDatabase(file);
-  const processes = new Processes(database);
+  const files = database.memory ? undefined : new DatabaseFiles(database, file);
+  const processes = new Processes(database, files);
   const callEvents = prepareCallEvents(database);
   const dueTime = new DueTime(database, clock);
   const settling = prepareSettling(database, processes);
@@ -63,7 +75,11 @@ export function openInbox(file: string, clock: Clock, ties: GroupTies): OpenInbo
   const removal = prepareRemoval(database);
   return {
     database,
+    files,
     userStatements: new UserStatements(database),
+    transactionWatch: new TransactionWatch(database, (place) =>
+      report({ kind: 'transaction_left_open', place }),
+    ),
     processes,
     dueTime,
     callEvents,

@@ -1,4 +1,6 @@
+import { isMainThread } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
+import type { DatabaseFiles } from './database-files.ts';
 import { type Fate, type ProcessIdentity, fateOf, ownIdentity } from './process-identity.ts';
 
 interface ProcessRow {
@@ -13,6 +15,12 @@ interface ProcessRow {
 
 /** In how many looks, one after the other, a process must be found silent to count as dead. */
 const mostSilences = 3;
+
+/**
+ * Whether the database is closed by `close` alone. When a worker thread is ended, the driver closes it, and nothing of
+ * ours runs before that: its WAL is then removed, although the process has not left.
+ */
+const closesOnlyByItself = isMainThread;
 
 /** The beats of another process at the last look, and in how many looks they have not changed. */
 interface Look {
@@ -46,18 +54,25 @@ export class Processes implements Holder {
   readonly #database: Database.Database;
   readonly #own: ProcessIdentity = ownIdentity();
   /** Who this process is, as it is stored. */
-  readonly identity = JSON.stringify(this.#own);
+  readonly identity: string;
+  /** The files that this process has open. */
+  readonly #marks: { readonly database: string; readonly wal: string } | undefined;
   readonly #looks = new Map<number, Look>();
   readonly #insert: Database.Statement;
   readonly #delete: Database.Statement;
   readonly #selectAll: Database.Statement;
   readonly #updateBeats: Database.Statement;
+  readonly #selectWithoutWal: Database.Statement;
+  readonly #forgetWal: Database.Statement;
   #holder: Holder;
   /** The handlers that this process has told. Each beat repeats them, since one that enters again has a new row. */
   #told: readonly string[] | null = null;
 
-  constructor(database: Database.Database) {
+  /** `files`: undefined for a database in memory. */
+  constructor(database: Database.Database, files?: DatabaseFiles) {
     this.#database = database;
+    this.#marks = files?.marks();
+    this.identity = JSON.stringify({ ...this.#own, ...(closesOnlyByItself ? this.#marks : {}) });
     this.#insert = database.prepare('insert into processes (identity) values (?)');
     this.#delete = database.prepare('delete from processes where id = ?');
     this.#selectAll = database.prepare(`
@@ -68,6 +83,15 @@ export class Processes implements Holder {
       update processes set beats = beats + 1,
         identity = json_set(identity, '$.countsBeats', json(?), '$.handlers', json(?))
       where id = ?`);
+    this.#selectWithoutWal = database
+      .prepare(
+        `select count(*) from processes where json_extract(identity, '$.database') = @database
+           and json_extract(identity, '$.wal') <> @wal`,
+      )
+      .pluck();
+    this.#forgetWal = database.prepare(`
+      update processes set identity = json_remove(identity, '$.wal')
+      where id = @id and json_extract(identity, '$.wal') = @wal`);
     this.#holder = holderOf(database, 0, this.identity);
   }
 
@@ -104,6 +128,31 @@ export class Processes implements Holder {
 
   ensureEntered(): void {
     this.#holder.ensureEntered();
+  }
+
+  /**
+   * Whether a process that had this database open, and has not left, had another WAL than the one that is there now.
+   * SQLite keeps a WAL for as long as a process has it open, and after a crash until the next one has taken it over, so
+   * somebody has removed it, and what it held is lost. A copy of the database is another file: it had no WAL.
+   */
+  isWalMissing(): boolean {
+    return this.#marks !== undefined && this.#selectWithoutWal.get(this.#marks) !== 0;
+  }
+
+  /**
+   * Forgets which WAL the processes had that have died: this one has taken it over, and the last process that closes
+   * the database removes it.
+   */
+  forgetWals(): void {
+    if (!this.#marks) return;
+    const { wal } = this.#marks;
+    const others = [...this.#others('dead'), ...this.#others('unknown')];
+    for (const { id } of others) this.#forgetWal.run({ id, wal });
+  }
+
+  /** Forgets which WAL this process has: the driver is about to close the database, and removes it. */
+  forgetOwnWal(): void {
+    if (this.#marks) this.#forgetWal.run({ id: this.id, wal: this.#marks.wal });
   }
 
   /** Removes a process that left or died. */

@@ -1,8 +1,11 @@
 import { ringbackError } from '../../errors.ts';
 import type { InboxDatabase } from '../../handling.ts';
 import type { Clock } from '../../kit/clock.ts';
+import type { StoreNotice } from '../store-notice.ts';
+import { beforeExit } from './before-exit.ts';
 import type { WriteLimits } from './commit-group.ts';
-import { isReadOnly, openingCause } from './connection.ts';
+import { problemOf } from './connection.ts';
+import { FileGuard } from './file-guard.ts';
 import { inTransaction } from './in-transaction.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
 import { setPragma } from './pragma.ts';
@@ -21,10 +24,13 @@ export class Session {
   readonly writes: Writes;
   readonly usersDatabase: InboxDatabase = inboxDatabase({
     opened: () => this.#connected(),
-    inTurn: (work) => this.writes.turn.now(() => this.#patiently(work)),
+    inTurn: (work) => this.writes.turn.now(() => this.#patiently(() => this.#inPlace(work))),
   });
   readonly #file: string;
   readonly #clock: Clock;
+  readonly #files: FileGuard;
+  #report: (notice: StoreNotice) => void = () => {};
+  #stayAtExit = () => {};
   #inbox: OpenInbox | undefined;
   #isOpen = false;
   #isClosed = false;
@@ -32,7 +38,14 @@ export class Session {
   constructor(file: string, clock: Clock) {
     this.#file = file;
     this.#clock = clock;
-    this.writes = new Writes(file, clock, () => this.opened());
+    const onLost = (found: string) => this.#report({ kind: 'replaced', found });
+    this.#files = new FileGuard(file, () => this.#inbox, onLost);
+    this.writes = new Writes(file, clock, () => this.opened(), this.#files);
+  }
+
+  /** Has `report` called with what happens by itself. */
+  reportTo(report: (notice: StoreNotice) => void): void {
+    this.#report = report;
   }
 
   async open(): Promise<void> {
@@ -40,18 +53,10 @@ export class Session {
     // From here on the commit group waits for a locked database, without blocking the event loop.
     database.pragma('busy_timeout = 0');
     this.#isOpen = true;
-    await this.#enter();
+    const { isWalMissing } = await this.write(join);
+    if (isWalMissing) this.#report({ kind: 'wal_missing' });
+    this.#stayAtExit = beforeExit(() => this.#endUnclosed());
     await this.writes.ready();
-  }
-
-  /** The first write: a file that belongs to another user may have been opened, and can only be read. */
-  async #enter(): Promise<void> {
-    try {
-      await this.write(join);
-    } catch (error) {
-      if (!isReadOnly(error)) throw error;
-      throw ringbackError('database_unreadable', { database: this.#file, cause: openingCause(error) });
-    }
   }
 
   async close(): Promise<void> {
@@ -59,15 +64,15 @@ export class Session {
     const inbox = this.#inbox;
     if (!inbox) return;
     await this.writes.close();
-    // A transaction that the app has begun by hand and left open would keep every process from writing.
-    if (inbox.database.inTransaction) inbox.database.exec('rollback');
     const hasLeft = await this.write(leave, { patience: closePatience }).then(
       () => true,
       () => false,
     );
     await inbox.group.drained();
+    this.#stayAtExit();
+    if (this.#files.problem) this.#files.rescue();
     this.#inbox = undefined;
-    if (hasLeft) inbox.database.close();
+    if (hasLeft || this.#files.problem) inbox.database.close();
     else this.#leaveLater(inbox);
   }
 
@@ -91,9 +96,17 @@ export class Session {
     return inbox.database.transaction(() => operation(inbox)).deferred();
   }
 
-  /** Runs `operation` in the next commit of the main thread. */
-  write<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits<T>): Promise<T> {
-    return this.writes.here(operation, limits);
+  /**
+   * Runs `operation` in the next commit of the main thread.
+   *
+   * @throws RingbackError `database_full`, `database_unreadable` or `database_replaced`; else what the operation throws
+   */
+  async write<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits<T>): Promise<T> {
+    try {
+      return await this.writes.here(operation, limits);
+    } catch (error) {
+      throw problemOf(error, this.#file) ?? error;
+    }
   }
 
   /**
@@ -101,7 +114,8 @@ export class Session {
    * exist before the first handler runs.
    */
   #connected(): OpenInbox {
-    if (!this.#isClosed) this.#inbox ??= openInbox(this.#file, this.#clock, this.writes);
+    const report = (notice: StoreNotice) => this.#report(notice);
+    if (!this.#isClosed) this.#inbox ??= openInbox(this.#file, this.#clock, this.writes, report);
     return this.opened();
   }
 
@@ -117,6 +131,23 @@ export class Session {
       return work();
     } finally {
       if (database?.open) setPragma(database, 'busy_timeout = 0');
+    }
+  }
+
+  /** Runs a write that users make, and doesn't let them take it for done if the files are not in their place. */
+  #inPlace<T>(work: () => T): T {
+    this.#files.check();
+    const result = work();
+    this.#files.check();
+    return result;
+  }
+
+  /** The process ends without a stop, and the driver will close the database: a missing WAL is then none. */
+  #endUnclosed(): void {
+    try {
+      this.#inbox?.processes.forgetOwnWal();
+    } catch {
+      // Somebody has locked the database, so that the driver can't remove the WAL either.
     }
   }
 
@@ -138,10 +169,12 @@ export class Session {
 }
 
 /** Enters this process among those that share the file. */
-function join({ processes, dueTime }: OpenInbox): void {
+function join({ processes, dueTime }: OpenInbox): { readonly isWalMissing: boolean } {
+  const isWalMissing = processes.isWalMissing();
   if (processes.isAlone()) dueTime.catchUp();
   processes.join();
   dueTime.note();
+  return { isWalMissing };
 }
 
 /** Gives back what this process holds, and removes it from the processes that share the file. */
@@ -149,5 +182,6 @@ function leave({ claims, processes, dueTime }: OpenInbox): void {
   dueTime.propose();
   dueTime.note();
   claims.releaseAll(processes.id, { died: false });
+  processes.forgetWals();
   processes.remove(processes.id);
 }

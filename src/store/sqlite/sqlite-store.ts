@@ -10,6 +10,7 @@ import type { RetentionStore } from '../retention-store.ts';
 import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
 import type { ClaimOrder, ClaimedEvent, ClaimedRun } from '../claims.ts';
 import type { Settlement, Store, StoreCounts } from '../store.ts';
+import type { StoreNotice } from '../store-notice.ts';
 import { recordPatience } from './commit-group.ts';
 import { inTime } from './in-time.ts';
 import { keepAlive } from './keep-alive.ts';
@@ -54,6 +55,10 @@ export class SqliteStore implements Store {
     this.retention = new SqliteRetention(access);
   }
 
+  reportTo(report: (notice: StoreNotice) => void): void {
+    this.#session.reportTo(report);
+  }
+
   open(): Promise<void> {
     return this.#session.open();
   }
@@ -68,6 +73,10 @@ export class SqliteStore implements Store {
 
   record(record: EventRecord, handOver?: (claimed: ClaimedEvent) => void): Promise<'new' | 'duplicate'> {
     return this.#session.writes.record(record, handOver);
+  }
+
+  async probe(): Promise<void> {
+    await this.#session.writes.probe();
   }
 
   isBehind(): boolean {
@@ -120,7 +129,8 @@ export class SqliteStore implements Store {
   }
 
   settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled> {
-    return this.#session.write(
+    // Not `session.write`: what the user's effects throw may be about a disk of theirs.
+    return this.#session.writes.here(
       (inbox) => {
         const result = inbox.settling.settle(settlementRow(settlement, inbox.dueTime));
         // The claim is no longer ours: the process that took the run over writes the effects, not this one.

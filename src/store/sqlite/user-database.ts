@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
 import type { InboxDatabase, UserDatabase, UserStatement } from '../../handling.ts';
+import type { TransactionWatch } from './transaction-watch.ts';
 import type { UserStatements } from './user-statements.ts';
 
 /**
@@ -27,6 +28,7 @@ export function lent(connection: UserConnection): {
 export interface UserConnection {
   readonly database: Database.Database;
   readonly userStatements: UserStatements;
+  readonly transactionWatch: TransactionWatch;
 }
 
 /** How users' own tables are reached outside of `ctx.commit`. */
@@ -42,7 +44,7 @@ export function inboxDatabase({ opened, inTurn }: Loan): InboxDatabase {
   const guard = () => void opened();
   return {
     prepare: (sql) => userDatabase(opened(), guard, inTurn).prepare(sql),
-    exec: (sql) => inTurn(() => opened().database.exec(sql)),
+    exec: (sql) => userDatabase(opened(), guard, inTurn).exec(sql),
     transaction: (work) => inTurn(() => opened().database.transaction(work).immediate()),
   };
 }
@@ -51,17 +53,17 @@ type InTurn = Loan['inTurn'];
 const atOnce: InTurn = (work) => work();
 
 function userDatabase(
-  { database, userStatements }: UserConnection,
+  { database, userStatements, transactionWatch }: UserConnection,
   guard: () => void,
   inTurn = atOnce,
 ): UserDatabase {
   const guarded = <T>(work: () => T): T => {
     guard();
-    return work();
+    return transactionWatch.run(work);
   };
   const guardedInTurn = <T>(work: () => T): T => {
     guard();
-    return inTurn(work);
+    return inTurn(() => transactionWatch.run(work));
   };
   return {
     // A statement that only reads needs no turn.

@@ -5,12 +5,14 @@ import {
   type WriteItem,
   type WriteResult,
   codeOf,
+  hasChanged,
   isDelivery,
   isEvent,
   lost,
+  probe,
   settled,
 } from './commit-message.ts';
-import { isLocked } from './connection.ts';
+import { isDiskError, isDiskFull, isLocked } from './connection.ts';
 import type { EarlierIdentities } from './identities/earlier-identities.ts';
 import { prepareKeepDelivery } from './keep-delivery.ts';
 import type { LogFile } from './log-file.ts';
@@ -46,11 +48,22 @@ export function prepareWriteGroup(
   // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
   const begin = database.prepare('begin immediate');
   const commit = database.prepare('commit');
+  const touch = database.prepare('update processes set beats = beats + 1 where id = ?');
+  let hasDiskRefused = false;
+
+  /** Whether the disk takes a write again is known only when something has been written. */
+  const answerProbe = (): number => {
+    if (!hasDiskRefused) return lost;
+    holder.ensureEntered();
+    touch.run(holder.id);
+    return settled;
+  };
 
   const write = (items: readonly WriteItem[]): WriteResult[] => {
     const recorded = record(items.filter(isEvent))[Symbol.iterator]();
     const ended = settling.endClaims(items.filter((item) => typeof item === 'number'))[Symbol.iterator]();
     return items.map((item) => {
+      if (item === probe) return answerProbe();
       if (typeof item === 'number') return ended.next().value ? settled : lost;
       if (isEvent(item)) return codeOf(recorded.next().value ?? { sequence: undefined, isClaimed: false });
       if (isDelivery(item)) return keepDelivery(item);
@@ -63,9 +76,11 @@ export function prepareWriteGroup(
     try {
       const results = write(wanted());
       commit.run();
+      if (results.some(hasChanged)) hasDiskRefused = false;
       return results;
     } catch (error) {
       log.hear(error);
+      hasDiskRefused ||= isDiskError(error) || isDiskFull(error);
       throw error;
     } finally {
       // A statement that failed may have ended the transaction by itself; a commit that failed has not.

@@ -5,8 +5,9 @@ import type { Sequence, Settled } from '../run-key.ts';
 import type { ClaimedEvent } from '../claims.ts';
 import type { Settlement } from '../store.ts';
 import { type GroupTies, type WriteLimits, recordPatience } from './commit-group.ts';
-import { type WriteResult, recordedOf, settled } from './commit-message.ts';
+import { type WriteResult, probe, recordedOf, settled } from './commit-message.ts';
 import { CommitThread } from './commit-thread.ts';
+import type { FileGuard } from './file-guard.ts';
 import { type Kept, quarantineRow } from './keep-delivery.ts';
 import type { OpenInbox } from './open-inbox.ts';
 import { type EventRow, type RecordedRow, eventRow } from './record.ts';
@@ -20,6 +21,7 @@ import { MainTurn } from './turn.ts';
  */
 export class Writes implements GroupTies {
   readonly turn = new MainTurn();
+  readonly files: FileGuard;
   readonly #file: string;
   readonly #clock: Clock;
   /** @throws unless the database is open */
@@ -27,7 +29,8 @@ export class Writes implements GroupTies {
   #thread: CommitThread | undefined;
   #isClosed = false;
 
-  constructor(file: string, clock: Clock, opened: () => OpenInbox) {
+  constructor(file: string, clock: Clock, opened: () => OpenInbox, files: FileGuard) {
+    this.files = files;
     this.#file = file;
     this.#clock = clock;
     this.#opened = opened;
@@ -115,6 +118,12 @@ export class Writes implements GroupTies {
       : this.here(({ settling }) => settling.endClaim(sequence)));
   }
 
+  /** Writes as `record` does, and leaves nothing behind. */
+  async probe(): Promise<void> {
+    const thread = this.#committer(this.#opened());
+    await (thread ? settledByThread(thread, probe) : this.here(() => {}));
+  }
+
   async #recordHere(
     row: EventRow,
     bytes: number,
@@ -124,13 +133,17 @@ export class Writes implements GroupTies {
     return statusOf(await this.here((inbox) => inbox.recordOne(row), limits));
   }
 
-  #committer({ database, processes }: OpenInbox): CommitThread | undefined {
-    if (database.memory) return undefined;
+  /** @throws RingbackError `database_replaced` */
+  #committer({ files, processes }: OpenInbox): CommitThread | undefined {
+    if (!files) return undefined;
+    if (this.files.problem) throw this.files.problem;
     // A thread that has ended by itself is replaced; the writes that it had not answered have been reported as
     // failed.
     if (!this.#thread || (this.#thread.isGone && !this.#isClosed)) {
+      this.files.check();
       const { id, identity } = processes;
-      this.#thread = new CommitThread({ file: this.#file, process: id, identity }, this.turn, this.#clock);
+      const data = { file: this.#file, files: files.ids, process: id, identity };
+      this.#thread = new CommitThread(data, this.turn, this.#clock, (found) => this.files.lose(found));
     }
     return this.#thread;
   }
@@ -163,7 +176,10 @@ function statusOf({ sequence }: RecordedRow): 'new' | 'duplicate' {
   return sequence === undefined ? 'duplicate' : 'new';
 }
 
-function settledByThread(thread: CommitThread, item: SettlementRow | Sequence): Promise<Settled> {
+function settledByThread(
+  thread: CommitThread,
+  item: SettlementRow | Sequence | typeof probe,
+): Promise<Settled> {
   return new Promise((resolve, reject) => {
     thread.settle(item, (code) => resolve(code === settled ? 'settled' : 'lost'), reject);
   });

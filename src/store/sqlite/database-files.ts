@@ -1,0 +1,82 @@
+import { type Stats, statSync } from 'node:fs';
+import type Database from 'better-sqlite3';
+import { fileOf } from './database-file.ts';
+
+/** Tells a file from every other one that exists at the same time. */
+interface FileId {
+  readonly device: number;
+  readonly inode: number;
+}
+
+/** The files that the first connection of a process has opened; every later one must get the same. */
+export interface FileIds {
+  readonly database: FileId;
+  readonly wal: FileId;
+}
+
+/**
+ * The database and its WAL, by their paths. SQLite goes on writing to a file that somebody has deleted or replaced, and
+ * everything that it reports as written is gone after a restart.
+ */
+export class DatabaseFiles {
+  readonly ids: FileIds;
+  readonly #paths: readonly [database: string, wal: string];
+
+  /**
+   * @param file The path as it was configured: it may be a link, and a restart would follow the link again
+   * @param ids Default: the files that are at the paths now
+   */
+  constructor(database: Database.Database, file: string, ids?: FileIds) {
+    this.#paths = [file, `${fileOf(database)}-wal`];
+    this.ids = ids ?? { database: idOf(at(file)), wal: idOf(at(this.#paths[1])) };
+  }
+
+  /**
+   * What has become of the files, as the end of a sentence; undefined while both are in place. It looks at both paths,
+   * which takes microseconds, and should come after a sync and before what was synced is acknowledged.
+   */
+  changed(): string | undefined {
+    const [database, wal] = this.#paths;
+    return (
+      changeOf(this.ids.database, database, 'it', 'its place') ??
+      changeOf(this.ids.wal, wal, 'its WAL (-wal)', 'the place of its WAL (-wal)')
+    );
+  }
+
+  /**
+   * The database and its WAL as they can be told apart later, when the number of a deleted file may have been given to
+   * another one: by the time of their creation too.
+   */
+  marks(): { readonly database: string; readonly wal: string } {
+    const [database, wal] = this.#paths.map((path) => markOf(at(path)));
+    return { database: database ?? '', wal: wal ?? '' };
+  }
+}
+
+/** An id that no file has, for a file that is not there. */
+const nowhere: FileId = { device: -1, inode: -1 };
+
+/** A path that can't be followed leads nowhere: a restart wouldn't find the file either. */
+function at(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function idOf(stats: Stats | undefined): FileId {
+  return stats ? { device: stats.dev, inode: stats.ino } : nowhere;
+}
+
+function changeOf(id: FileId, path: string, name: string, place: string): string | undefined {
+  const found = at(path);
+  if (!found) return `${name} was deleted or moved`;
+  const isSame = found.ino === id.inode && found.dev === id.device;
+  return isSame ? undefined : `another file is in ${place}`;
+}
+
+/** Without the device, whose number may be another one after a reboot. */
+function markOf(stats: Stats | undefined): string {
+  return stats ? `${stats.ino}:${stats.birthtimeMs}` : '';
+}

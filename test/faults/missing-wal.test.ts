@@ -1,0 +1,133 @@
+/** A process crashes, and the WAL that it leaves behind is removed before the next one starts. */
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ringback } from '../cli/command.ts';
+import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { ReceiverProcess, Script } from '../support/process.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase, temporaryFolder } from '../support/temporary.ts';
+
+const unstopped = fileURLToPath(new URL('./unstopped-receiver.ts', import.meta.url));
+
+/** Runs a receiver in another process. */
+function running(database: string): ReceiverProcess {
+  return new ReceiverProcess({ database, file: join(temporaryFolder(), 'handled'), handlers: 'none' });
+}
+
+async function accepted(process: ReceiverProcess): Promise<void> {
+  const body = bodyOf();
+  const { status } = await fetch(await process.url(), { method: 'POST', headers: signedHeaders(body), body });
+  expect(status).toBe(200);
+}
+
+/** The database of a process that has stored one event and was killed. */
+async function crashed(): Promise<string> {
+  const database = temporaryDatabase();
+  const process = running(database);
+  await accepted(process);
+  await process.kill();
+  return database;
+}
+
+/** How often a start says that the WAL is missing. */
+async function told(database: string): Promise<number> {
+  const { receiver, logs } = await started({ database });
+  await receiver.stop();
+  return logs.of('wal_missing').length;
+}
+
+test.each([[['-wal']], [['-wal', '-shm']]])('a start says once that %s is missing', async (ends) => {
+  const database = await crashed();
+  for (const end of ends) rmSync(`${database}${end}`);
+  const { receiver, logs } = await started({ database });
+  expect(logs.of('wal_missing')).toMatchObject([{ level: 50, database }]);
+  // What is stored from now on is not concerned.
+  expect((await deliver(receiver)).status).toBe(200);
+  await receiver.stop();
+  expect(await told(database)).toBe(0);
+});
+
+describe('nothing is said', () => {
+  test('after a crash that left its WAL, nor at the start after that', async () => {
+    const database = await crashed();
+    expect(existsSync(`${database}-wal`)).toBe(true);
+    expect(await told(database)).toBe(0);
+    expect(await told(database)).toBe(0);
+  });
+
+  test('after a stop', async () => {
+    const database = temporaryDatabase();
+    const process = running(database);
+    await accepted(process);
+    await process.stop();
+    expect(existsSync(`${database}-wal`)).toBe(false);
+    expect(await told(database)).toBe(0);
+  });
+
+  test('when a command has looked at the inbox after the crash', async () => {
+    const database = await crashed();
+    const { code } = await ringback(['inbox', 'counts', '--database', database]);
+    expect(code).toBe(0);
+    expect(existsSync(`${database}-wal`)).toBe(false);
+    expect(await told(database)).toBe(0);
+  });
+
+  test('when another process that shared the database has stopped after the crash', async () => {
+    const database = temporaryDatabase();
+    const [one, other] = [running(database), running(database)];
+    await Promise.all([accepted(one), accepted(other)]);
+    await one.kill();
+    await other.stop();
+    expect(existsSync(`${database}-wal`)).toBe(false);
+    expect(await told(database)).toBe(0);
+  });
+
+  test.each(['vacuum into', 'backup'])('of a copy that SQLite has made by %s', async (how) => {
+    const database = temporaryDatabase();
+    const copy = join(temporaryFolder(), 'copy.db');
+    const process = running(database);
+    await accepted(process);
+    const connection = new Database(database);
+    if (how === 'backup') await connection.backup(copy);
+    else connection.prepare('vacuum into ?').run(copy);
+    connection.close();
+    await process.kill();
+    for (const end of ['', '-wal', '-shm']) rmSync(`${database}${end}`);
+    renameSync(copy, database);
+    expect(await told(database)).toBe(0);
+    const elsewhere = temporaryDatabase();
+    copyFileSync(database, elsewhere);
+    expect(await told(elsewhere)).toBe(0);
+  });
+
+  test('when several start at the same time', async () => {
+    const database = temporaryDatabase();
+    expect(await told(database)).toBe(0);
+    const receivers = await Promise.all([1, 2, 3, 4].map(() => started({ database })));
+    for (const { logs } of receivers) expect(logs.of('wal_missing')).toEqual([]);
+  });
+
+  test('after a process that ended without a stop because it had nothing left to do', async () => {
+    const database = temporaryDatabase();
+    const process = new Script(unstopped, JSON.stringify({ database }));
+    await process.line('started');
+    expect(await process.exit()).toBe(0);
+    expect(await told(database)).toBe(0);
+  });
+
+  test('after a worker thread was terminated', async () => {
+    const database = temporaryDatabase();
+    const worker = new Worker(unstopped, {
+      argv: [JSON.stringify({ database, stays: true })],
+      stdout: true,
+    });
+    onTestFinished(() => void worker.terminate());
+    await new Promise((resolve) => worker.stdout.once('data', resolve));
+    await worker.terminate();
+    expect(await told(database)).toBe(0);
+  });
+});
