@@ -134,11 +134,17 @@ export interface JoinedCall extends CallRecord {
   readonly missing: readonly string[];
 }
 
+/** A handler's own copy of the event, or why its stored bytes can't be read any more. */
+export type OwnEvent = CallEvent | { readonly unreadable: string };
+
 /** One handler's work on one event. */
 export interface Run {
   readonly handler: Handler;
-  /** Returns the handler's own copy of the event: the first handler gets the first reading, each other a new one. */
-  readonly event: () => CallEvent | Promise<CallEvent>;
+  /**
+   * Returns the handler's own copy of the event. The first handler of an event that was just read gets that reading;
+   * otherwise the event is read now.
+   */
+  readonly event: () => OwnEvent | Promise<OwnEvent>;
   readonly traceId: string;
   readonly eventName: string;
   readonly callId: string | undefined;
@@ -147,10 +153,10 @@ export interface Run {
   readonly receivedAt: number;
   /** Whether the inbox has a row for this run. */
   readonly stored: boolean;
-  /** Whether the attempt is counted before it begins, so that a run that ends its process every time becomes dead. */
-  readonly isCounted: boolean;
-  /** How many processes have died while they held the event. */
+  /** How many processes may have died of the event. */
   readonly takeovers: number;
+  /** How many of them died while they read it. */
+  readonly readingCrashes: number;
   /** Attempts counted so far, without this one. */
   readonly attempts: number;
   /** The replay that put the run back, if any. */

@@ -44,7 +44,7 @@ export type { Random } from './kit/random.ts';
 export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
 export type { RunState, Settlement, Store, StoreCounts } from './store/store.ts';
 export type { HeldWork, RunKey, Sequence, Settled } from './store/run-key.ts';
-export type { ClaimedEvent, ClaimedRun, ClaimOrder, OpenRun } from './store/claims.ts';
+export type { ClaimedEvent, ClaimedRun, ClaimOrder, CrashCounts, OpenRun } from './store/claims.ts';
 export type { EventRecord } from './store/event-record.ts';
 export type {
   DismissalStep,

@@ -40,8 +40,8 @@ export class Claimer {
 
   /** Reserves a place for an event that is about to be recorded; false when there is none. */
   keepPlace(): boolean {
-    const { lanes, held } = this.#parts;
-    const room = Math.min(...lanes.map((one) => one.room));
+    const { lanes, held, placer } = this.#parts;
+    const room = Math.min(...lanes.map((one) => one.room)) - placer.unplaced;
     if (lanes.length === 0 || this.#expected >= room || held.bytes > mostHeldBytes / 2) return false;
     this.#expected += 1;
     return true;
@@ -149,9 +149,12 @@ export class Claimer {
     }
   }
 
-  /** How many events or runs may be claimed for these lanes, with places left for events that may be handed over. */
+  /**
+   * How many events or runs may be claimed for these lanes, with places left for events that are yet to be read or may be
+   * handed over.
+   */
   #roomIn(lanes: Lanes<ClaimedWork>): number {
-    return Math.min(mostClaimed, Math.max(0, lanes.room - this.#expected));
+    return Math.min(mostClaimed, Math.max(0, lanes.room - this.#expected - this.#parts.placer.unplaced));
   }
 
   #hasRoom(): boolean {

@@ -1,8 +1,16 @@
 import type { Outcome, Run } from '../handling.ts';
+import type { CrashCounts } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
+import { mayBePoison } from './poison.ts';
 
 /** The most characters stored of a reason: an error's message can be as long as the data it complains about. */
 const longestReason = 500;
+
+/**
+ * How many processes may die while they read an event by itself. More than one, because another event, which is tried
+ * for the first time beside it, may have killed one of them.
+ */
+const maxReadingCrashes = 3;
 
 /** What becomes of a run after an attempt, as the store is told. */
 export interface Conclusion {
@@ -13,6 +21,8 @@ export interface Conclusion {
   readonly cause: string | undefined;
   /** Where in the user's own files the error was thrown. */
   readonly place?: string | undefined;
+  /** Why the stored event can't be read, as one word. */
+  readonly unreadable?: string | undefined;
 }
 
 /** Turns the outcome of an attempt into what is stored: a retry without attempts left is a dead letter. */
@@ -26,4 +36,43 @@ export function conclude(run: Run, outcome: Outcome, now: number): Conclusion {
   if (attempts >= run.handler.retry.attempts)
     return { state: { kind: 'dead', reason }, attempts, cause, place };
   return { state: { kind: 'due', at: now + outcome.delay, reason }, attempts, cause, place };
+}
+
+/** How a run ends without an attempt: none is left, or its event kills whoever reads it. Undefined if it may begin. */
+export function concludedBefore(run: Run): Conclusion | undefined {
+  if (run.attempts >= run.handler.retry.attempts) return exhausted(run);
+  return hasDiedReading(run) ? diedReading(run, run.attempts) : undefined;
+}
+
+/**
+ * All attempts have been counted, and yet the run is not settled: the process died in the last of them, or the handler
+ * has been given fewer since.
+ */
+function exhausted(run: Run): Conclusion {
+  const { attempts } = run;
+  const hasDied = mayBePoison(run);
+  const why = hasDied ? 'the process ended during an attempt, and ' : '';
+  const state = deadFor(`${why}no attempt is left after ${attempts}`);
+  return { state, attempts, cause: hasDied ? 'process_died' : 'no_attempt_left' };
+}
+
+/** Whether so many processes have died while they read an event that it is not read any more. */
+export function hasDiedReading({ readingCrashes }: CrashCounts): boolean {
+  return readingCrashes >= maxReadingCrashes;
+}
+
+/** What becomes of a run after these attempts, or of a whole event, that is not read any more. */
+export function diedReading({ readingCrashes }: CrashCounts, attempts: number): Conclusion {
+  const state = deadFor(`the process ended ${readingCrashes} times while it read the event`);
+  return { state, attempts, cause: 'process_died' };
+}
+
+/** What becomes of a run after these attempts, or of a whole event, whose stored bytes can't be read any more. */
+export function unreadable(reason: string, attempts: number): Conclusion {
+  const state = deadFor(`the stored event can't be read any more: ${reason}`);
+  return { state, attempts, cause: undefined, unreadable: reason };
+}
+
+function deadFor(reason: string): RunState {
+  return { kind: 'dead', reason, keepsReason: true };
 }

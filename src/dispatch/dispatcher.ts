@@ -11,10 +11,10 @@ import { Held } from './held.ts';
 import { Lanes } from './lanes.ts';
 import { lookBack } from './look-back.ts';
 import { Placer } from './placer.ts';
+import { PoisonRuns, mayBePoison } from './poison.ts';
 import { Pulse, pulseInterval } from './pulse.ts';
 import { reportHandlers } from './report-handlers.ts';
 import { Settler } from './settler.ts';
-import { SuspectRuns } from './suspect-runs.ts';
 import { UnderWay } from './under-way.ts';
 
 /** What the dispatcher works with. */
@@ -34,7 +34,9 @@ export class Dispatcher {
   #isStopping = false;
   #isPumping = false;
   #isWanted = false;
-  readonly #suspects: SuspectRuns<ClaimedWork, Lanes<ClaimedWork>>;
+  /** How often `begin` was called. */
+  #answers = 0;
+  readonly #poison: PoisonRuns<ClaimedWork, Lanes<ClaimedWork>>;
   readonly #held = new Held();
   readonly #placer: Placer;
   readonly #claimer: Claimer;
@@ -48,11 +50,12 @@ export class Dispatcher {
     const all = parts.fallback ? [...parts.handlers, parts.fallback] : parts.handlers;
     this.#lanes = new Map(all.map((handler) => [handler.name, new Lanes(handler, callOf)]));
     const lanes = [...this.#lanes.values()];
-    this.#suspects = new SuspectRuns(lanes);
     const { store, telemetry, clock } = parts;
+    this.#poison = new PoisonRuns({ lanes, clock, onFree: () => this.#beginReady() });
     this.#underWay = new UnderWay(telemetry);
     const follow = (work: Promise<unknown>) => this.#underWay.follow(work);
-    const ties = { follow, wake: () => this.wake() };
+    const alone = () => this.#poison.reading();
+    const ties = { follow, alone, wake: () => this.wake(), onPlaced: () => this.#goOn() };
     const places = { settler, lanes: this.#lanes, held: this.#held };
     this.#placer = new Placer({ ...parts, ...places, ...ties });
     this.#pulse = new Pulse({ store, telemetry, clock, follow, onWork: () => this.wake() });
@@ -98,8 +101,10 @@ export class Dispatcher {
         isHandedOver = true;
         // An event that is claimed during a stop goes back to the inbox with all other claims of this process.
         if (this.#isStopping) return;
-        // Placed at once: if a run of its call fails now, it must find this event's runs behind itself.
-        this.#placer.placeHandedOver(claimed, event, { isAnswered: hasEnded });
+        const [isAnswered, answers] = [hasEnded, this.#answers];
+        // Placed at once, unless an earlier event of its call is still being read: if a run of its call fails now, it
+        // must find this event's runs behind itself.
+        this.#placer.placeHandedOver(claimed, event, () => isAnswered || this.#answers > answers);
         if (hasEnded) this.#beginReady();
       },
       end: (): boolean => {
@@ -112,6 +117,7 @@ export class Dispatcher {
 
   /** Begins the runs of events that have been handed over. Called when those events have been answered. */
   begin(): void {
+    this.#answers += 1;
     for (const lanes of this.#lanes.values()) lanes.answered();
     this.#beginReady();
   }
@@ -122,6 +128,8 @@ export class Dispatcher {
     // The pulse goes on until the last run has ended: otherwise other processes would take over what is finished here.
     this.#pulse.drain();
     this.#claimer.cancelTimer();
+    this.#placer.stop();
+    this.#poison.stop();
     for (const lanes of this.#lanes.values()) lanes.clear();
     const cancel = this.#interruptAfter(patience);
     await this.#underWay.drained();
@@ -173,18 +181,18 @@ export class Dispatcher {
 
   #beginReady(): void {
     if (this.#isStopping) return;
-    const { inTurn, mayBegin } = this.#suspects;
+    const { inTurn, mayBegin } = this.#poison;
     for (const lanes of inTurn) {
       for (let work = lanes.next(mayBegin); work; work = lanes.next(mayBegin)) {
-        this.#suspects.began(lanes, work);
+        this.#poison.began(lanes, work);
         this.#follow(this.#perform(lanes, work));
       }
     }
   }
 
   async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
-    // Runs that are not counted have no row, and are held by their event.
-    if (work.run.isCounted) this.#held.addRun(work.run);
+    // Other runs have a row already, or are held by their event.
+    if (mayBePoison(work.run)) this.#held.addRun(work.run);
     let hasLeft = false;
     // The next run begins while the end of this one is written: one commit serves many runs, and places are few.
     const leave = (): void => {
@@ -194,7 +202,8 @@ export class Dispatcher {
       this.#beginReady();
     };
     try {
-      const state = await this.#execution.attempt(work, leave);
+      const onCalled = () => this.#poison.called(work);
+      const state = await this.#execution.attempt(work, { onCalled, onConcluded: leave });
       const isWaiting = state?.kind === 'due';
       // With order `strict`, the runs behind one that failed go back to the inbox until that one is done or dead.
       if (isWaiting && lanes.handler.order === 'strict') {
@@ -202,13 +211,18 @@ export class Dispatcher {
       }
       if (isWaiting || lanes.handler.order === 'strict') this.wake();
     } finally {
-      this.#suspects.ended(work);
+      this.#poison.ended(work);
       this.#held.endRun(work.run);
       leave();
       lanes.finish(work);
-      this.#beginReady();
-      if (this.#claimer.mayGoOn) this.wake();
+      this.#goOn();
     }
+  }
+
+  /** Something has ended or been placed: begins what may begin, and claims more if there is room for it. */
+  #goOn(): void {
+    this.#beginReady();
+    if (this.#claimer.mayGoOn) this.wake();
   }
 
   #follow(work: Promise<unknown>): void {

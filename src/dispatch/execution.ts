@@ -4,13 +4,13 @@ import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Random } from '../kit/random.ts';
-import { Semaphore } from '../kit/semaphore.ts';
-import type { JoinTerms, JoinedCall, Run, UserDatabase } from '../handling.ts';
+import type { JoinTerms, JoinedCall, OwnEvent, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { RunState } from '../store/store.ts';
 import type { Claim } from './claim.ts';
-import { type Conclusion, conclude } from './conclude.ts';
+import { type Conclusion, conclude, concludedBefore, unreadable } from './conclude.ts';
 import { type Work, workOn } from './context.ts';
+import { mayBePoison } from './poison.ts';
 import { outcomeOf, runAttempt } from './run.ts';
 import { report, reportAfterCommit, reportBlocking } from './run-log.ts';
 import type { Settler, SettlerParts } from './settler.ts';
@@ -32,18 +32,29 @@ export interface ExecutionParts extends SettlerParts {
  * be called one after the other, and no delivery would be answered until all of them are done.
  */
 const share = { ofTurn: 10 };
-/**
- * How many runs may be counted and not called yet. If the process dies, their attempts are used up, although their
- * handlers have done nothing. One is counted while the other waits for its turn.
- */
-const mostUncalled = 2;
+/** What is called as an attempt goes on. */
+export interface AttemptSteps {
+  /** The handler has been called. */
+  readonly onCalled: () => void;
+  /** The handler has ended. */
+  readonly onConcluded: () => void;
+}
+
+/** How an attempt ended, and the run as it was tried: one that was counted has a row. */
+interface Ended {
+  readonly run: Run;
+  readonly conclusion: Conclusion;
+  readonly isSettled: boolean;
+}
+
+/** What the user's function is called with. */
+type Subject = CallEvent | JoinedCall;
 
 /** Takes one run through an attempt: run → settle, and a line in the log. */
 export class Execution {
   readonly #parts: ExecutionParts;
   readonly #settler: Settler;
   readonly #share: EventLoopShare;
-  readonly #uncalled = new Semaphore(mostUncalled);
 
   constructor(parts: ExecutionParts, settler: Settler) {
     this.#parts = parts;
@@ -52,81 +63,93 @@ export class Execution {
   }
 
   /**
-   * Calls `onConcluded` when the handler has ended. Resolves to the state in which the run is left, or undefined when
-   * the run was lost. Rejects only when the inbox could not be written before the receiver stopped; the claim is then
-   * given back, and the run is run again.
+   * Resolves to the state in which the run is left, or undefined when the run was lost. Rejects only when the inbox
+   * could not be written before the receiver stopped; the claim is then given back, and the run is run again.
    */
-  attempt(work: ClaimedWork, onConcluded: () => void): Promise<RunState | undefined> {
-    return work.run.isCounted ? this.#attemptCounted(work, onConcluded) : this.#goOn(work, { onConcluded });
-  }
-
-  async #attemptCounted({ run, claim }: ClaimedWork, onConcluded: () => void): Promise<RunState | undefined> {
-    const onCalled = await this.#uncalled.acquire();
-    try {
-      const begun = await this.#begin(run);
-      return begun ? await this.#goOn({ run: begun, claim }, { onCalled, onConcluded }) : this.#lost(run);
-    } finally {
-      onCalled();
-    }
-  }
-
-  async #goOn(
-    { run, claim }: ClaimedWork,
-    { onCalled, onConcluded }: { readonly onCalled?: () => void; readonly onConcluded: () => void },
-  ): Promise<RunState | undefined> {
+  async attempt(work: ClaimedWork, { onCalled, onConcluded }: AttemptSteps): Promise<RunState | undefined> {
     const { clock, telemetry } = this.#parts;
     const startedAt = clock.elapsed();
-    const { conclusion, isSettled } = await this.#conclude(run, claim, onCalled);
+    const over = concludedBefore(work.run);
+    const ended = over ? unsettled(work.run, over) : await this.#try(work, onCalled);
     onConcluded();
-    if (!isSettled && (await this.#settler.settle(run, claim, conclusion)) === 'lost') return this.#lost(run);
+    if (!ended) return this.#lost(work.run);
+    const { run, conclusion, isSettled } = ended;
+    if (!isSettled && (await this.#settler.settle(run, work.claim, conclusion)) === 'lost')
+      return this.#lost(run);
     report(telemetry, run, conclusion, clock.elapsed() - startedAt);
     return conclusion.state;
   }
 
-  /** Counts the attempt beforehand: for a stored run, or if a process has died over its event. */
-  async #begin(run: Run): Promise<Run | undefined> {
-    const key = {
-      sequence: run.sequence,
-      callId: run.callId,
-      handler: run.handler.name,
-      stored: run.stored,
-    };
-    const attempts = await this.#settler.persist(() => this.#parts.store.begin(key));
-    return attempts === undefined ? undefined : { ...run, stored: true, attempts: attempts - 1 };
+  #try(work: ClaimedWork, onCalled: () => void): Promise<Ended | undefined> {
+    return mayBePoison(work.run) ? this.#tryCounted(work, onCalled) : this.#tryUncounted(work);
   }
 
-  async #conclude(
-    run: Run,
-    claim: Claim | undefined,
-    onCalled: (() => void) | undefined,
-  ): Promise<{ conclusion: Conclusion; isSettled: boolean }> {
+  /**
+   * Most attempts are counted when they end. If the process dies in one, nobody knows whose fault it was, and a run that
+   * waited for its turn must not lose its only attempt by that.
+   */
+  async #tryUncounted({ run, claim }: ClaimedWork): Promise<Ended> {
+    const subject = await this.#subjectOf(run);
+    if (!isSubject(subject)) return this.#withoutCall(run, subject);
+    const later = this.#share.place(run.handler.name);
+    if (later) await later;
+    return this.#call({ run, claim }, subject);
+  }
+
+  /**
+   * Once a process has died over the event, what kills the next one is known before it does so: first that the event is
+   * read, then that the attempt is made. Nothing is waited for between its being counted and the call.
+   */
+  async #tryCounted({ run, claim }: ClaimedWork, onCalled: () => void): Promise<Ended | undefined> {
+    const { sequence, callId, stored } = run;
+    const handler = run.handler.name;
+    if (!(await this.#settler.beginReading(sequence, stored ? handler : undefined))) return undefined;
+    const subject = await this.#subjectOf(run);
+    if (!isSubject(subject)) {
+      await this.#settler.endReading(sequence);
+      return this.#withoutCall(run, subject);
+    }
+    const key = { sequence, callId, handler, stored };
+    const attempts = await this.#settler.persist(() => this.#parts.store.begin(key));
+    if (attempts === undefined) return undefined;
+    return this.#call({ run: { ...run, stored: true, attempts: attempts - 1 }, claim }, subject, onCalled);
+  }
+
+  /** What the run's function is called with, undefined if it need not be called. */
+  #subjectOf(run: Run): OwnEvent | Promise<OwnEvent | Subject | undefined> {
+    return run.handler.join ? this.#callOf(run, run.handler.join) : run.event();
+  }
+
+  #withoutCall(run: Run, subject: Exclude<OwnEvent, CallEvent> | undefined): Ended {
+    const conclusion = subject
+      ? unreadable(subject.unreadable, run.attempts)
+      : conclude(run, { kind: 'done' }, this.#parts.clock.now());
+    return unsettled(run, conclusion);
+  }
+
+  async #call({ run, claim }: ClaimedWork, subject: Subject, onCalled?: () => void): Promise<Ended> {
     const { stop, clock, telemetry } = this.#parts;
-    if (run.attempts >= run.handler.retry.attempts) return { conclusion: exhausted(run), isSettled: false };
-    const subject = run.handler.join ? await this.#callOf(run, run.handler.join) : await run.event();
-    if (!subject) return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: false };
     const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
     const attempt = { run, subject, context, stop, clock, backoff };
-    const later = this.#share.place(run.handler.name);
-    if (later) await later;
     const called = this.#timed(run, () => runAttempt(attempt));
     onCalled?.();
     const outcome = await called;
     const commit = await ended();
     if (commit === 'committed') {
       if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);
-      return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
+      return { run, conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
     }
     const isLost = commit !== 'nothing' && outcome.kind === 'done';
     const real = isLost ? outcomeOf(commit.failed, backoff) : outcome;
-    return { conclusion: conclude(run, real, clock.now()), isSettled: false };
+    return unsettled(run, conclude(run, real, clock.now()));
   }
 
   /** What a join is called with; undefined when an earlier run of the join has seen all events that have arrived. */
   async #callOf(
     { handler, event, callId }: Run,
     join: JoinTerms,
-  ): Promise<CallEvent | JoinedCall | undefined> {
+  ): Promise<OwnEvent | JoinedCall | undefined> {
     if (callId === undefined) return event();
     const view = await this.#settler.persist(() =>
       this.#parts.store.calls.see(handler.name, callId, join.events),
@@ -163,14 +186,10 @@ export class Execution {
   }
 }
 
-/**
- * All attempts have been counted, and yet the run is not settled: the process died in the last of them, or the handler
- * has been given fewer since.
- */
-function exhausted({ attempts, takeovers }: Run): Conclusion {
-  const hasDied = takeovers > 0;
-  const why = hasDied ? 'the process ended during an attempt, and ' : '';
-  const reason = `${why}no attempt is left after ${attempts}`;
-  const state = { kind: 'dead', reason, keepsReason: true } as const;
-  return { state, attempts, cause: hasDied ? 'process_died' : 'no_attempt_left' };
+function unsettled(run: Run, conclusion: Conclusion): Ended {
+  return { run, conclusion, isSettled: false };
+}
+
+function isSubject(subject: OwnEvent | Subject | undefined): subject is Subject {
+  return subject !== undefined && !('unreadable' in subject);
 }

@@ -1,33 +1,27 @@
 import type { Handler, Run } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
-import type { StoredEvent } from '../store/event-store.ts';
-import type { Sequence } from '../store/run-key.ts';
 import type { ClaimedEvent, ClaimedRun, OpenRun } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { Claim } from './claim.ts';
 import type { ClaimedWork } from './execution.ts';
-import type { Held } from './held.ts';
+import { EventReader, type EventReaderParts } from './event-reader.ts';
 import type { Lanes } from './lanes.ts';
 import { dueAfter, placementOf } from './placement.ts';
-import { Readings, readStored } from './readings.ts';
+import { PlacingOrder } from './placing-order.ts';
+import { mayBePoison } from './poison.ts';
+import { Readings } from './readings.ts';
 import { ReturningRuns } from './returning-runs.ts';
 import { route } from './route.ts';
-import type { Settler } from './settler.ts';
 
 /** What the placer works with. */
-export interface PlacerParts {
-  readonly handlers: readonly Handler[];
-  readonly fallback: Handler | undefined;
-  readonly telemetry: Telemetry;
-  readonly settler: Settler;
+export interface PlacerParts extends Omit<EventReaderParts, 'readings'> {
   /** The lanes of every handler, by its name. */
   readonly lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
-  readonly held: Held;
-  /** Follows work whose end nobody waits for. */
-  readonly follow: (work: Promise<unknown>) => void;
   /** Called when there may be something to run. */
   readonly wake: () => void;
+  /** Called when something has been placed later than it was taken. */
+  readonly onPlaced: () => void;
 }
 
 /** What decides where a run goes. */
@@ -45,11 +39,14 @@ export class Placer {
   readonly #parts: PlacerParts;
   readonly #returning = new ReturningRuns();
   readonly #readings = new Readings();
+  readonly #reader: EventReader;
   /** Events that were claimed from the inbox and have not been placed yet. */
   #taken: ClaimedEvent[] = [];
+  readonly #order = new PlacingOrder();
 
   constructor(parts: PlacerParts) {
     this.#parts = parts;
+    this.#reader = new EventReader({ ...parts, readings: this.#readings });
   }
 
   /**
@@ -60,48 +57,80 @@ export class Placer {
     this.#taken.push(...claimed);
   }
 
+  /** How many events and runs were taken and have no place in the lanes yet. */
+  get unplaced(): number {
+    return this.#order.size;
+  }
+
   /** Reads and places the events that `take` was given. */
   placeTaken(): void {
     // Removed one by one: if placing one of them throws, the others are still to be placed.
     for (let stored = this.#taken.shift(); stored; stored = this.#taken.shift()) {
-      const reading = readStored(stored);
-      if (reading.ok) this.#place(stored, reading.event, { isAnswered: true });
-      else this.#settleUnreadable(stored, undefined, reading.reason);
+      const event = stored;
+      this.#inOrder(event, () => this.#readAndPlace(event));
     }
   }
 
-  /** Places an event that was claimed by the write that recorded it, after all events that were claimed before. */
-  placeHandedOver(claimed: ClaimedEvent, event: CallEvent, answer: { readonly isAnswered: boolean }): void {
+  /**
+   * Places an event that was claimed by the write that recorded it, after all events of its call that were claimed
+   * before. `isAnswered` is asked when it is placed.
+   */
+  placeHandedOver(claimed: ClaimedEvent, event: CallEvent, isAnswered: () => boolean): void {
     this.placeTaken();
-    this.#place(claimed, event, answer);
+    this.#inOrder(claimed, () => this.#place(claimed, event, isAnswered()));
+  }
+
+  /** From now on nothing is read to be placed. */
+  stop(): void {
+    this.#reader.stop();
+  }
+
+  #inOrder(claimed: ClaimedEvent, place: () => void | Promise<void>): void {
+    const placing = this.#order.next(claimed.callId, place);
+    if (!placing) return;
+    const { held, follow, onPlaced } = this.#parts;
+    held.addEvent(claimed.sequence, claimed.body.byteLength);
+    follow(placing.then(onPlaced));
+  }
+
+  #readAndPlace(stored: ClaimedEvent): void | Promise<void> {
+    const place = (event: CallEvent | undefined): void => {
+      if (event) this.#place(stored, event, true);
+    };
+    const reading = this.#reader.read(stored);
+    return reading instanceof Promise ? reading.then(place) : place(reading);
   }
 
   /** Routes a claimed event and places each of its runs. */
-  #place(stored: ClaimedEvent, event: CallEvent, { isAnswered }: { readonly isAnswered: boolean }): void {
+  #place(stored: ClaimedEvent, event: CallEvent, isAnswered: boolean): void {
     const { handlers, fallback, telemetry, held } = this.#parts;
     const takers = route(event, handlers, fallback);
     if (takers.length === 0) tellUnhandled(telemetry, event);
     const unsettled = takers.filter((handler) => !stored.storedHandlers.includes(handler.name));
-    if (unsettled.length === 0) return this.#finish(stored.sequence);
+    if (unsettled.length === 0) return this.#reader.finish(stored);
 
     held.addEvent(stored.sequence, stored.body.byteLength * unsettled.length);
     const claim = new Claim(unsettled.length, () => held.endEvent(stored.sequence));
     for (const [index, handler] of unsettled.entries()) {
-      const own = index === 0 ? () => event : () => this.#readings.another(stored, event);
-      const run = { ...runOf(handler, event, stored, own), isCounted: stored.takeovers > 0 };
+      // What may be poison is read anew for each attempt, when that is counted.
+      const isRead = index === 0 && !mayBePoison(stored);
+      const run = runOf(handler, stored, isRead ? () => event : () => this.#readings.own(stored));
       this.#placeRun({ run, claim }, stored, isAnswered);
     }
   }
 
-  /** Reads and places a stored run that was claimed. */
+  /** Places a stored run that was claimed. Its event is read when the run begins. */
   takeUp(lanes: Lanes<ClaimedWork>, stored: ClaimedRun): void {
-    const reading = readStored(stored);
-    if (!reading.ok) return this.#settleUnreadable(stored, lanes.handler.name, reading.reason);
+    const { follow, held, onPlaced } = this.#parts;
     const { attempts, replay } = stored;
-    const marks = { stored: true, isCounted: true, attempts, replay };
-    const run: Run = { ...runOf(lanes.handler, reading.event, stored), ...marks };
-    this.#parts.held.addRun(run, stored.body.byteLength);
-    this.#put({ run, claim: undefined }, lanes, { room: Infinity, openRuns: [], isAnswered: true });
+    const own = () => this.#readings.own(stored);
+    const run: Run = { ...runOf(lanes.handler, stored, own), stored: true, attempts, replay };
+    held.addRun(run, stored.body.byteLength);
+    const circumstances = { room: Infinity, openRuns: [], isAnswered: true };
+    const placing = this.#order.next(run.callId, () =>
+      this.#put({ run, claim: undefined }, lanes, circumstances),
+    );
+    if (placing) follow(placing.then(onPlaced));
   }
 
   /** Puts a claimed run back into the inbox. */
@@ -145,21 +174,6 @@ export class Placer {
     else this.putBack(work, { kind: 'following', dueAt: dueAfter(handler, before) });
   }
 
-  #finish(sequence: Sequence): void {
-    this.#parts.follow(this.#parts.settler.finish(sequence));
-  }
-
-  /** Makes a dead letter of an event or a run that can't be read any more; others that were claimed with it go on. */
-  #settleUnreadable(
-    { sequence, traceId, callId }: StoredEvent,
-    handler: string | undefined,
-    reason: string,
-  ): void {
-    const { telemetry, follow, settler } = this.#parts;
-    telemetry.tell('event_unreadable', { traceId, handler, reason });
-    follow(settler.settleUnreadable({ sequence, callId, handler }, reason));
-  }
-
   #lanesOf(handler: Handler): Lanes<ClaimedWork> {
     const lanes = this.#parts.lanes.get(handler.name);
     if (!lanes) throw new Error(`No lanes for the handler ${handler.name}`);
@@ -176,23 +190,19 @@ function tellUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: Cal
   else telemetry.tell('event_incomplete', { traceId, eventName, issues: issues.map(({ path }) => path) });
 }
 
-function runOf(
-  handler: Handler,
-  event: CallEvent,
-  { sequence, receivedAt, takeovers }: ClaimedEvent | ClaimedRun,
-  own: Run['event'] = () => event,
-): Run {
+function runOf(handler: Handler, claimed: ClaimedEvent | ClaimedRun, event: Run['event']): Run {
+  const { traceId, eventName, callId, sequence, receivedAt, takeovers, readingCrashes } = claimed;
   return {
     handler,
-    event: own,
-    traceId: event.traceId,
-    eventName: event.eventName,
-    callId: event.callId,
+    event,
+    traceId,
+    eventName,
+    callId,
     sequence,
     receivedAt,
     stored: false,
-    isCounted: false,
     takeovers,
+    readingCrashes,
     attempts: 0,
     replay: undefined,
   };

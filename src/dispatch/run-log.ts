@@ -1,22 +1,18 @@
 import type { Outcome, Run } from '../handling.ts';
-import type { RunState } from '../store/store.ts';
+import type { ClaimedEvent } from '../store/claims.ts';
 import type { Telemetry } from '../telemetry.ts';
-
-/** How an attempt ended, as its log line reports it. */
-interface AttemptEnd {
-  readonly state: RunState;
-  readonly attempts: number;
-  readonly cause: string | undefined;
-  readonly place?: string | undefined;
-}
+import type { Conclusion } from './conclude.ts';
 
 /** Writes the one log line of a settled attempt. Reasons may hold personal data, and stay in the inbox. */
 export function report(
   telemetry: Telemetry,
   run: Run,
-  { state, attempts, cause, place }: AttemptEnd,
+  { state, attempts, cause, place, unreadable: reason }: Conclusion,
   duration: number,
 ): void {
+  const { traceId, handler } = run;
+  if (reason !== undefined)
+    return telemetry.tell('event_unreadable', { traceId, handler: handler.name, reason });
   const fields = () => ({
     traceId: run.traceId,
     callId: run.callId,
@@ -31,6 +27,16 @@ export function report(
   if (state.kind === 'done') telemetry.tell('run_done', fields);
   if (state.kind === 'dead') telemetry.tell('run_dead', fields);
   if (state.kind === 'due') telemetry.tell('run_retry', { ...fields(), retryAt: retryAt(state.at) });
+}
+
+/** Writes the log line of an event that is a dead letter before anybody could know whose it is. */
+export function reportUnread(
+  telemetry: Telemetry,
+  { traceId, callId, eventName }: ClaimedEvent,
+  { attempts: attempt, cause, unreadable: reason }: Conclusion,
+): void {
+  if (reason === undefined) telemetry.tell('run_dead', { traceId, callId, eventName, attempt, cause });
+  else telemetry.tell('event_unreadable', { traceId, reason });
 }
 
 /** Absent for a run that is due at once. */

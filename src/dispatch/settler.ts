@@ -2,6 +2,7 @@ import { messageOf } from '../kit/error-text.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import type { JoinTerms, Run, UserDatabase } from '../handling.ts';
 import type { Sequence, Settled } from '../store/run-key.ts';
+import type { ClaimedEvent } from '../store/claims.ts';
 import type { RunState, Settlement, Store } from '../store/store.ts';
 import { storePause } from '../store/store-pause.ts';
 import { Unconfirmed } from '../store/unconfirmed.ts';
@@ -10,7 +11,7 @@ import type { Claim } from './claim.ts';
 import type { Conclusion } from './conclude.ts';
 
 /** In place of a handler's name, for an event that can't be read and therefore not be routed. */
-const unreadableEvent = '(unreadable event)';
+const unreadEvent = '(unreadable event)';
 
 /** What the settler needs. */
 export interface SettlerParts {
@@ -72,23 +73,28 @@ export class Settler {
     return this.persist(() => this.#parts.store.finish(sequence));
   }
 
-  /** Makes a dead letter of a run, or of a whole event, whose stored bytes can't be read any more. */
-  async settleUnreadable(
-    {
-      sequence,
-      callId,
-      handler,
-    }: { sequence: Sequence; callId: string | undefined; handler: string | undefined },
-    reason: string,
+  /** Notes, before it is read, that an event over which a process has died is read: see the store's `beginReading`. */
+  beginReading(sequence: Sequence, handler?: string): Promise<boolean> {
+    return this.persist(() => this.#parts.store.beginReading(sequence, handler));
+  }
+
+  endReading(sequence: Sequence): Promise<void> {
+    return this.persist(() => this.#parts.store.endReading(sequence));
+  }
+
+  /** Makes a dead letter of an event that can't be read, so that nobody knows whose it is. */
+  async settleUnread(
+    { sequence, callId }: ClaimedEvent,
+    { state, attempts }: Pick<Conclusion, 'state' | 'attempts'>,
   ): Promise<void> {
     const settlement: Settlement = {
       sequence,
       callId,
-      handler: handler ?? unreadableEvent,
-      stored: handler !== undefined,
-      last: handler === undefined,
-      attempts: 0,
-      state: { kind: 'dead', reason: `the stored event can't be read any more: ${reason}` },
+      handler: unreadEvent,
+      stored: false,
+      last: true,
+      attempts,
+      state,
       isJoin: false,
       isStrict: false,
       now: this.#parts.clock.now(),

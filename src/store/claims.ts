@@ -23,10 +23,19 @@ export interface OpenRun {
   readonly dueAt: number;
 }
 
-/** A claimed event: this process, and no other, may run its handlers until they are settled or the process dies. */
-export interface ClaimedEvent extends StoredEvent {
-  /** How many processes died while they held this event. */
+/** What deaths of processes say about an event: most events have seen none. */
+export interface CrashCounts {
+  /**
+   * How many processes may have died of this event: the first that died while it held the event, and each that died
+   * after it had begun to try it by itself (`beginReading`). One that only held it as well is not counted.
+   */
   readonly takeovers: number;
+  /** How many of them died between `beginReading` and its end, so that no handler can have killed them. */
+  readonly readingCrashes: number;
+}
+
+/** A claimed event: this process, and no other, may run its handlers until they are settled or the process dies. */
+export interface ClaimedEvent extends StoredEvent, CrashCounts {
   /** Handlers that already have a stored run for this event, in whatever state. */
   readonly storedHandlers: readonly string[];
   /**
@@ -37,10 +46,8 @@ export interface ClaimedEvent extends StoredEvent {
 }
 
 /** A claimed run that was stored. */
-export interface ClaimedRun extends StoredEvent {
+export interface ClaimedRun extends StoredEvent, CrashCounts {
   readonly handler: string;
-  /** How many processes died while they held its event. */
-  readonly takeovers: number;
   /** Attempts that have been counted so far. */
   readonly attempts: number;
   /** The replay that put it back, if any. */

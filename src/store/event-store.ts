@@ -13,6 +13,7 @@ export type EventState = 'new' | 'open' | 'done';
 export interface StoredEvent {
   readonly sequence: Sequence;
   readonly traceId: string;
+  readonly eventName: string;
   readonly callId: string | undefined;
   readonly receivedAt: number;
   readonly headers: Headers;

@@ -138,9 +138,16 @@ export interface Store {
    */
   nextDue(handler: string, after?: number): Promise<number | undefined>;
   /**
-   * Counts an attempt before it begins: of every stored run, and of a run without a row if a process has died over its
-   * event. An event that kills its process must not be tried for ever. Resolves to the attempts counted, or undefined
-   * when the claim is lost.
+   * Notes, before it is read, that this process reads an event over which a process has died, under its claim on the
+   * event or, with `handler`, on that stored run. If this process dies before `endReading` or `begin`, that is counted
+   * in `readingCrashes`; if it dies later, in `takeovers` alone. Resolves to whether the claim holds.
+   */
+  beginReading(sequence: Sequence, handler?: string): Promise<boolean>;
+  /** Notes that the event has been read. */
+  endReading(sequence: Sequence): Promise<void>;
+  /**
+   * Counts an attempt of a run before it begins, and ends the reading of its event: an event over which a process has
+   * died must not be tried for ever. Resolves to the attempts counted, or undefined when the claim is lost.
    */
   begin(run: RunKey): Promise<number | undefined>;
   /** Writes how a run ended, if the claim still holds. */

@@ -7,31 +7,47 @@ import { started } from '../support/receiver.ts';
 import { type Work, storeAround } from '../support/store-around.ts';
 import { deliverOthers, eventOf, mostWaiting, orders, traceIdOf } from './one-call.ts';
 
-test.each(orders)('the news of an earlier claim is late, with order %s', async (order) => {
-  const news = new Gate();
-  const seen: string[] = [];
-  const around = (verb: string, work: Work): Work | undefined => {
-    // The first event waits in the inbox until it is claimed.
-    if (verb === 'record')
-      return (record, handOver) => work(record, traceIdOf(record) === 'first' ? undefined : handOver);
-    if (verb !== 'claimEvents') return undefined;
-    return async (...given) => {
-      const claimed = (await work(...given)) as readonly unknown[];
-      if (claimed.length > 0) await news.pass();
-      return claimed;
+/** Why the earlier event takes longer than the later one. */
+const delays = ['none', 'its body is large', 'a process has died over it'] as const;
+
+/** Makes it look as if a process had died over the first event. */
+const makePoison = `
+  create trigger make_poison after insert on waiting when new.sequence = 1 begin
+    insert into takeovers (sequence, count) values (1, 1);
+  end`;
+
+const variants = orders.flatMap((order) => delays.map((delay) => ({ order, delay })));
+
+test.each(variants)(
+  'the news of an earlier claim is late: order $order, $delay',
+  async ({ order, delay }) => {
+    const news = new Gate();
+    const seen: string[] = [];
+    const around = (verb: string, work: Work): Work | undefined => {
+      // The first event waits in the inbox until it is claimed.
+      if (verb === 'record')
+        return (record, handOver) => work(record, traceIdOf(record) === 'first' ? undefined : handOver);
+      if (verb !== 'claimEvents') return undefined;
+      return async (...given) => {
+        const claimed = (await work(...given)) as readonly unknown[];
+        if (claimed.length > 0) await news.pass();
+        return claimed;
+      };
     };
-  };
-  const database = storeAround(':memory:', systemClock, around);
-  const { receiver, logs } = await started({ database }, (r) =>
-    r.on('*', { order }, ({ traceId }) => void seen.push(traceId)),
-  );
-  await deliver(receiver, eventOf('first'));
-  await news.reached;
-  await deliver(receiver, eventOf('second'));
-  news.open();
-  await logs.until('run_done', 2);
-  expect(seen).toEqual(['first', 'second']);
-});
+    const database = storeAround(':memory:', systemClock, around);
+    const { receiver, logs } = await started({ database }, (r) => {
+      if (delay === 'a process has died over it') r.database.exec(makePoison);
+      r.on('*', { order }, ({ traceId }) => void seen.push(traceId));
+    });
+    const pad = 'x'.repeat(delay === 'its body is large' ? 100_000 : 0);
+    await deliver(receiver, eventOf('first', { pad }));
+    await news.reached;
+    await deliver(receiver, eventOf('second'));
+    news.open();
+    await logs.until('run_done', 2);
+    expect(seen).toEqual(['first', 'second']);
+  },
+);
 
 test('a store that only returns what it has claimed has it placed all the same', async () => {
   const around = (verb: string, work: Work): Work | undefined => {

@@ -1,5 +1,5 @@
 /** Shared by the tests of a call's order: its events, and events of other calls that fill the memory. */
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf, deliver, type EventParts } from '../support/deliveries.ts';
 import type { Order, Receiver } from '../support/public.ts';
 
 /** The orders in which a call's events follow each other. */
@@ -12,7 +12,8 @@ export const mostWaiting = 1_000;
 export const traceIdOf = (record: unknown): string => (record as { traceId: string }).traceId;
 
 /** The body of an event of the one call. */
-export const eventOf = (traceId: string): string => bodyOf({ traceId, callId: 'call-1' });
+export const eventOf = (traceId: string, payload: EventParts['payload'] = {}): string =>
+  bodyOf({ traceId, callId: 'call-1', payload });
 
 /** Delivers events of `count` other calls, one after the other. */
 export async function deliverOthers(receiver: Receiver, count: number): Promise<void> {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { ManualClock, turn } from '../support/clock.ts';
-import { claimedOf, done, dueAt, eventOf, only, settlementOf } from './parts.ts';
+import { claimedOf, dead, done, dueAt, eventOf, only, settlementOf } from './parts.ts';
 import { type StoreUnderTest, openedOf } from './under-test.ts';
 
 /** Runs this part of the suite. */
@@ -33,6 +33,32 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect(await store.keepAlive()).toEqual({ takenOver: 0 });
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b', takeovers: 1 }]);
       expect(await store.claimRuns('handler', 10, Date.now())).toMatchObject([{ traceId: 'a', attempts: 1 }]);
+    });
+
+    test('only what a process had begun to try is blamed for the second death, and its reading apart', async () => {
+      const under = makeStore();
+      const store = await openedOf(under, systemClock);
+      await store.record(eventOf('a'));
+      const die = async (how: 'dieHolding' | 'dieReading') => {
+        await under.shared?.[how]();
+        expect(await store.keepAlive()).toEqual({ takenOver: 1 });
+      };
+      await die('dieHolding');
+      await die('dieHolding');
+      await die('dieReading');
+      await die('dieHolding');
+      const event = only(await store.claimEvents(10));
+      expect(event).toMatchObject({ traceId: 'a', takeovers: 2, readingCrashes: 1 });
+      // A person who has it run again has perhaps made more memory for it.
+      await store.settle(settlementOf(event, dead));
+      const { sequence, callId } = event;
+      const candidate = { sequence, callId, handler: 'handler', order: 'call', isJoin: false } as const;
+      const request = { by: undefined, reason: undefined, filter: '{}', now: Date.now() };
+      const replay = await store.events.beginReplay(request);
+      const step = { candidates: [candidate], onlyDead: true, joins: new Set<string>() };
+      await store.events.putBack({ ...step, replay, spread: undefined });
+      const run = only(await store.claimRuns('handler', 10, Date.now()));
+      expect(run).toMatchObject({ takeovers: 2, readingCrashes: 0 });
     });
 
     test('each is told the handlers of the others that have told their own', async () => {

@@ -17,9 +17,10 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       const headers = { 'x-one': 'ü', 'x-two': ['a', 'b'] };
       expect(await store.record(eventOf('trace-1', { body, headers, callId: undefined }))).toBe('new');
       const claimed = only(await store.claimEvents(10));
-      expect(claimed).toMatchObject({ traceId: 'trace-1', callId: undefined, receivedAt: 2_000, headers });
+      expect(claimed).toMatchObject({ traceId: 'trace-1', eventName: 'CallHandler.CallEnded' });
+      expect(claimed).toMatchObject({ callId: undefined, receivedAt: 2_000, headers });
       expect(Buffer.from(claimed.body).equals(body)).toBe(true);
-      expect(claimed).toMatchObject({ takeovers: 0, storedHandlers: [], openRuns: [] });
+      expect(claimed).toMatchObject({ takeovers: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] });
     });
 
     test('hands over what was claimed before what is recorded and claimed later', async () => {
@@ -238,6 +239,19 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       const event = only(await claimedOf(store, eventOf('a')));
       await store.settle(settlementOf(event, { kind: 'blocked' }, { attempts: 0, isStrict: true }));
       expect(await store.claimRuns('handler', 10, 1)).toHaveLength(1);
+    });
+
+    test('reading begins for who holds the event, or the run, and nobody else', async () => {
+      const store = await opened();
+      const { sequence, ...event } = only(await claimedOf(store, eventOf('a')));
+      expect(await store.beginReading(sequence)).toBe(true);
+      expect(await store.beginReading(sequence, 'handler')).toBe(false);
+      await store.endReading(sequence);
+      await store.settle(settlementOf({ sequence, ...event }, dueAt(0)));
+      expect(await store.beginReading(sequence)).toBe(false);
+      expect(await store.beginReading(sequence, 'handler')).toBe(false);
+      await store.claimRuns('handler', 1, 1);
+      expect(await store.beginReading(sequence, 'handler')).toBe(true);
     });
 
     test('begin counts an attempt beforehand, for who holds the run and nobody else', async () => {

@@ -11,20 +11,23 @@ import { temporaryDatabase, temporaryFolder } from '../support/temporary.ts';
 import { describeStore } from './conformance.ts';
 
 const claimingProcess = fileURLToPath(new URL('../support/claiming-process.ts', import.meta.url));
+const readingProcess = fileURLToPath(new URL('../support/reading-process.ts', import.meta.url));
 
 describeStore('in memory', () => ({ make: (clock) => new SqliteStore(':memory:', clock) }));
 
 describeStore('a SQLite file', () => {
   let file: string | undefined;
   const path = () => (file ??= temporaryDatabase());
+  const dieIn = async (process: string) => {
+    const script = new Script(process, path());
+    await script.line('claimed');
+    await script.kill();
+  };
   return {
     make: (clock) => new SqliteStore(path(), clock),
     shared: {
-      async dieHolding() {
-        const script = new Script(claimingProcess, path());
-        await script.line('claimed');
-        await script.kill();
-      },
+      dieHolding: () => dieIn(claimingProcess),
+      dieReading: () => dieIn(readingProcess),
       lock() {
         const other = new Database(path());
         other.exec('begin immediate');

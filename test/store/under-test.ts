@@ -12,6 +12,8 @@ export interface StoreUnderTest {
   readonly shared?: {
     /** Claims everything in a process of its own, and kills that process. */
     readonly dieHolding: () => Promise<void>;
+    /** The same, after it has begun to read each event. */
+    readonly dieReading: () => Promise<void>;
     /** Locks the data against writing; returns the function that unlocks it. */
     readonly lock: () => () => void;
   };

@@ -10,7 +10,11 @@ export interface ProcessOptions {
   readonly database: string;
   /** The file that its handlers append the trace ids of handled events to. */
   readonly file: string;
-  readonly handlers: 'none' | 'effects' | 'gated' | 'deadly';
+  readonly handlers: 'none' | 'effects' | 'gated' | 'deadly' | 'once' | 'hoarding';
+  /** Whether to read an event that is marked with `deadlyToRead` kills the process. */
+  readonly diesReading?: boolean;
+  /** The size of its heap, in megabytes. */
+  readonly heap?: number;
 }
 
 type Line = Readonly<Record<string, unknown>>;
@@ -25,8 +29,8 @@ export class Script {
   #watchers: (() => void)[] = [];
   #errors = '';
 
-  constructor(file: string, argument: string) {
-    this.#child = spawn(process.execPath, [file, argument], { stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(file: string, argument: string, flags: readonly string[] = []) {
+    this.#child = spawn(process.execPath, [...flags, file, argument], { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#exited = once(this.#child, 'exit').then(() => this.#tell());
     this.#child.stderr?.on('data', (chunk: Buffer) => (this.#errors += chunk.toString()));
     if (this.#child.stdout) {
@@ -87,7 +91,8 @@ export class ReceiverProcess extends Script {
   readonly #ready: Promise<string>;
 
   constructor(options: ProcessOptions) {
-    super(script, JSON.stringify(options));
+    const { heap } = options;
+    super(script, JSON.stringify(options), heap === undefined ? [] : [`--max-old-space-size=${heap}`]);
     this.#ready = this.line('url').then(({ url }) => String(url));
     // If the process dies before it listens, the test learns that where it waits for `url`, and not as a rejection
     // that nobody handles.

@@ -5,11 +5,11 @@
 import { appendFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { createReceiver, type Receiver } from '../../src/index.ts';
+import { type CallEvent, createReceiver, type Receiver, RetryLater } from '../../src/index.ts';
 import { secret } from './deliveries.ts';
 import type { ProcessOptions } from './process.ts';
 
-const { database, file, handlers } = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions;
+const { database, file, handlers, diesReading } = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions;
 
 const say = (line: Readonly<Record<string, unknown>>) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const isMarked = (payload: Readonly<Record<string, unknown>>, mark: string) => payload[mark] === true;
@@ -35,14 +35,39 @@ const registrations: Readonly<Record<ProcessOptions['handlers'], (receiver: Rece
       say({ ended: event.traceId });
     }),
   /** A run that kills its process at every attempt, if the event is marked with `deadly`. */
-  deadly: (receiver) =>
-    receiver.on('*', { name: 'deadly', retry: { attempts: 3 } }, async (event) => {
-      // Slow runs are still under way when the process dies.
-      if (isMarked(event.payload, 'slow')) await work(200);
-      if (isMarked(event.payload, 'deadly')) await work(50).then(() => process.kill(process.pid, 'SIGKILL'));
-      appendFileSync(file, `${event.traceId}\n`);
-    }),
+  deadly: (receiver) => receiver.on('*', { name: 'deadly', retry: { attempts: 3 } }, deadly),
+  /** The same with a single attempt. */
+  once: (receiver) => receiver.on('*', { name: 'deadly', retry: { attempts: 1 } }, deadly),
+  /** Three runs that take all memory at their only attempt, if the event is marked with `hoard`, and else commit. */
+  hoarding: (receiver) => {
+    for (const name of ['one', 'two', 'three']) {
+      receiver.on('*', { name, retry: { attempts: 1 } }, async (event, context) => {
+        const hoard: unknown[] = [];
+        while (isMarked(event.payload, 'hoard')) hoard.push(structuredClone(event.payload));
+        await context.commit((db) => {
+          db.exec('create table if not exists effects (handler text, trace_id text)');
+          db.prepare('insert into effects values (?, ?)').run(name, event.traceId);
+        });
+      });
+    }
+  },
 };
+
+async function deadly(event: CallEvent): Promise<void> {
+  // Slow runs are still in flight when the process dies.
+  if (isMarked(event.payload, 'slow')) await work(200);
+  if (isMarked(event.payload, 'failing')) throw new RetryLater('1h');
+  if (isMarked(event.payload, 'deadly')) await work(50).then(() => process.kill(process.pid, 'SIGKILL'));
+  appendFileSync(file, `${event.traceId}\n`);
+}
+
+if (diesReading) {
+  const parse = JSON.parse;
+  JSON.parse = (text: string, reviver?: Parameters<typeof parse>[1]): unknown => {
+    if (String(text).includes('"deadlyToRead":true')) process.kill(process.pid, 'SIGKILL');
+    return parse(text, reviver);
+  };
+}
 
 /** The time that a handler takes. */
 function work(milliseconds: number): Promise<void> {

@@ -13,6 +13,7 @@ import { prepareTakenCalls } from './taken-calls.ts';
 
 interface EventRow extends StoredEventRow {
   readonly takeovers: number;
+  readonly reading_crashes: number;
 }
 
 interface RunRow extends EventRow {
@@ -31,7 +32,8 @@ const mostPassedOver = 500;
 /** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
   const fields = `e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body,
-    coalesce((select count from takeovers t where t.sequence = e.sequence), 0) as takeovers`;
+    coalesce((select count from takeovers t where t.sequence = e.sequence), 0) as takeovers,
+    coalesce((select reading_crashes from takeovers t where t.sequence = e.sequence), 0) as reading_crashes`;
   // Joined in this order, so that only the bodies of events that are taken are read.
   const newEvents = database.prepare(`
     select ${fields} from waiting w cross join events e using (sequence) cross join bodies b using (sequence)
@@ -55,11 +57,14 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   const claimRun = database.prepare(`
     update runs set state = 'claimed', claimed_by = ? where sequence = ? and handler = ?`);
   const takenCalls = prepareTakenCalls(database);
-  const suspectEvents = database.prepare(`
-    insert into takeovers
+  // After the first death nobody knows which of the events it was. From then on each is tried by itself, and what the
+  // process had not begun to try is not to blame.
+  const countCrash = database.prepare(`
+    insert into takeovers (sequence, count)
       select sequence, 1 from claims where process = @id
       union select sequence, 1 from runs where claimed_by = @id
-    on conflict do update set count = count + 1`);
+    on conflict do update set
+      count = count + 1, reading_crashes = reading_crashes + being_read, being_read = 0 where tried_by = @id`);
   const waitAgain = database.prepare('insert into waiting select sequence from claims where process = ?');
   const endClaims = database.prepare('delete from claims where process = ?');
   const releaseRuns = database.prepare(`
@@ -93,6 +98,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
         return {
           ...storedEvent(row),
           takeovers: row.takeovers,
+          readingCrashes: row.reading_crashes,
           storedHandlers: storedHandlers.all(row.sequence) as string[],
           openRuns: row.call_id === null ? [] : openRunsBefore(row.call_id, row.sequence),
         };
@@ -120,15 +126,16 @@ export function prepareClaims(database: Database.Database, processes: Processes,
           ...storedEvent(row),
           handler: row.handler,
           takeovers: row.takeovers,
+          readingCrashes: row.reading_crashes,
           attempts: row.attempts,
           replay: replayOf(row),
         };
       });
     },
 
-    /** Takes all claims from a process: one that died, whose attempts are suspect, or this one as it leaves. */
+    /** Takes all claims from a process: one that died, perhaps of one of them, or this one as it leaves. */
     releaseAll(id: number, { died }: { died: boolean }): number {
-      if (died) suspectEvents.run({ id });
+      if (died) countCrash.run({ id });
       waitAgain.run(id);
       return endClaims.run(id).changes + releaseRuns.run(id).changes;
     },

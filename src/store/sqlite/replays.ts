@@ -63,6 +63,8 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     values (@sequence, @handler, @callId, @state, 0, @dueAt, @replay)
     on conflict (sequence, handler) do update set
       state = excluded.state, attempts = 0, due_at = excluded.due_at, settled_at = null, replay = excluded.replay`);
+  // A person may have given the process more memory: the event may be read again as often as before.
+  const readAnew = database.prepare('update takeovers set reading_crashes = 0 where sequence = ?');
   // The join starts anew, as if it had never run: its handler sees the call again, and once more if an event comes
   // late.
   const resetJoin = database.prepare(`
@@ -160,6 +162,7 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
       decide(step, (candidate) => {
         const waiting = waitingOf(candidate, dueAtOf(step, done.length), after);
         put.run({ ...keyOf(candidate), ...waiting, replay: step.replay });
+        readAnew.run(candidate.sequence);
         if (candidate.isJoin) resetJoin.run(candidate.handler, candidate.callId);
         done.push(candidate);
       });

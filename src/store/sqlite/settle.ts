@@ -45,6 +45,10 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const ownAttempts = database
     .prepare('select attempts from runs where sequence = ? and handler = ? and claimed_by = ?')
     .pluck();
+  const beginReading = database.prepare(
+    'update takeovers set tried_by = ?, being_read = 1 where sequence = ?',
+  );
+  const endReading = database.prepare('update takeovers set being_read = 0 where sequence = ?');
   const endClaim = database.prepare('delete from claims where sequence = ? and process = ?');
   const countClaims = database
     .prepare('select count(*) from claims where sequence between ? and ? and process = ?')
@@ -95,8 +99,19 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   return {
     holdsEvent: (sequence: Sequence) => holdsEvent.get(sequence, holder.id) !== undefined,
 
+    beginReading(sequence: Sequence, handler: string | undefined): boolean {
+      const { id } = holder;
+      const claim =
+        handler === undefined ? holdsEvent.get(sequence, id) : holdsRun.get(sequence, handler, id);
+      if (claim !== undefined) beginReading.run(id, sequence);
+      return claim !== undefined;
+    },
+
+    endReading: (sequence: Sequence): void => void endReading.run(sequence),
+
     begin(run: RunKey): number | undefined {
       if (!holds(run)) return undefined;
+      endReading.run(run.sequence);
       if (run.stored) return countAttempt.get(run.sequence, run.handler) as number;
       insertClaimed.run(run.sequence, run.handler, run.callId ?? null, holder.id);
       // A row that existed before is from an earlier try whose success was not reported to us, or it is not ours to

@@ -120,6 +120,14 @@ export class SqliteStore implements Store {
     return asPromise(() => this.#session.opened().claims.nextDue(handler, after));
   }
 
+  beginReading(sequence: Sequence, handler?: string): Promise<boolean> {
+    return this.#session.write(({ settling }) => settling.beginReading(sequence, handler));
+  }
+
+  endReading(sequence: Sequence): Promise<void> {
+    return this.#session.write(({ settling }) => settling.endReading(sequence));
+  }
+
   begin(run: RunKey): Promise<number | undefined> {
     return this.#session.write(({ settling }) => settling.begin(run));
   }

@@ -17,6 +17,7 @@ export function storedEvent(row: StoredEventRow): StoredEvent {
   return {
     sequence: row.sequence,
     traceId: row.trace_id,
+    eventName: row.event_name,
     callId: row.call_id ?? undefined,
     receivedAt: row.received_at,
     headers: readHeaders(row.headers, { traceId: row.trace_id, eventName: row.event_name }),

@@ -151,9 +151,9 @@ export class Writes implements GroupTies {
 
 /** An event that was claimed as it was written: nothing goes before it. */
 function claimedAtOnce(record: EventRecord, sequence: Sequence): ClaimedEvent {
-  const { traceId, callId, receivedAt, headers, body } = record;
-  const kept = { sequence, traceId, callId, receivedAt, headers, body };
-  return { ...kept, takeovers: 0, storedHandlers: [], openRuns: [] };
+  const { traceId, eventName, callId, receivedAt, headers, body } = record;
+  const kept = { sequence, traceId, eventName, callId, receivedAt, headers, body };
+  return { ...kept, takeovers: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
 }
 
 function byThread(

@@ -1,0 +1,93 @@
+import type { Handler } from '../handling.ts';
+import type { Reading } from '../events/read-bytes.ts';
+import type { CallEvent } from '../model.ts';
+import type { ClaimedEvent } from '../store/claims.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { type Conclusion, diedReading, hasDiedReading, unreadable } from './conclude.ts';
+import type { Held } from './held.ts';
+import { mayBePoison } from './poison.ts';
+import type { Readings } from './readings.ts';
+import { isAllStored } from './route.ts';
+import { reportUnread } from './run-log.ts';
+import type { Settler } from './settler.ts';
+
+/** What the event reader works with. */
+export interface EventReaderParts {
+  readonly handlers: readonly Handler[];
+  readonly fallback: Handler | undefined;
+  readonly telemetry: Telemetry;
+  readonly settler: Settler;
+  readonly held: Held;
+  readonly readings: Readings;
+  /** Resolves, when an event that may be poison may be read, to the function that ends its reading. */
+  readonly alone: () => Promise<(() => void) | undefined>;
+  /** Follows work whose end nobody waits for. */
+  readonly follow: (work: Promise<unknown>) => void;
+}
+
+/** Reads events that were claimed from the inbox, because only their bytes tell which handlers take them. */
+export class EventReader {
+  readonly #parts: EventReaderParts;
+  #isStopped = false;
+
+  constructor(parts: EventReaderParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Returns the event, or undefined if there is nothing to place: it has ended, or the receiver stops, and the event
+   * goes back with all other claims. A promise if that takes time.
+   */
+  read(stored: ClaimedEvent): CallEvent | undefined | Promise<CallEvent | undefined> {
+    const { handlers, fallback, readings } = this.#parts;
+    if (isAllStored(stored, handlers, fallback)) return this.finish(stored);
+    if (mayBePoison(stored)) return this.#readAlone(stored);
+    const reading = readings.read(stored, () => !this.#isStopped);
+    return reading instanceof Promise
+      ? reading.then((read) => this.#eventIn(stored, read))
+      : this.#eventIn(stored, reading);
+  }
+
+  /** Marks an event done for which there is nothing to run. */
+  finish({ sequence }: ClaimedEvent): undefined {
+    const { follow, settler, held } = this.#parts;
+    follow(settler.finish(sequence).finally(() => held.endEvent(sequence)));
+  }
+
+  /** From now on nothing is read. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Reads an event over which a process has died, unless too many have died while they read it. */
+  async #readAlone(stored: ClaimedEvent): Promise<CallEvent | undefined> {
+    const { settler, readings, held, alone } = this.#parts;
+    const { sequence } = stored;
+    if (hasDiedReading(stored)) return this.#settle(stored, diedReading(stored, 0));
+    const end = await alone();
+    if (!end) return undefined;
+    try {
+      if (!(await settler.beginReading(sequence))) {
+        held.endEvent(sequence);
+        return undefined;
+      }
+      const reading = await readings.read(stored);
+      await settler.endReading(sequence);
+      return this.#eventIn(stored, reading);
+    } finally {
+      end();
+    }
+  }
+
+  #eventIn(stored: ClaimedEvent, reading: Reading | undefined): CallEvent | undefined {
+    if (reading?.ok === false) this.#settle(stored, unreadable(reading.reason, 0));
+    return reading?.ok === true ? reading.event : undefined;
+  }
+
+  /** Makes a dead letter of an event that can't be read; others that were claimed with it go on. */
+  #settle(stored: ClaimedEvent, conclusion: Conclusion): undefined {
+    const { telemetry, follow, settler, held } = this.#parts;
+    reportUnread(telemetry, stored, conclusion);
+    follow(settler.settleUnread(stored, conclusion).finally(() => held.endEvent(stored.sequence)));
+  }
+}

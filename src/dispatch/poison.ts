@@ -1,0 +1,101 @@
+import type { Clock } from '../kit/clock.ts';
+import type { CrashCounts } from '../store/claims.ts';
+
+/**
+ * For how long a run is alone after its handler was called, in milliseconds, if one process has died over its event:
+ * that may have been a deployment, and many runs, some of an hour, may have been taken over with it. What runs beside
+ * others is counted, too.
+ */
+const maxAlone = 1_000;
+
+/** A run, as far as it decides on what may begin. */
+interface PoisonWork {
+  readonly run: CrashCounts;
+}
+
+/** What the poison runs need. */
+export interface PoisonParts<Lanes> {
+  readonly lanes: readonly Lanes[];
+  readonly clock: Clock;
+  /** Called when the next may be read or begun. */
+  readonly onFree: () => void;
+}
+
+/**
+ * Whether an event, or a run of it, may kill the process: one has died over it. Each attempt is then counted before the
+ * event is read, and begins by itself.
+ */
+export function mayBePoison({ takeovers }: CrashCounts): boolean {
+  return takeovers > 0;
+}
+
+/**
+ * Lets one event that may be poison be read or handled at a time, so that only what ends the next process is blamed.
+ * Others go on beside it. The handlers take turns: a slow one must not keep its siblings from all such runs of theirs.
+ */
+export class PoisonRuns<Work extends PoisonWork, Lanes> {
+  readonly #parts: PoisonParts<Lanes>;
+  #inTurn: readonly Lanes[];
+  /** Who is alone: a run, or a reading. */
+  #alone: object | undefined;
+  #cancelTimer = () => {};
+  /** Events to be read before it is known whose they are. They go before runs. */
+  #readings: ((end: (() => void) | undefined) => void)[] = [];
+  #isStopped = false;
+
+  constructor(parts: PoisonParts<Lanes>) {
+    this.#parts = parts;
+    this.#inTurn = parts.lanes;
+  }
+
+  /** The lanes in the order in which they are looked at. */
+  get inTurn(): readonly Lanes[] {
+    return this.#inTurn;
+  }
+
+  readonly mayBegin = ({ run }: Work): boolean => !mayBePoison(run) || this.#alone === undefined;
+
+  /** A run of these lanes begins. */
+  began(lanes: Lanes, work: Work): void {
+    if (!mayBePoison(work.run)) return;
+    this.#alone = work;
+    this.#inTurn = [...this.#inTurn.filter((other) => other !== lanes), lanes];
+  }
+
+  /** The handler of a run was called. After two deaths the run stays alone until it ends. */
+  called(work: Work): void {
+    if (this.#alone !== work || work.run.takeovers > 1) return;
+    this.#cancelTimer = this.#parts.clock.after(maxAlone, () => this.ended(work));
+  }
+
+  ended(work: object): void {
+    if (this.#alone !== work) return;
+    this.#cancelTimer();
+    this.#alone = undefined;
+    if (!this.#readNext()) this.#parts.onFree();
+  }
+
+  /** Resolves, when an event may be read, to the function that ends its reading; to undefined if the receiver stops. */
+  reading(): Promise<(() => void) | undefined> {
+    return new Promise((begin) => {
+      if (this.#isStopped) return begin(undefined);
+      this.#readings.push(begin);
+      if (this.#alone === undefined) this.#readNext();
+    });
+  }
+
+  /** From now on nothing is read. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const begin of this.#readings.splice(0)) begin(undefined);
+  }
+
+  #readNext(): boolean {
+    const begin = this.#readings.shift();
+    if (!begin) return false;
+    const reading = {};
+    this.#alone = reading;
+    begin(() => this.ended(reading));
+    return true;
+  }
+}

@@ -1,0 +1,80 @@
+/** Events that processes have died over: one at a time is read and handled. */
+import { expect, test } from 'vitest';
+import { faultyStore } from '../faults/faulty-store.ts';
+import { ManualClock, turn } from '../support/clock.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+/** Makes it look as if processes had died over each event. */
+const makePoison = (deaths: number) => `
+  create trigger make_poison after insert on waiting begin
+    insert into takeovers (sequence, count) values (new.sequence, ${deaths});
+  end`;
+
+test('each handler has its turn, whichever was registered first', async () => {
+  const clock = new ManualClock();
+  const database = faultyStore(':memory:', clock, () => undefined, { handsOver: false });
+  const seen: string[] = [];
+  let active = 0;
+  let mostActive = 0;
+  const { receiver } = await started({ clock, database }, (r) => {
+    r.database.exec(makePoison(2));
+    for (const name of ['one', 'another'])
+      r.on('*', { name }, async ({ traceId }) => {
+        active += 1;
+        mostActive = Math.max(mostActive, active);
+        seen.push(`${name} ${traceId}`);
+        await new Promise(setImmediate);
+        active -= 1;
+      });
+  });
+  for (const traceId of ['first', 'second', 'third']) await deliver(receiver, bodyOf({ traceId }));
+  while ((await receiver.counts()).events.done < 3) await new Promise(setImmediate);
+  expect(seen.slice(0, 4)).toEqual(['one first', 'another first', 'one second', 'another second']);
+  expect(seen).toHaveLength(6);
+  expect(mostActive).toBe(1);
+});
+
+test('after one death a run is alone for a second, so that one which takes an hour holds up no others', async () => {
+  const clock = new ManualClock();
+  const database = faultyStore(':memory:', clock, () => undefined, { handsOver: false });
+  const seen: string[] = [];
+  const hour = new Gate();
+  const { receiver } = await started({ clock, database }, (r) => {
+    r.database.exec(makePoison(1));
+    r.on('*', async ({ traceId }) => {
+      seen.push(traceId);
+      if (traceId === 'first') await hour.pass();
+    });
+  });
+  for (const traceId of ['first', 'second']) await deliver(receiver, bodyOf({ traceId }));
+  await hour.reached;
+  for (let turns = 0; turns < 50; turns += 1) await turn();
+  expect(seen).toEqual(['first']);
+  clock.advance(1_000);
+  while ((await receiver.counts()).events.done < 1) await turn();
+  expect(seen).toEqual(['first', 'second']);
+  hour.open();
+  while ((await receiver.counts()).events.done < 2) await turn();
+});
+
+test('an event that is to be read by itself does not hold up a stop', async () => {
+  const clock = new ManualClock();
+  const file = temporaryDatabase();
+  const database = faultyStore(file, clock, () => undefined, { handsOver: false });
+  const gate = new Gate();
+  const { receiver } = await started({ clock, database }, (r) => {
+    r.database.exec(makePoison(2));
+    r.on('*', gate.pass);
+  });
+  await deliver(receiver, bodyOf({ traceId: 'first' }));
+  await gate.reached;
+  for (const traceId of ['second', 'third']) await deliver(receiver, bodyOf({ traceId }));
+  const stopping = receiver.stop({ drain: '1m' });
+  gate.open();
+  await stopping;
+  const next = await started({ database: file }, (r) => r.on('*', () => {}));
+  while ((await next.receiver.counts()).events.done < 3) await turn();
+});

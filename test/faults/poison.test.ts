@@ -1,0 +1,218 @@
+/**
+ * Events that kill whoever reads or handles them: the number of deaths is bounded, nobody else is blamed, and the events
+ * of others go on.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { deadLettersOf } from '../support/dead-letters.ts';
+import { bodyOf, post } from '../support/deliveries.ts';
+import { type ProcessOptions, ReceiverProcess } from '../support/process.ts';
+import { made } from '../support/receiver.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/** Restarting processes takes seconds where the machine is busy. */
+const slow = 240_000;
+
+/** More deaths than any of these events may cause. */
+const tooMany = 8;
+
+/** By how many events may be read at the most: see `maxReadingCrashes`. */
+const readingDeaths = 3;
+
+function optionsFor(handlers: ProcessOptions['handlers']): ProcessOptions {
+  const folder = temporaryFolder();
+  return { database: join(folder, 'inbox.db'), file: join(folder, 'handled.txt'), handlers };
+}
+
+function handledIn({ file }: ProcessOptions): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+}
+
+/** Sends a delivery as the platform does: again, to the next process, until it is acknowledged. */
+async function send(process: ReceiverProcess, body: string): Promise<boolean> {
+  return post(await process.url(), body).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
+/**
+ * Starts processes, one after the death of the other, until one has nothing left to do, and sends each of them a new
+ * event. Returns how many have died.
+ */
+async function deathsOf(options: ProcessOptions, ordinary: string[]): Promise<number> {
+  const unsent: string[] = [];
+  for (let deaths = 0; deaths < tooMany; deaths += 1) {
+    const process = new ReceiverProcess(options);
+    const hasDied = process.exit().then(() => true);
+    const traceId = `ordinary-${deaths}`;
+    ordinary.push(traceId);
+    unsent.push(bodyOf({ traceId }));
+    const work = async (): Promise<boolean> => {
+      for (const body of [...unsent]) if (await send(process, body)) unsent.splice(unsent.indexOf(body), 1);
+      while (!(await isIdle(process))) await new Promise(setImmediate);
+      return false;
+    };
+    if (!(await Promise.race([hasDied, work().catch(() => hasDied)]))) {
+      await process.stop();
+      expect(unsent).toEqual([]);
+      return deaths;
+    }
+  }
+  return tooMany;
+}
+
+async function isIdle(process: ReceiverProcess): Promise<boolean> {
+  const { events, runs } = await process.counts();
+  return events.new + events.open + runs.due + runs.running + runs.blocked === 0;
+}
+
+async function deadLettersIn({ database }: ProcessOptions) {
+  const { receiver } = made({ database });
+  await receiver.start();
+  return deadLettersOf(receiver);
+}
+
+const deadlyToRead = { deadlyToRead: true };
+
+test(
+  'an event that kills whoever reads it becomes a dead letter, unread, before anybody knows whose it is',
+  async () => {
+    const options = optionsFor('deadly');
+    const recording = new ReceiverProcess({ ...options, handlers: 'none' });
+    expect(await send(recording, bodyOf({ traceId: 'poison', callId: 'c', payload: deadlyToRead }))).toBe(
+      true,
+    );
+    expect(await send(recording, bodyOf({ traceId: 'innocent' }))).toBe(true);
+    await recording.stop();
+
+    const ordinary = ['innocent'];
+    expect(await deathsOf({ ...options, diesReading: true }, ordinary)).toBe(1 + readingDeaths);
+    expect(handledIn(options).toSorted()).toEqual(ordinary.toSorted());
+    expect(await deadLettersIn(options)).toMatchObject([
+      { traceId: 'poison', callId: 'c', reason: 'the process ended 3 times while it read the event' },
+    ]);
+  },
+  slow,
+);
+
+test(
+  'a stored run whose event kills whoever reads it becomes a dead letter, although no attempt was made',
+  async () => {
+    const options = optionsFor('deadly');
+    const recording = new ReceiverProcess(options);
+    const poison = bodyOf({ traceId: 'poison', payload: { ...deadlyToRead, failing: true } });
+    expect(await send(recording, poison)).toBe(true);
+    await expect.poll(async () => (await recording.counts()).runs.due).toBe(1);
+    await recording.stop();
+    makeAllDue(options);
+
+    const ordinary: string[] = [];
+    expect(await deathsOf({ ...options, diesReading: true }, ordinary)).toBe(1 + readingDeaths);
+    expect(handledIn(options).toSorted()).toEqual(ordinary.toSorted());
+    expect(await deadLettersIn(options)).toMatchObject([
+      {
+        traceId: 'poison',
+        handler: 'deadly',
+        attempts: 1,
+        reason: expect.stringContaining('the process ended 3 times while it read the event'),
+      },
+    ]);
+  },
+  slow,
+);
+
+test(
+  'with a single attempt, only the run that kills is a dead letter: those beside it are called again, or for the first time',
+  async () => {
+    const options = optionsFor('once');
+    const first = new ReceiverProcess(options);
+    const beside = Array.from({ length: 30 }, (_, index) => `beside-${index}`);
+    for (const traceId of beside) {
+      expect(await send(first, bodyOf({ traceId, payload: { slow: true } }))).toBe(true);
+    }
+    await send(first, bodyOf({ traceId: 'poison', payload: { deadly: true } }));
+    await first.exit();
+
+    const ordinary = [...beside];
+    // The first try, which nobody counted, and the attempt that the run has.
+    expect(1 + (await deathsOf(options, ordinary))).toBe(2);
+    expect([...new Set(handledIn(options))].toSorted()).toEqual(ordinary.toSorted());
+    expect(await deadLettersIn(options)).toMatchObject([
+      {
+        traceId: 'poison',
+        attempts: 1,
+        reason: 'the process ended during an attempt, and no attempt is left after 1',
+      },
+    ]);
+  },
+  slow,
+);
+
+test(
+  'an event whose handlers all have stored runs is not read again for them',
+  async () => {
+    const options = optionsFor('gated');
+    for (const round of ['uncounted', 'counted']) {
+      const process = new ReceiverProcess(options);
+      if (round === 'uncounted') await send(process, bodyOf({ traceId: 'held', payload: { hold: true } }));
+      await process.line('begun', 'held');
+      await process.kill();
+    }
+    const connection = new Database(options.database);
+    expect(connection.prepare('select count(*) from runs where attempts = 1').pluck().get()).toBe(1);
+    connection.exec("update bodies set body = x'ff00'");
+    connection.close();
+
+    const { receiver, logs } = made({ database: options.database });
+    receiver.on('*', { name: 'gated' }, () => {});
+    await receiver.start();
+    await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
+    expect((await deadLettersOf(receiver)).map(({ handler }) => handler)).toEqual(['gated']);
+    expect(logs.of('event_unreadable')).toMatchObject([{ handler: 'gated' }]);
+  },
+  slow,
+);
+
+function makeAllDue({ database }: ProcessOptions): void {
+  const connection = new Database(database);
+  connection.exec("update runs set due_at = 0 where state = 'due'");
+  connection.close();
+}
+
+/**
+ * The attack by which an authentic body ended a receiver again and again: `"n":9234567890123456,"x":[{},{},…]` for three
+ * handlers. `POISON_VALUES=1700000 POISON_HEAP=400` makes it as large as it was.
+ */
+const attack = {
+  values: Number(process.env['POISON_VALUES'] ?? 250_000),
+  heap: Number(process.env['POISON_HEAP'] ?? 64),
+};
+
+test(
+  'a body that takes all memory ends a bounded number of processes, and what others commit is there exactly once',
+  async () => {
+    const options = optionsFor('hoarding');
+    const recording = new ReceiverProcess({ ...options, handlers: 'none' });
+    const x = Array.from({ length: attack.values }, () => ({}));
+    const marked = bodyOf({ traceId: 'poison', payload: { hoard: true, n: 0, x } });
+    const body = marked.replace('"n":0', '"n":9234567890123456');
+    while (!(await send(recording, body))) expect((await recording.counts()).events.new).toBeLessThan(2);
+    await recording.stop();
+
+    const ordinary: string[] = [];
+    const deaths = await deathsOf({ ...options, heap: attack.heap }, ordinary);
+    // The first, and either one for the attempt of each handler, or those in which the event was read.
+    expect(deaths).toBeLessThanOrEqual(1 + readingDeaths + 3);
+    expect(deaths).toBeGreaterThan(1);
+    expect((await deadLettersIn(options)).map(({ traceId }) => traceId)).toContain('poison');
+    const connection = new Database(options.database, { readonly: true });
+    const effects = connection.prepare('select trace_id || handler from effects order by 1').pluck().all();
+    connection.close();
+    const expected = ordinary.flatMap((traceId) => ['one', 'three', 'two'].map((name) => traceId + name));
+    expect(effects).toEqual(expected.toSorted());
+  },
+  slow,
+);
