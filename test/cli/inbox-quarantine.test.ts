@@ -43,6 +43,26 @@ describe('ringback inbox quarantine', () => {
     expect(bytes).not.toHaveProperty('body');
   });
 
+  it('says that only the head of a large one without a signature is kept, and checks it no more', async () => {
+    const body = Buffer.from(`{"said":"${'x'.repeat(100_000)}"}`);
+    const { headers, ...delivery } = buildDelivery(body, { secret: otherSecret });
+    const unsigned = Object.entries(headers).filter(([name]) => !name.includes('signature'));
+    const cwd = await inboxWithTrouble({ besides: [{ ...delivery, headers: Object.fromEntries(unsigned) }] });
+    const [large] = await linesOf(cwd, 'quarantine');
+    expect(large).toMatchObject({ isCut: true, bytes: body.byteLength });
+    const id = String((large as { readonly id: number }).id);
+    for (const args of [
+      ['inbox', 'release', id],
+      ['signature', 'detect', '--quarantine', id],
+    ]) {
+      const { code, stderr } = await ringback(args, { env: rotated, cwd });
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(`first 4096 of its ${body.byteLength} bytes`),
+      ]);
+    }
+  });
+
   it('removes one for good', async () => {
     const cwd = await inboxWithTrouble();
     expect(await resultOf(cwd, {}, 'discard', '1')).toEqual({ discarded: 1 });

@@ -112,6 +112,20 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       for (let index = 0; index < 3; index += 1) await store.quarantine.keep(large);
       expect((await store.counts()).quarantine.notAuthentic).toBe(2);
     });
+
+    test('quarantine: of a body that was cut, the size is that of the whole', async () => {
+      const store = await opened();
+      const kept = { digest: 'd', receivedAt: 1, headers: {}, body: Buffer.from('head'), skipped: 0 };
+      const record = { ...kept, kind: 'not_authentic', reason: 'signature_missing' } as const;
+      const { id } = await store.quarantine.keep({ ...record, cutFrom: 5_000 });
+      expect(await store.quarantine.get(id)).toMatchObject({ bytes: 5_000, isCut: true });
+      const whole = await store.quarantine.keep(record);
+      const { deliveries } = await store.quarantine.list({ limit: 2 });
+      expect(deliveries).toMatchObject([
+        { id: whole.id, bytes: 4, isCut: false },
+        { id, bytes: 5_000, isCut: true },
+      ]);
+    });
   });
 
   describe(`${name}: claiming`, () => {
