@@ -12,7 +12,7 @@ import type { Claim } from './claim.ts';
 import { type Conclusion, conclude } from './conclude.ts';
 import { type Work, workOn } from './context.ts';
 import { outcomeOf, runAttempt } from './run.ts';
-import { report, reportAfterCommit, reportBlocking } from './run-log.ts';
+import { report, reportAfterCommit, reportBlocking, reportFailedCommit } from './run-log.ts';
 import type { Settler, SettlerParts } from './settler.ts';
 
 /** A run and the claim on its event. A run that was stored is claimed by itself, without its event. */
@@ -104,8 +104,9 @@ export class Execution {
     if (run.attempts >= run.handler.retry.attempts) return { conclusion: exhausted(run), isSettled: false };
     const subject = run.handler.join ? await this.#callOf(run, run.handler.join) : await run.event();
     if (!subject) return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: false };
-    const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
+    const onRefused = (error: unknown) => reportFailedCommit(telemetry, run, outcomeOf(error, backoff));
+    const { context, ended } = this.#workOn(run, claim, onRefused);
     const attempt = { run, subject, context, stop, clock, backoff };
     const later = this.#share.place(run.handler.name);
     if (later) await later;
@@ -117,8 +118,11 @@ export class Execution {
       if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);
       return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
     }
-    const isLost = commit !== 'nothing' && outcome.kind === 'done';
-    const real = isLost ? outcomeOf(commit.failed, backoff) : outcome;
+    const failure = commit === 'nothing' ? undefined : outcomeOf(commit.failed, backoff);
+    const isDone = outcome.kind === 'done';
+    // A handler that fails by itself hides that its commit, which it didn't await, has failed as well.
+    if (!isDone && failure && failure.reason !== outcome.reason) reportFailedCommit(telemetry, run, failure);
+    const real = isDone && failure ? failure : outcome;
     return { conclusion: conclude(run, real, clock.now()), isSettled: false };
   }
 
@@ -134,7 +138,7 @@ export class Execution {
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
 
-  #workOn(run: Run, claim: Claim | undefined): Work {
+  #workOn(run: Run, claim: Claim | undefined, onRefused: (error: unknown) => void): Work {
     const { logger, store } = this.#parts;
     const { callId } = run;
     const callSoFar = async () => {
@@ -144,7 +148,7 @@ export class Execution {
     };
     const settleWith = (effects: (database: UserDatabase) => void) =>
       this.#settler.settleWith(run, claim, (database) => this.#timed(run, () => effects(database)));
-    return workOn({ run, attempt: run.attempts + 1, logger, callSoFar, settleWith });
+    return workOn({ run, attempt: run.attempts + 1, logger, callSoFar, settleWith, onRefused });
   }
 
   /** Calls the user's code, and reports how long it kept the event loop to itself. */
