@@ -5,7 +5,7 @@ import { backoffAfter } from '../kit/backoff.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Random } from '../kit/random.ts';
 import { Semaphore } from '../kit/semaphore.ts';
-import type { JoinTerms, JoinedCall, Run, UserDatabase } from '../handling.ts';
+import type { JoinTerms, JoinedCall, Outcome, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { RunState } from '../store/store.ts';
 import type { Claim } from './claim.ts';
@@ -119,10 +119,9 @@ export class Execution {
       return { conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
     }
     const failure = commit === 'nothing' ? undefined : outcomeOf(commit.failed, backoff);
-    const isDone = outcome.kind === 'done';
+    const real = outcome.kind === 'done' ? (failure ?? outcome) : outcome;
     // A handler that fails by itself hides that its commit, which it didn't await, has failed as well.
-    if (!isDone && failure && failure.reason !== outcome.reason) reportFailedCommit(telemetry, run, failure);
-    const real = isDone && failure ? failure : outcome;
+    if (failure && reasonIn(failure) !== reasonIn(real)) reportFailedCommit(telemetry, run, failure);
     return { conclusion: conclude(run, real, clock.now()), isSettled: false };
   }
 
@@ -165,6 +164,10 @@ export class Execution {
   #lost(run: Run): undefined {
     this.#parts.telemetry.tell('run_lost', { traceId: run.traceId, handler: run.handler.name });
   }
+}
+
+function reasonIn(outcome: Outcome): string | undefined {
+  return outcome.kind === 'done' ? undefined : outcome.reason;
 }
 
 /**
