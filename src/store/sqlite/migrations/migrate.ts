@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../../errors.ts';
 import { inboxMark } from '../../../kit/database-marks.ts';
+import { schema12 } from './schema-12.ts';
 import { schema2 } from './schema-2.ts';
 import { schema3 } from './schema-3.ts';
 import { schema4 } from './schema-4.ts';
@@ -11,7 +12,7 @@ import { schema6 } from './schema-6.ts';
  * The schema's history: the first entry makes schema 2, and each of the others the next one. Entries are only ever
  * added, never edited, because databases in the field have already been through them. Schema 1 was never released.
  */
-export const migrations: readonly string[] = [schema2, schema3, schema4, schema5, schema6];
+export const migrations: readonly string[] = [schema2, schema3, schema4, schema5, schema6, schema12];
 
 /** The schema that this version of Ringback writes. */
 export const schemaVersion = migrations.length + 1;
