@@ -109,7 +109,7 @@ export const problems = {
     'Await what you need first, then write everything inside ctx.commit without await.',
   commit_too_late: () =>
     'ctx.commit should be called while the attempt lasts and this process holds the run, but either is over, so ' +
-    'nothing was committed: another attempt does it. Commit before the deadline, and within the handler.',
+    'nothing was committed. Commit before the deadline and within the handler, and await it.',
   node_too_old: (d: { found: string }) =>
     `Ringback needs Node 22.14 or later (Node-API 10), but runs on Node ${d.found}, where its database ` +
     'driver would end the process. Install a current Node.',

@@ -77,6 +77,10 @@ const logEvents = {
     'this run was no longer ours at its end: another process took it over, it was erased, or its effects ended the transaction',
   ],
   run_failed_after_commit: ['error', 'handler failed after its commit; the run counts as done'],
+  commit_failed: [
+    'error',
+    'a call of ctx.commit wrote nothing, and the outcome of its run does not show it: await ctx.commit, once, before the handler returns',
+  ],
   handler_blocking: [
     'warn',
     'a handler worked without a pause, and no delivery was answered meanwhile; the platform waits one second for an answer: move the work to a worker thread, or between its steps, await setImmediate() of node:timers/promises',

@@ -11,6 +11,7 @@ import {
   refuseCredentials,
 } from './environment.ts';
 import { asUsage, exitCodes } from './failure.ts';
+import { withoutSecrets } from './hide-values.ts';
 
 interface DoctorFlags {
   readonly database?: string;
@@ -55,7 +56,7 @@ export function addDoctor(program: Command, exitWith: (code: number) => void): v
       const database = databaseOf(flags, environment);
       const findings = await examine({ database, url, platform, environment });
       const text = flags.json ? jsonOf(findings) : linesOf(findings).join('\n');
-      process.stdout.write(`${text}\n`);
+      process.stdout.write(`${withoutSecrets(text)}\n`);
       if (!isWell(findings)) exitWith(exitCodes.failure);
     });
 }

@@ -1,6 +1,7 @@
 import { RingbackError } from '../errors.ts';
 import type { ProblemCode } from '../problems.ts';
 import { messageOf } from '../kit/error-text.ts';
+import { withoutSecrets } from './hide-values.ts';
 import { remark } from './remark.ts';
 
 /** The exit codes of the command. */
@@ -52,7 +53,7 @@ export function explain(error: unknown): number {
   remark(line);
   // Read here and not from the checked environment, since the check may be what failed.
   const isDebugging = /^(debug|trace)$/.test(process.env['RINGBACK_LOG_LEVEL'] ?? '');
-  if (isDebugging && error instanceof Error) process.stderr.write(`${stackOf(error)}\n`);
+  if (isDebugging && error instanceof Error) process.stderr.write(`${withoutSecrets(stackOf(error))}\n`);
   if (error instanceof Misuse) return exitCodes.usage;
   return isExpected ? exitCodes.failure : exitCodes.unexpected;
 }

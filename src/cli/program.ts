@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Commands, addWanted } from './commands.ts';
 import { exitCodes, explain } from './failure.ts';
 import { withHelpAsOption } from './help.ts';
+import { withoutValues } from './hide-values.ts';
 
 const versionFlag = '--version';
 
@@ -46,9 +47,8 @@ function buildProgram(): Command {
     .configureOutput({
       outputError: (text, write) =>
         write(
-          `${text
+          `${withoutValues(text.trim())
             .replace(/^error: /, 'ringback: ')
-            .replace('command-argument value', 'the value')
             .replace(
               /(?:unknown command|missing required argument) '\S*'(?!.*Did you mean)/s,
               '$&. See --help.',

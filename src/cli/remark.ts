@@ -1,4 +1,6 @@
+import { withoutSecrets } from './hide-values.ts';
+
 /** Writes one line for the person to stderr: stdout is for the result, which programs read. */
 export function remark(sentence: string): void {
-  process.stderr.write(`ringback: ${sentence}\n`);
+  process.stderr.write(`ringback: ${withoutSecrets(sentence)}\n`);
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { CallRecord } from '../calls/timeline.ts';
-import { ringbackError } from '../errors.ts';
+import { type RingbackError, ringbackError } from '../errors.ts';
 import type { Run, RunContext, UserDatabase } from '../handling.ts';
 import { isThenable } from '../kit/thenable.ts';
 import { isDecision } from '../outcomes.ts';
@@ -14,6 +14,8 @@ export interface ContextParts {
   readonly callSoFar: () => Promise<CallRecord | undefined>;
   /** Writes the effects and marks the run done, together; `lost` when the run was no longer ours. */
   readonly settleWith: (effects: (database: UserDatabase) => void) => Promise<'settled' | 'lost'>;
+  /** Called with the error of a commit that was refused: a second one, or one after the attempt has ended. */
+  readonly onRefused: (error: RingbackError) => void;
 }
 
 /** A context, and what became of its commit. */
@@ -60,18 +62,22 @@ class WorkContext implements Omit<RunContext, 'signal'> {
 }
 
 /** Makes the context of an attempt. */
-export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextParts): Work {
+export function workOn({ run, attempt, logger, callSoFar, settleWith, onRefused }: ContextParts): Work {
   let committing: Promise<unknown> | undefined;
   let isOver = false;
 
+  /** The outcome of the attempt can't show a refused commit: it may be over, or done by the first commit. */
+  const refused = (error: RingbackError): Promise<never> => {
+    onRefused(error);
+    return observed(Promise.reject(error));
+  };
+
   const commit = <Result>(effects: (database: UserDatabase) => Result): Promise<Result> => {
-    if (committing) return Promise.reject(ringbackError('commit_repeated'));
+    if (committing) return refused(ringbackError('commit_repeated'));
     // While a sibling's run goes on, the claim on the event holds. The inbox alone would therefore accept a late commit
     // of this attempt next to that of the next attempt.
-    if (isOver) return Promise.reject(ringbackError('commit_too_late'));
-    const committed = commitOnce(effects, settleWith);
-    // A commit that the handler doesn't await must not end the process as an unhandled rejection.
-    committed.catch(() => {});
+    if (isOver) return refused(ringbackError('commit_too_late'));
+    const committed = observed(commitOnce(effects, settleWith));
     committing = committed;
     return committed;
   };
@@ -85,6 +91,15 @@ export function workOn({ run, attempt, logger, callSoFar, settleWith }: ContextP
     );
   };
   return { context: new WorkContext(run, attempt, logger, callSoFar, commit), ended };
+}
+
+/**
+ * Still rejects for whoever awaits it. If the handler doesn't await its commit, Node would otherwise end the process
+ * because of an unhandled rejection.
+ */
+function observed<Result>(committed: Promise<Result>): Promise<Result> {
+  committed.catch(() => {});
+  return committed;
 }
 
 async function commitOnce<Result>(

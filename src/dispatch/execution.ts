@@ -4,7 +4,7 @@ import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Random } from '../kit/random.ts';
-import type { JoinTerms, JoinedCall, OwnEvent, Run, UserDatabase } from '../handling.ts';
+import type { JoinTerms, JoinedCall, Outcome, OwnEvent, Run, UserDatabase } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { RunState } from '../store/store.ts';
 import type { Claim } from './claim.ts';
@@ -12,7 +12,7 @@ import { type Conclusion, conclude, concludedBefore, unreadable } from './conclu
 import { type Work, workOn } from './context.ts';
 import { mayBePoison } from './poison.ts';
 import { outcomeOf, runAttempt } from './run.ts';
-import { report, reportAfterCommit, reportBlocking } from './run-log.ts';
+import { report, reportAfterCommit, reportBlocking, reportFailedCommit } from './run-log.ts';
 import type { Settler, SettlerParts } from './settler.ts';
 
 /** A run and the claim on its event. A run that was stored is claimed by itself, without its event. */
@@ -129,8 +129,9 @@ export class Execution {
 
   async #call({ run, claim }: ClaimedWork, subject: Subject, onCalled?: () => void): Promise<Ended> {
     const { stop, clock, telemetry } = this.#parts;
-    const { context, ended } = this.#workOn(run, claim);
     const backoff = () => backoffAfter(run.attempts + 1, run.handler.retry, this.#parts.random);
+    const onRefused = (error: unknown) => reportFailedCommit(telemetry, run, outcomeOf(error, backoff));
+    const { context, ended } = this.#workOn(run, claim, onRefused);
     const attempt = { run, subject, context, stop, clock, backoff };
     const called = this.#timed(run, () => runAttempt(attempt));
     onCalled?.();
@@ -140,8 +141,10 @@ export class Execution {
       if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);
       return { run, conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
     }
-    const isLost = commit !== 'nothing' && outcome.kind === 'done';
-    const real = isLost ? outcomeOf(commit.failed, backoff) : outcome;
+    const failure = commit === 'nothing' ? undefined : outcomeOf(commit.failed, backoff);
+    const real = outcome.kind === 'done' ? (failure ?? outcome) : outcome;
+    // A handler that fails by itself hides that its commit, which it didn't await, has failed as well.
+    if (failure && reasonIn(failure) !== reasonIn(real)) reportFailedCommit(telemetry, run, failure);
     return unsettled(run, conclude(run, real, clock.now()));
   }
 
@@ -157,7 +160,7 @@ export class Execution {
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
 
-  #workOn(run: Run, claim: Claim | undefined): Work {
+  #workOn(run: Run, claim: Claim | undefined, onRefused: (error: unknown) => void): Work {
     const { logger, store } = this.#parts;
     const { callId } = run;
     const callSoFar = async () => {
@@ -167,7 +170,7 @@ export class Execution {
     };
     const settleWith = (effects: (database: UserDatabase) => void) =>
       this.#settler.settleWith(run, claim, (database) => this.#timed(run, () => effects(database)));
-    return workOn({ run, attempt: run.attempts + 1, logger, callSoFar, settleWith });
+    return workOn({ run, attempt: run.attempts + 1, logger, callSoFar, settleWith, onRefused });
   }
 
   /** Calls the user's code, and reports how long it kept the event loop to itself. */
@@ -192,4 +195,8 @@ function unsettled(run: Run, conclusion: Conclusion): Ended {
 
 function isSubject(subject: OwnEvent | Subject | undefined): subject is Subject {
   return subject !== undefined && !('unreadable' in subject);
+}
+
+function reasonIn(outcome: Outcome): string | undefined {
+  return outcome.kind === 'done' ? undefined : outcome.reason;
 }

@@ -57,6 +57,13 @@ export function reportBlocking(telemetry: Telemetry, { traceId, handler }: Run, 
   telemetry.tell('handler_blocking', { traceId, handler: handler.name, duration: Math.round(duration) });
 }
 
+/** Logs a commit that wrote nothing where the outcome of its run doesn't show it: its effects would be lost unseen. */
+export function reportFailedCommit(telemetry: Telemetry, { traceId, handler }: Run, failure: Outcome): void {
+  if (failure.kind === 'done') return;
+  const { cause, place } = failure;
+  telemetry.tell('commit_failed', { traceId, handler: handler.name, cause, place });
+}
+
 /** Logs that a handler failed after its commit: the work that it left out is not retried, so a person has to know. */
 export function reportAfterCommit(
   telemetry: Telemetry,

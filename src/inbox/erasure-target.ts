@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { configError } from '../errors.ts';
 import { checked, parseStrictly } from '../option-problems.ts';
-import { type Mentions, mentionsOfIds, mentionsOfPhoneNumber } from './person-mentions.ts';
+import { IdMentions } from './id-mentions.ts';
+import { type Mentions, mentionsOfPhoneNumber } from './person-mentions.ts';
 
 /** What is to be erased: a call, or everything that names a phone number. */
 export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumber: string }) & {
@@ -54,5 +55,5 @@ export function readTarget(target: ErasureTarget, others: readonly unknown[]): C
       found: callId === undefined ? 'one with neither' : 'one with both',
     });
   }
-  return { callId, mentions: phoneNumber ?? mentionsOfIds([callId ?? '']), compact, dryRun };
+  return { callId, mentions: phoneNumber ?? new IdMentions([callId ?? '']).isIn, compact, dryRun };
 }

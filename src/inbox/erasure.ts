@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type ErasureTarget, readTarget } from './erasure-target.ts';
-import { type Mentions, mentionsOfIds } from './person-mentions.ts';
+import { IdMentions } from './id-mentions.ts';
+import type { Mentions } from './person-mentions.ts';
 import { type Clock, holdProcess, pause } from '../kit/clock.ts';
 import type { Kept, KeptIn, RetentionStore, Scrubbed } from '../store/retention-store.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -47,6 +48,8 @@ const eventsAtOnce = 100;
 interface Found {
   readonly calls: ReadonlySet<string>;
   readonly events: readonly number[];
+  /** Whether something mentions what is to be erased, or one of the calls that are erased with it. */
+  readonly mentions: Mentions;
 }
 
 /** Erases what a person asks to have erased, everywhere in the inbox and in its files. */
@@ -62,8 +65,8 @@ export class Erasure {
     this.#parts.requireStarted('erase()');
     const { callId, mentions, compact, dryRun } = readTarget(target, others);
     const found = await this.#find(callId, mentions);
-    if (dryRun) return await this.#wouldErase(found, mentions);
-    const quarantined = await this.#eraseBeside(found, mentions);
+    if (dryRun) return await this.#wouldErase(found);
+    const quarantined = await this.#eraseBeside(found);
     const { callIds, ...events } = await this.#eraseEvents(found);
     const counts = { ...events, calls: callIds.length, quarantined };
     const scrubbed = await this.#scrub(compact);
@@ -80,19 +83,24 @@ export class Erasure {
   /** Finds the calls, which are erased as a whole, and single events that belong to no call. */
   async #find(callId: string | undefined, mentions: Mentions): Promise<Found> {
     const calls = new Set(callId === undefined ? [] : [callId]);
+    const ids = new IdMentions([...calls]);
     const events: number[] = [];
     for await (const kept of this.#mentioning(
       callId === undefined ? 'events' : 'events_without_call',
       mentions,
     )) {
       if (kept.callId === undefined) events.push(kept.key);
-      else calls.add(kept.callId);
+      else if (!calls.has(kept.callId)) {
+        calls.add(kept.callId);
+        // One by one: there may be so many calls that all at once would stop the event loop.
+        ids.add(kept.callId);
+      }
     }
-    return { calls, events };
+    return { calls, events, mentions: (content) => mentions(content) || ids.isIn(content) };
   }
 
   /** Counts what would be erased. */
-  async #wouldErase({ calls, events }: Found, mentions: Mentions): Promise<Erased> {
+  async #wouldErase({ calls, events, mentions }: Found): Promise<Erased> {
     const { store } = this.#parts;
     const total = { ...(await store.countEvents(events)) };
     const callIds: string[] = [];
@@ -103,19 +111,18 @@ export class Erasure {
       if (ofCall.events > 0) callIds.push(callId);
     }
     let quarantined = 0;
-    for await (const _ of this.#mentioning('quarantine', mentionsOrNames(mentions, calls))) quarantined += 1;
+    for await (const _ of this.#mentioning('quarantine', mentions)) quarantined += 1;
     return { ...total, calls: callIds.length, callIds, quarantined, checkpointed: false, compacted: false };
   }
 
   /** Erases what is kept beside the events: deliveries in quarantine, and what the records of replays say. */
-  async #eraseBeside({ calls }: Found, mentions: Mentions): Promise<number> {
+  async #eraseBeside({ mentions }: Found): Promise<number> {
     const { store } = this.#parts;
-    const any = mentionsOrNames(mentions, calls);
     let quarantined = 0;
-    for await (const { key } of this.#mentioning('quarantine', any)) {
+    for await (const { key } of this.#mentioning('quarantine', mentions)) {
       quarantined += await store.eraseQuarantined([key]);
     }
-    for await (const { key } of this.#mentioning('replays', any)) await store.eraseReplays([key]);
+    for await (const { key } of this.#mentioning('replays', mentions)) await store.eraseReplays([key]);
     return quarantined;
   }
 
@@ -175,10 +182,4 @@ export class Erasure {
   async #isSmall(): Promise<boolean> {
     return (await this.#parts.store.size()) <= mostToCompact;
   }
-}
-
-/** Whether something mentions what is to be erased, or one of the calls that are erased with it. */
-function mentionsOrNames(mentions: Mentions, calls: ReadonlySet<string>): Mentions {
-  const mentionsCall = mentionsOfIds([...calls]);
-  return (content) => mentions(content) || mentionsCall(content);
 }

@@ -1,4 +1,4 @@
-/** Finds phone numbers and ids in stored bytes, which are JSON if they can be read at all. */
+/** Finds phone numbers in stored bytes, which are JSON if they can be read at all. */
 
 /** Whether a text, or bytes, contain what is looked for. */
 export type Mentions = (content: string | Uint8Array) => boolean;
@@ -43,19 +43,12 @@ function beginOfNumber(digits: number): string {
   return digits > 0 ? `(?<!\\d)(?<!${code})` : '(?<!\\d)';
 }
 
-/** Returns a function that finds any of some ids, but not inside a longer one. */
-export function mentionsOfIds(ids: readonly string[]): Mentions {
-  if (ids.length === 0) return () => false;
-  const whole = new RegExp(`(?<![\\w-])(?:${ids.map(escaped).join('|')})(?![\\w-])`);
-  return (content) => whole.test(readable(content));
-}
-
 function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }
 
 /** The text without the escapes of JSON, in which any character may be written as its number. */
-function readable(content: string | Uint8Array): string {
+export function readable(content: string | Uint8Array): string {
   const text = typeof content === 'string' ? content : Buffer.from(content).toString('utf8');
   if (!text.includes('\\')) return text;
   return text.replaceAll(/\\(?:u([\da-fA-F]{4})|(["\\/])|[bfnrt])/g, (_all, code?: string, plain?: string) =>

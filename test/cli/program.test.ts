@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { explain } from '../../src/cli/failure.ts';
-import { ringback } from './command.ts';
+import { ringback, secret } from './command.ts';
 
 const packageFile = new URL('../../package.json', import.meta.url);
 const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
@@ -50,14 +50,14 @@ describe('the command', () => {
     [['serve', 'now'], "too many arguments for 'serve'. Expected 0 arguments but got 1: now.\n"],
     [['serve', 'a.ts', 'b.ts'], 'Expected 0 arguments but got 2: a.ts, b.ts.\n'],
     [['serve', '--app', 'a.ts', 'b.ts'], 'Expected 0 arguments but got 1: b.ts.\n'],
-    [['serve', '--port', '65536'], "argument '65536' is invalid. It should be a port"],
+    [['serve', '--port', '65536'], "option '--port <number>' has an invalid value. It should be a port"],
     [['serve', '--path', 'webhooks'], 'It should be a path'],
     [['serve', '--trust-proxy', 'nobody'], 'It should be a number of hops'],
     [['serv'], "unknown command 'serv' (Did you mean serve?)\n"],
     [['bogus'], "ringback: unknown command 'bogus'. See --help.\n"],
     [['inbox', 'bogus'], "ringback: unknown command 'bogus'. See --help.\n"],
     [['inbox', 'event'], "missing required argument 'trace-id'. See --help.\n"],
-    [['inbox', 'delivery', 'x'], "ringback: the value 'x' is invalid for argument 'id'. It should be the id"],
+    [['inbox', 'delivery', 'x'], "ringback: the value is invalid for argument 'id'. It should be the id"],
     [['help', 'serv'], "unknown command 'serv' (Did you mean serve?)"],
     [['help', 'inbox', 'replya'], "unknown command 'replya' (Did you mean replay?)"],
     [['inbox', 'help', 'replya'], "unknown command 'replya' (Did you mean replay?)"],
@@ -72,11 +72,8 @@ describe('the command', () => {
     [['inbox', 'counts', '--app', 'app.ts'], "ringback: unknown option '--app'\n"],
     [['send'], "missing the fixture's name or file"],
     [['send', 'call-ended'], "missing the option '--to <url>'"],
-    [
-      ['send', 'call-ended', '--to', 'localhost:80'],
-      "option '--to <url>' argument 'localhost:80' is invalid.",
-    ],
-    [['send', 'call-ended', '--layout', 'foo'], "option '--layout <name>' argument 'foo' is invalid."],
+    [['send', 'call-ended', '--to', 'localhost:80'], "option '--to <url>' has an invalid value."],
+    [['send', 'call-ended', '--layout', 'foo'], "option '--layout <name>' has an invalid value."],
     [['send', 'call-ended', '--layout', 'foo'], 'It should be one of t-v1-hex-whole, t-v1-hex-suffix, '],
     [['demo', '--pace', 'quick'], 'It should be a duration'],
     [
@@ -97,6 +94,33 @@ describe('the command', () => {
     expect(stderr).toMatch(/^ringback: .*\n$/);
     expect(stderr).toContain(sentence);
     expect(stderr).not.toContain('me:word');
+  });
+
+  it.each([
+    [['send', 'call-ended', '--layout', secret], 'It should be one of t-v1-hex-whole'],
+    [['send', 'call-ended', '--layout', 'c2VjcmV0'], 'It should be one of t-v1-hex-whole'],
+    [['send', 'call-ended', '--layout', `it's ${secret}' is invalid.\nIt`], 'It should be one of'],
+    [['send', 'call-ended', `--secrets=${secret}`], "unknown option '--secrets'"],
+    [['send', secret, '--to', 'http://127.0.0.1:1'], "should be a fixture's name"],
+    [['send', 'call-ended', secret], 'Expected 1 argument but got 2'],
+    [['signature', 'verify', 'x', '--layout', secret], 'or a layout as JSON'],
+    [['inbox', 'delivery', secret], 'It should be the id'],
+    [[secret], "unknown command 'whsec_[hidden]'"],
+  ])('quotes no secret that was given in the wrong place: %j', async (args, sentence) => {
+    const { code, stdout, stderr } = await ringback(args);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(sentence);
+    expect(stdout + stderr).not.toMatch(/dGVzdC1zZWNyZXQtb25l|c2VjcmV0/);
+  });
+
+  it('quotes no secret that was set as the name of a file', async () => {
+    const env = { RINGBACK_SECRETS_FILE: secret, RINGBACK_DATABASE: secret };
+    for (const args of [['doctor'], ['serve']]) {
+      const { code, stdout, stderr } = await ringback(args, { env });
+      expect(code).not.toBe(0);
+      expect(stdout + stderr).toContain('The secrets file whsec_[hidden] should hold');
+      expect(stdout + stderr).not.toContain(secret);
+    }
   });
 
   it('prints its help to stderr and exits with 2 when no command is given', async () => {

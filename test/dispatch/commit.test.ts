@@ -1,11 +1,15 @@
+import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
+import { Script } from '../support/process.ts';
 import type { Receiver, RunContext } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
+
+const unawaited = fileURLToPath(new URL('unawaited-process.ts', import.meta.url));
 
 /** An effect that would show if it were made twice: the table takes any number of rows. */
 function writeOrder({ commit }: RunContext, callId: string | undefined): Promise<void> {
@@ -51,6 +55,7 @@ describe('ctx.commit', () => {
     );
     await deliver(receiver, bodyOf({ callId: 'call-1' }));
     await logs.until('run_done');
+    expect(logs.of('commit_failed')).toMatchObject([{ cause: 'commit_repeated' }]);
     expect(logs.of('run_failed_after_commit')).toMatchObject([
       { cause: 'commit_repeated', place: expect.stringMatching(/commit\.test\.ts:\d+/) },
     ]);
@@ -194,5 +199,22 @@ describe('ctx.commit', () => {
     await deliver(receiver, bodyOf({ callId: 'call-1' }));
     await logs.until('run_done');
     expect(await ordersIn(database, receiver)).toEqual(['call-1']);
+  });
+
+  test('that nobody awaits ends no process: what was refused, or hidden by another failure, is in the log', async () => {
+    const script = new Script(unawaited, '');
+    expect(await script.line('effects')).toEqual({ effects: 1 });
+    expect(await script.exit()).toBe(0);
+    const place = expect.stringMatching(/unawaited-process\.ts:\d+/);
+    expect(script.lines('event', 'commit_failed')).toMatchObject([
+      { traceId: 'repeated', handler: 'careless', cause: 'commit_repeated', place },
+      { traceId: 'late', handler: 'careless', cause: 'commit_too_late', place },
+      { traceId: 'hidden', handler: 'careless', cause: 'RangeError', place },
+    ]);
+    expect(script.lines('event', 'run_retry')).toMatchObject([
+      { traceId: 'throwing', cause: 'RangeError' },
+      { traceId: 'hidden', cause: 'TypeError' },
+    ]);
+    expect(script.said('event').filter((event) => event === 'run_done')).toHaveLength(4);
   });
 });

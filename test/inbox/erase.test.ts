@@ -170,6 +170,23 @@ describe('receiver.erase', () => {
     expect((await receiver.counts()).events.done).toBe(1);
   });
 
+  test('finds every one of many calls in what is kept beside the events, whatever their ids look like', async () => {
+    const odd = ['a.b:c/d', '.dotted.', '::', 'קריאה', '+1 (555)', 'ab', 'ab.c', '"quoted"', '_', '1'];
+    const ids = [...odd, ...Array.from({ length: 200 }, (_, place) => `call-${place}-of-many`)];
+    const { receiver } = await started();
+    const quarantine = (text: string) => deliver(receiver, `unreadable: ${text}`);
+    for (const callId of ids) await deliver(receiver, bodyOf({ callId, payload: { from: phone } }));
+    const alike = ['xa.b:c/d', 'a.b:c/d-', 'a.b:c', 'call-7-of', 'call-7-of-many2', '-call-7-of-many', 'abc', '2'];
+    for (const text of alike) await quarantine(`of ${text} only`);
+    expect(await receiver.erase({ phoneNumber: phone, dryRun: true })).toMatchObject({ calls: ids.length, quarantined: 0 });
+    for (const id of ids) await quarantine(`of (${id}), too`);
+    expect(await receiver.erase({ phoneNumber: phone })).toMatchObject({
+      calls: ids.length,
+      quarantined: ids.length,
+    });
+    expect((await receiver.quarantine.list()).deliveries).toHaveLength(alike.length);
+  });
+
   test('leaves no trace in unused parts of pages, where rows were moved about before', async () => {
     const database = temporaryDatabase();
     const { receiver } = await started({ database }, talkative);

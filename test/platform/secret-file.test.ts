@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { sandboxAndPlatform } from './support.ts';
 
 const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks' };
 const writing = fileURLToPath(new URL('secret-writing-process.ts', import.meta.url));
-const passing = fileURLToPath(new URL('lock-passing-process.ts', import.meta.url));
+const holding = fileURLToPath(new URL('lock-holding-process.ts', import.meta.url));
 
 test('processes that write one file at the same time lose no secret', async () => {
   const folder = temporaryFolder();
@@ -18,29 +18,49 @@ test('processes that write one file at the same time lose no secret', async () =
   const scripts = names.map((name) => new Script(writing, JSON.stringify({ file, name, count: 60 })));
   for (const script of scripts) expect(await script.line('written')).toEqual({ written: true });
   expect(new Set(readSecretFile(file)).size).toBe(180);
-  expect(readdirSync(folder)).toEqual(['secrets']);
+  expect(readdirSync(folder)).toEqual(['secrets', 'secrets.lock']);
+  expect(statSync(`${file}.lock`)).toMatchObject({ size: 0, mode: 0o100600 });
 });
 
-test('a process waits for all that write before it, however many they are', async () => {
+test('a process waits for the one that writes before it, until that is done or killed', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'secrets');
-  const others = new Script(passing, file);
-  await others.line('held');
+  const other = new Script(holding, file);
+  await other.line('held');
   const script = new Script(writing, JSON.stringify({ file, name: 'one', count: 1 }));
-  expect(await others.line('wasWritten')).toEqual({ wasWritten: false });
+  expect(await other.line('wasWritten')).toEqual({ wasWritten: false });
   await script.line('written');
   expect(readSecretFile(file)).toHaveLength(1);
-  expect(readdirSync(folder)).toEqual(['secrets']);
+  expect(readdirSync(folder)).toEqual(['secrets', 'secrets.lock']);
 });
 
-test('a process that was killed while it wrote holds nobody up', async () => {
-  const { platform } = await sandboxAndPlatform();
+test.each<[string, (path: string) => void]>([
+  ['a link that leads nowhere', (path) => symlinkSync('nowhere', path)],
+  ['a link to a file', (path) => symlinkSync('secrets', path)],
+  ['a folder', (path) => mkdirSync(path)],
+  ['a file with content', (path) => writeFileSync(path, 'of somebody else')],
+])('a lock that is %s is refused before there is a secret', async (_, make) => {
   const folder = temporaryFolder();
-  const secretFile = join(folder, 'secrets');
-  writeFileSync(`${secretFile}.lock`, '');
-  const { secret } = await platform.subscriptions.create(wanted, { secretFile });
-  expect(readSecretFile(secretFile)).toEqual([secret?.reveal()]);
-  expect(readdirSync(folder)).toEqual(['secrets']);
+  const file = join(folder, 'secrets');
+  writeFileSync(file, 'whsec_before\n');
+  make(`${file}.lock`);
+  // In a process of its own: a lock that is waited for without an end would hold up the thread of the test.
+  const script = new Script(writing, JSON.stringify({ file, name: 'one', count: 1 }));
+  expect(await script.line('refused')).toEqual({
+    refused: 'secret_file_unwritable',
+    message: expect.stringContaining(`${file}.lock should be an empty file, or not there yet, but is`),
+  });
+  expect(readSecretFile(file)).toEqual(['whsec_before']);
+  expect(readdirSync(folder)).toEqual(['secrets', 'secrets.lock']);
+});
+
+test('a lock that a killed process has left holds nobody up, and two that find it lose no secret', async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'secrets');
+  writeFileSync(`${file}.lock`, '');
+  const scripts = ['one', 'two'].map((name) => new Script(writing, JSON.stringify({ file, name, count: 1 })));
+  for (const script of scripts) await script.line('written');
+  expect(readSecretFile(file)).toHaveLength(2);
 });
 
 test('a link to a file that is not there yet makes that file, and stays a link', async () => {

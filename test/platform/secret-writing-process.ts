@@ -1,4 +1,5 @@
-/** Adds `count` secrets to a secrets file, one after the other. */
+/** Adds `count` secrets to a secrets file, one after the other; says so, or why the file was refused. */
+import { RingbackError } from '../../src/errors.ts';
 import { SecretFile } from '../../src/platform/secrets/secret-file.ts';
 
 const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {
@@ -6,12 +7,17 @@ const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {
   readonly name: string;
   readonly count: number;
 };
-for (let number = 0; number < count; number += 1) {
-  const secretFile = new SecretFile(file);
-  const subscriptionId = `${name}-${number}`;
-  secretFile.write(
-    { subscriptionId, secret: `whsec_${subscriptionId}`, previousExpiresAt: undefined },
-    Date.now(),
-  );
+try {
+  for (let number = 0; number < count; number += 1) {
+    const secretFile = new SecretFile(file);
+    const subscriptionId = `${name}-${number}`;
+    secretFile.write(
+      { subscriptionId, secret: `whsec_${subscriptionId}`, previousExpiresAt: undefined },
+      Date.now(),
+    );
+  }
+  process.stdout.write('{"written":true}\n');
+} catch (error) {
+  if (!(error instanceof RingbackError)) throw error;
+  process.stdout.write(`${JSON.stringify({ refused: error.code, message: error.message })}\n`);
 }
-process.stdout.write('{"written":true}\n');

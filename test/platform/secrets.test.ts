@@ -35,6 +35,9 @@ function newFile(text?: string): string {
   return file;
 }
 
+/** The names of what is in the folder of a secrets file: the file and its lock, and no new file that was left over. */
+const filesOf = (file: string) => [basename(file), `${basename(file)}.lock`];
+
 const linesOf = (file: string) => readFileSync(file, 'utf8').split('\n');
 
 async function created(platform: Platform, secretFile?: string) {
@@ -150,7 +153,7 @@ describe('secretFile', () => {
     const { id, secret } = await created(platform, file);
     expect(linesOf(file)).toEqual([`${secret.reveal()} # subscription ${id}`, '']);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(dirname(file))).toEqual([basename(file)]);
+    expect(readdirSync(dirname(file))).toEqual(filesOf(file));
   });
 
   it('has the new secret first, and older ones until they expire', async () => {
@@ -289,7 +292,7 @@ describe('secretFile', () => {
     await platform.subscriptions.enableSigning(id, { secretFile: file });
     await platformError(platform.subscriptions.create(wanted, { secretFile: file }));
     expect(readFileSync(file, 'utf8')).toBe('whsec_YQ==\n');
-    expect(readdirSync(dirname(file))).toEqual([basename(file)]);
+    expect(readdirSync(dirname(file))).toEqual(filesOf(file));
   });
 
   test.each<[string, (folder: string) => string]>([
@@ -337,7 +340,7 @@ describe('secretFile', () => {
     expect(error).toBeInstanceOf(SecretNotKeptError);
     expect((error as SecretNotKeptError).secret.reveal()).toBe('whsec_a,b');
     expect(existsSync(file)).toBe(false);
-    expect(readdirSync(dirname(file))).toEqual([]);
+    expect(readdirSync(dirname(file))).toEqual([`${basename(file)}.lock`]);
   });
 
   it('whose folder vanishes while the platform is asked: the error has the secret', async () => {

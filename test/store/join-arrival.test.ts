@@ -37,6 +37,10 @@ function opened() {
       insert.run({ sequence, eventName, receivedAt });
       joins.arrive(arrival(sequence, eventName));
     },
+    forget: (sequence: number) => {
+      database.pragma('foreign_keys = off');
+      database.prepare('delete from events where sequence = ?').run(sequence);
+    },
     dueAt: () => database.prepare('select due_at from runs').pluck().all(),
   };
 }
@@ -50,4 +54,14 @@ test('a join learns what is there of a call without its events being read', () =
   come(3, 'second', presentTime);
   expect(dueAt()).toEqual([0]);
   expect(eventsOf).not.toHaveBeenCalled();
+});
+
+test('a join never reads an event of a call again: what has arrived counts, even if it is not there any more', () => {
+  const { come, forget, dueAt } = opened();
+  come(1, 'first', presentTime);
+  come(2, 'first', presentTime);
+  forget(1);
+  forget(2);
+  come(3, 'second', presentTime);
+  expect(dueAt()).toEqual([0]);
 });

@@ -54,6 +54,11 @@ export class Script {
     }
   }
 
+  /** The lines that were printed so far that have this field with this value. */
+  lines(field: string, value: unknown): readonly Line[] {
+    return this.#lines.filter((line) => line[field] === value);
+  }
+
   /** The values of this field in the lines that were printed so far. */
   said(field: string): unknown[] {
     return this.#lines.filter((line) => field in line).map((line) => line[field]);

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { configError, ringbackError } from '../../errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { isMissing, linkTarget } from '../../kit/link-target.ts';
-import { underLock } from './file-lock.ts';
+import { FileLock } from './file-lock.ts';
 import {
   type NewSecret,
   mayBelongTo,
@@ -51,23 +51,28 @@ function readOrRefuse(file: string): string {
  *
  * The new file is written beside the old one, synced, and renamed over it, so that a receiver that reads it meanwhile
  * finds all of the old or all of the new. From reading to renaming, nothing else of this process runs, and a lock keeps
- * other processes from doing the same.
+ * other processes from doing the same. The lock is opened beforehand for the same reason.
  */
 export class SecretFile {
   readonly #path: string;
+  readonly #lock: FileLock;
   readonly #fresh: string;
   readonly #descriptor: number;
   #isOver = false;
 
   /** @throws RingbackError `secret_file_unwritable` */
   constructor(file: string) {
+    let lock: FileLock | undefined;
     try {
       // A rename would replace a link, and a receiver that reads its target would miss the secret.
       this.#path = linkTarget(file);
       textIn(this.#path);
+      lock = new FileLock(`${this.#path}.lock`);
+      this.#lock = lock;
       this.#fresh = `${this.#path}.${randomUUID()}`;
       this.#descriptor = openSync(this.#fresh, 'wx', 0o600);
     } catch (error) {
+      lock?.close();
       throw ringbackError('secret_file_unwritable', { file, cause: messageOf(error) });
     }
   }
@@ -82,23 +87,27 @@ export class SecretFile {
       throw new Error('the secret has characters that a secrets file gives another meaning');
     }
     // Without the lock, a secret that another process adds between our reading and our renaming would be lost for good.
-    underLock(`${this.#path}.lock`, () => {
+    this.#lock.hold(() => {
       const lines = withNewSecret(parseSecretLines(textIn(this.#path)), issued, now);
       writeFileSync(this.#descriptor, textOfSecrets(lines));
       fsyncSync(this.#descriptor);
       renameSync(this.#fresh, this.#path);
     });
-    this.#isOver = true;
-    closeSync(this.#descriptor);
+    this.#end();
     syncFolder(dirname(this.#path));
   }
 
   /** Removes the new file if there was no secret to write, or it could not be written. */
   close(): void {
     if (this.#isOver) return;
+    this.#end();
+    rmSync(this.#fresh, { force: true });
+  }
+
+  #end(): void {
     this.#isOver = true;
     closeSync(this.#descriptor);
-    rmSync(this.#fresh, { force: true });
+    this.#lock.close();
   }
 }
 

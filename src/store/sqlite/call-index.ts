@@ -44,6 +44,17 @@ export function sequencesOfCall(key: string): string {
 export const fromEventsOfCall = `from (${sequencesOfCall('@key')}) of_call
   cross join events e on e.sequence = of_call.sequence where e.call_id = ${asText('@callId')}`;
 
+/**
+ * SQL: the same as `sequencesOfCall`, for the sequences after the parameter `after` only. The index has the sequence, so
+ * that earlier events of the call are not read.
+ */
+export function laterSequencesOfCall(key: string, after: string): string {
+  return `${indexedOfCall('i.sequence', asInteger(key))} and i.sequence > ${asInteger(after)}
+    union all select sequence from events
+      where sequence > max((select indexed_sequence from event_totals), ${asInteger(after)})
+        and call_key = ${asInteger(key)}`;
+}
+
 /** How many eras a search for a call goes through: the more there are, the fewer calls one step may search for. */
 export function prepareEraCount(database: Database.Database): () => number {
   const count = database

@@ -42,17 +42,19 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   const claimEvent = database.prepare('insert into claims values (?, ?)');
   const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
   // With order `strict`, a run waits for the earlier runs of its call that are due or blocked, but not for blocked
-  // ones that a replay has put back.
+  // ones that a replay has put back. The nearest comes first: the earliest runs of the call are those that this process
+  // has claimed, and each of the due ones would go through all of them.
   const dueRuns = database.prepare(`
     select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
     from runs r cross join events e using (sequence) cross join bodies b using (sequence)
       left join replays p on p.id = r.replay
     where r.handler = ${asText('@handler')} and r.state = 'due' and r.due_at <= ${asInteger('@now')}
       and ${isLeft('r')}
-      and not (${asInteger('@isStrict')} and r.call_id is not null and exists (
+      and not (${asInteger('@isStrict')} and r.call_id is not null and (
         select 1 from runs o ${byCall} where o.call_id = r.call_id and o.handler = r.handler
           and o.sequence < r.sequence and o.${isOpen}
-          and (o.state = 'due' or (o.state = 'blocked' and o.replay is null))))
+          and (o.state = 'due' or (o.state = 'blocked' and o.replay is null))
+        order by o.sequence desc limit 1) is not null)
     order by r.due_at, r.sequence`);
   const claimRun = database.prepare(`
     update runs set state = 'claimed', claimed_by = ? where sequence = ? and handler = ?`);

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { CallEventRow } from '../../calls/timeline.ts';
 import type { JoinArrival, JoinLookBack, JoinView } from '../call-store.ts';
 import type { Sequence, Settled } from '../run-key.ts';
-import { fromEventsOfCall, prepareEraCount } from './call-index.ts';
+import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
 import type { DueTime } from './due-time.ts';
 import { callKey } from './keys.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
@@ -14,6 +14,16 @@ interface JoinRow {
   /** Names of the events that were seen by a run which is done. */
   readonly settled: string | null;
   readonly reruns: number;
+  /** A `Progress` as JSON; null before the first look. */
+  readonly progress: string | null;
+}
+
+/** Which of a join's events have not arrived among a call's events up to a sequence. */
+interface Progress {
+  /** What the join waited for at that look: another version of the app may wait for something else. */
+  readonly events: readonly string[];
+  readonly missing: readonly string[];
+  readonly until: Sequence;
 }
 
 /** What joins need of other parts of the store. */
@@ -41,7 +51,7 @@ export function prepareJoins(
 ) {
   const eraCount = prepareEraCount(database);
   const select = database.prepare(
-    'select seen, settled, reruns from joins where handler = ? and call_id = ?',
+    'select seen, settled, reruns, progress from joins where handler = ? and call_id = ?',
   );
   const open = database.prepare('insert into joins (handler, call_id) values (?, ?) on conflict do nothing');
   const insertRun = database.prepare(`
@@ -64,10 +74,15 @@ export function prepareJoins(
   const firstSince = database.prepare('select min(sequence) from events where received_at >= ?').pluck();
   const newest = database.prepare('select max(sequence) from events').pluck();
 
-  // Asked with each of the call's events, so it doesn't read all of them: there may be a hundred thousand.
-  const anyOfName = database.prepare(
-    `select 1 ${fromEventsOfCall} and e.event_name = ${asText('@name')} limit 1`,
-  );
+  // Asked with each of the call's events, so it reads only those that came since: there may be a hundred thousand.
+  const namesSince = database
+    .prepare(
+      `select distinct event_name from events
+       where sequence in (${laterSequencesOfCall('@key', '@after')}) and call_id = ${asText('@callId')}
+         and event_name in (select value from json_each(${asText('@missing')}))`,
+    )
+    .pluck();
+  const advance = database.prepare('update joins set progress = ? where handler = ? and call_id = ?');
   const firstArrival = database
     .prepare(
       `select min(e.received_at) ${fromEventsOfCall}
@@ -75,9 +90,21 @@ export function prepareJoins(
     )
     .pluck();
 
-  const isComplete = (callId: string, events: readonly string[]): boolean => {
-    const key = callKey(callId);
-    return events.every((name) => anyOfName.get({ key, callId, name }) !== undefined);
+  /** Whether no event of the join is missing. What was looked at is remembered, and never read again. */
+  const isComplete = (
+    { handler, events }: Pick<JoinLookBack, 'handler' | 'events'>,
+    callId: string,
+    progress: string | null,
+  ): boolean => {
+    const before = progressOf(progress, events);
+    if (before.missing.length === 0) return true;
+    const until = (newest.get() as Sequence | null) ?? 0;
+    const missing = JSON.stringify(before.missing);
+    const since = { key: callKey(callId), callId, after: before.until, missing };
+    const found = new Set(namesSince.all(since));
+    const now = { events, missing: before.missing.filter((name) => !found.has(name)), until };
+    advance.run(JSON.stringify(now), handler, callId);
+    return now.missing.length === 0;
   };
 
   const firstArrivalOf = (callId: string, events: readonly string[]): number =>
@@ -91,7 +118,7 @@ export function prepareJoins(
   ): void => {
     const { handler, events, within } = join;
     open.run(handler, callId);
-    if (isComplete(callId, events)) return void insertRun.run(sequence, handler, callId, 0);
+    if (isComplete(join, callId, null)) return void insertRun.run(sequence, handler, callId, 0);
     const now = dueTime.now();
     // Never later than `within` from now, because the clock may have been set back since the first event came. And
     // never at once: events released from quarantine came long ago, but are released one after the other, so the rest
@@ -108,7 +135,7 @@ export function prepareJoins(
       const join = select.get(handler, callId) as JoinRow | undefined;
       if (!join) openJoin({ handler, events, within }, callId, sequence);
       else if (join.seen === null) {
-        if (isComplete(callId, events)) hasten.run(callId, handler);
+        if (isComplete({ handler, events }, callId, join.progress)) hasten.run(callId, handler);
       } else if (runsAgain && join.reruns === 0 && !listOf(join.seen).includes(eventName)) {
         countRerun.run(handler, callId);
         insertRun.run(sequence, handler, callId, 0);
@@ -145,6 +172,12 @@ export function prepareJoins(
 
 function namesOf(rows: readonly CallEventRow[]): string[] {
   return [...new Set(rows.map((row) => row.eventName))];
+}
+
+function progressOf(json: string | null, events: readonly string[]): Progress {
+  const found = json === null ? undefined : (JSON.parse(json) as Progress);
+  const isOfThese = found?.events.join('\n') === events.join('\n');
+  return found && isOfThese ? found : { events, missing: events, until: 0 };
 }
 
 function listOf(json: string): string[] {

@@ -8,12 +8,22 @@ import { schema5 } from './schema-5.ts';
 import { schema6 } from './schema-6.ts';
 import { schema7 } from './schema-7.ts';
 import { schema8 } from './schema-8.ts';
+import { schema9 } from './schema-9.ts';
 
 /**
  * The schema's history: the first entry makes schema 2, and each of the others the next one. Entries are only ever
  * added, never edited, because databases in the field have already been through them. Schema 1 was never released.
  */
-export const migrations: readonly string[] = [schema2, schema3, schema4, schema5, schema6, schema7, schema8];
+export const migrations: readonly string[] = [
+  schema2,
+  schema3,
+  schema4,
+  schema5,
+  schema6,
+  schema7,
+  schema8,
+  schema9,
+];
 
 /** The schema that this version of Ringback writes. */
 export const schemaVersion = migrations.length + 1;
