@@ -1,5 +1,12 @@
+import type Database from 'better-sqlite3';
 import { type RingbackError, ringbackError } from '../../errors.ts';
-import type { OpenInbox } from './open-inbox.ts';
+import type { DatabaseFiles } from './database-files.ts';
+
+/** The main thread's connection, and the files that it has open; a database in memory has none. */
+interface Opened {
+  readonly database: Database.Database;
+  readonly files: DatabaseFiles | undefined;
+}
 
 /**
  * Fails every write of this process, for good, once the database or its WAL has been deleted or replaced: whatever is
@@ -7,16 +14,12 @@ import type { OpenInbox } from './open-inbox.ts';
  */
 export class FileGuard {
   readonly #file: string;
-  readonly #opened: () => Pick<OpenInbox, 'database' | 'files'> | undefined;
+  readonly #opened: () => Opened | undefined;
   readonly #onLost: (found: string) => void;
   #problem: RingbackError | undefined;
 
   /** `onLost` is called once. */
-  constructor(
-    file: string,
-    opened: () => Pick<OpenInbox, 'database' | 'files'> | undefined,
-    onLost: (found: string) => void,
-  ) {
+  constructor(file: string, opened: () => Opened | undefined, onLost: (found: string) => void) {
     this.#file = file;
     this.#opened = opened;
     this.#onLost = onLost;
