@@ -207,7 +207,7 @@ export class Dispatcher {
       leave();
       lanes.finish(work);
       this.#beginReady();
-      if (this.#claimer.mayGoOn) this.wake();
+      if (this.#claimer.mayGoOn || this.#claimer.isNoLongerCrowded(lanes)) this.wake();
     }
   }
 
