@@ -31,6 +31,8 @@ export class Claimer {
   #mayBeMore = false;
   /** Whether a claim was reported as failed: it may have been written all the same. */
   #mayHaveLostClaims = false;
+  /** Lanes that were crowded when their due runs were claimed, so that some may have been left. */
+  readonly #leftForCrowded = new Set<Lanes<ClaimedWork>>();
   /** How many events are being recorded that may be handed over: each may need a place in every handler's lanes. */
   #expected = 0;
 
@@ -68,6 +70,14 @@ export class Claimer {
     for (const one of lanes) await this.#claimDue(one);
     await placer.putAllBack();
     return this.#claimNew();
+  }
+
+  /**
+   * Whether runs were left in the inbox because these lanes were crowded, and now they no longer are. Without another
+   * look, the rest of a large call would wait for the timer, over and over.
+   */
+  isNoLongerCrowded(lanes: Lanes<ClaimedWork>): boolean {
+    return this.#leftForCrowded.has(lanes) && !lanes.isCrowded;
   }
 
   /** Whether there may be more, and room for a large step: claiming events singly would cost a commit for each. */
@@ -108,6 +118,8 @@ export class Claimer {
     const { store, clock, dueTimer, held, placer } = this.#parts;
     const { handler, isCrowded } = lanes;
     const room = this.#roomIn(lanes);
+    if (isCrowded) this.#leftForCrowded.add(lanes);
+    else this.#leftForCrowded.delete(lanes);
     if (room === 0 || held.bytes > mostHeldBytes || !(await dueTimer.isDue(handler.name))) return;
     const order = {
       isStrict: handler.order === 'strict',

@@ -216,6 +216,7 @@ export class Dispatcher {
       leave();
       lanes.finish(work);
       this.#goOn();
+      if (this.#claimer.isNoLongerCrowded(lanes)) this.wake();
     }
   }
 

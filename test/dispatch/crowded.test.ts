@@ -10,6 +10,9 @@ import { temporaryDatabase } from '../support/temporary.ts';
 /** The most runs that may follow a run of their call in memory, with order `call`, and the most claimed at once. */
 const mostInMemory = 2_000 + 250;
 
+/** The most runs that may follow a run of their call in memory. */
+const mostFollowing = { call: 2_000, strict: 250 };
+
 async function fill(receiver: Receiver, { calls, each }: { calls: number; each: number }): Promise<void> {
   for (let call = 0; call < calls; call += 1) {
     const bodies = Array.from({ length: each }, (_, place) =>
@@ -63,3 +66,31 @@ test('a strict run is tried again when it is due, however many wait behind it', 
   await logs.until('run_done', 271);
   expect(attempts).toEqual([1, 2, 3]);
 });
+
+test.each(['call', 'strict'] as const)(
+  'a call with more events than memory has room for is handled without a pause, with order %s',
+  async (order) => {
+    const clock = new ManualClock();
+    const gate = new Gate();
+    const seen: string[] = [];
+    const count = mostFollowing[order] * 1.6;
+    const { receiver, logs } = await started({ clock, database: temporaryDatabase() }, (r) =>
+      r.on('*', { order }, async ({ traceId }) => {
+        if (traceId === 'trace-0') await gate.pass();
+        seen.push(traceId);
+      }),
+    );
+    const expected = Array.from({ length: count }, (_, place) => `trace-${place}`);
+    for (const traceId of expected) {
+      const body = bodyOf({ traceId, callId: 'call-1' });
+      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    }
+    gate.open();
+    while (logs.of('run_done').length < count) {
+      // The next claim of what is due already. Whatever waits for longer would wait for ever.
+      if (clock.hasTimer(1)) clock.advance(1);
+      await turn();
+    }
+    expect(seen).toEqual(expected);
+  },
+);

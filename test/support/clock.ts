@@ -44,7 +44,12 @@ export class ManualClock implements Clock {
 
   /** Resolves once there is a timer that is due exactly this long from now. */
   async timer(ms: number): Promise<void> {
-    while (![...this.#due].some(({ at }) => at === this.elapsed() + ms)) await turn();
+    while (!this.hasTimer(ms)) await turn();
+  }
+
+  /** Whether there is a timer that is due exactly this long from now. */
+  hasTimer(ms: number): boolean {
+    return [...this.#due].some(({ at }) => at === this.elapsed() + ms);
   }
 
   /** Moves time on by a second in each turn of the event loop, until `ending` has settled. */
