@@ -86,7 +86,7 @@ test('rubbish: signed bytes that are no event, under another trace id', async ()
   expect(rubbish?.headers['x-webhook-traceid']).not.toBe(event?.headers['x-webhook-traceid']);
 });
 
-test('the same seeds make the same trouble, however many deliveries are under way at once', async () => {
+test('the same seeds make the same trouble, however many deliveries are in flight at once', async () => {
   const troubleOf = async (atOnce: boolean, seed: string) => {
     const sandbox = await startedSandbox({ speed, callSeed: 'calls', adversary: { seed } });
     const { url } = await destination();

@@ -17,7 +17,7 @@ import { startedSandbox } from './support.ts';
 
 /** Three retries ten seconds apart take two real seconds at this speed: usually longer than a receiver's start. */
 const speed = 15;
-const load = { calls: 10_000, atOnce: 1_000, longest: 20 };
+const load = { calls: 10_000, atOnce: 1_000, maxSeconds: 20 };
 const rate = 0.02;
 const rates = {
   duplicated: rate,
@@ -35,13 +35,13 @@ const outages = [
   { after: 8_500, lost: 0 },
 ];
 /** In milliseconds. The test takes half a minute on two idle cores, and longer on a busy machine. */
-const patience = 300_000;
+const timeout = 300_000;
 
 const none = { tooMany: [], tooFew: [] };
 
 test(
   '10,000 calls, an adversary, a receiver killed again and again: nothing is missing but what the platform gave up',
-  { timeout: patience },
+  { timeout },
   async ({ annotate }) => {
     const front = new Front();
     const url = await front.listen();
