@@ -2,16 +2,20 @@
 export { createPlatform, type Platform } from './platform.ts';
 export type { PlatformLogger, PlatformOptions, PlatformRetryOptions } from './options.ts';
 export { PlatformError } from './requests/platform-error.ts';
-export type { CallOptions } from './requests/call-options.ts';
-export type { PageOptions } from './requests/pages.ts';
+export type { CallOptions, PageOptions } from './requests/call-options.ts';
 export { IssuedSecret, SecretNotKeptError } from './secrets/issued-secret.ts';
 export type { SecretOptions, SecretToKeep } from './secrets/keep-secret.ts';
 export { readSecretFile } from './secrets/secret-file.ts';
 export type { Subscription, SubscriptionRetryPolicy } from './subscriptions/subscription.ts';
-export type { NewSubscription, SubscriptionPatch, WholeSubscription } from './subscriptions/fields.ts';
+export type {
+  NewSubscription,
+  SubscriptionPatch,
+  UnknownFields,
+  UpdateOptions,
+  WholeSubscription,
+} from './subscriptions/fields.ts';
 export type { SubscriptionWarning } from './subscriptions/checks.ts';
-export type { RotatedSecret, SubscriptionResult, UpdateOptions } from './subscriptions/writer.ts';
-export type { UnknownFields } from './subscriptions/merge.ts';
+export type { RotatedSecret, SubscriptionResult } from './subscriptions/writer.ts';
 export type { EnsuredSubscription, WantedSubscription } from './subscriptions/ensure.ts';
 export type { Subscriptions } from './subscriptions/subscriptions.ts';
 export type { KnowledgeBase, KnowledgeBases } from './resources/knowledge-bases.ts';

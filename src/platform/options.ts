@@ -4,7 +4,7 @@ import type { Clock } from '../kit/clock.ts';
 import { type Duration, parseDuration, parsePositiveDuration } from '../kit/duration.ts';
 import type { Random } from '../kit/random.ts';
 import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../option-problems.ts';
-import { readBaseUrl } from './requests/base-url.ts';
+import { readBaseUrl } from './requests/address.ts';
 
 /** What the client logs to, for example a pino instance. No line contains a key, a secret or a body. */
 export interface PlatformLogger {

@@ -12,4 +12,4 @@ export type { AdversaryOptions, Disturbance } from './delivery/adversary.ts';
 export type { AttemptListener, AttemptQuery, Attempts } from './delivery/attempts.ts';
 export type { GivenUpDelivery } from './delivery/outbox.ts';
 export type { Attempt } from './model.ts';
-export type { ToolRun } from './tools/run-tool.ts';
+export type { ToolRun } from './custom-tools/tool-caller.ts';

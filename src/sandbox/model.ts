@@ -99,3 +99,8 @@ export interface Attempt {
   /** What the adversary did with this attempt; undefined when it did nothing. */
   readonly disturbance: string | undefined;
 }
+
+/** A time as the platform writes it: ISO 8601 with milliseconds and `Z`. */
+export function isoTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

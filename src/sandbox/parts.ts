@@ -6,29 +6,25 @@ import { promptRoutes } from './api/prompts.ts';
 import type { Route } from './api/route.ts';
 import { ApiServer } from './api/server.ts';
 import { subscriptionRoutes } from './api/subscriptions.ts';
-import { websiteRoutes } from './api/websites.ts';
+import { BatchedWrites } from './batched-writes.ts';
 import { PlayedCalls } from './calls/played-calls.ts';
 import { CallSimulator } from './calls/simulator.ts';
 import { CustomTools } from './custom-tools/custom-tools.ts';
+import { ToolCaller } from './custom-tools/tool-caller.ts';
 import { Database } from './database.ts';
 import { Adversary } from './delivery/adversary.ts';
 import { Attempts } from './delivery/attempts.ts';
 import { DeliveryEngine } from './delivery/engine.ts';
 import { Outbox } from './delivery/outbox.ts';
-import { GatheredWrites } from './delivery/gathered-writes.ts';
 import { Failures } from './failures.ts';
-import { Keys, newKey } from './keys.ts';
-import { KnowledgeBases } from './knowledge-bases/knowledge-bases.ts';
+import { KnowledgeBases } from './knowledge-bases.ts';
 import type { ResolvedSandboxOptions } from './options.ts';
-import { SandboxClock } from './sandbox-clock.ts';
-import { demonstrationSeed } from './seed.ts';
-import { type SeededParts, fillFromSeed } from './seeding.ts';
+import { type SeededParts, demonstrationSeed, fillFromSeed } from './seed.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
-import { Tenants } from './tenants.ts';
-import { ToolCaller } from './tool-caller.ts';
+import { Tenants, newKey } from './tenants.ts';
 
 /** What the parts need from the sandbox that they belong to. */
-export interface Surroundings {
+interface Surroundings {
   /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;
   /** @throws RingbackError unless the sandbox runs */
@@ -45,30 +41,30 @@ export type Parts = ReturnType<typeof buildParts>;
  */
 export function buildParts(options: ResolvedSandboxOptions, { stopping, requireStarted }: Surroundings) {
   const database = new Database(options.database);
-  const { layout, logger, callSeed } = options;
-  const clock = new SandboxClock(options.clock, options.speed);
+  const { layout: scheme, logger, callSeed, clock, speed, websiteParameter } = options;
   const tenants = new Tenants(database);
-  const keys = new Keys(database);
   const knowledgeBases = new KnowledgeBases(database);
   const customTools = new CustomTools(database);
   const subscriptions = new Subscriptions(database);
-  const writes = new GatheredWrites(database.connection, clock.real);
+  const writes = new BatchedWrites(database.connection, clock);
   const attempts = new Attempts(database, writes);
   const outbox = new Outbox(database, writes);
   const played = new PlayedCalls(database, writes);
   const adversary = options.adversary && new Adversary(options.adversary);
   const engine = new DeliveryEngine({
     clock,
+    speed,
     subscriptions,
     outbox,
     attempts,
     writes,
-    layout,
+    scheme,
     adversary,
     logger,
   });
   const calls = new CallSimulator({
     clock,
+    speed,
     seed: callSeed,
     tenants,
     played,
@@ -76,10 +72,9 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
     requireStarted,
     stopping,
   });
-  const toolCaller = new ToolCaller({ tenants, customTools, clock: clock.real, stopping });
+  const toolCaller = new ToolCaller({ tenants, customTools, clock, stopping });
   const operations: readonly Route[] = [
-    ...websiteRoutes({ parameter: options.websiteParameter, clock: clock.real }),
-    ...knowledgeBaseRoutes(knowledgeBases),
+    ...knowledgeBaseRoutes({ knowledgeBases, websiteParameter, clock }),
     ...customToolRoutes({ customTools, tenants, clock }),
     ...promptRoutes(),
     ...subscriptionRoutes(subscriptions, clock),
@@ -88,13 +83,13 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   const failures = new Failures(operations.map(({ operation }) => operation));
   const control: ControlParts = { calls, attempts, engine, subscriptions, failures, toolCaller };
   const server = new ApiServer([...operations, ...controlRoutes(control)], {
-    keys,
+    tenants,
     failures,
     clock,
     logger,
     stopping,
   });
-  const apiKey = filled(database, options, { tenants, keys, knowledgeBases });
+  const apiKey = filled(database, options, { tenants, knowledgeBases });
   return { database, calls, attempts, engine, failures, toolCaller, server, apiKey };
 }
 

@@ -1,11 +1,11 @@
 import { ringbackError } from '../errors.ts';
 import type { CallSimulator } from './calls/simulator.ts';
+import type { ToolRun } from './custom-tools/tool-caller.ts';
 import type { Attempts } from './delivery/attempts.ts';
 import type { GivenUpDelivery } from './delivery/outbox.ts';
 import type { FailureOptions } from './failures.ts';
 import { type ResolvedSandboxOptions, type SandboxOptions, resolveSandboxOptions } from './options.ts';
 import { type Parts, buildParts } from './parts.ts';
-import type { ToolRun } from './tools/run-tool.ts';
 
 /** Which deliveries were given up, and when all are settled. */
 export interface Deliveries {
@@ -83,7 +83,7 @@ export class Sandbox {
   }
 
   /**
-   * Ends everything under way, and closes. Deliveries that are not settled stay in the database for the next start. May
+   * Ends everything in flight, and closes. Deliveries that are not settled stay in the database for the next start. May
    * be called more than once.
    */
   stop(): Promise<void> {

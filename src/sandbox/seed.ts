@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { configError } from '../errors.ts';
-import { knowledgeBaseSeedSchema } from './knowledge-bases/knowledge-base.ts';
+import { type KnowledgeBases, knowledgeBaseSeedSchema } from './knowledge-bases.ts';
+import type { Tenants } from './tenants.ts';
 
 const text = z.string('text that is not empty').min(1, 'text that is not empty');
 
@@ -62,7 +63,7 @@ export type Seed = z.input<typeof seedSchema>;
 export type ParsedSeed = z.output<typeof seedSchema>;
 
 /** One organization of a seed. */
-export type OrganizationSeed = ParsedSeed['organizations'][number];
+type OrganizationSeed = ParsedSeed['organizations'][number];
 
 /**
  * Checks a seed and fills in the defaults.
@@ -146,4 +147,31 @@ function refuseDangling({ users, workspaces, agents, knowledge_bases: bases }: O
 
 function firstRepeated(values: readonly string[]): string | undefined {
   return values.find((value, index) => values.indexOf(value) !== index);
+}
+
+/** The parts of the sandbox that a seed fills. */
+export interface SeededParts {
+  readonly tenants: Tenants;
+  readonly knowledgeBases: KnowledgeBases;
+}
+
+/** Writes a seed into a new database; `now` is the time of that, in milliseconds since 1970. */
+export function fillFromSeed({ organizations }: ParsedSeed, parts: SeededParts, now: number): void {
+  for (const organization of organizations) seedOrganization(organization, parts, now);
+}
+
+function seedOrganization(seed: OrganizationSeed, { tenants, knowledgeBases }: SeededParts, now: number) {
+  const { id: organizationId } = seed;
+  tenants.addOrganization(seed);
+  for (const user of seed.users) {
+    tenants.addUser({ ...user, organizationId });
+    for (const userKey of user.keys) tenants.addKey(userKey, user.id);
+  }
+  for (const workspace of seed.workspaces) tenants.addWorkspace({ ...workspace, organizationId });
+  for (const { workspace_id: workspaceId, ...agent } of seed.agents) {
+    tenants.addAgent({ ...agent, organizationId, workspaceId });
+  }
+  for (const base of seed.knowledge_bases) {
+    knowledgeBases.add({ ...base, organization_id: organizationId }, now);
+  }
 }

@@ -1,6 +1,7 @@
 import type { Statement } from 'better-sqlite3';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Connection, Database } from './database.ts';
-import type { Agent, Organization, User } from './model.ts';
+import type { Agent, Caller, Organization, User } from './model.ts';
 
 const tables = `
   create table if not exists organizations (
@@ -23,6 +24,10 @@ const tables = `
     workspace_id text references workspaces (id),
     name text not null
   ) strict;
+  create table if not exists keys (
+    digest blob primary key,
+    user_id text not null references users (id)
+  ) strict, without rowid;
 `;
 
 /** A part of an organization that agents belong to. */
@@ -39,15 +44,25 @@ interface AgentRow {
   readonly name: string;
 }
 
-/** The organizations with their users, workspaces and agents. They come from the seed, and don't change. */
+/**
+ * The organizations with their users, API keys, workspaces and agents. They come from the seed, and don't change.
+ *
+ * A key is a bearer token. It stands for one user, and so for one organization (platform document, Authentication).
+ * Only the SHA-256 of keys is stored, so that nobody can send requests with a copy of the database. A key is looked up
+ * by its digest, so the time of the look-up reveals nothing about the key.
+ */
 export class Tenants {
   readonly #connection: Connection;
+  readonly #caller: Statement<[Buffer], Caller>;
   readonly #agent: Statement<[string], AgentRow>;
   readonly #agents: Statement<[string], AgentRow>;
 
   constructor(database: Database) {
     database.create(tables);
     this.#connection = database.connection;
+    this.#caller = database.connection.prepare(`
+      select users.organization_id as organizationId, users.id as userId
+      from keys join users on users.id = keys.user_id where keys.digest = ?`);
     this.#agent = database.connection.prepare('select * from agents where id = ?');
     this.#agents = database.connection.prepare(
       'select * from agents where organization_id = ? order by rowid',
@@ -60,6 +75,15 @@ export class Tenants {
 
   addUser({ id, organizationId, name }: User): void {
     this.#connection.prepare('insert into users values (?, ?, ?)').run(id, organizationId, name);
+  }
+
+  addKey(key: string, userId: string): void {
+    this.#connection.prepare('insert into keys values (?, ?)').run(digestOf(key), userId);
+  }
+
+  /** The user that the key stands for, with their organization; undefined for an unknown key. */
+  callerOf(key: string): Caller | undefined {
+    return this.#caller.get(digestOf(key));
   }
 
   addWorkspace({ id, organizationId, name }: Workspace): void {
@@ -103,4 +127,13 @@ function agentOf(row: AgentRow): Agent {
     workspaceId: row.workspace_id ?? undefined,
     name: row.name,
   };
+}
+
+/** A new key that nobody can guess. */
+export function newKey(): string {
+  return `key_${randomBytes(24).toString('base64url')}`;
+}
+
+function digestOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
 }

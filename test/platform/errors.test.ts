@@ -8,18 +8,12 @@ import {
   answered,
   apiKey,
   clientOf,
+  kb,
   otherKey,
   platformError,
   sandboxAndPlatform,
   standIn,
 } from './support.ts';
-
-const kb = {
-  id: 'kb_1',
-  name: 'Handbook',
-  created_at: '2026-01-01T00:00:00Z',
-  updated_at: '2026-01-01T00:00:00Z',
-};
 
 describe("the document's error bodies become one PlatformError", () => {
   it("a knowledge base's 401 and 404", async () => {
@@ -30,8 +24,8 @@ describe("the document's error bodies become one PlatformError", () => {
       code: expect.any(String),
       message: expect.stringContaining('Knowledge base not found'),
     });
-    const stranger = createPlatform({ baseUrl: sandbox.url, apiKey: 'key-of-a-stranger' });
-    expect(await platformError(stranger.knowledgeBases.get('kb_1'))).toMatchObject({
+    const unauthenticated = createPlatform({ baseUrl: sandbox.url, apiKey: 'key-of-nobody' });
+    expect(await platformError(unauthenticated.knowledgeBases.get('kb_1'))).toMatchObject({
       status: 401,
       message: expect.stringContaining('Check that apiKey'),
     });
@@ -96,8 +90,8 @@ describe("the document's error bodies become one PlatformError", () => {
 
   it("a subscription's authentication error", async () => {
     const { sandbox } = await sandboxAndPlatform();
-    const stranger = createPlatform({ baseUrl: sandbox.url, apiKey: 'key-of-a-stranger' });
-    expect(await platformError(stranger.subscriptions.get('sub_1'))).toMatchObject({
+    const unauthenticated = createPlatform({ baseUrl: sandbox.url, apiKey: 'key-of-nobody' });
+    expect(await platformError(unauthenticated.subscriptions.get('sub_1'))).toMatchObject({
       status: 401,
       code: 'Authentication',
       requestId: expect.any(String),

@@ -9,17 +9,12 @@ import {
   answered,
   apiKey,
   clientOf,
+  kb,
   platformError,
   sandboxAndPlatform,
   standIn,
 } from './support.ts';
 
-const kb = {
-  id: 'kb_1',
-  name: 'Handbook',
-  created_at: '2026-01-01T00:00:00Z',
-  updated_at: '2026-01-01T00:00:00Z',
-};
 /** What `fetch` has as its cause when this step of a connection fails. */
 const failure = (syscall: string | undefined, code: string) =>
   Object.assign(new Error(`${syscall} ${code}`), { syscall, code });
@@ -171,7 +166,7 @@ describe('a signal', () => {
     expect(received).toEqual([]);
   });
 
-  it('ends a request under way', async () => {
+  it('ends a request in flight', async () => {
     const { url, received } = await standIn(() => {});
     const controller = new AbortController();
     const pending = clientOf(url).platform.knowledgeBases.get('kb_1', { signal: controller.signal });

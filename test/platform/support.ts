@@ -141,3 +141,11 @@ export const answered = {
   created_at: '2026-01-01T00:00:00.000Z',
   updated_at: '2026-01-01T00:00:00.000Z',
 } as const;
+
+/** A knowledge base as the platform answers it, for stand-ins: the fields that have no default. */
+export const kb = {
+  id: 'kb_1',
+  name: 'Handbook',
+  created_at: '2026-01-01T00:00:00Z',
+  updated_at: '2026-01-01T00:00:00Z',
+};

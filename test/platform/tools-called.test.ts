@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createPlatform, defineTool, toolMiddleware } from '../../src/platform/index.ts';
 import { createSandbox } from '../../src/sandbox/index.ts';
-import { runTool } from '../../src/sandbox/tools/run-tool.ts';
+import { runTool } from '../../src/sandbox/custom-tools/tool-caller.ts';
 import { listening } from '../support/servers.ts';
 
 const headers = { 'X-Tool-Key': 'the key of the tools' };

@@ -1,16 +1,20 @@
 import { expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/kit/clock.ts';
 import type { AdversaryOptions, Attempt } from '../../src/sandbox/index.ts';
 import { verify } from '../support/public.ts';
 import { subscribed } from './delivery-subscription.ts';
 import { destination } from './destination.ts';
 import { startedSandbox } from './support.ts';
 
-const speed = 10_000;
+/** A clock on which everything takes longer: on a busy machine, no attempt of forty at once is to time out. */
+const slowness = 50;
+const clock: Clock = { ...systemClock, after: (ms, action) => systemClock.after(ms * slowness, action) };
+const speed = 10_000 * slowness;
 const one = { events: ['CallHandler.CallStarted'] };
 
 /** Plays a call with one delivered event, to a destination that accepts deliveries whose signature verifies. */
 async function disturbed(adversary: AdversaryOptions, fields: Readonly<Record<string, unknown>> = {}) {
-  const sandbox = await startedSandbox({ speed, callSeed: 1, adversary });
+  const sandbox = await startedSandbox({ clock, speed, callSeed: 1, adversary });
   let secret = '';
   const isAuthentic = (bytes: Uint8Array, headers: object) =>
     verify(bytes, headers as Record<string, string>, { secrets: secret, signature: 't-v1-hex-whole' }).ok;
@@ -86,9 +90,9 @@ test('rubbish: signed bytes that are no event, under another trace id', async ()
   expect(rubbish?.headers['x-webhook-traceid']).not.toBe(event?.headers['x-webhook-traceid']);
 });
 
-test('the same seeds make the same trouble, however many deliveries are under way at once', async () => {
+test('the same seeds make the same trouble, however many deliveries are in flight at once', async () => {
   const troubleOf = async (atOnce: boolean, seed: string) => {
-    const sandbox = await startedSandbox({ speed, callSeed: 'calls', adversary: { seed } });
+    const sandbox = await startedSandbox({ clock, speed, callSeed: 'calls', adversary: { seed } });
     const { url } = await destination();
     await subscribed(sandbox, url);
     if (atOnce) await Promise.all(Array.from({ length: 40 }, () => sandbox.calls.play()));
@@ -105,7 +109,7 @@ test('the same seeds make the same trouble, however many deliveries are under wa
 
 test('without rates it makes trouble of every kind, also when only its seed is given', async () => {
   for (const adversary of [true, { seed: 'one' }]) {
-    const sandbox = await startedSandbox({ speed, callSeed: 'calls', adversary });
+    const sandbox = await startedSandbox({ clock, speed, callSeed: 'calls', adversary });
     const { url } = await destination();
     await subscribed(sandbox, url);
     await Promise.all(Array.from({ length: 100 }, () => sandbox.calls.play()));

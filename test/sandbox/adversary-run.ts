@@ -13,11 +13,11 @@ export interface Outage {
   readonly lost: number;
 }
 
-/** How many calls, how many of them at once, and how long the longest lasts, in the platform's seconds. */
+/** How many calls, how many of them at once, and how many seconds of the platform's the longest takes. */
 export interface Load {
   readonly calls: number;
   readonly atOnce: number;
-  readonly longest: number;
+  readonly maxSeconds: number;
 }
 
 /** The front's answer while there is no receiver. */
@@ -30,12 +30,14 @@ const later = { ...systemClock, now: () => Date.now() + 7_200_000 };
 export async function playThroughOutages(
   sandbox: Sandbox,
   receiver: ReceiverBehindFront,
-  { calls, atOnce, longest }: Load,
+  { calls, atOnce, maxSeconds }: Load,
   outages: readonly Outage[],
 ): Promise<readonly PlayedCall[]> {
   const played: PlayedCall[] = [];
   const marks = outages.map((outage) => ({ ...outage, reached: Promise.withResolvers<void>() }));
-  const plans = Array.from({ length: calls }, (_, index) => ({ duration: 1_000 * (1 + (index % longest)) }));
+  const plans = Array.from({ length: calls }, (_, index) => ({
+    duration: 1_000 * (1 + (index % maxSeconds)),
+  }));
   await receiver.start();
   const playing = concurrently(plans, atOnce, async (plan) => {
     played.push(await sandbox.calls.play(plan));

@@ -18,7 +18,7 @@ import { startedSandbox } from './support.ts';
 
 /** Three retries ten seconds apart take two real seconds at this speed: usually longer than a receiver's start. */
 const speed = 15;
-const load = { calls: 10_000, atOnce: 1_000, longest: 20 };
+const load = { calls: 10_000, atOnce: 1_000, maxSeconds: 20 };
 const rate = 0.02;
 const rates = {
   duplicated: rate,

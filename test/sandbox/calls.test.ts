@@ -144,7 +144,7 @@ test('what a plan leaves open is drawn: every scenario, both bodies, both ways o
   }
 });
 
-test('the same seed plays the same calls, whatever is under way beside them', async () => {
+test('the same seed plays the same calls, whatever is played beside them', async () => {
   const clock = new ManualClock(Date.UTC(2026, 0, 1));
   const [one, other, another] = await Promise.all(
     ['seed', 'seed', 'another seed'].map((callSeed) => startedSandbox({ clock, callSeed })),

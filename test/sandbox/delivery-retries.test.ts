@@ -156,7 +156,7 @@ test('a destination that never answers does not hold up the others', async () =>
   await subscribed(sandbox, quick.url, one);
   for (let count = 0; count < 200; count += 1) sandbox.calls.begin();
   await expect.poll(() => quick.received.length).toBe(200);
-  // The slow destination is not flooded: at most 64 attempts are under way at once.
+  // The slow destination is not flooded: at most 64 attempts are in flight at once.
   expect(slow.received).toHaveLength(64);
 });
 

@@ -16,7 +16,7 @@ const plan = {
   timestamps: 'iso',
 } satisfies CallPlan;
 
-/** A sandbox in which a call is under way. */
+/** A sandbox in which a call is in progress. */
 async function whilePlaying(changes: CallPlan = {}) {
   const clock = new ManualClock(start);
   const sandbox = await startedSandbox({ clock });
@@ -25,7 +25,7 @@ async function whilePlaying(changes: CallPlan = {}) {
   return { sandbox, clock, playing };
 }
 
-test('a call that is under way has a start', async () => {
+test('a call in progress has a start', async () => {
   const { sandbox } = await whilePlaying();
   const { json } = await ask(sandbox, `GET ${callPath}`);
   expect(json).toStrictEqual({

@@ -10,7 +10,7 @@ const path = '/api/v1/knowledge-bases/documents/website/sitemaps';
 const query = (address: string) => `${path}?url=${encodeURIComponent(address)}`;
 
 /** How long the sandbox searches one website, in milliseconds. */
-const patience = 10_000;
+const timeout = 10_000;
 
 async function linksOn(website: { readonly url: string }): Promise<readonly string[]> {
   const { json } = await ask(await startedSandbox(), `GET ${query(website.url)}`);
@@ -49,7 +49,7 @@ test('a name of loopback is looked at', async () => {
   expect(await linksOn({ url })).toEqual(['https://shop.example.com/a']);
 });
 
-test('a website where nothing listens is told as such', async () => {
+test('a website where nothing listens is reported as such', async () => {
   const { status, json } = await ask(await startedSandbox(), `GET ${query('http://127.0.0.1:1')}`);
   expect(status).toBe(404);
   expect(json).toStrictEqual({ error: 'website_unreachable', message: 'The website does not answer' });
@@ -169,7 +169,7 @@ test('a website that keeps silent is given up after ten seconds', async () => {
   const website = await startedWebsite(() => ({ '/robots.txt': page }));
   const asked = ask(await startedSandbox({ clock }), `GET ${query(website.url)}`);
   await reached;
-  clock.advance(patience);
+  clock.advance(timeout);
   const { status, json } = await asked;
   expect([status, json.error]).toEqual([404, 'website_unreachable']);
 });
@@ -183,7 +183,7 @@ test('what was found until then counts', async () => {
   }));
   const asked = ask(await startedSandbox({ clock }), `GET ${query(website.url)}`);
   await reached;
-  clock.advance(patience);
+  clock.advance(timeout);
   expect((await asked).json).toEqual({ success: true, links: ['https://shop.example.com/a'] });
 });
 
@@ -193,7 +193,7 @@ test('a website has its ten seconds at any speed of the calls', async () => {
   const website = await startedWebsite(() => ({ '/sitemap.xml': page }));
   const asked = ask(await startedSandbox({ clock, speed: 1_000 }), `GET ${query(website.url)}`);
   const response = await reached;
-  clock.advance(patience - 1);
+  clock.advance(timeout - 1);
   response.end(sitemapOf('https://shop.example.com/a'));
   expect((await asked).json.links).toEqual(['https://shop.example.com/a']);
 });
@@ -201,7 +201,7 @@ test('a website has its ten seconds at any speed of the calls', async () => {
 test('a client that goes away ends the looking', async () => {
   const { page, reached } = silence();
   const website = await startedWebsite(() => ({ '/robots.txt': page }));
-  // With a manual clock, the sandbox's patience with the website never ends.
+  // With a manual clock, the search of the website is never timed out.
   const sandbox = await startedSandbox({ clock: new ManualClock() });
   const headers = { authorization: `Bearer ${keys.ada}` };
   const leaving = new AbortController();

@@ -141,7 +141,7 @@ describe('starting and stopping', () => {
     expect((await ask(sandbox, 'GET /sandbox/attempts')).status).toBe(200);
   });
 
-  it('answers a request that is under way when it stops', async () => {
+  it('answers a request that is in flight when it stops', async () => {
     const sandbox = await startedSandbox();
     const playing = ask(sandbox, 'POST /sandbox/calls', { body: { callId: 'call_1', duration: '1h' } });
     await expect.poll(() => sandbox.calls.get('call_1')?.callId).toBe('call_1');

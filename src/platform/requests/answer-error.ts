@@ -1,14 +1,12 @@
 /** Reads the three error bodies of the platform's document, and any other answer that is not what was asked for. */
-import type { z } from 'zod';
 import { isObject } from '../../option-problems.ts';
 import { PlatformError } from './platform-error.ts';
 import { type Redact, oneLine, redacted } from './redact.ts';
-import { type Answer, type AskedFor, type PlatformRequest, doubtAbout } from './request.ts';
+import { type Answer, type PlatformRequest, doubtAbout, leavesOpen } from './request.ts';
 import { readRetryAfter } from './retry.ts';
-import { leavesOpen } from './statuses.ts';
 
 /** The content of an error body. */
-interface Said {
+interface ErrorBody {
   readonly code: string;
   readonly message: string | undefined;
   readonly details: unknown;
@@ -16,7 +14,7 @@ interface Said {
 }
 
 /** Characters of the longest error body that is read. A longer one explains nothing, and would make the error large. */
-const longestErrorBody = 65_536;
+const maxErrorBody = 65_536;
 
 /** What the user can do about a status. */
 const advice: Readonly<Record<number, string>> = {
@@ -43,11 +41,11 @@ export function refusalOf(
 ): PlatformError {
   const { operation } = request;
   const { status, headers } = answer;
-  const said = readBody(status, bodyOf(answer, redact));
-  const message = said.message === undefined ? '' : `: ${oneLine(said.message).replace(/\.$/, '')}`;
-  const code = oneLine(said.code);
+  const body = readBody(status, bodyOf(answer, redact));
+  const message = body.message === undefined ? '' : `: ${oneLine(body.message).replace(/\.$/, '')}`;
+  const code = oneLine(body.code);
   const doubt = leavesOpen(status) ? doubtAbout(request) : '';
-  const requestId = said.requestId ?? headers.get('x-request-id') ?? undefined;
+  const requestId = body.requestId ?? headers.get('x-request-id') ?? undefined;
   return new PlatformError(
     [
       `${operation} was answered with ${status} (${code})${message}.`,
@@ -59,7 +57,7 @@ export function refusalOf(
       operation,
       code,
       status,
-      details: said.details,
+      details: body.details,
       requestId: requestId === undefined ? undefined : oneLine(redact(requestId)),
       retryAfter: readRetryAfter(headers.get('retry-after'), now),
     },
@@ -71,7 +69,7 @@ export function refusalOf(
  * Redacted before anything else: once it is written as JSON or cut short, a quoted credential would not be found.
  */
 function bodyOf({ text = '' }: Answer, redact: Redact): unknown {
-  if (text.length > longestErrorBody) return undefined;
+  if (text.length > maxErrorBody) return undefined;
   const json = parsed(text);
   return json === undefined ? textIn(oneLine(redact(text))) : redacted(json, redact);
 }
@@ -92,38 +90,6 @@ export function notJson(
   );
 }
 
-/**
- * The body of an answer in the given shape.
- *
- * @throws PlatformError `unexpected_answer`
- */
-export function inShape<Shape extends z.ZodType>(
-  shape: Shape,
-  body: unknown,
-  request: AskedFor,
-  status?: number,
-): z.output<Shape> {
-  const result = shape.safeParse(body);
-  if (result.success) return result.data;
-  throw unexpectedAnswer(request, status, result.error.issues);
-}
-
-/** A success in another shape than the document's. The error says what was expected and where, and quotes no value. */
-function unexpectedAnswer(
-  request: AskedFor,
-  status: number | undefined,
-  issues: readonly z.core.$ZodIssue[],
-): PlatformError {
-  const { operation } = request;
-  const details = issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message }));
-  const [first] = details;
-  return new PlatformError(
-    `${operation} should be answered as the platform's document says, but ${oneLine(first?.path ?? '') || 'the answer'} is not: ` +
-      `${first?.problem ?? 'it has another form'}. Check that baseUrl is the address of the API.${doubtAbout(request)}`,
-    { operation, code: 'unexpected_answer', status, details },
-  );
-}
-
 /** The parsed JSON; undefined when there is none. */
 export function parsed(text: string | undefined): unknown {
   try {
@@ -133,14 +99,14 @@ export function parsed(text: string | undefined): unknown {
   }
 }
 
-function readBody(status: number, body: unknown): Said {
+function readBody(status: number, body: unknown): ErrorBody {
   if (!isObject(body)) return unknownBody(status, body);
   if ('detail' in body) return readValidation(body['detail'], body);
   const { error, type, message, details } = body;
   const code = textIn(error) ?? textIn(type);
   if (code === undefined) return unknownBody(status, body);
-  const told = [textIn(message)?.replace(/\.$/, ''), summaryOf(details)].filter(Boolean).join(': ');
-  return { code, message: textIn(told), details, requestId: requestIdIn(body) };
+  const text = [textIn(message)?.replace(/\.$/, ''), summaryOf(details)].filter(Boolean).join(': ');
+  return { code, message: textIn(text), details, requestId: requestIdIn(body) };
 }
 
 /** The details as text: they say what is wrong, while the message may only say that something is. */
@@ -150,7 +116,7 @@ function summaryOf(details: unknown): string | undefined {
 }
 
 /** Reads an HTTPValidationError. Only three fields are kept: others may quote the input that was refused. */
-function readValidation(detail: unknown, body: Readonly<Record<string, unknown>>): Said {
+function readValidation(detail: unknown, body: Readonly<Record<string, unknown>>): ErrorBody {
   const items: readonly unknown[] = Array.isArray(detail) ? detail : [];
   const details = items.filter(isObject).map(({ loc, msg, type }) => ({ loc, msg, type }));
   const lines = details.map(({ loc, msg }) => {
@@ -170,7 +136,7 @@ function isStep(step: unknown): boolean {
   return typeof step === 'string' || typeof step === 'number';
 }
 
-function unknownBody(status: number, body: unknown): Said {
+function unknownBody(status: number, body: unknown): ErrorBody {
   const message = isObject(body) ? textIn(body['message']) : undefined;
   return { code: `http_${status}`, message, details: body, requestId: requestIdIn(body) };
 }

@@ -1,11 +1,12 @@
 import type { z } from 'zod';
-import { inShape, notJson, parsed, refusalOf } from './answer-error.ts';
 import type { PlatformLogger, ResolvedPlatformOptions } from '../options.ts';
-import { PlatformError } from './platform-error.ts';
+import { notJson, parsed, refusalOf } from './answer-error.ts';
+import type { PlatformError } from './platform-error.ts';
 import { type Redact, redacting } from './redact.ts';
-import { type Answer, type PlatformRequest, sendOnce } from './request.ts';
-import { afterAttempts, waitBefore } from './retry.ts';
-import { wait } from './wait.ts';
+import type { Answer, PlatformRequest } from './request.ts';
+import { afterAttempts, wait, waitBefore } from './retry.ts';
+import { sendOnce } from './send-once.ts';
+import { inShape } from './shapes.ts';
 
 /** Sends the requests of the operations to the platform, tries them again if that may help, and reads the answers. */
 export class Connection {
@@ -48,7 +49,7 @@ export class Connection {
       } catch (error) {
         const delay = waitBefore(request, error, attempt, this.#options);
         if (delay === undefined) throw afterAttempts(error, attempt);
-        this.#tell(request, error, attempt, delay);
+        this.#report(request, error, attempt, delay);
         await wait(this.clock, delay, request.signal);
       }
     }
@@ -65,7 +66,7 @@ export class Connection {
     return redacting([this.#options.apiKey, ...confidential]);
   }
 
-  #tell({ operation }: PlatformRequest, error: unknown, attempt: number, delay: number): void {
+  #report({ operation }: PlatformRequest, error: unknown, attempt: number, delay: number): void {
     const { status, code } = error as PlatformError;
     this.logger.debug({ operation, attempt, status, code, delay }, 'a request will be tried again');
   }

@@ -1,7 +1,7 @@
 import { PlatformError } from './platform-error.ts';
 
 /** The steps of bringing one thing at the platform into a wanted state. */
-export interface EnsureSteps<Found, Result> {
+interface EnsureSteps<Found, Result> {
   /** Looks for it; undefined when it doesn't exist. */
   readonly find: () => Promise<Found | undefined>;
   readonly create: () => Promise<Result>;
@@ -10,7 +10,7 @@ export interface EnsureSteps<Found, Result> {
 }
 
 /** How often to look at most: another client may create it after a look, or delete the one found. */
-const mostRounds = 3;
+const maxRounds = 3;
 
 /** Creates it if it doesn't exist, and else brings it up. Looks again if another client was faster. */
 export async function ensureOne<Found, Result>(steps: EnsureSteps<Found, Result>): Promise<Result> {
@@ -22,7 +22,7 @@ export async function ensureOne<Found, Result>(steps: EnsureSteps<Found, Result>
     try {
       return found === undefined ? await steps.create() : await steps.bringUp(found);
     } catch (error) {
-      if (round === mostRounds || !mayBeOvertaken(error, found !== undefined)) throw error;
+      if (round === maxRounds || !mayBeOvertaken(error, found !== undefined)) throw error;
       refusal = found === undefined ? error : undefined;
     }
   }

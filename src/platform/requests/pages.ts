@@ -1,32 +1,11 @@
 import { z } from 'zod';
-import { parseStrictly } from '../../option-problems.ts';
 import { PlatformError } from './platform-error.ts';
-import { aSignal } from './call-options.ts';
-
-/** Options of listings that come in pages. */
-export interface PageOptions {
-  /** How many items to ask for in one page, 1 to 100. @default 100 */
-  readonly pageSize?: number;
-  /** Ends the listing: the next step rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** One page, and the token to ask for the next one with. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   /** Undefined on the last page. */
   readonly nextToken: string | undefined;
-}
-
-const expectedSize = 'a whole number from 1 to 100';
-const pageOptionsSchema = z.strictObject({
-  pageSize: z.int(expectedSize).min(1, expectedSize).max(100, expectedSize).default(100),
-  signal: aSignal.optional(),
-});
-
-/** @throws ConfigError for an invalid option, such as a page size that the platform would answer with 400 */
-export function readPageOptions(options: PageOptions, operation: string) {
-  return parseStrictly(pageOptionsSchema, options, operation);
 }
 
 /** The query of a page: `page_size` is always sent, since the platform requires it. */
@@ -63,7 +42,7 @@ export const pageToken = z
 function repeated(operation: string): PlatformError {
   return new PlatformError(
     `${operation} should be led from page to page by new tokens, but one was given twice, so the list would never end. ` +
-      'Tell the platform, and work with the items that came so far.',
+      'Report it to the platform, and work with the items that came so far.',
     { operation, code: 'page_token_repeated' },
   );
 }

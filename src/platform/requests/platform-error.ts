@@ -1,5 +1,5 @@
 /** The fields of a `PlatformError`. */
-export interface PlatformProblem {
+interface PlatformProblem {
   readonly operation: string;
   readonly code: string;
   /** The answer's; undefined when none came. */

@@ -2,15 +2,15 @@
 export type Redact = (text: string) => string;
 
 /** Shorter values (such as a header `1`) are no credentials, and removing them would garble every sentence. */
-const shortestCredential = 6;
+const minCredentialLength = 6;
 /** Deeper levels of an error body explain nothing, and a walk through them could exhaust the stack. */
-const deepest = 8;
+const maxDepth = 8;
 
 /** Hides these texts, and everything that looks like a signing secret: an error may quote what was sent. */
 export function redacting(confidential: readonly string[]): Redact {
   const hidden = confidential
     .flatMap((text) => [text, withoutScheme(text)])
-    .filter((text) => text.length >= shortestCredential)
+    .filter((text) => text.length >= minCredentialLength)
     // The longest first: if one text begins with another, hiding the shorter one would leave the rest of the longer.
     .sort((left, right) => right.length - left.length);
   return (text) =>
@@ -28,7 +28,7 @@ function withoutScheme(text: string): string {
 export function redacted(value: unknown, redact: Redact, depth = 0): unknown {
   if (typeof value === 'string') return redact(value);
   if (typeof value !== 'object' || value === null) return value;
-  if (depth === deepest) return '[…]';
+  if (depth === maxDepth) return '[…]';
   if (Array.isArray(value)) return value.map((item) => redacted(item, redact, depth + 1));
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [redact(name), redacted(inner, redact, depth + 1)]),

@@ -1,11 +1,4 @@
-import { readBounded } from '../../kit/read-bounded.ts';
-import { fetchCauseOf } from '../../kit/error-text.ts';
-import { addressOf } from './base-url.ts';
-import type { ResolvedPlatformOptions } from '../options.ts';
-import { wasNeverSent } from './never-sent.ts';
-import { PlatformError } from './platform-error.ts';
-import { type Redact, oneLine } from './redact.ts';
-import { leavesOpen } from './statuses.ts';
+/** What a request to the platform and its answer are, and whether the request was carried out. */
 
 /** One request to the platform, as an operation describes it. */
 export interface PlatformRequest {
@@ -39,9 +32,6 @@ export interface Answer {
   readonly text: string | undefined;
 }
 
-/** The largest answer, in bytes. The links of a large website fit, and an endless answer can't fill the memory. */
-const largestAnswer = 16 * 1024 ** 2;
-
 /** What an error needs to know of the request. */
 export type AskedFor = Pick<PlatformRequest, 'operation' | 'method' | 'ifInDoubt'> & {
   /** The answer leaves no doubt that it was carried out: it has a new secret, say. */
@@ -58,104 +48,18 @@ export function doubtAbout({
   return method === 'GET' ? '' : ` The platform may have carried it out nevertheless. ${ifInDoubt}`;
 }
 
-/**
- * Sends a request once and reads the whole answer, whatever its status.
- *
- * @throws PlatformError `unreachable`, `timeout`, `redirected` or `too_large`; or the signal's reason
- */
-export async function sendOnce(
-  request: PlatformRequest,
-  options: ResolvedPlatformOptions,
-  redact: Redact,
-): Promise<Answer> {
-  const signal = request.issuesSecret ? undefined : request.signal;
-  const late = new AbortController();
-  const cancel = options.clock.after(options.timeout, () => late.abort());
-  try {
-    const response = await send(
-      request,
-      options,
-      signal ? AbortSignal.any([late.signal, signal]) : late.signal,
-    );
-    refuseRedirect(request, response);
-    return { status: response.status, headers: response.headers, text: await textOf(request, response) };
-  } catch (error) {
-    if (error instanceof PlatformError) throw error;
-    if (late.signal.aborted) throw tooLate(request, options.timeout);
-    signal?.throwIfAborted();
-    throw unreachable(request, redact(fetchCauseOf(error)), wasNeverSent(error));
-  } finally {
-    cancel();
-    // Ends an answer that was not read to its end: it would occupy its connection, and more of it would keep arriving.
-    late.abort();
-  }
-}
+/** Statuses after which a read is tried again, because the failure may pass. */
+export const passing: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+/** Those of them that say that nothing was done. */
+export const undone: ReadonlySet<number> = new Set([429, 503]);
 
-function send(
-  { method, path, query, body }: PlatformRequest,
-  { fetch: sendRequest, baseUrl, apiKey }: ResolvedPlatformOptions,
-  signal: AbortSignal,
-): Promise<Response> {
-  return sendRequest(addressOf(baseUrl, path, query), {
-    method,
-    headers: {
-      accept: 'application/json',
-      authorization: `Bearer ${apiKey}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    redirect: 'manual',
-    signal,
-  });
-}
+/** Other statuses of the server's that say so: it doesn't know the method, or the version of HTTP. */
+const unknown: ReadonlySet<number> = new Set([501, 505]);
+/** Redirects that are the usual answer to a write that was carried out: look there for what came of it. */
+const elsewhere: ReadonlySet<number> = new Set([302, 303]);
 
-/** Refuses redirects: followed, they would send the key, and the body of a PUT, to any address in the answer. */
-function refuseRedirect(request: PlatformRequest, { status, type, redirected }: Response): void {
-  if (!redirected && type !== 'opaqueredirect' && (status < 300 || status >= 400)) return;
-  const { operation } = request;
-  throw new PlatformError(
-    `${operation} should be answered by the platform itself, but was redirected (${status}), which is not followed, ` +
-      'so that the API key goes nowhere else. Set baseUrl to the address where the API is.' +
-      (leavesOpen(status) ? doubtAbout(request) : ''),
-    { operation, code: 'redirected', status },
-  );
-}
-
-/** Decoding also removes a byte order mark, which JSON.parse would refuse. */
-async function textOf(request: PlatformRequest, response: Response): Promise<string | undefined> {
-  const bytes = await readBounded(response.body, largestAnswer);
-  if (!bytes) throw tooLarge(request, response.status);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-function tooLarge(request: PlatformRequest, status: number): PlatformError {
-  const { operation } = request;
-  const isRefused = status >= 400 && !leavesOpen(status);
-  return new PlatformError(
-    `${operation} should be answered with at most ${largestAnswer} bytes, but the answer is larger. ` +
-      `Check that baseUrl is the address of the API.${isRefused ? '' : doubtAbout(request)}`,
-    { operation, code: 'too_large', status },
-  );
-}
-
-function tooLate(request: PlatformRequest, timeout: number): PlatformError {
-  const { operation } = request;
-  return new PlatformError(
-    `${operation} should be answered within ${timeout} ms, but was not. Check the connection, or set a longer timeout.` +
-      doubtAbout(request),
-    { operation, code: 'timeout' },
-  );
-}
-
-function unreachable(request: PlatformRequest, cause: string, neverSent: boolean): PlatformError {
-  const { operation } = request;
-  return new PlatformError(
-    `${operation} should reach the platform, but: ${oneLine(cause)}. Check baseUrl and the connection.` +
-      (neverSent ? '' : doubtAbout(request)),
-    { operation, code: 'unreachable', neverSent },
-  );
+/** Whether an error with this status leaves open whether a write was carried out. */
+export function leavesOpen(status: number): boolean {
+  if (status < 500) return status === 408 || elsewhere.has(status);
+  return !undone.has(status) && !unknown.has(status);
 }

@@ -1,8 +1,8 @@
 import { backoffAfter } from '../../kit/backoff.ts';
+import { type Clock, holdProcess, pause } from '../../kit/clock.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
-import type { PlatformRequest } from './request.ts';
-import { passing, undone } from './statuses.ts';
+import { type PlatformRequest, passing, undone } from './request.ts';
 
 /**
  * How long to wait before the next attempt, in milliseconds; undefined when there is none.
@@ -21,7 +21,7 @@ export function waitBefore(
     return undefined;
   const jitter = backoffAfter(attempt, retry, random);
   if (error.retryAfter === undefined) return jitter;
-  // Jitter is added, since all clients that were told the same second would otherwise come back at once.
+  // Jitter is added, since all clients that got the same second would otherwise come back at once.
   return error.retryAfter > retry.cap ? undefined : Math.min(error.retryAfter + jitter, retry.cap);
 }
 
@@ -46,4 +46,16 @@ export function readRetryAfter(text: string | null, now: number): number | undef
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000;
   const date = value.endsWith(' GMT') ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/**
+ * Resolves after `ms` milliseconds of the clock, or rejects with the signal's reason if that is aborted first. The
+ * process is kept from ending meanwhile, since a request that will be tried again is not over.
+ */
+export async function wait(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  const release = holdProcess();
+  await pause(clock, ms, signal);
+  release();
+  signal?.throwIfAborted();
 }

@@ -3,9 +3,9 @@ import { type Duration, parseDuration } from '../../kit/duration.ts';
 import { checked, parseStrictly } from '../../option-problems.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import { pathPart } from '../requests/path.ts';
+import { pathPart } from '../requests/address.ts';
 import { PlatformError } from '../requests/platform-error.ts';
-import { wait } from '../requests/wait.ts';
+import { wait } from '../requests/retry.ts';
 
 /** One finding of a call's analysis. */
 export interface AnalysisItem {
@@ -76,11 +76,11 @@ export class Analyses {
    */
   async get(agentId: string, callId: string, options: AnalysisOptions = {}): Promise<Analysis> {
     const operation = 'analyses.get';
-    const { patience, interval, signal } = parseStrictly(optionsSchema, options, operation);
+    const { patience: timeout, interval, signal } = parseStrictly(optionsSchema, options, operation);
     const agentPart = pathPart(agentId, 'agentId', operation);
     const path = `/v2/ai-agents/${agentPart}/postcall-analysis/results/${pathPart(callId, 'callId', operation)}`;
     const { clock } = this.#connection;
-    const deadline = clock.elapsed() + patience;
+    const deadline = clock.elapsed() + timeout;
     for (;;) {
       const answer = await this.#ask(operation, path, signal);
       if (!(answer instanceof PlatformError)) return answer;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type CallOptions, readCallOptions } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import type { OpenEnumeration } from '../requests/open-enumeration.ts';
-import { pathPart } from '../requests/path.ts';
+import type { OpenEnumeration } from '../requests/shapes.ts';
+import { pathPart } from '../requests/address.ts';
 
 /**
  * A call in the platform's answers, with all fields as they came; only its id is required. None of it is in the

@@ -1,11 +1,16 @@
 import { z } from 'zod';
 import { parseStrictly } from '../../option-problems.ts';
-import { type CallOptions, readCallOptions } from '../requests/call-options.ts';
+import {
+  type CallOptions,
+  type PageOptions,
+  readCallOptions,
+  readPageOptions,
+} from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 import { type CustomTool, type NewCustomTool, customToolShape, newToolSchema } from './custom-tool.ts';
 import { type EnsuredCustomTool, ensureTool } from './ensure-tool.ts';
-import { type PageOptions, everyItem, pageQuery, pageToken, readPageOptions } from '../requests/pages.ts';
-import { pathPart } from '../requests/path.ts';
+import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
+import { pathPart } from '../requests/address.ts';
 import type { PlatformRequest } from '../requests/request.ts';
 
 const listShape = z.looseObject({ tools: z.array(customToolShape), next_page_token: pageToken });

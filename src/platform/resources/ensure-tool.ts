@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../option-problems.ts';
 import { ensureOne } from '../requests/ensure-one.ts';
-import { readOnlyName } from '../requests/read-only-name.ts';
+import { readOnlyName } from '../requests/shapes.ts';
 import type { CustomTool, NewCustomTool } from './custom-tool.ts';
 
 /** The result of `customTools.ensure`. */
@@ -12,7 +12,7 @@ export interface EnsuredCustomTool {
 }
 
 /** The operations that `ensure` needs. */
-export interface EnsureToolParts {
+interface EnsureToolParts {
   readonly list: () => AsyncIterable<CustomTool>;
   readonly read: (toolId: string) => Promise<CustomTool>;
   readonly create: () => Promise<CustomTool>;

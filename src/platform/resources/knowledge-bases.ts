@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type CallOptions, readCallOptions } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import type { OpenEnumeration } from '../requests/open-enumeration.ts';
-import { pathPart } from '../requests/path.ts';
+import type { OpenEnumeration } from '../requests/shapes.ts';
+import { pathPart } from '../requests/address.ts';
 
 /**
  * A knowledge base (platform document, KnowledgeBase). Fields that the answer leaves out have the document's defaults,
@@ -81,7 +81,7 @@ export class KnowledgeBases {
   /**
    * One knowledge base (platform document, GET knowledge base).
    *
-   * @throws PlatformError 404 when there is none of this id, or it is somebody else's: the platform doesn't tell which
+   * @throws PlatformError 404 when there is none of this id, or it is somebody else's: the platform doesn't say which
    * @example const { document_count } = await platform.knowledgeBases.get('kb_1');
    */
   async get(id: string, options: CallOptions = {}): Promise<KnowledgeBase> {

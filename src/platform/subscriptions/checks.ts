@@ -91,5 +91,5 @@ const unauthenticated: SubscriptionWarning = {
   code: 'not_authenticated',
   message:
     'A subscription should be signed or have headers of its own, but this one has neither, so a receiver cannot tell ' +
-    "its deliveries from a stranger's. Set enable_signed_webhooks to true.",
+    'its deliveries from forged ones. Set enable_signed_webhooks to true.',
 };

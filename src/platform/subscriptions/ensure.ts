@@ -1,9 +1,9 @@
 import { ensureOne } from '../requests/ensure-one.ts';
 import { mayHoldSecretOf } from '../secrets/secret-file.ts';
-import type { Subscription } from './subscription.ts';
 import { type SubscriptionWarning, warningsOf } from './checks.ts';
-import { differenceOf } from './difference.ts';
 import type { SubscriptionPatch, WholeSubscription } from './fields.ts';
+import { differenceOf } from './merge.ts';
+import type { Subscription } from './subscription.ts';
 import type { SubscriptionResult } from './writer.ts';
 
 /** A subscription that should exist. It is identified by its name. Fields that are not given stay as they are. */
@@ -15,13 +15,13 @@ export interface EnsuredSubscription extends SubscriptionResult {
 }
 
 /** The operations that `ensure` needs. */
-export interface EnsureParts {
+interface EnsureParts {
   readonly list: () => AsyncIterable<Subscription>;
   readonly read: (id: string) => Promise<Subscription>;
   readonly create: () => Promise<SubscriptionResult>;
   readonly update: (id: string, patch: SubscriptionPatch) => Promise<SubscriptionResult>;
   /** Writes warnings to the log. */
-  readonly tell: (subscriptionId: string, warnings: readonly SubscriptionWarning[]) => void;
+  readonly report: (subscriptionId: string, warnings: readonly SubscriptionWarning[]) => void;
 }
 
 /** Creates the subscription of this name, or changes what differs about it, or does nothing. */
@@ -65,9 +65,9 @@ async function bringUp(
 function withWarnings(
   ensured: EnsuredSubscription,
   more: readonly SubscriptionWarning[],
-  { tell }: EnsureParts,
+  { report }: EnsureParts,
 ): EnsuredSubscription {
-  tell(ensured.subscription.id, more);
+  report(ensured.subscription.id, more);
   return { ...ensured, warnings: [...ensured.warnings, ...more] };
 }
 

@@ -4,6 +4,7 @@ import { configError } from '../../errors.ts';
 import type { EventPattern } from '../../events/names.ts';
 import { headerName } from '../../kit/header-fields.ts';
 import { isObject, parseStrictly } from '../../option-problems.ts';
+import { type SecretOptions, secretOptionsSchema } from '../secrets/keep-secret.ts';
 
 /**
  * A whole subscription, as `subscriptions.replace` sends it (platform document, WebhookSubscription, request fields).
@@ -39,8 +40,17 @@ export type NewSubscription = Omit<WholeSubscription, Defaulted> &
 /** The fields of a subscription to change. `headers` and lists replace the existing ones. */
 export type SubscriptionPatch = Partial<WholeSubscription>;
 
+/** What to do with a field of the answer that the client doesn't know: send it back as it is, or leave it out. */
+export type UnknownFields = Readonly<Record<string, 'send-back' | 'leave-out'>>;
+
+/** Options of `subscriptions.update` and the operations built on it. */
+export interface UpdateOptions extends SecretOptions {
+  /** What to do with fields of the platform's answer that the client doesn't know: by default, they stop the update. */
+  readonly unknownFields?: UnknownFields | undefined;
+}
+
 /** The most characters of a description (platform document, Limits). */
-const longestDescription = 1_500;
+const maxDescription = 1_500;
 
 const expectedName = 'a name that is not blank';
 const expectedUrl = 'a URL that begins with https:// (or http://)';
@@ -56,8 +66,8 @@ export const subscriptionFields = {
   // Counted in characters: a character may be two units of a JavaScript string, and counting units could refuse a
   // description that the platform accepts.
   description: text.refine(
-    (description) => Array.from(description).length <= longestDescription,
-    `text of at most ${longestDescription} characters`,
+    (description) => Array.from(description).length <= maxDescription,
+    `text of at most ${maxDescription} characters`,
   ),
   url: z.string(expectedUrl).regex(/^https?:\/\/.*/, expectedUrl),
   active: z.boolean('true or false'),
@@ -105,6 +115,16 @@ export const wantedSchema = patchSchema.extend({
   url: subscriptionFields.url,
 });
 
+export const updateOptionsSchema = secretOptionsSchema.extend({
+  unknownFields: z
+    .record(
+      z.string(),
+      z.enum(['send-back', 'leave-out'], "'send-back' or 'leave-out'"),
+      'an object of field names',
+    )
+    .optional(),
+});
+
 /**
  * Checks the fields of a subscription. An option among them, such as `secretFile`, belongs into the next argument, and
  * the error says so.
@@ -126,5 +146,32 @@ export function readFields<Schema extends z.ZodObject>(
     expected: 'in the last argument, the options',
     found: `in the ${argument}`,
     fix: `Pass { ${misplaced} } as the last argument.`,
+  });
+}
+
+/**
+ * Checks a patch. Fields that it doesn't name stay. A field that is `undefined` or null is refused: a patch can't clear
+ * fields, and a variable that was not set must not clear the credentials of a receiver.
+ *
+ * @throws ConfigError
+ */
+export function readPatch(patch: SubscriptionPatch, operation: string): SubscriptionPatch {
+  const fields: readonly (readonly [string, unknown])[] = isObject(patch) ? Object.entries(patch) : [];
+  const cleared = fields.find(([, value]) => value === undefined || value === null);
+  if (cleared !== undefined) {
+    throw configError('option_invalid', {
+      option: `${cleared[0]} in ${operation}`,
+      expected: 'a value, since a patch changes what it names and clears nothing',
+      found: String(cleared[1]),
+      fix: 'Leave it out to keep it. To clear it, call subscriptions.replace(id, whole) without it.',
+    });
+  }
+  const place = { operation, argument: 'patch' };
+  const checked = readFields(patchSchema, patch, updateOptionsSchema, place) as SubscriptionPatch;
+  if (fields.length > 0) return checked;
+  throw configError('option_invalid', {
+    option: `${operation}(patch)`,
+    expected: 'an object with at least one field to change',
+    found: 'empty',
   });
 }

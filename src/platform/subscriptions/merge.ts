@@ -1,13 +1,18 @@
-/** Merges the current subscription and a patch into the whole that a PUT sends, or says why that isn't safe. */
-import { defined } from '../../kit/defined.ts';
+/**
+ * Compares a subscription with what is wanted, and merges a patch into the whole that a PUT sends, or says why that isn't
+ * safe.
+ */
 import { type RingbackError, ringbackError } from '../../errors.ts';
-import { readOnlyName } from '../requests/read-only-name.ts';
+import { defined } from '../../kit/defined.ts';
 import { oneLine } from '../requests/redact.ts';
-import { answerOnlyFields } from './subscription.ts';
-import { type SubscriptionPatch, type WholeSubscription, subscriptionFields } from './fields.ts';
-
-/** What to do with a field of the answer that the client doesn't know: send it back as it is, or leave it out. */
-export type UnknownFields = Readonly<Record<string, 'send-back' | 'leave-out'>>;
+import { readOnlyName } from '../requests/shapes.ts';
+import {
+  type SubscriptionPatch,
+  type UnknownFields,
+  type WholeSubscription,
+  subscriptionFields,
+} from './fields.ts';
+import { type Subscription, answerOnlyFields } from './subscription.ts';
 
 type Answered = Readonly<Record<string, unknown>>;
 
@@ -86,4 +91,35 @@ function named(field: string): string {
 
 function unsafe(cause: string, fix: string): RingbackError {
   return ringbackError('update_unsafe', { cause, fix });
+}
+
+/** The fields of the patch that differ from the subscription; undefined when none does. */
+export function differenceOf(
+  wanted: SubscriptionPatch,
+  current: Subscription,
+): SubscriptionPatch | undefined {
+  const entries = Object.entries(wanted).filter(([name, value]) => !isAsWanted(name, value, current));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function isAsWanted(name: string, wanted: unknown, current: Subscription): boolean {
+  const actual = name === 'enable_signed_webhooks' ? current.signing_enabled : current[name];
+  return canonical(name, wanted) === canonical(name, actual);
+}
+
+/** The same text for equal meanings: lists in any order, all events, header names in any case, unset and empty. */
+function canonical(name: string, value: unknown): string {
+  if (name === 'headers') {
+    const headers = Object.entries(value ?? {}).map(([header, text]) =>
+      JSON.stringify([header.toLowerCase(), text]),
+    );
+    return headers.sort().join();
+  }
+  if (name === 'events' && isAll(value)) return 'all';
+  if (Array.isArray(value)) return [...new Set(value.map((item) => JSON.stringify(item)))].sort().join();
+  return value === undefined || value === '' ? '' : JSON.stringify(value);
+}
+
+function isAll(events: unknown): boolean {
+  return Array.isArray(events) && (events.length === 0 || events.includes('*'));
 }

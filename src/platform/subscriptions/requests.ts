@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { type Page, pageQuery, pageToken } from '../requests/pages.ts';
-import { pathPart } from '../requests/path.ts';
+import { pathPart } from '../requests/address.ts';
 import type { Connection } from '../requests/connection.ts';
 import type { PlatformRequest } from '../requests/request.ts';
 import { type Subscription, subscriptionShape } from './subscription.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { OpenEnumeration } from '../requests/open-enumeration.ts';
+import type { OpenEnumeration } from '../requests/shapes.ts';
 
 /** How failed attempts are repeated (platform document, WebhookSubscription). */
 export interface SubscriptionRetryPolicy {

@@ -1,35 +1,34 @@
 import { parseStrictly } from '../../option-problems.ts';
-import { type CallOptions, readCallOptions } from '../requests/call-options.ts';
+import {
+  type CallOptions,
+  type PageOptions,
+  readCallOptions,
+  readPageOptions,
+} from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import { type EnsuredSubscription, type WantedSubscription, ensureSubscription } from './ensure.ts';
+import { everyItem } from '../requests/pages.ts';
 import { type SecretOptions, secretOptionsSchema } from '../secrets/keep-secret.ts';
-import { type PageOptions, everyItem, readPageOptions } from '../requests/pages.ts';
-import type { Subscription } from './subscription.ts';
+import { type EnsuredSubscription, type WantedSubscription, ensureSubscription } from './ensure.ts';
 import {
   type NewSubscription,
   type SubscriptionPatch,
+  type UpdateOptions,
   type WholeSubscription,
   newSchema,
   readFields,
+  readPatch,
+  updateOptionsSchema,
   wantedSchema,
   wholeSchema,
 } from './fields.ts';
-import { readPatch } from './patch.ts';
 import { SubscriptionRequests } from './requests.ts';
-import {
-  type RotatedSecret,
-  type SubscriptionResult,
-  SubscriptionWriter,
-  type UpdateOptions,
-  updateOptionsSchema,
-} from './writer.ts';
-import { Turns } from './turns.ts';
+import type { Subscription } from './subscription.ts';
+import { type RotatedSecret, type SubscriptionResult, SubscriptionWriter } from './writer.ts';
 
 /** Registered destinations of deliveries (platform document, Webhook subscriptions). */
 export class Subscriptions {
   readonly #requests: SubscriptionRequests;
   readonly #writer: SubscriptionWriter;
-  readonly #turns = new Turns();
 
   /** @internal */
   constructor(connection: Connection) {
@@ -125,7 +124,7 @@ export class Subscriptions {
     const place = { operation, argument: 'whole' };
     const checked = readFields(wholeSchema, whole, secretOptionsSchema, place) as WholeSubscription;
     const secretOptions = parseStrictly(secretOptionsSchema, options, operation);
-    return this.#turns.take(id, () => this.#writer.replace(operation, id, checked, secretOptions));
+    return this.#writer.replace(operation, id, checked, secretOptions);
   }
 
   /**
@@ -135,8 +134,8 @@ export class Subscriptions {
    * @example await platform.subscriptions.delete(id);
    */
   async delete(id: string, options: CallOptions = {}): Promise<void> {
-    const { signal } = readCallOptions(options, 'subscriptions.delete');
-    await this.#turns.take(id, () => this.#requests.delete('subscriptions.delete', id, signal));
+    const operation = 'subscriptions.delete';
+    await this.#writer.delete(operation, id, readCallOptions(options, operation));
   }
 
   /**
@@ -149,7 +148,7 @@ export class Subscriptions {
   async rotateSecret(id: string, options: SecretOptions = {}): Promise<RotatedSecret> {
     const operation = 'subscriptions.rotateSecret';
     const checked = parseStrictly(secretOptionsSchema, options, operation);
-    return this.#turns.take(id, () => this.#writer.rotate(operation, id, checked));
+    return this.#writer.rotate(operation, id, checked);
   }
 
   /**
@@ -217,7 +216,7 @@ export class Subscriptions {
       create: () =>
         this.#writer.create(operation, newSchema.parse(checked) as WholeSubscription, secretOptions),
       update: (id, patch) => this.#update('ensure', id, patch, options, checked),
-      tell: (id, warnings) => this.#writer.tell(operation, id, warnings),
+      report: (id, warnings) => this.#writer.report(operation, id, warnings),
     });
   }
 
@@ -231,6 +230,6 @@ export class Subscriptions {
     const operation = `subscriptions.${called}`;
     const checked = readPatch(patch, operation);
     const checkedOptions = parseStrictly(updateOptionsSchema, options, operation);
-    return this.#turns.take(id, () => this.#writer.update(operation, id, checked, checkedOptions, given));
+    return this.#writer.update(operation, id, checked, checkedOptions, given);
   }
 }

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { inShape } from '../requests/answer-error.ts';
-import type { AskedFor } from '../requests/request.ts';
+import type { CallOptions } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
+import type { AskedFor } from '../requests/request.ts';
+import { inShape } from '../requests/shapes.ts';
 import type { IssuedSecret } from '../secrets/issued-secret.ts';
-import { type SecretOptions, keepingSecret, secretOptionsSchema } from '../secrets/keep-secret.ts';
-import { type Subscription, subscriptionShape } from './subscription.ts';
+import { type SecretOptions, keepingSecret } from '../secrets/keep-secret.ts';
 import { type SubscriptionWarning, warningsOf } from './checks.ts';
-import { differenceOf } from './difference.ts';
-import type { SubscriptionPatch, WholeSubscription } from './fields.ts';
-import { type UnknownFields, wholeWith } from './merge.ts';
+import type { SubscriptionPatch, UpdateOptions, WholeSubscription } from './fields.ts';
+import { differenceOf, wholeWith } from './merge.ts';
 import { type SubscriptionRequests, ifCreatedInDoubt, ifRotatedInDoubt } from './requests.ts';
+import { type Subscription, subscriptionShape } from './subscription.ts';
 
 /** The result of writing a subscription. */
 export interface SubscriptionResult {
@@ -21,12 +21,6 @@ export interface SubscriptionResult {
   readonly warnings: readonly SubscriptionWarning[];
 }
 
-/** Options of `subscriptions.update` and the operations built on it. */
-export interface UpdateOptions extends SecretOptions {
-  /** What to do with fields of the platform's answer that the client doesn't know: by default, they stop the update. */
-  readonly unknownFields?: UnknownFields | undefined;
-}
-
 /** The result of a rotation. */
 export interface RotatedSecret {
   readonly secret: IssuedSecret;
@@ -35,16 +29,6 @@ export interface RotatedSecret {
 }
 
 const rotatedShape = z.looseObject({ previous_secret_expires_at: z.string() });
-
-export const updateOptionsSchema = secretOptionsSchema.extend({
-  unknownFields: z
-    .record(
-      z.string(),
-      z.enum(['send-back', 'leave-out'], "'send-back' or 'leave-out'"),
-      'an object of field names',
-    )
-    .optional(),
-});
 
 /** A subscription to write. */
 interface Writing {
@@ -58,9 +42,13 @@ interface Writing {
   readonly awaitsSecret: boolean;
 }
 
-/** Writes subscriptions, stores the secrets that are issued, and compares the stored subscription with the sent one. */
+/**
+ * Writes subscriptions, stores the secrets that are issued, and compares the stored subscription with the sent one.
+ * Writes to one subscription run one after the other: an update reads it before it writes it.
+ */
 export class SubscriptionWriter {
   readonly #requests: SubscriptionRequests;
+  readonly #mutex = new KeyedMutex();
   readonly #connection: Connection;
 
   constructor(requests: SubscriptionRequests, connection: Connection) {
@@ -81,23 +69,34 @@ export class SubscriptionWriter {
     whole: WholeSubscription,
     options: SecretOptions,
   ): Promise<SubscriptionResult> {
-    return this.#put({ operation, id, given: whole, whole, awaitsSecret: false }, id, options);
+    const writing = { operation, id, given: whole, whole, awaitsSecret: false };
+    return this.#mutex.run(id, () => this.#put(writing, id, options));
   }
 
-  async update(
+  update(
     operation: string,
     id: string,
     patch: SubscriptionPatch,
     { unknownFields, ...options }: UpdateOptions,
     given: SubscriptionPatch = patch,
   ): Promise<SubscriptionResult> {
-    const current = await this.#requests.read(operation, id, options.signal);
-    const whole = wholeWith(current, patch, unknownFields);
-    const awaitsSecret = whole.enable_signed_webhooks && current['signing_enabled'] === false;
-    return this.#put({ operation, id, given, whole, awaitsSecret }, id, options);
+    return this.#mutex.run(id, async () => {
+      const current = await this.#requests.read(operation, id, options.signal);
+      const whole = wholeWith(current, patch, unknownFields);
+      const awaitsSecret = whole.enable_signed_webhooks && current['signing_enabled'] === false;
+      return this.#put({ operation, id, given, whole, awaitsSecret }, id, options);
+    });
   }
 
-  async rotate(operation: string, id: string, options: SecretOptions): Promise<RotatedSecret> {
+  delete(operation: string, id: string, { signal }: CallOptions): Promise<void> {
+    return this.#mutex.run(id, () => this.#requests.delete(operation, id, signal));
+  }
+
+  rotate(operation: string, id: string, options: SecretOptions): Promise<RotatedSecret> {
+    return this.#mutex.run(id, () => this.#rotate(operation, id, options));
+  }
+
+  async #rotate(operation: string, id: string, options: SecretOptions): Promise<RotatedSecret> {
     const request = { operation, method: 'POST', ifInDoubt: ifRotatedInDoubt } as const;
     const { result, secret } = await keepingSecret(options, this.#now, {
       subscriptionId: id,
@@ -138,12 +137,12 @@ export class SubscriptionWriter {
       ...notStored(whole, subscription),
       ...(writing.awaitsSecret && secret === undefined ? [secretMissing] : []),
     ];
-    this.tell(operation, subscription.id, warnings);
+    this.report(operation, subscription.id, warnings);
     return { subscription, secret, warnings };
   }
 
   /** Writes warnings to the log. */
-  tell(operation: string, subscriptionId: string, warnings: readonly SubscriptionWarning[]): void {
+  report(operation: string, subscriptionId: string, warnings: readonly SubscriptionWarning[]): void {
     for (const { code, message } of warnings) {
       this.#connection.logger.warn({ operation, subscriptionId, code }, message);
     }
@@ -166,3 +165,20 @@ const secretMissing: SubscriptionWarning = {
     'The platform should have issued a signing secret with its answer, but there was none in it. Rotate the secret with ' +
     'subscriptions.rotateSecret.',
 };
+
+/** Runs work under the same key one after the other, because it must not overlap. */
+class KeyedMutex {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Does the work once all earlier work of this key has ended, whether it succeeded or failed. */
+  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const before = this.#last.get(key);
+    const own = before === undefined ? work() : before.then(work, work);
+    this.#last.set(key, own);
+    try {
+      return await own;
+    } finally {
+      if (this.#last.get(key) === own) this.#last.delete(key);
+    }
+  }
+}

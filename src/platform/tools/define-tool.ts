@@ -6,6 +6,7 @@ import {
   type RegistrationOptions,
   type ToolMessages,
   type ToolRegistration,
+  filled,
   registrationOf,
 } from './registration.ts';
 import { argumentsError } from './tool-error.ts';
@@ -59,7 +60,6 @@ export interface Tool {
 }
 
 const expectedName = "up to 64 letters, digits, '_' and '-'";
-const filled = z.string('text that is not blank').regex(/\S/, 'text that is not blank');
 
 const definitionSchema = z.strictObject({
   name: z.string(expectedName).regex(/^[A-Za-z0-9_-]{1,64}$/, expectedName),

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../../kit/clock.ts';
 import { closeAfterLingering } from '../../kit/close-refused-request.ts';
 import { placeThrownAt } from '../../kit/error-location.ts';
 import { classOf } from '../../kit/error-text.ts';
-import { DeadlineExceeded, withDeadline } from './deadline.ts';
 import type { Tool } from './define-tool.ts';
 import {
   type ToolMiddlewareOptions,
@@ -50,7 +50,7 @@ async function answerCall(
 ): Promise<ToolAnswer> {
   const startedAt = parts.clock.elapsed();
   const tool = toolOf(request, parts);
-  const tell = (
+  const log = (
     level: 'info' | 'warn',
     event: string,
     fields: Readonly<Record<string, string | undefined>>,
@@ -59,20 +59,20 @@ async function answerCall(
     parts.logger?.[level]({ event, ...fields, durationMs }, event.replace('_', ' '));
   };
   if (tool instanceof ToolRefusal) {
-    tell('warn', 'tool_refused', { code: tool.code });
+    log('warn', 'tool_refused', { code: tool.code });
     return refusalAnswer(tool.code);
   }
   try {
     const answer = resultAnswer(await called(tool, request, response, parts));
-    tell('info', 'tool_called', { tool: tool.name });
+    log('info', 'tool_called', { tool: tool.name });
     return answer;
   } catch (error) {
     if (error instanceof ToolError) {
-      tell('info', 'tool_declined', { tool: tool.name });
+      log('info', 'tool_declined', { tool: tool.name });
       return spokenAnswer(error.message);
     }
     const code = codeOf(error);
-    tell('warn', 'tool_failed', {
+    log('warn', 'tool_failed', {
       tool: tool.name,
       code,
       cause: classOf(error),
@@ -82,7 +82,7 @@ async function answerCall(
   }
 }
 
-/** Checks the headers first, so that a stranger learns neither which tools there are nor how they are called. */
+/** Checks the headers first: the unauthenticated learn neither which tools there are nor how they are called. */
 function toolOf(request: MountedRequest, { headers, tools }: ToolMiddlewareParts): Tool | ToolRefusal {
   if (headers.firstWrongIn(request.headers) !== undefined) return new ToolRefusal('not_authentic');
   const [first, ...others] = tools.values();
@@ -123,4 +123,32 @@ function write(request: IncomingMessage, response: ServerResponse, { status, bod
   response.setHeader('content-type', 'application/json; charset=utf-8');
   response.end(body);
   closeAfterLingering(request);
+}
+
+/** Why a signal was aborted. */
+class DeadlineExceeded extends Error {
+  override readonly name = 'DeadlineExceeded';
+}
+
+/**
+ * Does the work, but waits for it no longer than `timeout` milliseconds: then its signal is aborted. Whatever the work
+ * still does or throws after that is ignored.
+ *
+ * @throws DeadlineExceeded
+ */
+async function withDeadline<T>(
+  clock: Clock,
+  timeout: number,
+  work: (stop: AbortController) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController();
+  const cancel = clock.after(timeout, () => stop.abort(new DeadlineExceeded()));
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error), { once: true });
+  });
+  try {
+    return await Promise.race([work(stop), aborted]);
+  } finally {
+    cancel();
+  }
 }

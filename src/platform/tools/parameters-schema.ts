@@ -125,7 +125,7 @@ function keptOf(json: JsonSchema): JsonSchema {
   );
 }
 
-/** Whether a value is only the limit of JavaScript's whole numbers, which zod adds and which tells a model nothing. */
+/** Whether a value is only the limit of JavaScript's whole numbers, which zod adds and which says nothing to a model. */
 function isNoBound(value: unknown): boolean {
   return typeof value === 'number' && Math.abs(value) >= Number.MAX_SAFE_INTEGER;
 }

@@ -3,7 +3,7 @@ import { isObject } from '../../option-problems.ts';
 import { ToolRefusal } from './tool-answer.ts';
 
 /** The largest body, in bytes: far more than a model writes, and too little to fill the memory. */
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 /** A request that a body parser may have read. */
 interface ParsedRequest extends IncomingMessage {
@@ -75,7 +75,7 @@ function collect(request: IncomingMessage, signal: AbortSignal): Promise<Uint8Ar
     };
     const onData = (chunk: Buffer) => {
       size += chunk.byteLength;
-      if (size > mostBytes) return refuse(new ToolRefusal('too_large'));
+      if (size > maxBytes) return refuse(new ToolRefusal('too_large'));
       chunks.push(chunk);
     };
     const onEnd = () => {

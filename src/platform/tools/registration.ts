@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isLoopbackHost } from '../../kit/addresses.ts';
 import { checked, headersOption, parseStrictly } from '../../option-problems.ts';
+import type { NewCustomTool } from '../resources/custom-tool.ts';
 import type { ParametersSchema } from './parameters-schema.ts';
 
 /** A value that the platform sends with every call of the tool (platform document, CustomTool). */
@@ -38,29 +39,13 @@ export interface ToolMessages {
 }
 
 /** What `customTools.ensure` and `create` take (platform document, CustomTool). */
-export interface ToolRegistration {
+export interface ToolRegistration extends NewCustomTool {
   readonly openai_tool: {
     readonly name: string;
     readonly description: string;
     readonly parameters: ParametersSchema;
   };
-  readonly additional_tool_info: {
-    readonly tool_type: 'custom';
-    readonly api: {
-      readonly endpoint: string;
-      readonly method: string;
-      readonly headers: Readonly<Record<string, string>>;
-      readonly parameters: {
-        readonly fixed_params: Readonly<Record<string, FixedParameter>>;
-        readonly runtime_params: Readonly<Record<string, unknown>>;
-      };
-    };
-  };
   readonly tool_id: string;
-  readonly tool_start_message?: string;
-  readonly tool_delayed_message?: string;
-  readonly tool_complete_message?: string;
-  readonly tool_failed_message?: string;
 }
 
 /** The parts of a tool's definition that are registered. */
@@ -71,7 +56,8 @@ interface Described {
   readonly messages: ToolMessages;
 }
 
-const filled = z.string('text that is not blank').regex(/\S/, 'text that is not blank');
+/** A text of a definition or a registration, for people or the model. */
+export const filled = z.string('text that is not blank').regex(/\S/, 'text that is not blank');
 
 const optionsSchema = (parameters: readonly string[]) =>
   z.strictObject({

@@ -3,7 +3,7 @@ import { isObject } from '../../option-problems.ts';
 import type { ParametersSchema } from './parameters-schema.ts';
 
 /** The most problems that are named: a voice agent speaks about them, and nobody keeps more than a few in mind. */
-const mostNamed = 5;
+const maxNamed = 5;
 
 /**
  * A failure that the voice agent may speak about. When a tool's `run` throws it, the agent gets its message, which
@@ -23,7 +23,7 @@ export class ToolError extends Error {
 
 /** Says in one sentence what is wrong with arguments, so that the agent can ask for the right ones. Quotes no value. */
 export function argumentsError(error: z.ZodError, given: unknown, schema: ParametersSchema): ToolError {
-  const problems = error.issues.slice(0, mostNamed).map((issue) => problemOf(issue, given, schema));
+  const problems = error.issues.slice(0, maxNamed).map((issue) => problemOf(issue, given, schema));
   return new ToolError(`This can't be done yet: ${[...new Set(problems)].join('; ')}.`);
 }
 
@@ -38,8 +38,8 @@ function problemOf({ path, message }: z.core.$ZodIssue, given: unknown, schema: 
     : undefined;
   const description = known?.description.replace(/\.$/, '');
   const isMissing = valueAt(given, path) === undefined;
-  const told = path.length === 1 && description !== undefined ? `${name} (${description})` : name;
-  return isMissing ? `${told} is missing` : `${told} is not right: ${reason}`;
+  const label = path.length === 1 && description !== undefined ? `${name} (${description})` : name;
+  return isMissing ? `${label} is missing` : `${label} is not right: ${reason}`;
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

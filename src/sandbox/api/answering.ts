@@ -1,20 +1,19 @@
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { messageOf } from '../../kit/error-text.ts';
-import { pause } from '../../kit/clock.ts';
+import { type Clock, pause } from '../../kit/clock.ts';
 import type { Failure, Failures } from '../failures.ts';
-import type { Keys } from '../keys.ts';
-import type { SandboxClock } from '../sandbox-clock.ts';
-import { authenticate } from './authentication.ts';
+import type { Caller } from '../model.ts';
+import type { Tenants } from '../tenants.ts';
 import { type RequestProblem, errorAnswer } from './error-bodies.ts';
-import { readBody } from './read-body.ts';
+import { readBody } from './request.ts';
 import { type ApiAnswer, ApiError, type ErrorForm, type Route } from './route.ts';
 
 /** What requests are answered with. */
 export interface AnsweringParts {
-  readonly keys: Keys;
+  readonly tenants: Tenants;
   readonly failures: Failures;
-  readonly clock: SandboxClock;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Aborted when the sandbox stops. */
   readonly stopping: AbortSignal;
@@ -66,9 +65,9 @@ export class Answering {
   }
 
   async #run(route: Route, request: Request, response: Response): Promise<ApiAnswer> {
-    const { keys, failures, stopping } = this.#parts;
+    const { tenants, failures, stopping } = this.#parts;
     if (stopping.aborted) throw new ApiError('unavailable', 'The sandbox is stopping');
-    const caller = authenticate(request.headers.authorization, keys);
+    const caller = authenticate(request.headers.authorization, tenants);
     const failure = failures.take(route.operation);
     if (failure?.kind === 'cut') response.destroy();
     if (failure && failure.kind !== 'late') throw requestedError(failure, response);
@@ -84,7 +83,7 @@ export class Answering {
       path: pathOf(request),
       signal,
     });
-    if (failure) await pause(this.#parts.clock.real, failure.delay, signal);
+    if (failure) await pause(this.#parts.clock, failure.delay, signal);
     return answer;
   }
 
@@ -115,6 +114,18 @@ export class Answering {
     if (body === undefined) response.end();
     else response.json(body);
   }
+}
+
+/**
+ * Who sends a request, by its bearer token (platform document, Authentication).
+ *
+ * @throws ApiError `unauthorized`, the same for a missing, a malformed and an unknown token
+ */
+function authenticate(authorization: string | undefined, tenants: Tenants): Caller {
+  const [, key] = /^bearer +([\w.~+/-]+=*)$/i.exec(authorization ?? '') ?? [];
+  const caller = key === undefined ? undefined : tenants.callerOf(key);
+  if (caller === undefined) throw new ApiError('unauthorized', 'Missing or invalid bearer token');
+  return caller;
 }
 
 /** The error that a requested failure is answered with, unless the connection is cut. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../kit/clock.ts';
 import { type CallProgress, type PlayedCall, progressOf } from '../calls/call.ts';
 import type { PlayedCalls } from '../calls/played-calls.ts';
-import { type ApiAnswer, ApiError, type ApiRequest, type Route } from './route.ts';
-import { isoTime } from './subscription-answers.ts';
+import { isoTime } from '../model.ts';
+import { type ApiAnswer, ApiError, type ApiRequest, type Route, routesOf } from './route.ts';
 
 /** What reading calls back works with. */
 export interface CallParts {
@@ -17,25 +17,16 @@ export interface CallParts {
 export function callRoutes({ calls, clock }: CallParts): readonly Route[] {
   const find = ({ caller, params }: ApiRequest): PlayedCall | undefined =>
     calls.find(caller.organizationId, params['call_id'] ?? '');
+  const analysisPath = '/v2/ai-agents/:agent_id/postcall-analysis/results/:call_id';
   return [
-    {
-      operation: 'calls.get',
-      method: 'GET',
-      path: '/v1/calls/:call_id',
-      errors: 'general',
-      handle: (request) => {
-        const call = find(request);
-        if (!call) throw new ApiError('not_found', 'Call not found');
-        return { status: 200, body: callBody(call, progressOf(call, clock.now())) };
-      },
-    },
-    {
-      operation: 'analyses.get',
-      method: 'GET',
-      path: '/v2/ai-agents/:agent_id/postcall-analysis/results/:call_id',
-      errors: 'general',
-      handle: (request) => analysisAnswer(find(request), request, clock.now()),
-    },
+    routesOf('calls', 'general')('get', 'GET', '/v1/calls/:call_id', (request) => {
+      const call = find(request);
+      if (!call) throw new ApiError('not_found', 'Call not found');
+      return { status: 200, body: callBody(call, progressOf(call, clock.now())) };
+    }),
+    routesOf('analyses', 'general')('get', 'GET', analysisPath, (request) =>
+      analysisAnswer(find(request), request, clock.now()),
+    ),
   ];
 }
 

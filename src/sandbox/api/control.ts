@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { RingbackError } from '../../errors.ts';
 import type { CallPlan } from '../calls/call-plan.ts';
 import type { CallSimulator } from '../calls/simulator.ts';
+import type { ToolCaller } from '../custom-tools/tool-caller.ts';
 import type { Attempts } from '../delivery/attempts.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { Failures } from '../failures.ts';
 import type { Caller } from '../model.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
-import type { ToolCaller } from '../tool-caller.ts';
+import { validated } from './request.ts';
 import { type ApiAnswer, ApiError, type ApiRequest, type Route } from './route.ts';
-import { validated } from './validation.ts';
 
 /** The parts of the sandbox that are controlled. */
 export interface ControlParts {

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kit/clock.ts';
-import { customToolSchema } from '../custom-tools/custom-tool.ts';
-import type { CustomTools, ToolOwner } from '../custom-tools/custom-tools.ts';
+import { type CustomTools, type ToolOwner, customToolSchema } from '../custom-tools/custom-tools.ts';
 import type { Tenants } from '../tenants.ts';
-import { pageSchema, tokenAfter } from './pages.ts';
-import { type ApiAnswer, ApiError, type ApiRequest, type Route } from './route.ts';
-import { validated } from './validation.ts';
+import { pageSchema, tokenAfter, validated } from './request.ts';
+import { type ApiAnswer, ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
 /** What the operations on custom tools work with. */
 export interface CustomToolParts {
@@ -22,13 +20,7 @@ const defaultPageSize = '20';
 /** Operations on custom tools: the platform's document has create; the others were seen in use (docs/sandbox.md). */
 export function customToolRoutes(parts: CustomToolParts): readonly Route[] {
   const operations = new Operations(parts);
-  const route = (operation: string, method: Route['method'], at: string, handle: Route['handle']): Route => ({
-    operation: `custom-tools.${operation}`,
-    method,
-    path: at,
-    errors: 'general',
-    handle,
-  });
+  const route = routesOf('custom-tools', 'general');
   return [
     route('create', 'POST', path, (request) => operations.create(request)),
     route('list', 'GET', path, (request) => operations.list(request)),
@@ -60,10 +52,7 @@ class Operations {
     const query = { page_size: defaultPageSize, ...request.query };
     const { size, after } = validated(pageSchema, query, 'query');
     const { tools, next } = this.#parts.customTools.list(owner, after, size);
-    return {
-      status: 200,
-      body: { tools, next_page_token: next === undefined ? null : tokenAfter(next) },
-    };
+    return { status: 200, body: { tools, next_page_token: tokenAfter(next) } };
   }
 
   get(request: ApiRequest): ApiAnswer {
@@ -107,5 +96,5 @@ function missingTool(): ApiError {
 }
 
 function wrongToolId(msg: string, type: string): ApiError {
-  return new ApiError('invalid', 'The request is not valid', [{ loc: ['body', 'tool_id'], msg, type }]);
+  return invalidRequest({ loc: ['body', 'tool_id'], msg, type });
 }

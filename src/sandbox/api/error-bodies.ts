@@ -1,7 +1,7 @@
 /** The three error bodies of the platform's document, and which of them is the answer to which problem (Errors). */
 import { randomUUID } from 'node:crypto';
+import { isoTime } from '../model.ts';
 import type { ApiAnswer, ApiError, ErrorForm, Issue } from './route.ts';
-import { isoTime } from './subscription-answers.ts';
 
 /** What can be wrong with a request. */
 export interface RequestProblem {

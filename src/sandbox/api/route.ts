@@ -52,3 +52,19 @@ export class ApiError extends Error {
     this.issues = issues;
   }
 }
+
+/** The error for a request with these things wrong; a message never repeats a value, which may be a credential. */
+export function invalidRequest(...issues: readonly Issue[]): ApiError {
+  return new ApiError('invalid', 'The request is not valid', issues);
+}
+
+/** Makes the routes of a group of operations: they share the first part of their names, and the form of their errors. */
+export function routesOf(group: string, errors: ErrorForm) {
+  return (operation: string, method: Route['method'], path: string, handle: Route['handle']): Route => ({
+    operation: `${group}.${operation}`,
+    method,
+    path,
+    errors,
+    handle,
+  });
+}

@@ -1,12 +1,18 @@
 import express, { type NextFunction, type Request, type Response } from 'express';
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import {
+  type IncomingMessage,
+  STATUS_CODES,
+  type Server,
+  type ServerResponse,
+  createServer,
+} from 'node:http';
+import type { Duplex } from 'node:stream';
 import { listen, urlOf } from '../../listening.ts';
 import { Answering, type AnsweringParts } from './answering.ts';
-import { answerBrokenRequest } from './broken-requests.ts';
 import type { Route } from './route.ts';
 
-/** How long requests under way may take to end when the server is closed, in milliseconds. */
-const closePatience = 1_000;
+/** How long requests in flight may take to end when the server is closed, in milliseconds. */
+const closeTimeout = 1_000;
 
 /** The HTTP server of the platform's API. */
 export class ApiServer {
@@ -39,10 +45,10 @@ export class ApiServer {
     return listen(this.#server, { host, port });
   }
 
-  /** Takes no more requests, and resolves when those under way are answered, or were cut off after `closePatience`. */
+  /** Takes no more requests, and resolves when those in flight are answered, or were cut off after `closeTimeout`. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
-    const timer = setTimeout(() => this.#server.closeAllConnections(), closePatience);
+    const timer = setTimeout(() => this.#server.closeAllConnections(), closeTimeout);
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
@@ -69,4 +75,31 @@ function makeDecodable(request: Request, _response: Response, next: NextFunction
     request.url = [path.replaceAll('%', '%25'), ...query].join('?');
   }
   next();
+}
+
+/** The status for a request that is not valid HTTP, by the parser's error code; 400 for any other code. */
+const statuses: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_HEADER_OVERFLOW: 431,
+};
+
+/** Answers a request that can't be read as HTTP, in the form of the general errors, and closes the connection. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const status = statuses[error.code ?? ''] ?? 400;
+  const body = JSON.stringify({ error: 'bad_request', message: 'This could not be read as an HTTP request' });
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      'connection: close',
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      '',
+      body,
+    ].join('\r\n'),
+  );
 }

@@ -1,25 +1,17 @@
 import type { Clock } from '../../kit/clock.ts';
-import type { Caller, Subscription } from '../model.ts';
+import { type Caller, type Subscription, isoTime } from '../model.ts';
 import { created, replaced, rotated } from '../subscriptions/lifecycle.ts';
 import { settingsSchema } from '../subscriptions/settings.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
-import { pageSchema, tokenAfter } from './pages.ts';
-import { type ApiAnswer, ApiError, type ApiRequest, type Route } from './route.ts';
-import { isoTime, subscriptionBody } from './subscription-answers.ts';
-import { validated } from './validation.ts';
+import { pageSchema, tokenAfter, validated } from './request.ts';
+import { type ApiAnswer, ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
 const path = '/v1/public/webhook/subscription';
 
 /** The operations on subscriptions (platform document, Endpoints; docs/sandbox.md). */
 export function subscriptionRoutes(subscriptions: Subscriptions, clock: Clock): readonly Route[] {
   const operations = new Operations(subscriptions, clock);
-  const route = (operation: string, method: Route['method'], at: string, handle: Route['handle']): Route => ({
-    operation: `subscriptions.${operation}`,
-    method,
-    path: at,
-    errors: 'subscription',
-    handle,
-  });
+  const route = routesOf('subscriptions', 'subscription');
   return [
     route('create', 'POST', path, (request) => operations.create(request)),
     route('list', 'GET', '/v1/public/webhook/subscriptions', (request) => operations.list(request)),
@@ -53,7 +45,7 @@ class Operations {
       status: 200,
       body: {
         data: subscriptions.map((subscription) => subscriptionBody(subscription)),
-        next_page_token: next === undefined ? null : tokenAfter(next),
+        next_page_token: tokenAfter(next),
         total_count: total,
       },
     };
@@ -95,16 +87,40 @@ class Operations {
   }
 }
 
+/**
+ * A subscription as the platform writes it (platform document, WebhookSubscription: response fields). Optional fields
+ * that are unset are absent, never null. The secret is only in the answer that issues it.
+ */
+function subscriptionBody(subscription: Subscription, issued?: string): Readonly<Record<string, unknown>> {
+  const { description, headers, agentIds, workspaceIds } = subscription;
+  return {
+    id: subscription.id,
+    organization_id: subscription.organizationId,
+    scope: subscription.scope,
+    created_user_id: subscription.createdUserId,
+    name: subscription.name,
+    url: subscription.url,
+    events: subscription.events,
+    active: subscription.active,
+    ...(headers !== undefined && { headers }),
+    ...(description !== undefined && { description }),
+    ...(agentIds !== undefined && { agent_ids: agentIds }),
+    ...(workspaceIds !== undefined && { workspace_ids: workspaceIds }),
+    request_timeout_ms: subscription.requestTimeoutMs,
+    retry_policy: subscription.retryPolicy,
+    signing_enabled: subscription.secret !== undefined,
+    ...(issued !== undefined && { secret: issued }),
+    created_at: isoTime(subscription.createdAt),
+    updated_at: isoTime(subscription.updatedAt),
+  };
+}
+
 function nameTaken(): ApiError {
   const msg = 'Should be unique: another subscription of the organization has this name';
-  return new ApiError('invalid', 'The request is not valid', [
-    { loc: ['body', 'name'], msg, type: 'unique' },
-  ]);
+  return invalidRequest({ loc: ['body', 'name'], msg, type: 'unique' });
 }
 
 function unsigned(): ApiError {
   const msg = 'Should be a signed subscription: an unsigned one has no secret to rotate';
-  return new ApiError('invalid', 'The request is not valid', [
-    { loc: ['path', 'id'], msg, type: 'unsigned' },
-  ]);
+  return invalidRequest({ loc: ['path', 'id'], msg, type: 'unsigned' });
 }

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
+import type { Random } from '../../kit/random.ts';
 import { checked } from '../../option-problems.ts';
 import { type Scenario, scenarios, sentiments, transferStatuses } from './call.ts';
+import { conversations, destinations } from './conversations.ts';
+import { oneOf, wholeNumber } from './seeded-random.ts';
 
 /** How one call is to be played. Fields that are left out are drawn at random from the sandbox's `callSeed`. */
 export interface CallPlan {
@@ -33,12 +36,12 @@ const expected = {
   scenario: "'completed', 'transferred', 'unanalysed' or 'failed'",
 };
 
-const longestDuration = 86_400_000;
+const maxDuration = 86_400_000;
 
 const id = z.string(expected.id).regex(/\S/, expected.id).max(200, expected.id).optional();
 const duration = checked(expected.duration, (value) => {
   const milliseconds = parseDuration(value);
-  return milliseconds !== undefined && milliseconds <= longestDuration ? milliseconds : undefined;
+  return milliseconds !== undefined && milliseconds <= maxDuration ? milliseconds : undefined;
 }).optional();
 
 /** Checks a plan. */
@@ -57,3 +60,47 @@ export const callPlanSchema = z.strictObject({
 
 /** A plan with its durations in milliseconds. */
 export type ParsedPlan = z.output<typeof callPlanSchema>;
+
+/** The scenarios of ten calls, from which one is drawn. */
+const scenarioShares: readonly [Scenario, ...Scenario[]] = [
+  'completed',
+  'completed',
+  'completed',
+  'completed',
+  'completed',
+  'completed',
+  'transferred',
+  'transferred',
+  'unanalysed',
+  'failed',
+];
+
+/** Everything about a call except the time and the agent that it is played for. Durations in milliseconds. */
+export type Choice = ReturnType<typeof choose>;
+
+/** Takes what a plan gives, and draws the rest. */
+export function choose(plan: ParsedPlan, random: Random) {
+  // Everything is drawn, even what the plan gives, so that a field that is given doesn't change the others.
+  const drawn = {
+    scenario: oneOf(random, scenarioShares),
+    conversation: oneOf(random, conversations),
+    duration: wholeNumber(random, 5_000, 300_000),
+    // Platform document, Limits: typically 1 to 30 seconds.
+    analysisAfter: wholeNumber(random, 1_000, 30_000),
+    timestamps: oneOf(random, ['iso', 'iso', 'seconds'] as const),
+    transferBody: oneOf(random, ['flat', 'wrapped'] as const),
+    transferStatus: oneOf(random, transferStatuses),
+    sentiment: oneOf(random, sentiments),
+    destination: oneOf(random, destinations),
+    /** Where in the call the transfer is: somewhere in its middle. */
+    transferShare: 0.2 + 0.7 * random(),
+    // A range of phone numbers that is reserved for fiction.
+    callerNumber: `+120255501${String(wholeNumber(random, 0, 99)).padStart(2, '0')}`,
+  };
+  return { ...drawn, ...given(plan) };
+}
+
+/** The fields of a plan that are given: those that are not undefined. */
+function given(plan: ParsedPlan): { readonly [Name in keyof ParsedPlan]?: NonNullable<ParsedPlan[Name]> } {
+  return Object.fromEntries(Object.entries(plan).filter(([, value]) => value !== undefined));
+}

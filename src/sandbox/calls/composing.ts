@@ -1,20 +1,21 @@
 import { eventNames } from '../../events/names.ts';
+import type { Clock } from '../../kit/clock.ts';
 import type { Agent } from '../model.ts';
-import type { SandboxClock } from '../sandbox-clock.ts';
-import { analysisItemsOf } from './analysis-items.ts';
 import type { PlayedAnalysis, PlayedCall, PlayedEvent, PlayedTransfer, Scenario } from './call.ts';
-import type { ParsedPlan } from './call-plan.ts';
-import { type Choice, choose } from './choosing.ts';
+import { type Choice, type ParsedPlan, choose } from './call-plan.ts';
+import { analysisItemsOf } from './conversations.ts';
 import { seededId, seededRandom, seededUuid } from './seeded-random.ts';
 
 /** What a call depends on besides its plan. */
-export interface CallSetting {
+interface CallSetting {
   readonly seed: string;
   /** Which call of this sandbox it is, counted from 1. Together with the seed it decides everything that is drawn. */
   readonly number: number;
   readonly agent: Agent;
   /** The call begins at this clock's present time. */
-  readonly clock: SandboxClock;
+  readonly clock: Clock;
+  /** How many of the platform's milliseconds pass in a real one. */
+  readonly speed: number;
 }
 
 /** Composes a whole call, before any of its events happens. The same plan in the same setting gives the same call. */
@@ -121,11 +122,11 @@ const finishReasons: Readonly<Record<Scenario, string>> = {
  * The two times of a moment that is `offset` of the platform's milliseconds after the call's start: the time that the
  * call states, in whole units, and the real time. A call that is played faster is dated as if it had begun earlier.
  */
-function timesIn({ clock }: CallSetting, length: number, unit: number) {
+function timesIn({ clock, speed }: CallSetting, length: number, unit: number) {
   const now = clock.now();
-  const earlier = Math.max(0, length - clock.inReal(length));
+  const earlier = Math.max(0, length - length / speed);
   return {
     stated: (offset: number) => Math.floor((now - earlier + offset) / unit) * unit,
-    real: (offset: number) => now + clock.inReal(offset),
+    real: (offset: number) => now + offset / speed,
   };
 }

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
+import type { BatchedWrites } from '../batched-writes.ts';
 import type { Database } from '../database.ts';
-import type { GatheredWrites } from '../delivery/gathered-writes.ts';
 import type { PlayedCall } from './call.ts';
 
 const tables = `
@@ -14,12 +14,12 @@ const tables = `
 
 /** The calls that were played, to be read back. */
 export class PlayedCalls {
-  readonly #writes: GatheredWrites;
+  readonly #writes: BatchedWrites;
   readonly #insert: Statement<[number, string, string, string]>;
   readonly #find: Statement<[string], { readonly organization_id: string; readonly truth: string }>;
   #lastNumber: number;
 
-  constructor(database: Database, writes: GatheredWrites) {
+  constructor(database: Database, writes: BatchedWrites) {
     database.create(tables);
     const { connection } = database;
     this.#writes = writes;

@@ -1,8 +1,8 @@
 import { configError } from '../../errors.ts';
+import type { Clock } from '../../kit/clock.ts';
 import { parseStrictly } from '../../option-problems.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { Agent } from '../model.ts';
-import type { SandboxClock } from '../sandbox-clock.ts';
 import type { Tenants } from '../tenants.ts';
 import type { PlayedCall } from './call.ts';
 import { type CallPlan, type ParsedPlan, callPlanSchema } from './call-plan.ts';
@@ -18,7 +18,9 @@ import { type TrafficOptions, playTraffic, trafficSchema } from './traffic.ts';
  * @internal
  */
 export interface CallSimulatorParts {
-  readonly clock: SandboxClock;
+  readonly clock: Clock;
+  /** How many of the platform's milliseconds pass in a real one. */
+  readonly speed: number;
   /** The seed of everything that is drawn: the same seed and a new database give the same calls. */
   readonly seed: string;
   readonly tenants: Pick<Tenants, 'organizations' | 'agents' | 'findAgent'>;
@@ -72,15 +74,15 @@ export class CallSimulator {
    * @example await sandbox.calls.traffic({ callsPerMinute: 30, count: 100 }); // 100
    */
   async traffic(options: TrafficOptions): Promise<number> {
-    const { requireStarted, clock, engine, stopping } = this.#parts;
+    const { requireStarted, clock, speed, engine, stopping } = this.#parts;
     requireStarted('calls.traffic()');
     const { callsPerMinute, count, signal } = parseStrictly(trafficSchema, options, 'calls.traffic');
     return playTraffic({
       begin: () => engine.settledCall(this.begin().callId),
-      interval: clock.inReal(60_000 / callsPerMinute),
+      interval: 60_000 / callsPerMinute / speed,
       count,
       signal: signal ? AbortSignal.any([signal, stopping]) : stopping,
-      clock: clock.real,
+      clock,
     });
   }
 
@@ -91,14 +93,14 @@ export class CallSimulator {
   }
 
   #begin(plan: CallPlan, method: Method): PlayedCall {
-    const { requireStarted, played, seed, clock, engine } = this.#parts;
+    const { requireStarted, played, seed, clock, speed, engine } = this.#parts;
     requireStarted(`${method}()`);
     const parsed = parseStrictly(callPlanSchema, plan, method, 'plan');
     if (parsed.callId !== undefined && played.has(parsed.callId))
       throw planInvalid(method, 'callId', 'new', 'of a call that was played before');
     const number = played.nextNumber();
     const agent = this.#agentOf(parsed, number, method);
-    const call = composeCall(parsed, { seed, number, agent, clock });
+    const call = composeCall(parsed, { seed, number, agent, clock, speed });
     played.add(number, call);
     for (const event of call.events) {
       engine.expect({ event: sandboxEventOf(call, event), happensAt: event.happensAt });

@@ -24,14 +24,13 @@ export const trafficSchema = z.strictObject({
 });
 
 /** Traffic with everything resolved. */
-export interface Traffic {
+interface Traffic {
   /** Begins a call; the promise resolves when the call has ended. */
   readonly begin: () => Promise<void>;
   /** In real milliseconds. */
   readonly interval: number;
   readonly count: number;
   readonly signal: AbortSignal;
-  /** The real clock. */
   readonly clock: Clock;
 }
 
@@ -39,9 +38,9 @@ export interface Traffic {
  * How much missed time is made up for, in milliseconds. If the machine was suspended for longer, all the calls that it
  * missed would be a flood.
  */
-const longestLag = 1_000;
+const maxLag = 1_000;
 /** More calls at once would take too much memory; further calls wait until some have ended. */
-const mostAtOnce = 20_000;
+const maxAtOnce = 20_000;
 
 /** Plays calls at an even pace. Resolves to how many, when all of them have ended. */
 export async function playTraffic({ begin, interval, count, signal, clock }: Traffic): Promise<number> {
@@ -50,10 +49,10 @@ export async function playTraffic({ begin, interval, count, signal, clock }: Tra
   let nextAt = clock.elapsed();
   while (played < count && !signal.aborted) {
     const now = clock.elapsed();
-    nextAt = Math.max(nextAt, now - longestLag);
+    nextAt = Math.max(nextAt, now - maxLag);
     // Timers are no finer than a millisecond, so all calls that are due by now begin together. Calls that become due
     // meanwhile have to wait: when beginning a call takes longer than the interval, nothing else would ever run.
-    while (played < count && nextAt <= now && playing.size < mostAtOnce) {
+    while (played < count && nextAt <= now && playing.size < maxAtOnce) {
       const call = begin().finally(() => playing.delete(call));
       playing.add(call);
       played += 1;

@@ -33,7 +33,7 @@ export interface AdversaryOptions {
 const expected = 'a number from 0 to 1';
 const rate = z.number(expected).min(0, expected).max(1, expected).optional();
 /** Of each disturbance, when none is given. */
-const usualRate = 0.05;
+const defaultRate = 0.05;
 
 const adversarySchema = z.strictObject({
   seed: z.union([z.string(), z.number()], 'a text or a number').transform(String).default('adversary'),
@@ -46,7 +46,7 @@ const adversarySchema = z.strictObject({
 });
 
 /** The adversary's options with all rates filled in. */
-export type ResolvedAdversary = { readonly seed: string } & Readonly<Record<Disturbance, number>>;
+type ResolvedAdversary = { readonly seed: string } & Readonly<Record<Disturbance, number>>;
 
 /**
  * Checks the options of the adversary and fills in the rates that are not given.
@@ -55,8 +55,8 @@ export type ResolvedAdversary = { readonly seed: string } & Readonly<Record<Dist
  */
 export function resolveAdversary(options: unknown): ResolvedAdversary {
   const given = parseStrictly(adversarySchema, options, 'adversary');
-  // Who names the trouble wants that and no other; with the usual rates beside it, no rate could be 1.
-  const others = disturbances.some((disturbance) => given[disturbance] !== undefined) ? 0 : usualRate;
+  // Who names the trouble wants that and no other; with the default rates beside it, no rate could be 1.
+  const others = disturbances.some((disturbance) => given[disturbance] !== undefined) ? 0 : defaultRate;
   const rates = Object.fromEntries(disturbances.map((name) => [name, given[name] ?? others]));
   const resolved = { ...(rates as Record<Disturbance, number>), seed: given.seed };
   requireAtMostOne(sumOf(resolved));
@@ -79,13 +79,13 @@ function requireAtMostOne(sum: number): void {
 }
 
 /** The longest delay of an attempt, in the platform's milliseconds. */
-const longestDelay = 60_000;
+const maxDelay = 60_000;
 /** The most bytes of rubbish in one request. */
-const mostRubbish = 2_048;
+const maxRubbish = 2_048;
 
 /**
  * Disturbs deliveries reproducibly: what is done with an attempt depends only on the seed, the trace id and the
- * attempt's number, never on what else is under way.
+ * attempt's number, never on what else is in flight.
  */
 export class Adversary {
   readonly #options: ResolvedAdversary;
@@ -106,7 +106,7 @@ export class Adversary {
 
   /** How long to delay an attempt, in the platform's milliseconds. */
   delay(traceId: string, number: number): number {
-    return wholeNumber(this.#draw('delay', traceId, number), 1_000, longestDelay);
+    return wholeNumber(this.#draw('delay', traceId, number), 1_000, maxDelay);
   }
 
   /** The body with one byte changed. */
@@ -121,14 +121,14 @@ export class Adversary {
   /** Bytes that are not an event: text that is not a JSON object, or random bytes. */
   rubbish(traceId: string, number: number): Uint8Array {
     const random = this.#draw('rubbish', traceId, number);
-    const length = wholeNumber(random, 1, mostRubbish);
+    const length = wholeNumber(random, 1, maxRubbish);
     const text = oneOf(random, ['', '[]', 'null', '{', '"text"', '{"traceId":']);
     if (random() < 0.5) return Buffer.from(text.padEnd(length));
     return randomBytes(random, length);
   }
 
   /** A secret that the receiver doesn't have. */
-  strangeSecret(): string {
+  unknownSecret(): string {
     return `whsec_${Buffer.from(randomBytes(this.#draw('secret'), 24)).toString('base64')}`;
   }
 

@@ -1,5 +1,5 @@
-import type { Layout } from '../../model.ts';
 import type { Clock } from '../../kit/clock.ts';
+import type { Layout } from '../../model.ts';
 import type { Attempt, SandboxEvent, Subscription } from '../model.ts';
 import type { Adversary, Disturbance } from './adversary.ts';
 import type { Attempts } from './attempts.ts';
@@ -7,10 +7,10 @@ import { requestOf } from './request.ts';
 import type { Sender } from './sender.ts';
 
 /** What attempts are made with. */
-export interface AttemptSenderParts {
+interface AttemptSenderParts {
   readonly sender: Sender;
   readonly attempts: Attempts;
-  readonly layout: Layout;
+  readonly scheme: Layout;
   readonly clock: Clock;
   /** Undefined when nothing disturbs deliveries. */
   readonly adversary: Adversary | undefined;
@@ -19,7 +19,7 @@ export interface AttemptSenderParts {
 }
 
 /** One attempt to be made. */
-export interface AttemptOrder {
+interface AttemptOrder {
   readonly event: SandboxEvent;
   readonly subscription: Subscription;
   /** Counted from 1. */
@@ -68,7 +68,7 @@ export class AttemptSender {
       case 'wrong_secret': {
         const { previousSecret } = subscription;
         const isPast = previousSecret !== undefined && previousSecret.expiresAt <= clock.now();
-        return { disturbance, secrets: [isPast ? previousSecret.secret : adversary.strangeSecret()] };
+        return { disturbance, secrets: [isPast ? previousSecret.secret : adversary.unknownSecret()] };
       }
       case 'rubbish':
         // Rubbish has a trace id of its own: with the event's, it would claim to be that event.
@@ -86,10 +86,10 @@ export class AttemptSender {
     { event, subscription, number }: AttemptOrder,
     variation: Variation,
   ): Promise<Attempt | undefined> {
-    const { sender, attempts, layout, clock, isStopping } = this.#parts;
+    const { sender, attempts, scheme, clock, isStopping } = this.#parts;
     const { disturbance, secrets, ...changes } = variation;
     const request = requestOf({ ...event, ...changes }, subscription, {
-      layout,
+      scheme,
       now: clock.now(),
       // A tampered body is changed after signing.
       ...(disturbance === 'tampered' && { signedBody: event.body }),

@@ -2,9 +2,9 @@ import type { Statement } from 'better-sqlite3';
 import { z } from 'zod';
 import { ringbackError } from '../../errors.ts';
 import { parseStrictly } from '../../option-problems.ts';
+import type { BatchedWrites } from '../batched-writes.ts';
 import type { Database } from '../database.ts';
 import type { Attempt } from '../model.ts';
-import type { GatheredWrites } from './gathered-writes.ts';
 
 const tables = `
   create table if not exists attempts (
@@ -12,15 +12,7 @@ const tables = `
     subscription_id text not null,
     trace_id text not null,
     call_id text not null,
-    event_name text not null,
-    number integer not null,
-    started_at real not null,
-    latency_ms real not null,
-    status integer,
-    answer text,
-    failure text,
-    is_delivered integer not null,
-    disturbance text
+    attempt text not null
   ) strict;
   create index if not exists attempts_of_calls on attempts (call_id);
   create index if not exists attempts_of_events on attempts (trace_id);
@@ -42,24 +34,24 @@ const querySchema = z.strictObject({
 /** Called with every attempt once it has ended. */
 export type AttemptListener = (attempt: Attempt) => void;
 
-type Column = string | number | null;
-
 /** Every attempt that was made, with its answer or failure. Attempts are kept as long as the database. */
 export class Attempts {
-  readonly #writes: GatheredWrites;
-  readonly #insert: Statement<Column[]>;
+  readonly #writes: BatchedWrites;
+  readonly #insert: Statement<
+    [id: number, subscriptionId: string, traceId: string, callId: string, attempt: string]
+  >;
   /** The prepared statements, by their `where` clause. */
-  readonly #selects = new Map<string, Statement<string[], AttemptRow>>();
+  readonly #selects = new Map<string, Statement<string[], string>>();
   readonly #database: Database;
   readonly #listeners = new Set<AttemptListener>();
   #lastId: number;
 
   /** @internal */
-  constructor(database: Database, writes: GatheredWrites) {
+  constructor(database: Database, writes: BatchedWrites) {
     database.create(tables);
     this.#database = database;
     this.#writes = writes;
-    this.#insert = database.connection.prepare(`insert into attempts values (${'?, '.repeat(12)}?)`);
+    this.#insert = database.connection.prepare('insert into attempts values (?, ?, ?, ?, ?)');
     this.#lastId = Number(database.connection.prepare('select max(id) from attempts').pluck().get() ?? 0);
   }
 
@@ -98,68 +90,24 @@ export class Attempts {
   record(ended: Omit<Attempt, 'id'>): Attempt {
     this.#lastId += 1;
     const attempt = { id: this.#lastId, ...ended };
-    this.#writes.add(() => this.#insert.run(...columnsOf(attempt)));
+    const { id, subscriptionId, traceId, callId } = attempt;
+    this.#writes.add(() => this.#insert.run(id, subscriptionId, traceId, callId, JSON.stringify(attempt)));
     // In a microtask of its own, so that a listener that throws doesn't disturb the delivery.
     for (const listener of this.#listeners) queueMicrotask(() => listener(attempt));
     return attempt;
   }
 
-  #prepareSelect(where: string): Statement<string[], AttemptRow> {
-    const sql = `select * from attempts ${where} order by id`;
-    const select = this.#database.connection.prepare<string[], AttemptRow>(sql);
+  #prepareSelect(where: string): Statement<string[], string> {
+    const sql = `select attempt from attempts ${where} order by id`;
+    const select = this.#database.connection.prepare<string[], string>(sql).pluck();
     this.#selects.set(where, select);
     return select;
   }
 }
 
-interface AttemptRow {
-  readonly id: number;
-  readonly subscription_id: string;
-  readonly trace_id: string;
-  readonly call_id: string;
-  readonly event_name: string;
-  readonly number: number;
-  readonly started_at: number;
-  readonly latency_ms: number;
-  readonly status: number | null;
-  readonly answer: string | null;
-  readonly failure: string | null;
-  readonly is_delivered: number;
-  readonly disturbance: string | null;
-}
+/** JSON leaves out what is undefined. */
+const unset = { status: undefined, answer: undefined, failure: undefined, disturbance: undefined };
 
-function columnsOf(attempt: Attempt): Column[] {
-  return [
-    attempt.id,
-    attempt.subscriptionId,
-    attempt.traceId,
-    attempt.callId,
-    attempt.eventName,
-    attempt.number,
-    attempt.startedAt,
-    attempt.latencyMs,
-    attempt.status ?? null,
-    attempt.answer ?? null,
-    attempt.failure ?? null,
-    Number(attempt.isDelivered),
-    attempt.disturbance ?? null,
-  ];
-}
-
-function attemptOf(row: AttemptRow): Attempt {
-  return {
-    id: row.id,
-    subscriptionId: row.subscription_id,
-    traceId: row.trace_id,
-    callId: row.call_id,
-    eventName: row.event_name,
-    number: row.number,
-    startedAt: row.started_at,
-    latencyMs: row.latency_ms,
-    status: row.status ?? undefined,
-    answer: row.answer ?? undefined,
-    failure: row.failure ?? undefined,
-    isDelivered: row.is_delivered === 1,
-    disturbance: row.disturbance ?? undefined,
-  };
+function attemptOf(json: string): Attempt {
+  return { ...unset, ...(JSON.parse(json) as Attempt) };
 }

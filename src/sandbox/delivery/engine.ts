@@ -1,36 +1,36 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
+import { Semaphore } from '../../kit/semaphore.ts';
 import type { Layout } from '../../model.ts';
+import type { BatchedWrites } from '../batched-writes.ts';
 import type { SandboxEvent } from '../model.ts';
-import type { SandboxClock } from '../sandbox-clock.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 import type { Adversary } from './adversary.ts';
 import { AttemptSender } from './attempt-sender.ts';
 import type { Attempts } from './attempts.ts';
-import { wants } from './matching.ts';
-import type { ComingEvent, PendingDelivery } from './outbox-rows.ts';
-import type { GivenUpDelivery, Outbox } from './outbox.ts';
+import { InFlight } from './in-flight.ts';
+import type { ComingEvent, GivenUpDelivery, Outbox, PendingDelivery } from './outbox.ts';
 import { Sender } from './sender.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
-import { UnderWay } from './under-way.ts';
-import type { GatheredWrites } from './gathered-writes.ts';
 
 /** What the engine works with. */
 export interface DeliveryEngineParts {
-  readonly clock: SandboxClock;
+  readonly clock: Clock;
+  /** How many of the platform's milliseconds pass in a real one, except while a receiver answers. */
+  readonly speed: number;
   /** Read before every attempt: the subscription may have changed since the last one. */
-  readonly subscriptions: Pick<Subscriptions, 'find' | 'activeOf'>;
+  readonly subscriptions: Pick<Subscriptions, 'find' | 'wanting'>;
   readonly outbox: Outbox;
   readonly attempts: Attempts;
-  readonly writes: GatheredWrites;
+  readonly writes: BatchedWrites;
   /** How deliveries are signed. */
-  readonly layout: Layout;
+  readonly scheme: Layout;
   readonly adversary: Adversary | undefined;
   readonly logger: Logger;
 }
 
-/** How many attempts to one subscription may be under way at once. */
-const attemptsAtOnce = 64;
+/** How many attempts to one subscription may be in flight at once. */
+const maxAttemptsAtOnce = 64;
 
 /**
  * Delivers events to the subscriptions that ask for them: each attempt within `request_timeout_ms`, retries as the
@@ -41,20 +41,20 @@ export class DeliveryEngine {
   readonly #parts: DeliveryEngineParts;
   readonly #sender: Sender;
   readonly #attemptSender: AttemptSender;
-  readonly #underWay = new UnderWay();
-  readonly #limits = new Map<string, ConcurrencyLimit>();
+  readonly #unsettled = new InFlight();
+  readonly #limits = new Map<string, Semaphore>();
   readonly #timers = new Set<() => void>();
-  readonly #underWayAttempts = new Set<Promise<void>>();
+  readonly #attempts = new Set<Promise<void>>();
   #isStopping = false;
 
   constructor(parts: DeliveryEngineParts) {
-    const { clock, attempts, layout, adversary } = parts;
+    const { clock, attempts, scheme, adversary } = parts;
     this.#parts = parts;
-    this.#sender = new Sender(clock.real);
+    this.#sender = new Sender(clock);
     this.#attemptSender = new AttemptSender({
       sender: this.#sender,
       attempts,
-      layout,
+      scheme,
       clock,
       adversary,
       isStopping: () => this.#isStopping,
@@ -81,34 +81,33 @@ export class DeliveryEngine {
 
   /** Resolves when no more events are planned and every delivery is made or given up, or when the sandbox stops. */
   settled(): Promise<void> {
-    return this.#underWay.settled();
+    return this.#unsettled.settled();
   }
 
   /** The same for the events of one call. */
   settledCall(callId: string): Promise<void> {
-    return this.#underWay.settledCall(callId);
+    return this.#unsettled.settledCall(callId);
   }
 
-  /** Breaks off the attempts under way. Their deliveries stay in the database for the next start. */
+  /** Breaks off the attempts in flight. Their deliveries stay in the database for the next start. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
-    for (const limit of this.#limits.values()) limit.clear();
     this.#sender.close();
-    await Promise.all(this.#underWayAttempts);
+    await Promise.all(this.#attempts);
     this.#parts.writes.flush();
-    this.#underWay.end();
+    this.#unsettled.end();
   }
 
   #await({ event, happensAt }: ComingEvent): void {
-    this.#underWay.enter(event.callId);
+    this.#unsettled.enter(event.callId);
     this.#at(happensAt, () => this.#happen(event));
   }
 
   #happen(event: SandboxEvent): void {
     const { subscriptions, outbox, clock } = this.#parts;
-    const wanting = subscriptions.activeOf(event.organizationId).filter((each) => wants(each, event));
+    const wanting = subscriptions.wanting(event);
     const dueAt = clock.now();
     outbox.happened(
       event.traceId,
@@ -116,22 +115,28 @@ export class DeliveryEngine {
       dueAt,
     );
     for (const { id } of wanting) this.#begin({ event, subscriptionId: id, attempts: 0, dueAt });
-    this.#underWay.leave(event.callId);
+    this.#unsettled.leave(event.callId);
   }
 
   #begin(delivery: PendingDelivery): void {
-    this.#underWay.enter(delivery.event.callId);
+    this.#unsettled.enter(delivery.event.callId);
     this.#queue(delivery);
   }
 
   /** Makes the next attempt when it is due, the adversary's delay is over, and the subscription has a free slot. */
   #queue(delivery: PendingDelivery): void {
-    const { adversary, clock } = this.#parts;
+    const { adversary, speed } = this.#parts;
     const { traceId } = delivery.event;
     const number = delivery.attempts + 1;
     const isDelayed = adversary?.decide(traceId, number) === 'delayed';
-    const delay = isDelayed ? clock.inReal(adversary.delay(traceId, number)) : 0;
-    this.#at(delivery.dueAt + delay, () => this.#limitOf(delivery).run(() => this.#follow(delivery)));
+    const delay = isDelayed ? adversary.delay(traceId, number) / speed : 0;
+    this.#at(delivery.dueAt + delay, () => void this.#attemptWithinLimit(delivery));
+  }
+
+  async #attemptWithinLimit(delivery: PendingDelivery): Promise<void> {
+    const release = await this.#limitOf(delivery).acquire();
+    if (!this.#isStopping) await this.#follow(delivery);
+    release();
   }
 
   async #attempt(delivery: PendingDelivery): Promise<void> {
@@ -149,8 +154,8 @@ export class DeliveryEngine {
   }
 
   #postpone(delivery: PendingDelivery, delay: number): void {
-    const { outbox, clock } = this.#parts;
-    const postponed = { ...delivery, dueAt: clock.now() + clock.inReal(delay) };
+    const { outbox, clock, speed } = this.#parts;
+    const postponed = { ...delivery, dueAt: clock.now() + delay / speed };
     outbox.update(postponed, 'due');
     this.#queue(postponed);
   }
@@ -158,7 +163,7 @@ export class DeliveryEngine {
   #settle(delivery: PendingDelivery, state: 'delivered' | 'given_up'): void {
     const { traceId, callId, eventName } = delivery.event;
     this.#parts.outbox.update(delivery, state);
-    this.#underWay.leave(callId);
+    this.#unsettled.leave(callId);
     if (state === 'delivered') return;
     const { attempts, subscriptionId } = delivery;
     this.#parts.logger.warn(
@@ -168,8 +173,8 @@ export class DeliveryEngine {
   }
 
   /** Each subscription has a limit of its own, so that a receiver that is slow or down doesn't hold up the others. */
-  #limitOf({ subscriptionId }: PendingDelivery): ConcurrencyLimit {
-    const limit = this.#limits.get(subscriptionId) ?? new ConcurrencyLimit(attemptsAtOnce);
+  #limitOf({ subscriptionId }: PendingDelivery): Semaphore {
+    const limit = this.#limits.get(subscriptionId) ?? new Semaphore(maxAttemptsAtOnce);
     this.#limits.set(subscriptionId, limit);
     return limit;
   }
@@ -183,16 +188,16 @@ export class DeliveryEngine {
       );
       this.#settle(delivery, 'given_up');
     });
-    this.#underWayAttempts.add(attempt);
+    this.#attempts.add(attempt);
     await attempt;
-    this.#underWayAttempts.delete(attempt);
+    this.#attempts.delete(attempt);
   }
 
   /** Does something at a real time, in milliseconds since 1970, unless the sandbox has stopped by then. */
   #at(time: number, action: () => void): void {
     if (this.#isStopping) return;
-    const { real } = this.#parts.clock;
-    const cancel = real.after(time - real.now(), () => {
+    const { clock } = this.#parts;
+    const cancel = clock.after(time - clock.now(), () => {
       this.#timers.delete(cancel);
       action();
     });

@@ -1,18 +1,62 @@
 import type { Statement } from 'better-sqlite3';
 import { ringbackError } from '../../errors.ts';
+import type { BatchedWrites } from '../batched-writes.ts';
 import type { Connection, Database } from '../database.ts';
-import type { GatheredWrites } from './gathered-writes.ts';
-import {
-  type ComingEvent,
-  type DeliveryRow,
-  type DeliveryState,
-  type EventRow,
-  type PendingDelivery,
-  deliveryRowOf,
-  eventOf,
-  eventRowOf,
-  tables,
-} from './outbox-rows.ts';
+import type { SandboxEvent } from '../model.ts';
+
+const tables = `
+  create table if not exists events (
+    trace_id text primary key,
+    event_name text not null,
+    organization_id text not null,
+    agent_id text not null,
+    workspace_id text,
+    call_id text not null,
+    body blob not null,
+    happens_at real not null,
+    has_happened integer not null
+  ) strict;
+  create index if not exists events_to_come on events (happens_at) where has_happened = 0;
+  create table if not exists deliveries (
+    trace_id text not null references events (trace_id),
+    subscription_id text not null,
+    state text not null check (state in ('due', 'delivered', 'given_up')),
+    attempts integer not null,
+    due_at real not null,
+    primary key (trace_id, subscription_id)
+  ) strict, without rowid;
+  create index if not exists deliveries_due on deliveries (state) where state = 'due';
+  create index if not exists deliveries_given_up on deliveries (state) where state = 'given_up';
+`;
+
+/** An event's columns, named as its fields. */
+const eventColumns = `trace_id as traceId, event_name as eventName, organization_id as organizationId,
+  agent_id as agentId, workspace_id as workspaceId, call_id as callId, body`;
+
+/** SQLite has null where a field is undefined. */
+type EventRow = Omit<SandboxEvent, 'workspaceId'> & { readonly workspaceId: string | null };
+
+type DeliveryRow = Omit<PendingDelivery, 'event'>;
+
+/** An event on its way to one subscription. */
+export interface PendingDelivery {
+  readonly event: SandboxEvent;
+  readonly subscriptionId: string;
+  /** How many were made so far. */
+  readonly attempts: number;
+  /** When the next attempt is due, in milliseconds since 1970. */
+  readonly dueAt: number;
+}
+
+/** An event that is to happen. */
+export interface ComingEvent {
+  readonly event: SandboxEvent;
+  /** In milliseconds since 1970. */
+  readonly happensAt: number;
+}
+
+/** `due` means that another attempt follows. */
+type DeliveryState = 'due' | 'delivered' | 'given_up';
 
 /** A delivery that will not be retried. */
 export interface GivenUpDelivery {
@@ -27,31 +71,33 @@ export interface GivenUpDelivery {
 /** The events and the progress of their deliveries, on disk: a sandbox that starts again continues where it stopped. */
 export class Outbox {
   readonly #connection: Connection;
-  readonly #writes: GatheredWrites;
-  readonly #insertEvent: Statement<[EventRow]>;
+  readonly #writes: BatchedWrites;
+  readonly #insertEvent: Statement<[SandboxEvent & { readonly happensAt: number }]>;
   readonly #markHappened: Statement<[string]>;
   readonly #insertDelivery: Statement<[traceId: string, subscriptionId: string, dueAt: number]>;
-  readonly #updateDelivery: Statement<[DeliveryRow]>;
+  readonly #updateDelivery: Statement<
+    [DeliveryRow & { readonly traceId: string; readonly state: DeliveryState }]
+  >;
 
   /** @internal */
-  constructor(database: Database, writes: GatheredWrites) {
+  constructor(database: Database, writes: BatchedWrites) {
     database.create(tables);
     const { connection } = database;
     this.#connection = connection;
     this.#writes = writes;
     this.#insertEvent = connection.prepare(`
-      insert into events values (@trace_id, @event_name, @organization_id, @agent_id, @workspace_id, @call_id, @body,
-        @happens_at, 0)`);
+      insert into events values (@traceId, @eventName, @organizationId, @agentId, @workspaceId, @callId, @body,
+        @happensAt, 0)`);
     this.#markHappened = connection.prepare('update events set has_happened = 1 where trace_id = ?');
     this.#insertDelivery = connection.prepare("insert into deliveries values (?, ?, 'due', 0, ?)");
     this.#updateDelivery = connection.prepare(`
-      update deliveries set state = @state, attempts = @attempts, due_at = @due_at
-      where trace_id = @trace_id and subscription_id = @subscription_id`);
+      update deliveries set state = @state, attempts = @attempts, due_at = @dueAt
+      where trace_id = @traceId and subscription_id = @subscriptionId`);
   }
 
   /** Stores an event that is to happen. */
-  expect(coming: ComingEvent): void {
-    this.#writes.add(() => this.#insertEvent.run(eventRowOf(coming)));
+  expect({ event, happensAt }: ComingEvent): void {
+    this.#writes.add(() => this.#insertEvent.run({ ...event, happensAt }));
   }
 
   /** Stores that an event has happened and is to be delivered to these subscriptions. */
@@ -62,18 +108,20 @@ export class Outbox {
     });
   }
 
-  /** Stores how far a delivery has come: `due` means that another attempt follows. */
-  update(delivery: PendingDelivery, state: DeliveryState): void {
-    this.#writes.add(() => this.#updateDelivery.run(deliveryRowOf(delivery, state)));
+  /** Stores how far a delivery has come. */
+  update({ event: { traceId }, ...delivery }: PendingDelivery, state: DeliveryState): void {
+    this.#writes.add(() => this.#updateDelivery.run({ ...delivery, traceId, state }));
   }
 
   /** The events that have not happened yet, in the order of their times. */
   comingEvents(): readonly ComingEvent[] {
     this.#writes.flush();
     return this.#connection
-      .prepare<[], EventRow>('select * from events where has_happened = 0 order by happens_at')
+      .prepare<[], EventRow & { readonly happensAt: number }>(
+        `select ${eventColumns}, happens_at as happensAt from events where has_happened = 0 order by happens_at`,
+      )
       .all()
-      .map((row) => ({ event: eventOf(row), happensAt: row.happens_at }));
+      .map(({ happensAt, ...event }) => ({ event: eventOf(event), happensAt }));
   }
 
   /** The deliveries that are neither made nor given up, in the order in which they are due. */
@@ -81,15 +129,15 @@ export class Outbox {
     this.#writes.flush();
     return this.#connection
       .prepare<[], EventRow & DeliveryRow>(
-        `select * from deliveries join events using (trace_id) where state = 'due'
-         order by due_at`,
+        `select ${eventColumns}, subscription_id as subscriptionId, attempts, due_at as dueAt
+         from deliveries join events using (trace_id) where state = 'due' order by due_at`,
       )
       .all()
-      .map((row) => ({
-        event: eventOf(row),
-        subscriptionId: row.subscription_id,
-        attempts: row.attempts,
-        dueAt: row.due_at,
+      .map(({ subscriptionId, attempts, dueAt, ...event }) => ({
+        event: eventOf(event),
+        subscriptionId,
+        attempts,
+        dueAt,
       }));
   }
 
@@ -111,4 +159,8 @@ export class Outbox {
       )
       .all();
   }
+}
+
+function eventOf(row: EventRow): SandboxEvent {
+  return { ...row, workspaceId: row.workspaceId ?? undefined };
 }

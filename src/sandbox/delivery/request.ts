@@ -10,8 +10,8 @@ export interface DeliveryRequest {
 }
 
 /** What a request is made with; the adversary gives other secrets, or another body to sign. */
-export interface RequestParts {
-  readonly layout: Layout;
+interface RequestParts {
+  readonly scheme: Layout;
   /** When it is sent, in milliseconds since 1970. */
   readonly now: number;
   /** What to sign with. @default the subscription's own */
@@ -34,7 +34,7 @@ export function requestOf(
   parts: RequestParts,
 ): DeliveryRequest {
   const { body, traceId, eventName } = event;
-  const { layout, now, secrets = secretsOf(subscription, now), signedBody = body } = parts;
+  const { scheme, now, secrets = secretsOf(subscription, now), signedBody = body } = parts;
   const headers = {
     ...ownHeaders(subscription),
     'content-type': 'application/json',
@@ -42,7 +42,7 @@ export function requestOf(
     'x-webhook-event': eventName,
     'x-webhook-traceid': traceId,
     'x-webhook-timestamp': new Date(now).toISOString(),
-    ...(secrets.length > 0 && sign(signedBody, { secrets, layout, traceId, timestamp: now })),
+    ...(secrets.length > 0 && sign(signedBody, { secrets, layout: scheme, traceId, timestamp: now })),
   };
   return { url: subscription.url, headers, body };
 }

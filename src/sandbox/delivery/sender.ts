@@ -4,7 +4,7 @@ import type { Clock } from '../../kit/clock.ts';
 import type { DeliveryRequest } from './request.ts';
 
 /** The answer to one request, or why there was none. */
-export interface SendResult {
+interface SendResult {
   /** In milliseconds since 1970. */
   readonly startedAt: number;
   readonly latencyMs: number;
@@ -22,7 +22,7 @@ export interface SendResult {
 export type Failure = 'refused' | 'unreachable' | 'cut' | 'tls' | 'timeout' | 'not_http' | 'unsendable';
 
 /** How one request is sent. */
-export interface SendOptions {
+interface SendOptions {
   /** Until the answer's end, in real milliseconds. */
   readonly timeout: number;
   /** Whether the connection is dropped as soon as the body is sent, before any answer. */
@@ -30,9 +30,9 @@ export interface SendOptions {
 }
 
 /** How much of an answer is kept, in bytes. */
-const keptOfAnswer = 1_024;
+const maxAnswerKept = 1_024;
 /** How long an idle connection is kept, in milliseconds. The other side might close an older one as it is reused. */
-const longestIdle = 4_000;
+const maxIdle = 4_000;
 
 const failures: Readonly<Record<string, Failure>> = {
   ECONNREFUSED: 'refused',
@@ -46,17 +46,19 @@ const failures: Readonly<Record<string, Failure>> = {
   EADDRNOTAVAIL: 'unreachable',
 };
 
-/** Sends requests over connections that are kept open, and follows no redirects. Certificates are checked. */
+/**
+ * Sends requests over connections that are kept open, and follows no redirects. Certificates are checked. Timeouts are
+ * real ones: a receiver has its full second at any speed of the calls.
+ */
 export class Sender {
   readonly #clock: Clock;
   readonly #agents = {
-    http: new Agent({ keepAlive: true, timeout: longestIdle }),
-    https: new SecureAgent({ keepAlive: true, timeout: longestIdle }),
+    http: new Agent({ keepAlive: true, timeout: maxIdle }),
+    https: new SecureAgent({ keepAlive: true, timeout: maxIdle }),
   };
   readonly #requests = new Set<ClientRequest>();
   #isClosed = false;
 
-  /** @param clock The real clock: a receiver has its full second at any speed of the calls. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -69,7 +71,7 @@ export class Sender {
     return { startedAt, latencyMs: this.#clock.elapsed() - begun, status, answer, failure };
   }
 
-  /** Breaks off the requests under way, closes the connections, and opens no others. */
+  /** Breaks off the requests in flight, closes the connections, and opens no others. */
   close(): void {
     this.#isClosed = true;
     for (const request of this.#requests) request.destroy();
@@ -134,11 +136,11 @@ function readAnswer(response: IncomingMessage, end: (exchange: Exchange) => void
   const kept: Buffer[] = [];
   let size = 0;
   response.on('data', (chunk: Buffer) => {
-    if (size < keptOfAnswer) kept.push(chunk);
+    if (size < maxAnswerKept) kept.push(chunk);
     size += chunk.byteLength;
   });
   response.on('end', () => {
-    const answer = Buffer.concat(kept).subarray(0, keptOfAnswer).toString();
+    const answer = Buffer.concat(kept).subarray(0, maxAnswerKept).toString();
     end({ status: response.statusCode, answer, failure: undefined });
   });
   // The answer was broken off. After `end`, these events change nothing.

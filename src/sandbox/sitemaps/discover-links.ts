@@ -1,18 +1,16 @@
 import type { Clock } from '../../kit/clock.ts';
-import { sitemapsInRobots } from './robots.ts';
-import { type SitemapText, readSitemap } from './sitemap-text.ts';
-import { WebsiteProblem } from './website-problem.ts';
-import { Website } from './website.ts';
+import { type Sitemap, readSitemap, sitemapsInRobots } from './documents.ts';
+import { Website, WebsiteProblem } from './website.ts';
 
 /** How long a website is searched, in milliseconds; the links found until then are returned. */
-const patience = 10_000;
-const mostSitemaps = 50;
+const timeout = 10_000;
+const maxSitemaps = 50;
 /** Of all sitemaps together. */
-const mostLinks = 50_000;
+const maxLinks = 50_000;
 /** How deep indexes may be nested: the protocol doesn't allow an index in an index, but websites have them. */
-const deepest = 3;
+const maxDepth = 3;
 /** The sitemaps protocol's longest address, in characters: fifty documents of longer ones would fill the memory. */
-const longestLink = 2_048;
+const maxLinkLength = 2_048;
 /** Where sitemaps are looked for on a website whose robots.txt names none of its own. */
 const usualPlaces = ['/sitemap.xml', '/sitemap_index.xml'];
 
@@ -36,7 +34,7 @@ export async function discoverLinks(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const deadline = new AbortController();
-  const cancelDeadline = clock.after(patience, () => deadline.abort());
+  const cancelDeadline = clock.after(timeout, () => deadline.abort());
   try {
     const website = new Website(address, AbortSignal.any([signal, deadline.signal]));
     return await linksOf(website, await firstPlaces(website));
@@ -57,19 +55,19 @@ async function linksOf(website: Website, places: readonly Place[]): Promise<read
   const seen = new Set<string>();
   const links = new Set<string>();
   for (const { url, depth } of pending) {
-    if (links.size >= mostLinks || seen.size >= mostSitemaps) break;
+    if (links.size >= maxLinks || seen.size >= maxSitemaps) break;
     if (seen.has(url.href)) continue;
     seen.add(url.href);
     const { kind, locations } = await sitemapAt(website, url);
     // One document may list far more addresses than are ever returned or fetched.
     if (kind === 'pages')
-      for (const link of locations.slice(0, mostLinks).filter(isWebAddress)) links.add(link);
-    else if (depth < deepest) pending.push(...placesIn(website, locations.slice(0, mostSitemaps), depth + 1));
+      for (const link of locations.slice(0, maxLinks).filter(isWebAddress)) links.add(link);
+    else if (depth < maxDepth) pending.push(...placesIn(website, locations.slice(0, maxSitemaps), depth + 1));
   }
-  return [...links].slice(0, mostLinks);
+  return [...links].slice(0, maxLinks);
 }
 
-async function sitemapAt(website: Website, url: URL): Promise<SitemapText> {
+async function sitemapAt(website: Website, url: URL): Promise<Sitemap> {
   try {
     const document = await website.read(url);
     return (document === undefined ? undefined : await readSitemap(document)) ?? nothing;
@@ -79,7 +77,7 @@ async function sitemapAt(website: Website, url: URL): Promise<SitemapText> {
   }
 }
 
-const nothing: SitemapText = { kind: 'pages', locations: [] };
+const nothing: Sitemap = { kind: 'pages', locations: [] };
 
 function placesIn(website: Website, addresses: readonly string[], depth: number): readonly Place[] {
   return addresses.flatMap((address) => {
@@ -92,5 +90,5 @@ function placesIn(website: Website, addresses: readonly string[], depth: number)
 }
 
 function isWebAddress(link: string): boolean {
-  return link.length <= longestLink && /^https?:\/\//i.test(link) && URL.canParse(link);
+  return link.length <= maxLinkLength && /^https?:\/\//i.test(link) && URL.canParse(link);
 }

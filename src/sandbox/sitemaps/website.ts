@@ -1,13 +1,25 @@
-import type { IncomingMessage } from 'node:http';
+import { lookup } from 'node:dns';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { type LookupFunction, isIP } from 'node:net';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { addressMatcher } from '../../kit/addresses.ts';
 import { readBounded } from '../../kit/read-bounded.ts';
-import { requestLoopback } from './loopback-request.ts';
-import { WebsiteProblem } from './website-problem.ts';
+
+/** Why a website can't be looked at: it is not on this machine, or it gives no answer. */
+export class WebsiteProblem extends Error {
+  readonly kind: 'not_loopback' | 'unreachable';
+
+  constructor(kind: WebsiteProblem['kind']) {
+    super(kind);
+    this.kind = kind;
+  }
+}
 
 /** The most bytes of one document, packed and unpacked: a few kilobytes can unpack to gigabytes. */
-const mostBytes = 10 * 1024 * 1024;
-const mostRedirects = 3;
+const maxBytes = 10 * 1024 * 1024;
+const maxRedirects = 3;
 
 const unzip = promisify(gunzip);
 
@@ -30,7 +42,7 @@ export class Website {
    */
   async read(address: URL): Promise<string | undefined> {
     let url = address;
-    for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+    for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
       if (url.origin !== this.origin) return undefined;
       const answer = await this.#answerOf(url);
       const { statusCode = 0, headers } = answer;
@@ -56,11 +68,56 @@ export class Website {
 /** The text of an answer; undefined when it breaks off, is too long, or can't be unpacked. */
 async function textIn(answer: IncomingMessage): Promise<string | undefined> {
   try {
-    const bytes = await readBounded(answer, mostBytes);
+    const bytes = await readBounded(answer, maxBytes);
     const isPacked = bytes?.[0] === 0x1f && bytes[1] === 0x8b;
-    const unpacked = isPacked ? await unzip(bytes, { maxOutputLength: mostBytes }) : bytes;
+    const unpacked = isPacked ? await unzip(bytes, { maxOutputLength: maxBytes }) : bytes;
     return unpacked && new TextDecoder().decode(unpacked);
   } catch {
     return undefined;
   }
+}
+
+const isLoopback = addressMatcher(['loopback']) ?? (() => false);
+
+/**
+ * Sends a GET to an address on loopback, and resolves once the answer begins; redirects are answers too. Any other
+ * address is refused: a client of the sandbox could otherwise explore the sandbox's network. The connection is made to
+ * the address that was checked: a name that is resolved again may give another address.
+ *
+ * @throws WebsiteProblem `not_loopback`; the error of the connection; the signal's reason
+ */
+async function requestLoopback(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+  // An IP address is never looked up, so `lookupLoopback` would not check it.
+  if (isIP(hostOf(url)) !== 0 && !isLoopback(hostOf(url))) throw new WebsiteProblem('not_loopback');
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const { request } = url.protocol === 'https:' ? https : http;
+  // An agent of its own: the process's agent may be set to use a proxy, which may be on another machine.
+  const options = { agent: false, lookup: lookupLoopback, signal, headers: requestHeaders } as const;
+  request(url, options, resolve)
+    // Without this, an answer of 101 would end the connection and say nothing.
+    .on('upgrade', (_answer, socket) => {
+      socket.destroy();
+      reject(new WebsiteProblem('unreachable'));
+    })
+    .on('error', reject)
+    .end();
+  return promise;
+}
+
+const requestHeaders = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'ringback-sandbox' };
+
+const lookupLoopback: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    const [first] = addresses ?? [];
+    if (error || !first) callback(error ?? new WebsiteProblem('unreachable'), []);
+    else if (!addresses.every(({ address }) => isLoopback(address))) {
+      callback(new WebsiteProblem('not_loopback'), []);
+    } else if (options.all) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  });
+};
+
+/** The name or address without the brackets that an address of IPv6 has in a URL. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }

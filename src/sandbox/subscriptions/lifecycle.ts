@@ -1,7 +1,6 @@
 /** The states of a subscription, and what moves it from one to another (platform document, States and transitions). */
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Caller, Subscription } from '../model.ts';
-import { scopeOf } from './scope.ts';
+import type { Caller, Scope, Subscription } from '../model.ts';
 import type { Settings } from './settings.ts';
 
 /** How long one attempt of a delivery may take, in milliseconds (platform document, Limits). */
@@ -60,7 +59,13 @@ function chosen({ isSigned: _isSigned, ...settings }: Settings) {
   return { ...settings, scope: scopeOf(settings) };
 }
 
-/** A new secret, in base64, so that layouts that decode the key can be tried as well. */
+/** What a subscription is restricted to, which follows from its lists (platform document, WebhookSubscription). */
+function scopeOf({ agentIds, workspaceIds }: Pick<Settings, 'agentIds' | 'workspaceIds'>): Scope {
+  if (agentIds !== undefined) return 'AGENT';
+  return workspaceIds === undefined ? 'ORGANIZATION' : 'WORKSPACE';
+}
+
+/** A new secret, in base64, so that schemes that decode the key can be tried as well. */
 function newSecret(): string {
   return `whsec_${randomBytes(24).toString('base64')}`;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const longestDescription = 1_500;
+const maxDescription = 1_500;
 
 const id = z.string('Should be an id');
 
@@ -21,7 +21,7 @@ export const settingsSchema = z
       name: z.string('Should be text').refine((name) => name.trim() !== '', 'Should not be blank'),
       description: z
         .string('Should be text')
-        .max(longestDescription, `Should have at most ${longestDescription} characters`)
+        .max(maxDescription, `Should have at most ${maxDescription} characters`)
         .optional(),
       url: z.string('Should be text').regex(/^https?:\/\/.*/, 'Should match ^https?://.*'),
       active: z.boolean('Should be true or false'),

@@ -1,56 +1,31 @@
 import type { Statement } from 'better-sqlite3';
+import { matches } from '../../events/names.ts';
 import type { Database } from '../database.ts';
-import type { Subscription } from '../model.ts';
-import { type SubscriptionRow, rowOf, subscriptionOf } from './subscription-row.ts';
+import type { SandboxEvent, Subscription } from '../model.ts';
 
 const tables = `
   create table if not exists subscriptions (
     position integer primary key autoincrement,
     id text not null unique,
     organization_id text not null references organizations (id),
-    created_user_id text not null references users (id),
     name text not null,
-    description text,
-    url text not null,
     active integer not null,
-    events text not null,
-    headers text,
-    agent_ids text,
-    workspace_ids text,
-    request_timeout_ms integer not null,
-    retry_policy text not null,
-    secret text,
-    previous_secret text,
-    previous_secret_expires_at integer,
-    created_at integer not null,
-    updated_at integer not null,
+    subscription text not null,
     unique (organization_id, name)
   ) strict;
 `;
 
-const columns = [
-  'id',
-  'organization_id',
-  'created_user_id',
-  'name',
-  'description',
-  'url',
-  'active',
-  'events',
-  'headers',
-  'agent_ids',
-  'workspace_ids',
-  'request_timeout_ms',
-  'retry_policy',
-  'secret',
-  'previous_secret',
-  'previous_secret_expires_at',
-  'created_at',
-  'updated_at',
-] as const satisfies (keyof SubscriptionRow)[];
+/** A subscription as it is stored: as JSON, beside the fields that are searched for. */
+interface SubscriptionRow {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly name: string;
+  readonly active: number;
+  readonly subscription: string;
+}
 
 /** Some of an organization's subscriptions, in the order in which they were created. */
-export interface SubscriptionPage {
+interface SubscriptionPage {
   readonly subscriptions: readonly Subscription[];
   /** The position that the next page begins after; undefined on the last page. */
   readonly next: number | undefined;
@@ -62,36 +37,42 @@ export interface SubscriptionPage {
 export class Subscriptions {
   readonly #insert: Statement<[SubscriptionRow]>;
   readonly #update: Statement<[SubscriptionRow]>;
-  readonly #find: Statement<[string], SubscriptionRow>;
-  readonly #page: Statement<[string, number, number], SubscriptionRow & { readonly position: number }>;
+  readonly #find: Statement<[string], string>;
+  readonly #page: Statement<
+    [string, number, number],
+    Pick<SubscriptionRow, 'subscription'> & { position: number }
+  >;
   readonly #count: Statement<[string], number>;
-  readonly #active: Statement<[string], SubscriptionRow>;
+  readonly #active: Statement<[string], string>;
   readonly #remove: Statement<[string]>;
 
   constructor(database: Database) {
     database.create(tables);
     const { connection } = database;
-    const values = columns.map((column) => `@${column}`);
-    const changes = columns.map((column) => `${column} = @${column}`);
     // The unique index decides who gets a name: of two subscriptions with the same name, only the first is added.
-    this.#insert = connection.prepare(
-      `insert into subscriptions (${columns.join(', ')}) values (${values.join(', ')})
-       on conflict (organization_id, name) do nothing`,
-    );
-    this.#update = connection.prepare(
-      `update or ignore subscriptions set ${changes.join(', ')} where id = @id`,
-    );
-    this.#find = connection.prepare('select * from subscriptions where id = ?');
-    this.#page = connection.prepare(
-      'select * from subscriptions where organization_id = ? and position > ? order by position limit ?',
-    );
+    this.#insert = connection.prepare(`
+      insert into subscriptions (id, organization_id, name, active, subscription)
+      values (@id, @organizationId, @name, @active, @subscription)
+      on conflict (organization_id, name) do nothing`);
+    this.#update = connection.prepare(`
+      update or ignore subscriptions set name = @name, active = @active, subscription = @subscription
+      where id = @id`);
+    this.#find = connection
+      .prepare<[string], string>('select subscription from subscriptions where id = ?')
+      .pluck();
+    this.#page = connection.prepare(`
+      select position, subscription from subscriptions
+      where organization_id = ? and position > ? order by position limit ?`);
     this.#count = connection
       .prepare<[string], number>('select count(*) from subscriptions where organization_id = ?')
       .pluck();
     // Cast, because SQLite would plan this statement, which orders, again for each new value of a bare parameter.
-    this.#active = connection.prepare(
-      'select * from subscriptions where organization_id = cast(? as text) and active = 1 order by position',
-    );
+    this.#active = connection
+      .prepare<[string], string>(
+        `select subscription from subscriptions
+         where organization_id = cast(? as text) and active = 1 order by position`,
+      )
+      .pluck();
     this.#remove = connection.prepare('delete from subscriptions where id = ?');
   }
 
@@ -107,22 +88,25 @@ export class Subscriptions {
 
   /** The subscription with that id, of any organization. */
   find(id: string): Subscription | undefined {
-    const row = this.#find.get(id);
-    return row && subscriptionOf(row);
+    const json = this.#find.get(id);
+    return json === undefined ? undefined : subscriptionOf(json);
   }
 
-  /** The organization's active subscriptions: only these get deliveries. */
-  activeOf(organizationId: string): readonly Subscription[] {
-    return this.#active.all(organizationId).map(subscriptionOf);
+  /** The subscriptions that an event is delivered to: active ones of its organization that ask for it. */
+  wanting(event: SandboxEvent): readonly Subscription[] {
+    return this.#active
+      .all(event.organizationId)
+      .map(subscriptionOf)
+      .filter((subscription) => wantsName(subscription, event.eventName) && isInScope(subscription, event));
   }
 
   /** A page of the organization's subscriptions: at most `size`, after the position `after`. */
   page(organizationId: string, size: number, after: number): SubscriptionPage {
-    // One more than asked for tells whether there is another page.
+    // One more than asked for says whether there is another page.
     const rows = this.#page.all(organizationId, after, size + 1);
     const shown = rows.slice(0, size);
     return {
-      subscriptions: shown.map(subscriptionOf),
+      subscriptions: shown.map(({ subscription }) => subscriptionOf(subscription)),
       next: rows.length > size ? shown.at(-1)?.position : undefined,
       total: this.#count.get(organizationId) ?? 0,
     };
@@ -131,4 +115,31 @@ export class Subscriptions {
   remove(id: string): void {
     this.#remove.run(id);
   }
+}
+
+function rowOf(subscription: Subscription): SubscriptionRow {
+  const { id, organizationId, name, active } = subscription;
+  return { id, organizationId, name, active: Number(active), subscription: JSON.stringify(subscription) };
+}
+
+/** JSON leaves out the fields that are undefined, so they still are. */
+function subscriptionOf(json: string): Subscription {
+  return JSON.parse(json) as Subscription;
+}
+
+/**
+ * Names are case-sensitive; no names, or `*`, mean every event (platform document, WebhookSubscription). That
+ * `Service.*` means all events of a service is this sandbox's choice: the document shows `["*"]` only.
+ */
+function wantsName({ events }: Subscription, eventName: string): boolean {
+  return events.length === 0 || events.some((pattern) => matches(pattern, eventName));
+}
+
+/** Whether the scope includes the agent or the workspace (platform document, Delivery rules). */
+function isInScope({ scope, agentIds, workspaceIds }: Subscription, event: SandboxEvent): boolean {
+  if (scope === 'AGENT') return agentIds?.includes(event.agentId) ?? false;
+  if (scope === 'WORKSPACE') {
+    return event.workspaceId !== undefined && (workspaceIds?.includes(event.workspaceId) ?? false);
+  }
+  return true;
 }

@@ -13,7 +13,7 @@ export interface CallableTool {
 }
 
 /** The request of a call, ready to be sent. */
-export interface ToolRequest {
+interface ToolRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 /** Counts the events and deliveries that are not settled, for each call and altogether, to be waited for. */
-export class UnderWay {
+export class InFlight {
   readonly #counts = new Map<string, number>();
   readonly #waiting = new Map<string, (() => void)[]>();
   #waitingForAll: (() => void)[] = [];
@@ -22,7 +22,7 @@ export class UnderWay {
     if (this.#counts.size === 0) this.#releaseAll();
   }
 
-  /** Resolves when nothing of this call is under way, or `end` is called. */
+  /** Resolves when nothing of this call is in flight, or `end` is called. */
   async settledCall(callId: string): Promise<void> {
     if (!this.#counts.has(callId)) return;
     await new Promise<void>((resolve) => {
@@ -30,7 +30,7 @@ export class UnderWay {
     });
   }
 
-  /** Resolves when nothing at all is under way, or `end` is called. */
+  /** Resolves when nothing at all is in flight, or `end` is called. */
   async settled(): Promise<void> {
     if (this.#counts.size === 0) return;
     await new Promise<void>((resolve) => this.#waitingForAll.push(resolve));

@@ -1,22 +1,21 @@
-import type { Clock } from '../../kit/clock.ts';
-import type { Connection } from '../database.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Connection } from './database.ts';
 
-/** How long a write may wait for others, in real milliseconds. A crash loses at most the writes of that time. */
-const longestWait = 20;
+/** How long a write may wait for others, in milliseconds. A crash loses at most the writes of that time. */
+const maxWait = 20;
 /** This many writes are made at once without waiting for more: a longer transaction would hold up the deliveries. */
-const mostWrites = 500;
+const maxWrites = 500;
 
 /**
- * Gathers small writes and makes them together: a transaction for many attempts costs little more than one for a single
- * attempt. Code that reads the tables written here calls `flush` first.
+ * Makes small writes in batches: a transaction for many attempts costs little more than one for a single attempt. Code
+ * that reads the tables written here calls `flush` first.
  */
-export class GatheredWrites {
+export class BatchedWrites {
   readonly #clock: Clock;
   readonly #inTransaction: (writes: readonly (() => void)[]) => void;
   #writes: (() => void)[] = [];
   #cancelTimer: (() => void) | undefined;
 
-  /** @param clock The real clock: how long a write waits has nothing to do with the speed of the calls. */
   constructor(connection: Connection, clock: Clock) {
     this.#clock = clock;
     this.#inTransaction = connection.transaction((writes: readonly (() => void)[]) => {
@@ -27,8 +26,8 @@ export class GatheredWrites {
   /** Queues a write. It is made soon, and after all writes that were queued before it. */
   add(write: () => void): void {
     this.#writes.push(write);
-    if (this.#writes.length >= mostWrites) this.flush();
-    else this.#cancelTimer ??= this.#clock.after(longestWait, () => this.flush());
+    if (this.#writes.length >= maxWrites) this.flush();
+    else this.#cancelTimer ??= this.#clock.after(maxWait, () => this.flush());
   }
 
   /** Makes all queued writes now. */

@@ -1,8 +1,24 @@
+/**
+ * Reads what a website publishes: its robots.txt and its sitemaps. Written by hand, since the general parsers that
+ * there are build the whole tree, or all rules for all robots, before they return: a hostile document within our bounds
+ * would block the event loop for many seconds, and fill the memory.
+ */
 import { setImmediate } from 'node:timers/promises';
-import { decodeEntities } from './entities.ts';
+
+/** How much of a robots.txt is read, in characters; RFC 9309 requires at least this. */
+const maxRobots = 500 * 1024;
+
+/** The addresses of sitemaps that a robots.txt names (RFC 9309, `Sitemap:`), in its order. */
+export function sitemapsInRobots(text: string): readonly string[] {
+  const lines = text.slice(0, maxRobots).split(/\r\n|\r|\n/);
+  return lines.flatMap((line) => {
+    const [, address] = /^[\t ]*sitemap[\t ]*:[\t ]*([^\t #]+)/i.exec(line) ?? [];
+    return address === undefined ? [] : [address];
+  });
+}
 
 /** What a sitemap lists: pages or, in an index, further sitemaps. */
-export interface SitemapText {
+export interface Sitemap {
   readonly kind: 'pages' | 'sitemaps';
   /** The addresses as they are written, in their order. */
   readonly locations: readonly string[];
@@ -23,21 +39,21 @@ const others = [
   ['<!', '>'],
 ] as const;
 
-/** After this many pieces, other work gets its turn: deliveries may be due, and receivers' latencies are measured. */
-const piecesAtOnce = 10_000;
+/** After this many pieces, the event loop runs: deliveries may be due, and receivers' latencies are measured. */
+const maxPiecesAtOnce = 10_000;
 
-const roots = new Map<string, SitemapText['kind']>([
+const roots = new Map<string, Sitemap['kind']>([
   ['urlset', 'pages'],
   ['sitemapindex', 'sitemaps'],
 ]);
 
 /**
  * Reads a sitemap or an index of sitemaps (the sitemaps protocol); undefined when the document is neither. It is
- * lenient: a document that breaks off lists what came before. It is not an XML parser, and nothing that a document
- * declares is resolved: no DTD, and no entities except XML's own five.
+ * lenient: a document that breaks off lists what came before. Nothing that a document declares is resolved: no DTD, and
+ * no entities except XML's own five.
  */
-export async function readSitemap(document: string): Promise<SitemapText | undefined> {
-  let kind: SitemapText['kind'] | undefined;
+export async function readSitemap(document: string): Promise<Sitemap | undefined> {
+  let kind: Sitemap['kind'] | undefined;
   let location = '';
   let locationTag: string | undefined;
   let isInLocation = false;
@@ -45,7 +61,7 @@ export async function readSitemap(document: string): Promise<SitemapText | undef
   const locations: string[] = [];
   for (const piece of piecesOf(document)) {
     pieces += 1;
-    if (pieces % piecesAtOnce === 0) await setImmediate();
+    if (pieces % maxPiecesAtOnce === 0) await setImmediate();
     if ('text' in piece) {
       if (isInLocation) location += piece.kind === 'text' ? decodeEntities(piece.text) : piece.text;
     } else if (kind === undefined) {
@@ -95,4 +111,16 @@ function tagOf(inner: string): Piece {
 
 function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
+}
+
+const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** Replaces XML's five entities, and character references, with their characters; other entities stay as they are. */
+function decodeEntities(text: string): string {
+  return text.replace(/&(#\d{1,7}|#x[\da-f]{1,6}|amp|lt|gt|quot|apos);/gi, (whole, name: string) => {
+    if (!name.startsWith('#')) return named[name.toLowerCase()] ?? whole;
+    const isHexadecimal = name[1] === 'x' || name[1] === 'X';
+    const code = isHexadecimal ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
+    return code <= 0x10_ff_ff ? String.fromCodePoint(code) : whole;
+  });
 }

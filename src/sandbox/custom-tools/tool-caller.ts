@@ -1,13 +1,62 @@
+import { ringbackError } from '../../errors.ts';
+import { type Clock, systemClock } from '../../kit/clock.ts';
+import { messageOf } from '../../kit/error-text.ts';
 import { jsonOrText } from '../../kit/json-or-text.ts';
 import { readBounded } from '../../kit/read-bounded.ts';
-import { messageOf } from '../../kit/error-text.ts';
-import { type Clock, systemClock } from '../../kit/clock.ts';
+import type { Agent } from '../model.ts';
+import type { Tenants } from '../tenants.ts';
+import type { CustomTools } from './custom-tools.ts';
 import { type CallableTool, toolRequestOf } from './tool-request.ts';
 
-export type { CallableTool } from './tool-request.ts';
+/** Which tool is called, and the arguments that the model gives. */
+interface ToolCall {
+  readonly agentId: string;
+  readonly toolId: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** What tools are called with. */
+interface ToolCallerParts {
+  readonly tenants: Tenants;
+  readonly customTools: CustomTools;
+  /** The real clock: the latency of an endpoint doesn't depend on the speed of the calls. */
+  readonly clock: Clock;
+  /** Aborted when the sandbox stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** Calls the custom tools that agents have registered. */
+export class ToolCaller {
+  readonly #parts: ToolCallerParts;
+
+  constructor(parts: ToolCallerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Calls a tool of any organization, or of the given one.
+   *
+   * @throws RingbackError `tool_unregistered`
+   */
+  async call({ agentId, toolId, args }: ToolCall, organizationId?: string): Promise<ToolRun> {
+    const { tenants, customTools, clock, stopping } = this.#parts;
+    const agent = tenants.findAgent(agentId);
+    const tool = agent && isOf(agent, organizationId) ? customTools.find(ownerOf(agent), toolId) : undefined;
+    if (!tool) throw ringbackError('tool_unregistered', { agentId, toolId });
+    return runTool(tool, args, { signal: stopping, clock });
+  }
+}
+
+function isOf(agent: Agent, organizationId: string | undefined): boolean {
+  return organizationId === undefined || agent.organizationId === organizationId;
+}
+
+function ownerOf({ id: agentId, organizationId }: Agent) {
+  return { organizationId, agentId };
+}
 
 /** How a tool is called. */
-export interface RunToolOptions {
+interface RunToolOptions {
   /** Ends the call. @default none */
   readonly signal?: AbortSignal;
   /** The deadline of the answer, in milliseconds. The document doesn't show the platform's. @default 10000 */
@@ -29,7 +78,7 @@ export interface ToolRun {
 }
 
 /** A tool that answers without end must not fill the sandbox's memory. */
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 class TooLarge extends Error {}
 
@@ -74,7 +123,7 @@ async function answered(
 }
 
 async function textOf(response: Response): Promise<string> {
-  const bytes = await readBounded(response.body, mostBytes);
+  const bytes = await readBounded(response.body, maxBytes);
   if (!bytes) throw new TooLarge();
   return bytes.toString();
 }

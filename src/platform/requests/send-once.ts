@@ -1,0 +1,131 @@
+import { fetchCauseOf } from '../../kit/error-text.ts';
+import { readBounded } from '../../kit/read-bounded.ts';
+import type { ResolvedPlatformOptions } from '../options.ts';
+import { addressOf } from './address.ts';
+import { PlatformError } from './platform-error.ts';
+import { type Redact, oneLine } from './redact.ts';
+import { type Answer, type PlatformRequest, doubtAbout, leavesOpen } from './request.ts';
+
+/** The largest answer, in bytes. The links of a large website fit, and an endless answer can't fill the memory. */
+const maxAnswer = 16 * 1024 ** 2;
+
+/**
+ * Sends a request once and reads the whole answer, whatever its status.
+ *
+ * @throws PlatformError `unreachable`, `timeout`, `redirected` or `too_large`; or the signal's reason
+ */
+export async function sendOnce(
+  request: PlatformRequest,
+  options: ResolvedPlatformOptions,
+  redact: Redact,
+): Promise<Answer> {
+  const signal = request.issuesSecret ? undefined : request.signal;
+  const late = new AbortController();
+  const cancel = options.clock.after(options.timeout, () => late.abort());
+  try {
+    const response = await send(
+      request,
+      options,
+      signal ? AbortSignal.any([late.signal, signal]) : late.signal,
+    );
+    refuseRedirect(request, response);
+    return { status: response.status, headers: response.headers, text: await textOf(request, response) };
+  } catch (error) {
+    if (error instanceof PlatformError) throw error;
+    if (late.signal.aborted) throw tooLate(request, options.timeout);
+    signal?.throwIfAborted();
+    throw unreachable(request, redact(fetchCauseOf(error)), wasNeverSent(error));
+  } finally {
+    cancel();
+    // Ends an answer that was not read to its end: it would occupy its connection, and more of it would keep arriving.
+    late.abort();
+  }
+}
+
+function send(
+  { method, path, query, body }: PlatformRequest,
+  { fetch: sendRequest, baseUrl, apiKey }: ResolvedPlatformOptions,
+  signal: AbortSignal,
+): Promise<Response> {
+  return sendRequest(addressOf(baseUrl, path, query), {
+    method,
+    headers: {
+      accept: 'application/json',
+      authorization: `Bearer ${apiKey}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    redirect: 'manual',
+    signal,
+  });
+}
+
+/** Refuses redirects: followed, they would send the key, and the body of a PUT, to any address in the answer. */
+function refuseRedirect(request: PlatformRequest, { status, type, redirected }: Response): void {
+  if (!redirected && type !== 'opaqueredirect' && (status < 300 || status >= 400)) return;
+  const { operation } = request;
+  throw new PlatformError(
+    `${operation} should be answered by the platform itself, but was redirected (${status}), which is not followed, ` +
+      'so that the API key goes nowhere else. Set baseUrl to the address where the API is.' +
+      (leavesOpen(status) ? doubtAbout(request) : ''),
+    { operation, code: 'redirected', status },
+  );
+}
+
+/** Decoding also removes a byte order mark, which JSON.parse would refuse. */
+async function textOf(request: PlatformRequest, response: Response): Promise<string | undefined> {
+  const bytes = await readBounded(response.body, maxAnswer);
+  if (!bytes) throw tooLarge(request, response.status);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function tooLarge(request: PlatformRequest, status: number): PlatformError {
+  const { operation } = request;
+  const isRefused = status >= 400 && !leavesOpen(status);
+  return new PlatformError(
+    `${operation} should be answered with at most ${maxAnswer} bytes, but the answer is larger. ` +
+      `Check that baseUrl is the address of the API.${isRefused ? '' : doubtAbout(request)}`,
+    { operation, code: 'too_large', status },
+  );
+}
+
+function tooLate(request: PlatformRequest, timeout: number): PlatformError {
+  const { operation } = request;
+  return new PlatformError(
+    `${operation} should be answered within ${timeout} ms, but was not. Check the connection, or set a longer timeout.` +
+      doubtAbout(request),
+    { operation, code: 'timeout' },
+  );
+}
+
+function unreachable(request: PlatformRequest, cause: string, neverSent: boolean): PlatformError {
+  const { operation } = request;
+  return new PlatformError(
+    `${operation} should reach the platform, but: ${oneLine(cause)}. Check baseUrl and the connection.` +
+      (neverSent ? '' : doubtAbout(request)),
+    { operation, code: 'unreachable', neverSent },
+  );
+}
+
+/** The steps before a connection: looking the name up, and connecting. */
+const stepsBefore = new Set(['getaddrinfo', 'connect']);
+
+/**
+ * Whether `fetch` failed before there was a connection, so that nothing was sent: nobody listens, a name is not found,
+ * a network can't be reached. In doubt false, since a request may only be repeated safely if it was not sent.
+ */
+function wasNeverSent(error: unknown): boolean {
+  return isBefore(error instanceof Error ? error.cause : undefined);
+}
+
+/** If a name has several addresses, the cause is one error for all of them, with theirs inside. */
+function isBefore(cause: unknown): boolean {
+  if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(isBefore);
+  if (!(cause instanceof Error)) return false;
+  const { syscall, code } = cause as NodeJS.ErrnoException;
+  return stepsBefore.has(syscall ?? '') || code === 'UND_ERR_CONNECT_TIMEOUT';
+}

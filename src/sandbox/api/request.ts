@@ -1,0 +1,134 @@
+/** Reads what a request contains: its body, and the fields of its path, query and body. */
+import express, { type Request, type Response } from 'express';
+import { z } from 'zod';
+import { checked, isObject } from '../../option-problems.ts';
+import { type Issue, invalidRequest } from './route.ts';
+
+/** More than any operation needs; the document shows no limit. */
+const maxBytes = 1024 ** 2;
+/** Deeper than any meaningful body, and far from the depth at which writing it as JSON would overflow the stack. */
+const maxDepth = 64;
+/** In one answer: with a mistake in each of ten thousand entries, it would be larger than the body. */
+const maxIssues = 20;
+const maxPageSize = 100;
+
+const readBytes = express.raw({ type: () => true, limit: maxBytes, inflate: false });
+
+/** The message for a body that can't be read, by the body parser's name for the error. */
+const unread: Readonly<Record<string, string>> = {
+  'entity.too.large': `Should have at most ${maxBytes} bytes`,
+  'encoding.unsupported': 'Should come as it is, without a Content-Encoding',
+};
+
+/**
+ * The body of a request as JSON; undefined when there is none.
+ *
+ * @throws ApiError `invalid` for another media type or charset, and for a body that is too large, too deep, compressed,
+ *   not UTF-8 or not JSON
+ */
+export async function readBody(request: Request, response: Response): Promise<unknown> {
+  const bytes = await bytesOf(request, response);
+  if (bytes === undefined || bytes.byteLength === 0) return undefined;
+  if (!isJsonInUtf8(request.headers['content-type'])) {
+    const msg = 'Should be application/json in UTF-8, and the Content-Type should say so';
+    throw invalidRequest({ loc: ['body'], msg, type: 'content_type' });
+  }
+  const body = parse(bytes);
+  if (isTooDeep(body)) {
+    throw invalidRequest({ loc: ['body'], msg: `Should have at most ${maxDepth} levels`, type: 'too_deep' });
+  }
+  return body;
+}
+
+async function bytesOf(request: Request, response: Response): Promise<Uint8Array | undefined> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      readBytes(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
+    });
+  } catch (error) {
+    const { type = '' } = error as { type?: string };
+    throw invalidRequest({ loc: ['body'], msg: unread[type] ?? 'Should arrive whole', type: 'unreadable' });
+  }
+  return request.body as Uint8Array | undefined;
+}
+
+function isJsonInUtf8(contentType = ''): boolean {
+  const [mediaType, ...parameters] = contentType
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  const charsets = parameters.filter((parameter) => parameter.startsWith('charset'));
+  return mediaType === 'application/json' && charsets.every((charset) => /^charset="?utf-8"?$/.test(charset));
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw invalidRequest({ loc: ['body'], msg: 'Should be JSON in UTF-8', type: 'json_invalid' });
+  }
+}
+
+/** Goes level by level: a recursive function would overflow the stack on a deeply nested body. */
+function isTooDeep(body: unknown): boolean {
+  let level = [body];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) return true;
+    level = level.flatMap((value) => (isObject(value) ? Object.values(value) : []));
+  }
+  return false;
+}
+
+/**
+ * Checks a part of a request against a schema, and returns the schema's output. The messages are the schema's own.
+ *
+ * @param part The first step of each issue's `loc` (platform document, HTTPValidationError)
+ * @throws ApiError `invalid` with an issue for each thing that is wrong, at most twenty
+ */
+export function validated<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  part: 'path' | 'query' | 'body',
+): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw invalidRequest(
+    ...result.error.issues.slice(0, maxIssues).map((issue) => issueOf(issue, value, part)),
+  );
+}
+
+function issueOf({ code, path, message }: z.core.$ZodIssue, value: unknown, part: string): Issue {
+  const steps = path.map((step) => (typeof step === 'number' ? step : String(step)));
+  const found = steps.reduce<unknown>((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
+  const loc = [part, ...steps];
+  return found === undefined
+    ? { loc, msg: 'Should be given', type: 'missing' }
+    : { loc, msg: message, type: code };
+}
+
+/**
+ * The query of every list: `page_size`, which is required, and `page_token`, which the page before gave
+ * (docs/sandbox.md). Its output is the size of the page, and the position that the page begins after.
+ */
+export const pageSchema = z
+  .object({
+    page_size: checked(`Should be a whole number from 1 to ${maxPageSize}, once`, readSize),
+    page_token: checked('Should be the next_page_token of another page, once', readToken).optional(),
+  })
+  .transform(({ page_size: size, page_token: after = 0 }) => ({ size, after }));
+
+/** The token for the page after this position, which clients can't read; null, as the last page has it, for none. */
+export function tokenAfter(position: number | undefined): string | null {
+  return position === undefined ? null : Buffer.from(`after:${position}`).toString('base64url');
+}
+
+function readSize(value: unknown): number | undefined {
+  const size = typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : 0;
+  return size >= 1 && size <= maxPageSize ? size : undefined;
+}
+
+function readToken(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const [, position] = /^after:(\d{1,15})$/.exec(Buffer.from(value, 'base64url').toString()) ?? [];
+  return position === undefined ? undefined : Number(position);
+}
