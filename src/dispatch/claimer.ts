@@ -120,7 +120,11 @@ export class Claimer {
     const room = this.#roomIn(lanes);
     if (isCrowded) this.#leftForCrowded.add(lanes);
     else this.#leftForCrowded.delete(lanes);
-    if (room === 0 || held.bytes > mostHeldBytes || !(await dueTimer.isDue(handler.name))) return;
+    if (room === 0 || held.bytes > mostHeldBytes) return;
+    // With order `strict`, the runs that wait behind others are not due, and the next may be due at any moment.
+    const isRest = isCrowded && handler.order !== 'strict';
+    const isDue = isRest ? await dueTimer.isDueAnew(handler.name) : await dueTimer.isDue(handler.name);
+    if (!isDue) return;
     const order = {
       isStrict: handler.order === 'strict',
       without: isCrowded ? lanes.calls : [],

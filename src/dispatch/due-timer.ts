@@ -5,8 +5,11 @@ import type { Store } from '../store/store.ts';
 export class DueTimer {
   readonly #store: Pick<Store, 'nextDue'>;
   readonly #clock: Clock;
-  /** Handlers whose due runs could not be claimed: another process works on their calls, or other runs come first. */
-  readonly #heldElsewhere = new Set<string>();
+  /**
+   * Handlers whose due runs could not be claimed, and when: another process works on their calls, or other runs come
+   * first.
+   */
+  readonly #lookedInVain = new Map<string, number>();
   /** How long to wait before asking for such runs again, in milliseconds: asking without a pause would burn the CPU. */
   readonly #pause: number;
   /** When the dispatcher last began to look for work. */
@@ -26,14 +29,26 @@ export class DueTimer {
 
   /** Notes whether any of the handler's due runs could be claimed. */
   claimed(handler: string, count: number): void {
-    if (count === 0) this.#heldElsewhere.add(handler);
-    else this.#heldElsewhere.delete(handler);
+    if (count === 0) this.#lookedInVain.set(handler, this.#clock.now());
+    else this.#lookedInVain.delete(handler);
   }
 
   /** Whether the handler has a run that is due now. */
   async isDue(handler: string): Promise<boolean> {
     const dueAt = await this.#store.nextDue(handler);
     return dueAt !== undefined && dueAt <= this.#clock.now();
+  }
+
+  /**
+   * The same, but of runs that could not be claimed a moment ago, only those count that are due since. To look at the
+   * others with every delivery would read all that waits of a large call each time.
+   */
+  async isDueAnew(handler: string): Promise<boolean> {
+    const now = this.#clock.now();
+    const since = this.#lookedInVain.get(handler);
+    if (since === undefined || now < since || now - since >= this.#pause) return this.isDue(handler);
+    const dueAt = await this.#store.nextDue(handler, since);
+    return dueAt !== undefined && dueAt <= now;
   }
 
   /**
@@ -59,7 +74,7 @@ export class DueTimer {
   async #nextTime(handler: string): Promise<number> {
     const now = this.#clock.now();
     // Runs that are due and could not be claimed must not hold up the one that is due next.
-    const isHeld = this.#heldElsewhere.has(handler) && (await this.isDue(handler));
+    const isHeld = this.#lookedInVain.has(handler) && (await this.isDue(handler));
     const dueAt = (await this.#store.nextDue(handler, isHeld ? now : undefined)) ?? Infinity;
     return isHeld ? Math.min(dueAt, now + this.#pause) : dueAt;
   }

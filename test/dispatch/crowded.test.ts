@@ -5,6 +5,7 @@ import { bodyOf, deliver, deliverAll, signedHeaders } from '../support/deliverie
 import { Gate } from '../support/gate.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 /** The most runs that may follow a run of their call in memory, with order `call`, and the most claimed at once. */
@@ -94,3 +95,34 @@ test.each(['call', 'strict'] as const)(
     expect(seen).toEqual(expected);
   },
 );
+
+test('a delivery of a call that fills the memory does not look through all that waits of it', async () => {
+  const clock = new ManualClock();
+  const gate = new Gate();
+  let looks = 0;
+  const database = storeAround(':memory:', clock, (verb, work) => {
+    if (verb !== 'claimRuns') return undefined;
+    return (...given) => {
+      looks += 1;
+      return work(...given);
+    };
+  });
+  const { receiver } = await started({ clock, database }, (r) => r.on('*', { timeout: '1h' }, gate.pass));
+  const send = async () => {
+    const body = bodyOf({ callId: 'call-1' });
+    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  };
+  const untilWaiting = async (count: number) => {
+    while ((await receiver.counts()).runs.due < count) await turn();
+  };
+  for (let place = 0; place <= mostFollowing.call; place += 1) await send();
+  await send();
+  await untilWaiting(1);
+  const before = looks;
+  for (let place = 0; place < 20; place += 1) {
+    await send();
+    await untilWaiting(2 + place);
+  }
+  expect(looks - before).toBeLessThan(5);
+  gate.open();
+});

@@ -176,9 +176,21 @@ describe('receiver.erase', () => {
     const { receiver } = await started();
     const quarantine = (text: string) => deliver(receiver, `unreadable: ${text}`);
     for (const callId of ids) await deliver(receiver, bodyOf({ callId, payload: { from: phone } }));
-    const alike = ['xa.b:c/d', 'a.b:c/d-', 'a.b:c', 'call-7-of', 'call-7-of-many2', '-call-7-of-many', 'abc', '2'];
+    const alike = [
+      'xa.b:c/d',
+      'a.b:c/d-',
+      'a.b:c',
+      'call-7-of',
+      'call-7-of-many2',
+      '-call-7-of-many',
+      'abc',
+      '2',
+    ];
     for (const text of alike) await quarantine(`of ${text} only`);
-    expect(await receiver.erase({ phoneNumber: phone, dryRun: true })).toMatchObject({ calls: ids.length, quarantined: 0 });
+    expect(await receiver.erase({ phoneNumber: phone, dryRun: true })).toMatchObject({
+      calls: ids.length,
+      quarantined: 0,
+    });
     for (const id of ids) await quarantine(`of (${id}), too`);
     expect(await receiver.erase({ phoneNumber: phone })).toMatchObject({
       calls: ids.length,
