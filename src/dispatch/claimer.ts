@@ -116,7 +116,7 @@ export class Claimer {
     };
     const claimed = await store.claimRuns(handler.name, room, clock.now(), order);
     dueTimer.claimed(handler.name, claimed.length);
-    for (const stored of claimed) placer.takeUp(lanes, stored);
+    for (const stored of claimed) await placer.takeUp(lanes, stored);
   }
 
   async #claimNew(): Promise<boolean> {
@@ -145,7 +145,7 @@ export class Claimer {
       if (!isHandedOver) placer.take(claimed);
       return claimed;
     } finally {
-      placer.placeTaken();
+      await placer.placeTaken();
     }
   }
 

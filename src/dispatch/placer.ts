@@ -1,3 +1,5 @@
+import type { BodyDecoder } from '../events/body-decoder.ts';
+import type { Reading } from '../events/read-bytes.ts';
 import type { Handler, Run } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { StoredEvent } from '../store/event-store.ts';
@@ -10,7 +12,7 @@ import type { ClaimedWork } from './execution.ts';
 import type { Held } from './held.ts';
 import type { Lanes } from './lanes.ts';
 import { dueAfter, placementOf } from './placement.ts';
-import { Readings, readStored } from './readings.ts';
+import { readAnother, readStored } from './readings.ts';
 import { ReturningRuns } from './returning-runs.ts';
 import { route } from './route.ts';
 import type { Settler } from './settler.ts';
@@ -20,6 +22,7 @@ export interface PlacerParts {
   readonly handlers: readonly Handler[];
   readonly fallback: Handler | undefined;
   readonly telemetry: Telemetry;
+  readonly decoder: BodyDecoder;
   readonly settler: Settler;
   /** The lanes of every handler, by its name. */
   readonly lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
@@ -28,6 +31,15 @@ export interface PlacerParts {
   readonly follow: (work: Promise<unknown>) => void;
   /** Called when there may be something to run. */
   readonly wake: () => void;
+}
+
+/** A claimed event that is still to be placed. */
+interface Taken {
+  readonly stored: ClaimedEvent;
+  /** As it was read when it arrived; undefined if it must be read. */
+  readonly event: CallEvent | undefined;
+  /** Whether the answer to it has been written. */
+  readonly isAnswered: () => boolean;
 }
 
 /** What decides where a run goes. */
@@ -44,9 +56,10 @@ interface Circumstances {
 export class Placer {
   readonly #parts: PlacerParts;
   readonly #returning = new ReturningRuns();
-  readonly #readings = new Readings();
-  /** Events that were claimed from the inbox and have not been placed yet. */
-  #taken: ClaimedEvent[] = [];
+  /** Claimed events that have not been placed yet, in order. */
+  readonly #taken: Taken[] = [];
+  /** The reading of a large body, and the placing of all that was taken since. */
+  #placing: Promise<void> | undefined;
 
   constructor(parts: PlacerParts) {
     this.#parts = parts;
@@ -57,27 +70,51 @@ export class Placer {
    * and placed later, by `placeTaken`.
    */
   take(claimed: readonly ClaimedEvent[]): void {
-    this.#taken.push(...claimed);
+    for (const stored of claimed) this.#taken.push({ stored, event: undefined, isAnswered: () => true });
   }
 
-  /** Reads and places the events that `take` was given. */
-  placeTaken(): void {
+  /** Reads and places the events that `take` was given, one after the other: at once, unless one of them is large. */
+  placeTaken(): Promise<void> | undefined {
+    if (this.#placing) return this.#placing;
     // Removed one by one: if placing one of them throws, the others are still to be placed.
-    for (let stored = this.#taken.shift(); stored; stored = this.#taken.shift()) {
-      const reading = readStored(stored);
-      if (reading.ok) this.#place(stored, reading.event, { isAnswered: true });
-      else this.#settleUnreadable(stored, undefined, reading.reason);
+    for (let taken = this.#taken.shift(); taken; taken = this.#taken.shift()) {
+      const { stored, event, isAnswered } = taken;
+      if (event) {
+        this.#place(stored, event, isAnswered());
+        continue;
+      }
+      const reading = readStored(this.#parts.decoder, stored);
+      if (reading instanceof Promise) {
+        this.#placing = this.#placeLarge(stored, reading).then(() => this.placeTaken());
+        return this.#placing;
+      }
+      this.#placeRead(stored, reading);
+    }
+    return undefined;
+  }
+
+  async #placeLarge(stored: ClaimedEvent, reading: Promise<Reading>): Promise<void> {
+    try {
+      this.#placeRead(stored, await reading);
+    } finally {
+      this.#placing = undefined;
     }
   }
 
+  #placeRead(stored: ClaimedEvent, reading: Reading): void {
+    if (reading.ok) this.#place(stored, reading.event, true);
+    else this.#settleUnreadable(stored, undefined, reading.reason);
+  }
+
   /** Places an event that was claimed by the write that recorded it, after all events that were claimed before. */
-  placeHandedOver(claimed: ClaimedEvent, event: CallEvent, answer: { readonly isAnswered: boolean }): void {
-    this.placeTaken();
-    this.#place(claimed, event, answer);
+  placeHandedOver(stored: ClaimedEvent, event: CallEvent, isAnswered: () => boolean): void {
+    this.#taken.push({ stored, event, isAnswered });
+    const placing = this.placeTaken();
+    if (placing) this.#parts.follow(placing);
   }
 
   /** Routes a claimed event and places each of its runs. */
-  #place(stored: ClaimedEvent, event: CallEvent, { isAnswered }: { readonly isAnswered: boolean }): void {
+  #place(stored: ClaimedEvent, event: CallEvent, isAnswered: boolean): void {
     const { handlers, fallback, telemetry, held } = this.#parts;
     const takers = route(event, handlers, fallback);
     if (takers.length === 0) tellUnhandled(telemetry, event);
@@ -87,15 +124,16 @@ export class Placer {
     held.addEvent(stored.sequence, stored.body.byteLength * unsettled.length);
     const claim = new Claim(unsettled.length, () => held.endEvent(stored.sequence));
     for (const [index, handler] of unsettled.entries()) {
-      const own = index === 0 ? () => event : () => this.#readings.another(stored, event);
+      const own = index === 0 ? () => event : () => readAnother(this.#parts.decoder, stored, event);
       const run = { ...runOf(handler, event, stored, own), isCounted: stored.takeovers > 0 };
       this.#placeRun({ run, claim }, stored, isAnswered);
     }
   }
 
   /** Reads and places a stored run that was claimed. */
-  takeUp(lanes: Lanes<ClaimedWork>, stored: ClaimedRun): void {
-    const reading = readStored(stored);
+  async takeUp(lanes: Lanes<ClaimedWork>, stored: ClaimedRun): Promise<void> {
+    const read = readStored(this.#parts.decoder, stored);
+    const reading = read instanceof Promise ? await read : read;
     if (!reading.ok) return this.#settleUnreadable(stored, lanes.handler.name, reading.reason);
     const { attempts, replay } = stored;
     const marks = { stored: true, isCounted: true, attempts, replay };

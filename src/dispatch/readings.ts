@@ -1,31 +1,23 @@
-import { setImmediate } from 'node:timers/promises';
+import type { BodyDecoder } from '../events/body-decoder.ts';
 import { type Reading, readBytes } from '../events/read-bytes.ts';
 import type { CallEvent } from '../model.ts';
 import type { StoredEvent } from '../store/event-store.ts';
 
-/** Reading a larger body takes longer than a turn of the event loop should. */
-const largeBody = 64 * 1024;
-
-/** Reads a stored event. That fails only if somebody, or a broken disk, has changed its bytes since they arrived. */
-export function readStored({ body, headers, receivedAt }: StoredEvent): Reading {
-  return readBytes(body, headers, receivedAt);
+/**
+ * Reads a stored event. That fails only if its bytes have changed since they arrived, through a broken disk or by
+ * somebody's hand, or if the limits of bodies are lower than then.
+ */
+export function readStored(decoder: BodyDecoder, stored: StoredEvent): Reading | Promise<Reading> {
+  return readBytes(decoder, stored);
 }
 
-/**
- * Reads an event again for each further handler, so that no handler sees what a sibling does to the event. Each large
- * body is read in a turn of the event loop of its own, so that deliveries are taken in between.
- */
-export class Readings {
-  /** The turn in which the last large body is read. */
-  #lastTurn: Promise<unknown> = Promise.resolve();
-
-  another(stored: StoredEvent, event: CallEvent): CallEvent | Promise<CallEvent> {
-    const read = (): CallEvent => {
-      const reading = readStored(stored);
-      return reading.ok ? reading.event : event;
-    };
-    if (stored.body.byteLength <= largeBody) return read();
-    this.#lastTurn = this.#lastTurn.then(() => setImmediate());
-    return this.#lastTurn.then(read);
-  }
+/** Reads an event again for a further handler, so that no handler sees what a sibling does to the event. */
+export function readAnother(
+  decoder: BodyDecoder,
+  stored: StoredEvent,
+  event: CallEvent,
+): CallEvent | Promise<CallEvent> {
+  const eventOf = (reading: Reading) => (reading.ok ? reading.event : event);
+  const reading = readStored(decoder, stored);
+  return reading instanceof Promise ? reading.then(eventOf) : eventOf(reading);
 }

@@ -1,4 +1,5 @@
 import { Refusal } from '../refusals.ts';
+import type { BodyDecoder } from '../events/body-decoder.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { CallEvent, Headers } from '../model.ts';
 import { recordOf } from '../store/event-record.ts';
@@ -14,6 +15,7 @@ export interface Released {
 /** What releasing works with. */
 export interface ReleaseParts {
   readonly store: QuarantineStore;
+  readonly decoder: BodyDecoder;
   readonly telemetry: Telemetry;
   /**
    * Checks a delivery against the present secrets and layouts, as of its arrival. Resolves to a function that pins the
@@ -58,10 +60,10 @@ export class Release {
 
   /** The same stages in the same order as a delivery that arrives: authenticate, decode, record. */
   async #releaseAuthentic(kept: KeptDelivery): Promise<Attempt> {
-    const { store, telemetry, onReleased, authenticate } = this.#parts;
+    const { store, decoder, telemetry, onReleased, authenticate } = this.#parts;
     const { id, kind, body, headers, receivedAt } = kept;
     const confirm = kind === 'not_authentic' ? await authenticate(body, headers, receivedAt) : undefined;
-    const reading = readBytes(body, headers, receivedAt);
+    const reading = await readBytes(decoder, kept);
     if (!reading.ok) {
       // The delivery is the platform's, so the bounds for strangers' deliveries no longer apply to it.
       if (kind === 'not_authentic') await store.markUnreadable(id, reading.reason);

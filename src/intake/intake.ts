@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Refusal, refusal } from '../refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
+import type { BodyDecoder } from '../events/body-decoder.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { CallEvent, Delivery, Headers, Reply } from '../model.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
@@ -20,6 +21,7 @@ export interface IntakeParts {
   readonly limits: BodyLimits;
   readonly admission: Admission;
   readonly authenticator: Authenticator;
+  readonly decoder: BodyDecoder;
   readonly recorder: Recorder;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
@@ -97,6 +99,7 @@ export class Intake {
 
   async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {
     const { limits, admission, authenticator, recorder, telemetry, clock, expect, onRecorded } = this.#parts;
+    const { decoder } = this.#parts;
     const receivedAt = clock.now();
     this.#requireOpen();
     accept(delivery, limits.body);
@@ -109,17 +112,20 @@ export class Intake {
     // But after the body: if it were left unread, the connection might be lost.
     if (this.#parts.isBehind()) throw behind;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
-    const reading = decode(bytes, delivery.headers, receivedAt, telemetry);
+    const { headers } = delivery;
+    const decoded = decode(decoder, { body: bytes, headers, receivedAt }, telemetry);
+    // Awaited only for a large body: what a small one has reserved must not change before it is recorded.
+    const reading = decoded instanceof Promise ? await decoded : decoded;
     if (reading.ok && !authenticator.isPinned) {
       await authenticator
         .pin(proof)
-        .catch((problem: unknown) => this.#refuseStranger(problem, bytes, delivery.headers, receivedAt));
+        .catch((problem: unknown) => this.#refuseStranger(problem, bytes, headers, receivedAt));
     }
     const expected = reading.ok ? expect(reading.event) : undefined;
     let isHandedOver = false;
     let recorded: Recorded | undefined;
     try {
-      recorded = await recorder.record(reading, bytes, delivery.headers, receivedAt, expected?.handOver);
+      recorded = await recorder.record(reading, bytes, headers, receivedAt, expected?.handOver);
     } finally {
       isHandedOver = expected?.end() ?? false;
       // Recording was given up, and the sender gets 503, but the event is on disk and handed over: its runs must begin.
