@@ -76,7 +76,14 @@ const { json } = fc.letrec<{ json: string }>((tie) => ({
   ),
 }));
 const token = fc.constantFrom(
-  ...'{}[]:,"\\',
+  '{',
+  '}',
+  '[',
+  ']',
+  ':',
+  ',',
+  '"',
+  '\\',
   '0',
   '-',
   '.',
