@@ -1,6 +1,6 @@
 /**
  * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute. `--large`,
- * `--memory`, `--slow-disk` and `--profile` are separate measurements. bench/README.md says what is measured and when a
+ * `--memory`, `--slow-disk`, `--bodies` and `--profile` are separate measurements. bench/README.md says what is measured and when a
  * run is valid.
  */
 import { parseArgs } from 'node:util';
@@ -12,6 +12,9 @@ const { values: flags } = parseArgs({
     memory: { type: 'boolean', default: false },
     'slow-disk': { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
+    bodies: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    heap: { type: 'string' },
     events: { type: 'string' },
   },
 });
@@ -28,6 +31,9 @@ if (flags.large) {
 } else if (flags['slow-disk']) {
   const { measureSlowDisk } = await import('./slow-disk/slow-disk.ts');
   await measureSlowDisk();
+} else if (flags.bodies) {
+  const { measureBodies } = await import('./bodies.ts');
+  await measureBodies(flags.only, flags.heap === undefined ? [] : [`--max-old-space-size=${flags.heap}`]);
 } else if (flags.profile) {
   const { profile } = await import('./profile/profile.ts');
   await profile();

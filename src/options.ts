@@ -89,6 +89,12 @@ export interface ReceiverOptions {
     inflight?: Size;
     /** How long a body may take to arrive. @default '10s' */
     bodyTimeout?: Duration;
+    /** How many values one body may hold: strings, numbers, lists, objects and so on, without names. @default 750000 */
+    values?: number;
+    /** How many fields one object in a body may have. @default 20000 */
+    fields?: number;
+    /** How many lists and objects may be inside one another in a body. @default 1000 */
+    depth?: number;
   };
   /** How long data is kept in the inbox. */
   retention?: RetentionOptions;
@@ -162,6 +168,9 @@ const optionsSchema = z.strictObject({
       body: size.default(5 * 1024 ** 2),
       inflight: size.default(64 * 1024 ** 2),
       bodyTimeout: duration.default(10_000),
+      values: count.default(750_000),
+      fields: count.default(20_000),
+      depth: count.default(1_000),
     })
     .prefault({}),
   retention: retentionSchema.prefault({}),

@@ -2,6 +2,7 @@
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { Registry } from './dispatch/registry.ts';
 import { route } from './dispatch/route.ts';
+import { BodyDecoder } from './events/body-decoder.ts';
 import { Calls } from './inbox/calls.ts';
 import { DriftLedger } from './inbox/drift.ts';
 import { Erasure } from './inbox/erasure.ts';
@@ -43,6 +44,8 @@ export interface Ties {
 export interface Parts {
   readonly store: Store;
   readonly telemetry: Telemetry;
+  /** For bodies that are stored. Those that arrive have one of their own: their senders wait. */
+  readonly decoder: BodyDecoder;
   readonly registry: Registry;
   readonly authenticator: Authenticator;
   readonly intake: Intake;
@@ -61,6 +64,7 @@ interface Common {
   readonly ties: Ties;
   readonly store: Store;
   readonly telemetry: Telemetry;
+  readonly decoder: BodyDecoder;
 }
 
 /** Makes the parts, and opens nothing. */
@@ -71,7 +75,8 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const store = typeof database === 'string' ? new SqliteStore(database, clock) : database;
   store.reportTo?.((notice) => report(notice, { store, telemetry, ties }));
   const health = new InboxHealth(store, clock);
-  const common: Common = { options, ties, store, telemetry };
+  const decoder = new BodyDecoder(options.limits);
+  const common: Common = { options, ties, store, telemetry, decoder };
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
   const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
@@ -86,6 +91,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   return {
     store,
     telemetry,
+    decoder,
     registry,
     authenticator,
     intake: buildIntake(common, authenticator, onRecorded, () => health.failed()),
@@ -99,7 +105,10 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
 }
 
 /** Logs what a store reports by itself. */
-function report(notice: StoreNotice, { store, telemetry, ties }: Omit<Common, 'options'>): void {
+function report(
+  notice: StoreNotice,
+  { store, telemetry, ties }: Pick<Common, 'store' | 'telemetry' | 'ties'>,
+): void {
   const database = store.name;
   if (notice.kind === 'transaction_left_open') telemetry.tell(notice.kind, { place: notice.place });
   if (notice.kind === 'wal_missing') telemetry.tell(notice.kind, { database });
@@ -109,10 +118,13 @@ function report(notice: StoreNotice, { store, telemetry, ties }: Omit<Common, 'o
 }
 
 /** Makes the dispatcher. Called at start, after which no handler can be added. */
-export function buildDispatcher({ store, telemetry, registry }: Parts, options: ResolvedOptions): Dispatcher {
+export function buildDispatcher(
+  { store, telemetry, decoder, registry }: Parts,
+  options: ResolvedOptions,
+): Dispatcher {
   const { clock, random, logger } = options;
   const { handlers, fallback } = registry;
-  return new Dispatcher({ store, telemetry, handlers, fallback, clock, random, logger });
+  return new Dispatcher({ store, telemetry, decoder, handlers, fallback, clock, random, logger });
 }
 
 function buildAuthenticator({ options, store, telemetry }: Common): Authenticator {
@@ -134,7 +146,8 @@ function buildIntake(
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
   const { door, expect, wakeAfterLostClaim } = ties;
-  const common = { limits, admission, authenticator, recorder, telemetry, clock };
+  const decoder = new BodyDecoder(limits);
+  const common = { limits, admission, authenticator, decoder, recorder, telemetry, clock };
   const isBehind = () => store.isBehind?.() ?? false;
   const onUncertain = () => {
     onFailed();
@@ -143,9 +156,10 @@ function buildIntake(
   return new Intake({ ...common, door, expect, isBehind, onRecorded, onUncertain });
 }
 
-function buildEvents({ options, ties, store, telemetry }: Common, registry: Registry): InboxEvents {
+function buildEvents({ options, ties, store, telemetry, decoder }: Common, registry: Registry): InboxEvents {
   return new InboxEvents({
     store: store.events,
+    decoder,
     telemetry,
     clock: options.clock,
     requireStarted: ties.requireStarted,
@@ -156,12 +170,13 @@ function buildEvents({ options, ties, store, telemetry }: Common, registry: Regi
 }
 
 function buildQuarantine(
-  { ties, store, telemetry }: Common,
+  { ties, store, telemetry, decoder }: Common,
   authenticator: Authenticator,
   onReleased: (event: CallEvent, receivedAt: number) => void,
 ): Quarantine {
   return new Quarantine({
     store: store.quarantine,
+    decoder,
     telemetry,
     requireStarted: ties.requireStarted,
     events: store.events,

@@ -25,6 +25,8 @@ export interface Lag {
 export interface ServerReport {
   /** The longest stall of the event loop since the measurement began, in milliseconds. */
   readonly stall: number;
+  /** The longest turn of the event loop, in milliseconds of CPU time; undefined unless it was asked for. */
+  readonly turn: number | undefined;
   /** Resident memory, in megabytes. */
   readonly memory: number;
   readonly lag: Lag | undefined;
@@ -43,6 +45,7 @@ export interface Extras {
   readonly openedIn?: () => number;
   readonly begin?: () => void;
   readonly lag?: () => Lag;
+  readonly turn?: () => number;
   readonly handled?: () => number;
   readonly stop?: () => Promise<void>;
 }
@@ -68,6 +71,7 @@ export function serve(server: Server, extras: Extras = {}): void {
   const report = (): ServerReport => ({
     // The histogram records the time between two samples, in which their interval is no stall.
     stall: Math.max(0, delay.max / 1e6 - resolution),
+    turn: extras.turn?.(),
     memory: process.memoryUsage.rss() / 2 ** 20,
     lag: extras.lag?.(),
   });

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { messageOf } from '../kit/error-text.ts';
+import type { BodyDecoder } from '../events/body-decoder.ts';
 import type { Handler } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
@@ -19,6 +20,7 @@ import { UnderWay } from './under-way.ts';
 
 /** What the dispatcher works with. */
 export interface DispatcherParts extends Omit<ExecutionParts, 'stop'> {
+  readonly decoder: BodyDecoder;
   readonly handlers: readonly Handler[];
   readonly fallback: Handler | undefined;
 }

@@ -1,3 +1,4 @@
+import type { BodyDecoder } from '../events/body-decoder.ts';
 import type { Handler } from '../handling.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { CallEvent } from '../model.ts';
@@ -6,7 +7,7 @@ import type { Telemetry } from '../telemetry.ts';
 import { type Conclusion, diedReading, hasDiedReading, unreadable } from './conclude.ts';
 import type { Held } from './held.ts';
 import { mayBePoison } from './poison.ts';
-import type { Readings } from './readings.ts';
+import { readStored } from './readings.ts';
 import { isAllStored } from './route.ts';
 import { reportUnread } from './run-log.ts';
 import type { Settler } from './settler.ts';
@@ -18,7 +19,7 @@ export interface EventReaderParts {
   readonly telemetry: Telemetry;
   readonly settler: Settler;
   readonly held: Held;
-  readonly readings: Readings;
+  readonly decoder: BodyDecoder;
   /** Resolves, when an event that may be poison may be read, to the function that ends its reading. */
   readonly alone: () => Promise<(() => void) | undefined>;
   /** Follows work whose end nobody waits for. */
@@ -39,12 +40,12 @@ export class EventReader {
    * goes back with all other claims. A promise if that takes time.
    */
   read(stored: ClaimedEvent): CallEvent | undefined | Promise<CallEvent | undefined> {
-    const { handlers, fallback, readings } = this.#parts;
+    const { handlers, fallback, decoder } = this.#parts;
     if (isAllStored(stored, handlers, fallback)) return this.finish(stored);
     if (mayBePoison(stored)) return this.#readAlone(stored);
-    const reading = readings.read(stored, () => !this.#isStopped);
+    const reading = readStored(decoder, stored);
     return reading instanceof Promise
-      ? reading.then((read) => this.#eventIn(stored, read))
+      ? reading.then((read) => (this.#isStopped ? undefined : this.#eventIn(stored, read)))
       : this.#eventIn(stored, reading);
   }
 
@@ -54,14 +55,14 @@ export class EventReader {
     follow(settler.finish(sequence).finally(() => held.endEvent(sequence)));
   }
 
-  /** From now on nothing is read. */
+  /** From now on nothing that is read is placed. */
   stop(): void {
     this.#isStopped = true;
   }
 
   /** Reads an event over which a process has died, unless too many have died while they read it. */
   async #readAlone(stored: ClaimedEvent): Promise<CallEvent | undefined> {
-    const { settler, readings, held, alone } = this.#parts;
+    const { settler, decoder, held, alone } = this.#parts;
     const { sequence } = stored;
     if (hasDiedReading(stored)) return this.#settle(stored, diedReading(stored, 0));
     const end = await alone();
@@ -71,7 +72,7 @@ export class EventReader {
         held.endEvent(sequence);
         return undefined;
       }
-      const reading = await readings.read(stored);
+      const reading = await readStored(decoder, stored);
       await settler.endReading(sequence);
       return this.#eventIn(stored, reading);
     } finally {
@@ -79,9 +80,8 @@ export class EventReader {
     }
   }
 
-  #eventIn(stored: ClaimedEvent, reading: Reading | undefined): CallEvent | undefined {
-    if (reading?.ok === false) this.#settle(stored, unreadable(reading.reason, 0));
-    return reading?.ok === true ? reading.event : undefined;
+  #eventIn(stored: ClaimedEvent, reading: Reading): CallEvent | undefined {
+    return reading.ok ? reading.event : this.#settle(stored, unreadable(reading.reason, 0));
   }
 
   /** Makes a dead letter of an event that can't be read; others that were claimed with it go on. */

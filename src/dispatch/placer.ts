@@ -10,12 +10,12 @@ import type { Lanes } from './lanes.ts';
 import { dueAfter, placementOf } from './placement.ts';
 import { PlacingOrder } from './placing-order.ts';
 import { mayBePoison } from './poison.ts';
-import { Readings } from './readings.ts';
+import { readOwn } from './readings.ts';
 import { ReturningRuns } from './returning-runs.ts';
 import { route } from './route.ts';
 
 /** What the placer works with. */
-export interface PlacerParts extends Omit<EventReaderParts, 'readings'> {
+export interface PlacerParts extends EventReaderParts {
   /** The lanes of every handler, by its name. */
   readonly lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
   /** Called when there may be something to run. */
@@ -38,7 +38,6 @@ interface Circumstances {
 export class Placer {
   readonly #parts: PlacerParts;
   readonly #returning = new ReturningRuns();
-  readonly #readings = new Readings();
   readonly #reader: EventReader;
   /** Events that were claimed from the inbox and have not been placed yet. */
   #taken: ClaimedEvent[] = [];
@@ -46,7 +45,7 @@ export class Placer {
 
   constructor(parts: PlacerParts) {
     this.#parts = parts;
-    this.#reader = new EventReader({ ...parts, readings: this.#readings });
+    this.#reader = new EventReader(parts);
   }
 
   /**
@@ -114,7 +113,7 @@ export class Placer {
     for (const [index, handler] of unsettled.entries()) {
       // What may be poison is read anew for each attempt, when that is counted.
       const isRead = index === 0 && !mayBePoison(stored);
-      const run = runOf(handler, stored, isRead ? () => event : () => this.#readings.own(stored));
+      const run = runOf(handler, stored, isRead ? () => event : () => readOwn(this.#parts.decoder, stored));
       this.#placeRun({ run, claim }, stored, isAnswered);
     }
   }
@@ -123,7 +122,7 @@ export class Placer {
   takeUp(lanes: Lanes<ClaimedWork>, stored: ClaimedRun): void {
     const { follow, held, onPlaced } = this.#parts;
     const { attempts, replay } = stored;
-    const own = () => this.#readings.own(stored);
+    const own = () => readOwn(this.#parts.decoder, stored);
     const run: Run = { ...runOf(lanes.handler, stored, own), stored: true, attempts, replay };
     held.addRun(run, stored.body.byteLength);
     const circumstances = { room: Infinity, openRuns: [], isAnswered: true };

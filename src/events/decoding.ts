@@ -1,5 +1,7 @@
+import { type JsonLimits, JsonReader, TooComplex, partLength } from '../kit/json-reader.ts';
+
 /** Why bytes can't be read as an event. Such a delivery is quarantined: a retry would send the same bytes. */
-export const unreadables = ['empty', 'not_utf8', 'not_json', 'not_an_object'] as const;
+export const unreadables = ['empty', 'not_utf8', 'not_json', 'not_an_object', 'too_complex'] as const;
 
 export type Unreadable = (typeof unreadables)[number];
 
@@ -15,12 +17,54 @@ export type Decoded =
  *
  * @example decodeBody(Buffer.from('{"call_id":1234567890123456789}')) // value.call_id is '1234567890123456789'
  */
-export function decodeBody(bytes: Uint8Array): Decoded {
+export function decodeBody(bytes: Uint8Array, limits = unlimited): Decoded {
   const text = decodeText(bytes);
-  if (text === undefined) return { ok: false, reason: 'not_utf8' };
-  const parsed = parseJson(text);
-  if (!parsed) return { ok: false, reason: text.trim() === '' ? 'empty' : 'not_json' };
-  return isRecord(parsed.value) ? { ok: true, value: parsed.value } : { ok: false, reason: 'not_an_object' };
+  if (text === undefined) return notUtf8;
+  try {
+    return decodedOf(isPlain(text, limits) ? JSON.parse(text) : readWhole(new JsonReader(text, limits)));
+  } catch (error) {
+    return undecodedOf(error, text);
+  }
+}
+
+/**
+ * Decodes a large body, part by part. `turn` is awaited before each part, so that whatever else the process has to do is
+ * done in between.
+ */
+export async function decodeInParts(
+  bytes: Uint8Array,
+  limits: JsonLimits,
+  turn: () => Promise<unknown>,
+): Promise<Decoded> {
+  await turn();
+  const text = decodeText(bytes);
+  if (text === undefined) return notUtf8;
+  try {
+    const reader = new JsonReader(text, limits);
+    do await turn();
+    while (!reader.readPart());
+    return decodedOf(reader.value);
+  } catch (error) {
+    return undecodedOf(error, text);
+  }
+}
+
+/** For a process that only looks at bodies, such as a test's or that of a command: what dies with it is not the app. */
+export const unlimited: JsonLimits = { values: Infinity, fields: Infinity, depth: Infinity };
+const notUtf8: Decoded = { ok: false, reason: 'not_utf8' };
+
+function decodedOf(value: unknown): Decoded {
+  return isRecord(value) ? { ok: true, value } : { ok: false, reason: 'not_an_object' };
+}
+
+function undecodedOf(error: unknown, text: string): Decoded {
+  if (error instanceof TooComplex) return { ok: false, reason: 'too_complex' };
+  return { ok: false, reason: text.trim() === '' ? 'empty' : 'not_json' };
+}
+
+function readWhole(reader: JsonReader): unknown {
+  while (!reader.readPart());
+  return reader.value;
 }
 
 /** Whether a value is a JSON object: not null, not an array. */
@@ -38,42 +82,25 @@ function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-function parseJson(text: string): { value: unknown } | undefined {
-  try {
-    return { value: mayHoldBigInteger.test(text) ? parseKeepingIntegers(text) : JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
-
-/** A number of 16 digits or more where a JSON value can start. A match inside a text costs only time. */
+/** A number of 16 digits or more where a JSON value can start. A match inside a string costs only time. */
 const mayHoldBigInteger = /(?:^|[[:,\s])-?\d{16}/;
 
-function parseKeepingIntegers(text: string): unknown {
-  try {
-    return JSON.parse(text, keepInteger);
-  } catch (error) {
-    // JSON.parse recurses only with a reviver: without one, nesting that overflows the stack is still readable.
-    if (error instanceof RangeError) return JSON.parse(withQuotedIntegers(text));
-    throw error;
+/**
+ * Whether `JSON.parse` alone will do, as for nearly every delivery: within the limits whatever the text holds, since
+ * each value and each name takes two characters, and without an integer that would be rounded.
+ */
+function isPlain(text: string, { values, fields, depth }: JsonLimits): boolean {
+  if (text.length > partLength || text.length > 2 * Math.min(values, fields)) return false;
+  if (text.length >= 2 * depth && countUpTo(text, '[', depth) + countUpTo(text, '{', depth) > depth)
+    return false;
+  return !mayHoldBigInteger.test(text);
+}
+
+/** How often a character is in a text; counts no further than just above `most`. */
+function countUpTo(text: string, character: string, most: number): number {
+  let count = 0;
+  for (let at = text.indexOf(character); at >= 0 && count <= most; at = text.indexOf(character, at + 1)) {
+    count += 1;
   }
-}
-
-/** The texts and numbers of JSON. */
-const textsAndNumbers = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-
-/** Valid JSON in which the integers that a number can't hold are texts. */
-function withQuotedIntegers(text: string): string {
-  return text.replace(textsAndNumbers, (found) =>
-    found.startsWith('"') || !isRoundedInteger(Number(found), found) ? found : `"${found}"`,
-  );
-}
-
-/** TypeScript's library doesn't know the third argument yet; every supported Node passes it. */
-function keepInteger(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  return isRoundedInteger(value, context?.source) ? context?.source : value;
-}
-
-function isRoundedInteger(value: unknown, source: string | undefined): boolean {
-  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '');
+  return count;
 }

@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import type { Issue } from '../model.ts';
 import { isRecord } from './decoding.ts';
+import { assignParsed, copyOf, documentedPart } from './documented-part.ts';
 import { readId } from './ids.ts';
 import { type KnownEventName, isKnownEventName } from './names.ts';
-import { type PlainReader, mostItems, ownReaderOf, unusual } from './plain-reader.ts';
+import { type PlainReader, ownReaderOf, unusual } from './plain-reader.ts';
 import { envelopeFieldNames, payloadSchemas } from './schemas.ts';
 
 type Fields = Record<string, unknown>;
@@ -29,13 +30,16 @@ export const idAliasesOfKnown = { ...idAliases, call_id: ['callId', '_id'] } as 
 const aliasList = Object.entries<readonly string[]>(idAliases);
 const aliasListOfKnown = Object.entries<readonly string[]>(idAliasesOfKnown);
 
-/** Reads the ids under their documented names, then compares a known event with what its name promises. */
-export function readPayload(eventName: string, body: Readonly<Fields>): ReadPayload {
+/**
+ * Reads the ids under their documented names, then compares a known event with what its name promises. Of a large body,
+ * not all can be copied within a turn of the event loop.
+ */
+export function readPayload(eventName: string, body: Readonly<Fields>, isLarge: boolean): ReadPayload {
   const fields = unwrapPayload(body);
   if (!isKnownEventName(eventName)) return { payload: withDocumentedIds(fields, aliasList), issues: [] };
   const payload = withDocumentedIds(fields, aliasListOfKnown);
   const issues = isPayloadReadable(body['payload']) ? [] : [{ path: 'payload', expected: 'object' }];
-  const plain = plainReaderFor(eventName)(payload);
+  const plain = isLarge ? unusual : plainReaderFor(eventName)(payload);
   if (plain !== unusual) return { payload: plain as Fields, issues };
   return compareWithSchema(eventName, payload, issues);
 }
@@ -55,28 +59,13 @@ function compareWithSchema(
   payload: Fields,
   issues: readonly Issue[],
 ): ReadPayload {
-  const lists = longListsOf(payload);
-  const parsed = payloadSchemas[eventName].safeParse(
-    lists.length === 0 ? payload : shortened(payload, lists),
-  );
-  if (parsed.success) return { payload: Object.assign(parsed.data, Object.fromEntries(lists)), issues };
+  const schema = payloadSchemas[eventName];
+  const parsed = schema.safeParse(documentedPart(schema, payload));
+  if (parsed.success) return { payload: assignParsed(payload, parsed.data), issues };
   return { payload, issues: [...issues, ...parsed.error.issues.slice(0, mostIssues).map(toIssue)] };
 }
 
 const mostIssues = 100;
-
-/** Cuts long lists: of millions of wrong items, each would become an issue, at the cost of seconds and gigabytes. */
-function shortened(payload: Fields, lists: readonly [string, unknown[]][]): Fields {
-  return { ...payload, ...Object.fromEntries(lists.map(([name, list]) => [name, list.slice(0, mostItems)])) };
-}
-
-function longListsOf(payload: Fields): [string, unknown[]][] {
-  return Object.entries(payload).filter((entry): entry is [string, unknown[]] => isLong(entry[1]));
-}
-
-function isLong(value: unknown): value is unknown[] {
-  return Array.isArray(value) && value.length > mostItems;
-}
 
 /** A missing or null payload means that the event is flat; any other payload must be an object. */
 function isPayloadReadable(payload: unknown): boolean {
@@ -98,16 +87,6 @@ function idUnder(names: readonly string[], payload: Fields): string | undefined 
     if (id !== undefined) return id;
   }
   return undefined;
-}
-
-/**
- * A copy of an object, without `__proto__`: JSON may hold it as an ordinary field, and code that copies it further by
- * assignment would change an object's prototype.
- */
-function copyOf(fields: Readonly<Fields>): Fields {
-  const copy = { ...fields };
-  if (Object.hasOwn(copy, '__proto__')) delete copy['__proto__'];
-  return copy;
 }
 
 function copyWithoutEnvelope(fields: Readonly<Fields>): Fields {

@@ -4,15 +4,13 @@
  */
 import type { z } from 'zod';
 import { isRecord } from './decoding.ts';
+import { defOf, mostItems } from './documented-part.ts';
 
 /** In place of a value that the schema doesn't leave as it is: only its own parser can convert it or find its fault. */
 export const unusual = Symbol('unusual');
 
 /** A copy of the value in which everything documented is as its schema wants it and leaves it, or `unusual`. */
 export type PlainReader = (value: unknown) => unknown;
-
-/** How many items of a list are compared with its schema: what is wrong with one item is wrong with millions. */
-export const mostItems = 1_000;
 
 /** The reader of an object's schema that makes no copy: it changes the object, which must be the caller's own. */
 export function ownReaderOf(schema: z.core.$ZodType): PlainReader {
@@ -34,12 +32,6 @@ export function plainReaderOf(schema: z.core.$ZodType): PlainReader {
   if (def.type === 'object') return objectReader(def, (value) => ({ ...value }));
   if (def.type === 'pipe') return untransformed(plainReaderOf(def.in), def.out);
   return neverPlain;
-}
-
-function defOf(schema: z.core.$ZodType) {
-  const { _zod } = schema as z.core.$ZodTypes;
-  const { def } = _zod;
-  return def;
 }
 
 const neverPlain: PlainReader = () => unusual;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CallEvent, Headers } from '../model.ts';
-import { type Unreadable, decodeBody } from './decoding.ts';
+import type { BodyDecoder } from './body-decoder.ts';
+import type { Decoded, Unreadable } from './decoding.ts';
 import { readEvent } from './reading.ts';
 
 /** What became of the raw bytes: an event, or the reason why there is none. */
@@ -16,12 +17,28 @@ export type Reading =
 /** Returns the SHA-256 of the raw bytes, in hex. A function, because an event with a trace id needs no digest. */
 export type Digest = () => string;
 
-/** Reads raw bytes as an event: when they arrive, and again, with the same result, when they are dispatched. */
-export function readBytes(bytes: Uint8Array, headers: Headers, receivedAt: number): Reading {
-  const digest = digestOf(bytes);
-  const decoded = decodeBody(bytes);
+/** The raw bytes of a delivery, and what else is known of it. */
+export interface Bytes {
+  readonly body: Uint8Array;
+  readonly headers: Headers;
+  readonly receivedAt: number;
+}
+
+/**
+ * Reads raw bytes as an event: when they arrive, and again, with the same result, when they are dispatched. Large bodies
+ * are read in turns of the event loop of their own, so theirs is a promise.
+ */
+export function readBytes(decoder: BodyDecoder, bytes: Bytes): Reading | Promise<Reading> {
+  const decoded = decoder.decode(bytes.body);
+  return decoded instanceof Promise
+    ? decoded.then((large) => readingOf(large, bytes, true))
+    : readingOf(decoded, bytes, false);
+}
+
+function readingOf(decoded: Decoded, { body, headers, receivedAt }: Bytes, isLarge: boolean): Reading {
+  const digest = digestOf(body);
   if (!decoded.ok) return { ok: false, reason: decoded.reason, digest };
-  const { event, traceIdDiffers } = readEvent({ body: decoded.value, headers, digest, receivedAt });
+  const { event, traceIdDiffers } = readEvent({ body: decoded.value, headers, digest, receivedAt, isLarge });
   return { ok: true, event, traceIdDiffers, digest };
 }
 

@@ -18,6 +18,8 @@ export interface Readable {
   readonly digest: () => string;
   /** When the delivery arrived, in milliseconds since 1970. */
   readonly receivedAt: number;
+  /** Whether the body is too large to be gone through in one go. */
+  readonly isLarge?: boolean;
 }
 
 /** An event, and whether its body and its header disagree about the trace id (the body, being signed, wins). */
@@ -36,10 +38,10 @@ export interface ReadEvent {
  * const { event } = readEvent({ body: { eventName: 'CallHandler.CallEnded', payload: { call_id: 7 } }, … });
  * event.callId // '7'
  */
-export function readEvent({ body, headers, digest, receivedAt }: Readable): ReadEvent {
+export function readEvent({ body, headers, digest, receivedAt, isLarge = false }: Readable): ReadEvent {
   const { traceId, traceIdSource, traceIdDiffers } = readTraceId(body, headers, digest);
   const eventName = readEventName(body, headers);
-  const { payload, issues } = readPayload(eventName, body);
+  const { payload, issues } = readPayload(eventName, body, isLarge);
   const { timestamp, instant, source } = readTime(body, headers, receivedAt);
   const event: CallEvent = {
     traceId,

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { decodeBody } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Headers } from '../model.ts';
 import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
@@ -76,7 +75,7 @@ export class InboxEvents {
     this.#parts.requireStarted('events.get()');
     const kept = await this.#parts.store.get(parseStrictly(traceIdSchema, { traceId }, 'events.get').traceId);
     if (!kept) return undefined;
-    const decoded = decodeBody(kept.body);
+    const decoded = await this.#parts.decoder.decode(kept.body);
     return { ...inboxEvent(kept), headers: kept.headers, body: decoded.ok ? decoded.value : {} };
   }
 
@@ -87,7 +86,7 @@ export class InboxEvents {
    */
   async takersOf(traceId: string): Promise<readonly string[]> {
     const kept = await this.#parts.store.get(traceId);
-    const reading = kept && readBytes(kept.body, kept.headers, kept.receivedAt);
+    const reading = kept && (await readBytes(this.#parts.decoder, kept));
     if (!reading?.ok) return [];
     const takers = this.#parts.route(reading.event).filter(({ join }) => join === undefined);
     return takers.map(({ name }) => name);

@@ -1,4 +1,5 @@
 import { Refusal } from '../refusals.ts';
+import type { BodyDecoder } from '../events/body-decoder.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { CallEvent, Headers, Layout } from '../model.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
@@ -38,6 +39,7 @@ export interface Authentication {
 /** What releasing works with. */
 export interface ReleaseParts {
   readonly store: QuarantineStore;
+  readonly decoder: BodyDecoder;
   readonly telemetry: Telemetry;
   readonly authentication: Authentication;
   /** Called when a released event is on disk. */
@@ -85,11 +87,11 @@ export class Release {
    * already, and not readable.
    */
   async record(kept: KeptDelivery, verified: Verified | undefined): Promise<Attempt> {
-    const { store, telemetry, onReleased } = this.#parts;
+    const { store, decoder, telemetry, onReleased } = this.#parts;
     const { id, kind, body, receivedAt } = kept;
     const scheme = verified?.layout;
     const headers = withoutUnsignedId(kept.headers, scheme);
-    const reading = readBytes(body, headers, receivedAt);
+    const reading = await readBytes(decoder, { body, headers, receivedAt });
     if (!reading.ok) {
       // The delivery is the platform's, so the bounds for unauthenticated deliveries no longer apply to it.
       if (kind === 'not_authentic') await store.markUnreadable(id, reading.reason);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { configError } from '../errors.ts';
+import type { BodyDecoder } from '../events/body-decoder.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Handler } from '../handling.ts';
 import type { Clock } from '../kit/clock.ts';
@@ -45,6 +46,7 @@ export interface ReplayResult {
 /** What looking at events, replaying them and dismissing runs work with. */
 export interface ReplayParts {
   readonly store: EventStore;
+  readonly decoder: BodyDecoder;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   /** The names of the registered handlers. */
@@ -104,7 +106,8 @@ export async function runReplay(
     requireStarted('events.replay()');
     const { events, reached } = await store.stretch(filter, after, upTo);
     after = reached;
-    const candidates = events.flatMap((event) => candidatesOf(event, parts.route, handler));
+    const candidates: ReplayCandidate[] = [];
+    for (const event of events) candidates.push(...(await candidatesOf(event, parts, handler)));
     if (candidates.length === 0) continue;
     const step = { candidates, onlyDead: filter.state === 'dead', joins };
     const put =
@@ -152,12 +155,13 @@ function requireHandler(name: string, known: readonly string[]): void {
   throw configError('handler_unknown', { name, meant: closest(name, known), known: known.join(', ') });
 }
 
-function candidatesOf(
-  { sequence, callId, body, headers, receivedAt }: StoredEvent,
-  route: ReplayParts['route'],
+async function candidatesOf(
+  stored: StoredEvent,
+  { decoder, route }: ReplayParts,
   only: string | undefined,
-): ReplayCandidate[] {
-  const reading = readBytes(body, headers, receivedAt);
+): Promise<ReplayCandidate[]> {
+  const { sequence, callId } = stored;
+  const reading = await readBytes(decoder, stored);
   if (!reading.ok) return [];
   return route(reading.event)
     .filter(({ name }) => only === undefined || name === only)

@@ -20,7 +20,7 @@ interface Candidate {
 }
 
 /** What finding out about another scheme works with. */
-export interface SchemeChangeParts extends Pick<ReleaseParts, 'store' | 'authentication'> {
+export interface SchemeChangeParts extends Pick<ReleaseParts, 'store' | 'decoder' | 'authentication'> {
   readonly events: Pick<EventStore, 'list'>;
   readonly release: Release;
 }
@@ -82,7 +82,7 @@ export class SchemeChange {
     const candidates: Candidate[] = [];
     for (const id of await store.strangers()) {
       const kept = await store.get(id);
-      const candidate = kept && this.#candidateOf(id, kept);
+      const candidate = kept && (await this.#candidateOf(id, kept));
       if (candidate) candidates.push(candidate);
       // Verifying a large body in every scheme takes a while: deliveries are taken in between.
       await setImmediate();
@@ -90,12 +90,12 @@ export class SchemeChange {
     return candidates;
   }
 
-  #candidateOf(id: number, kept: KeptDelivery): Candidate | undefined {
+  async #candidateOf(id: number, kept: KeptDelivery): Promise<Candidate | undefined> {
     const { body, receivedAt } = kept;
     const scheme = this.#otherwise(kept)?.layout;
     if (!scheme) return undefined;
     const headers = withoutUnsignedId(kept.headers, scheme);
-    const reading = readBytes(body, headers, receivedAt);
+    const reading = await readBytes(this.#parts.decoder, { body, headers, receivedAt });
     // What is left of a delivery that was cut up for another scheme is no event.
     if (!reading.ok) return undefined;
     const record = recordOf(reading.event, reading.digest, { headers, body, receivedAt }, signsId(scheme));

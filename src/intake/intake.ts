@@ -1,6 +1,7 @@
 import { Refusal, refusal } from '../refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
+import type { BodyDecoder } from '../events/body-decoder.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { CallEvent, Delivery, Headers, Reply } from '../model.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
@@ -23,6 +24,7 @@ export interface IntakeParts {
   readonly limits: BodyLimits & InflightLimits;
   readonly admission: Admission;
   readonly authenticator: Authenticator;
+  readonly decoder: BodyDecoder;
   readonly recorder: Recorder;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
@@ -107,6 +109,7 @@ export class Intake {
 
   async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {
     const { limits, admission, authenticator, recorder, telemetry, clock, expect, onRecorded } = this.#parts;
+    const { decoder } = this.#parts;
     const receivedAt = clock.now();
     this.#requireOpen();
     accept(delivery, limits.body);
@@ -120,7 +123,9 @@ export class Intake {
     if (this.#parts.isBehind()) throw behind;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const headers = withoutUnsignedId(delivery.headers, proof.layout);
-    const reading = decode(bytes, headers, receivedAt, telemetry);
+    const decoded = decode(decoder, { body: bytes, headers, receivedAt }, telemetry);
+    // Awaited only for a large body: what a small one has reserved must not change before it is recorded.
+    const reading = decoded instanceof Promise ? await decoded : decoded;
     const expected = reading.ok ? expect(reading.event) : undefined;
     let isHandedOver = false;
     let recorded: Recorded | undefined;

@@ -1,6 +1,7 @@
 /** Facts that can be read only from the text of the sources. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { JsonLimits } from '../../src/kit/json-reader.ts';
 import { decodeBody } from '../../src/events/decoding.ts';
 import { root } from './documents.ts';
 
@@ -28,10 +29,11 @@ export function environmentVariables(): string[] {
 /** The reasons why bytes can't be read, found by reading some bytes of each kind. */
 export function unreadableReasons(): string[] {
   const unreadable = [Buffer.alloc(0), Buffer.from([0xff]), Buffer.from('{'), Buffer.from('[]')];
-  return unreadable.map((bytes) => reasonOf(bytes)).sort();
+  const complex = reasonOf(Buffer.from('{"a":{}}'), { values: 1, fields: 1, depth: 1 });
+  return [...unreadable.map((bytes) => reasonOf(bytes)), complex].sort();
 }
 
-function reasonOf(bytes: Uint8Array): string {
-  const decoded = decodeBody(bytes);
+function reasonOf(bytes: Uint8Array, limits?: JsonLimits): string {
+  const decoded = decodeBody(bytes, limits);
   return decoded.ok ? 'readable' : decoded.reason;
 }

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { BodyDecoder } from '../../src/events/body-decoder.ts';
+import { unlimited } from '../../src/events/decoding.ts';
 import { readBytes } from '../../src/events/read-bytes.ts';
 
-function read(body: object) {
-  const reading = readBytes(Buffer.from(JSON.stringify(body)), {}, 0);
+async function read(body: object) {
+  const bytes = { body: Buffer.from(JSON.stringify(body)), headers: {}, receivedAt: 0 };
+  const reading = await readBytes(new BodyDecoder(unlimited), bytes);
   if (!reading.ok) throw new Error(reading.reason);
   return reading.event;
 }
@@ -13,16 +16,51 @@ const payload = { call_id: 'call-1', transfer_to: '+15550100' };
 describe('a long list', () => {
   const right = Array.from({ length: 5_000 }, (_, turn) => ({ role: 'user', content: `turn ${turn}` }));
 
-  test('is on the payload whole', () => {
-    expect(
-      read({ ...transferred, payload: { ...payload, transcript: right } }).payload['transcript'],
-    ).toEqual(right);
+  test('is on the payload whole', async () => {
+    const { payload: found } = await read({ ...transferred, payload: { ...payload, transcript: right } });
+    expect(found['transcript']).toEqual(right);
   });
 
-  test('of wrong items is told by its first ones', () => {
-    const { issues } = read({ ...transferred, payload: { ...payload, transcript: right.map(() => 1) } });
+  test.each([
+    ['transcript', (list: unknown) => ({ transcript: list }), 'payload.transcript.0'],
+    [
+      'list in another object',
+      (list: unknown) => ({ call_summary: { topics_discussed: list } }),
+      'payload.call_summary.topics_discussed.0',
+    ],
+  ])('of wrong items is told by its first ones: a %s', async (_where, wrap, path) => {
+    const { issues } = await read({ ...transferred, payload: { ...payload, ...wrap(right.map(() => 1)) } });
     expect(issues).toHaveLength(100);
-    expect(issues[0]?.path).toBe('payload.transcript.0');
+    expect(issues[0]?.path).toBe(path);
+  });
+});
+
+describe('a large body', () => {
+  const large = { ...payload, note: 'n'.repeat(100_000) };
+
+  test('is converted where it is documented, and keeps everything else', async () => {
+    const transcript = [{ role: 'user', content: 'hello', more: [1] }, { role: null }];
+    const caller = { phone_number: 15550100, name: { first: 'Ann' } };
+    const sent = { ...transferred, payload: { ...large, call_id: 7, agent_id: null, caller, transcript } };
+    const event = await read(sent);
+    expect(event.issues).toEqual([]);
+    expect(event.body).toEqual(sent);
+    expect(event.payload).toEqual({
+      ...large,
+      call_id: '7',
+      caller: { phone_number: '15550100', name: { first: 'Ann' } },
+      transcript: [transcript[0], {}],
+    });
+  });
+
+  test('shares nothing that is documented with the body, which stays as it was sent', async () => {
+    const { payload: found, body } = await read({
+      ...transferred,
+      payload: { ...large, caller: { name: 'Ann' }, transcript: [{ content: 'hello' }] },
+    });
+    Object.assign(found['caller'] as object, { name: 'changed' });
+    Object.assign((found['transcript'] as object[])[0] as object, { content: 'changed' });
+    expect(body['payload']).toMatchObject({ caller: { name: 'Ann' }, transcript: [{ content: 'hello' }] });
   });
 });
 
@@ -31,7 +69,8 @@ describe('an id', () => {
     ['of 512 characters', 'c'.repeat(512), 'c'.repeat(512)],
     ['of 513 characters', 'c'.repeat(513), undefined],
     ['with half a surrogate pair', 'call-\ud800', undefined],
-  ])('%s identifies a call or none', (_, sent, found) => {
-    expect(read({ ...transferred, payload: { ...payload, call_id: sent } }).callId).toBe(found);
+  ])('%s identifies a call or none', async (_, sent, found) => {
+    const { callId } = await read({ ...transferred, payload: { ...payload, call_id: sent } });
+    expect(callId).toBe(found);
   });
 });

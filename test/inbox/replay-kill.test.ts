@@ -1,6 +1,8 @@
 import Database from 'better-sqlite3';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { BodyDecoder } from '../../src/events/body-decoder.ts';
+import { unlimited } from '../../src/events/decoding.ts';
 import { readBytes } from '../../src/events/read-bytes.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { recordOf } from '../../src/store/event-record.ts';
@@ -23,13 +25,13 @@ async function filledDatabase(): Promise<string> {
   const database = temporaryDatabase();
   const store = new SqliteStore(database, systemClock);
   await store.open();
+  const decoder = new BodyDecoder(unlimited);
   const record = async (index: number) => {
     const body = Buffer.from(bodyOf({ traceId: `trace-${index}`, callId: `call-${index % calls}` }));
-    const reading = readBytes(body, {}, arrival + index);
+    const bytes = { body, headers: {}, receivedAt: arrival + index };
+    const reading = await readBytes(decoder, bytes);
     if (!reading.ok) throw new Error('unreadable');
-    await store.record(
-      recordOf(reading.event, reading.digest, { headers: {}, body, receivedAt: arrival + index }),
-    );
+    await store.record(recordOf(reading.event, reading.digest, bytes));
   };
   await concurrently([...Array.from({ length: count }).keys()], 50, record);
   await store.close();

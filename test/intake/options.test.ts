@@ -45,7 +45,10 @@ describe('a wrong option gives a sentence', () => {
     [{ timeout: 0 }, /timeout should be more than 0: .* but is 0/],
     [{ https: false }, /https should be an object with required, trustProxy, hosts, but is false/],
     [{ retry: 5 }, /retry should be an object with attempts, base, factor, cap, but is 5/],
-    [{ limits: 5 }, /limits should be an object with body, inflight, bodyTimeout, but is 5/],
+    [
+      { limits: 5 },
+      /limits should be an object with body, inflight, bodyTimeout, values, fields and so on, but is 5/,
+    ],
     [{ retention: '30d' }, /retention should be an object with done, .*, traceIds, but is "30d"/],
     [{ database: '' }, /database should be a file, ':memory:', or a store, but is ""/],
     [{ headers: ['a'] }, /headers should be an object of header names and values, but is a list/],

@@ -1,4 +1,6 @@
 import { pino } from 'pino';
+import { BodyDecoder } from '../../events/body-decoder.ts';
+import { unlimited } from '../../events/decoding.ts';
 import { Calls } from '../../inbox/calls.ts';
 import { DriftLedger } from '../../inbox/drift.ts';
 import { Erasure } from '../../inbox/erasure.ts';
@@ -32,11 +34,13 @@ const withoutSecrets: Authentication = {
 /** Gives these operations for a store that is open. */
 export function lookInto(store: Store): Looking {
   const telemetry = new Telemetry(pino({ level: 'silent' }));
+  const decoder = new BodyDecoder(unlimited);
   const common = { telemetry, requireStarted: () => {} };
   return {
     events: new InboxEvents({
       ...common,
       store: store.events,
+      decoder,
       clock: systemClock,
       handlerNames: () => [],
       route: () => [],
@@ -47,6 +51,7 @@ export function lookInto(store: Store): Looking {
     quarantine: new Quarantine({
       ...common,
       store: store.quarantine,
+      decoder,
       events: store.events,
       authentication: withoutSecrets,
       onReleased: () => {},

@@ -1,0 +1,69 @@
+/**
+ * A schema's parser copies all that it is given, and makes an issue of each thing that is wrong: of a large body, that
+ * would take seconds and gigabytes. So it is given only what the schema says something about.
+ */
+import type { z } from 'zod';
+import { isRecord } from './decoding.ts';
+
+type Fields = Record<string, unknown>;
+
+/** How many items of a list are compared with its schema: what is wrong with one item is wrong with millions. */
+export const mostItems = 1_000;
+/** How many fields the items of a list may have in all to be copied. */
+const mostFields = 10_000;
+
+/** The part of a value that a schema describes: the documented fields of objects, and the first items of lists. */
+export function documentedPart(schema: z.core.$ZodType, value: unknown): unknown {
+  const def = defOf(schema);
+  if (def.type === 'nullable' || def.type === 'optional') return documentedPart(def.innerType, value);
+  if (def.type === 'pipe') return documentedPart(def.in, value);
+  if (def.type === 'array' && Array.isArray(value)) {
+    return value.slice(0, mostItems).map((item) => documentedPart(def.element, item));
+  }
+  if (def.type !== 'object' || !isRecord(value)) return value;
+  const part: Fields = {};
+  for (const [name, field] of Object.entries(def.shape)) {
+    if (Object.hasOwn(value, name)) part[name] = documentedPart(field, value[name]);
+  }
+  return part;
+}
+
+/** A copy of the value with what a parser has made of its documented part. Large lists stay as they are. */
+export function withParsed(value: unknown, parsed: unknown): unknown {
+  if (Array.isArray(value) && Array.isArray(parsed)) {
+    return isLarge(value) ? value : value.map((item, index) => withParsed(item, parsed[index]));
+  }
+  return isRecord(value) && isRecord(parsed) ? assignParsed(copyOf(value), parsed) : parsed;
+}
+
+/** The same for an object that is the caller's own, and is changed instead of copied. */
+export function assignParsed(own: Fields, parsed: Readonly<Fields>): Fields {
+  for (const [name, value] of Object.entries(parsed)) own[name] = withParsed(own[name], value);
+  return own;
+}
+
+/**
+ * A copy of an object, without `__proto__`: JSON may hold it as an ordinary field, and code that copies it further by
+ * assignment would change an object's prototype.
+ */
+export function copyOf(fields: Readonly<Fields>): Fields {
+  const copy = { ...fields };
+  if (Object.hasOwn(copy, '__proto__')) delete copy['__proto__'];
+  return copy;
+}
+
+function isLarge(list: readonly unknown[]): boolean {
+  if (list.length > mostItems) return true;
+  let fields = 0;
+  return list.some((item) => {
+    if (isRecord(item)) fields += Object.keys(item).length;
+    return fields > mostFields;
+  });
+}
+
+/** What a schema is. */
+export function defOf(schema: z.core.$ZodType) {
+  const { _zod } = schema as z.core.$ZodTypes;
+  const { def } = _zod;
+  return def;
+}
