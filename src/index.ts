@@ -88,6 +88,7 @@ export type {
   RetentionStore,
   Scrubbed,
 } from './store/retention-store.ts';
+export type { StoreNotice } from './store/store-notice.ts';
 export { Unconfirmed } from './store/unconfirmed.ts';
 export type { Drift, DriftKind } from './events/drift.ts';
 export type { DriftFinding } from './inbox/drift.ts';
