@@ -1,11 +1,10 @@
 import type { Handler } from '../handling.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { CallEvent } from '../model.ts';
-import type { ClaimedEvent } from '../store/claims.ts';
+import { type ClaimedEvent, mayBePoison } from '../store/claims.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { type Conclusion, diedReading, hasDiedReading, unreadable } from './conclude.ts';
 import type { Held } from './held.ts';
-import { mayBePoison } from './poison.ts';
 import type { Readings } from './readings.ts';
 import { isAllStored } from './route.ts';
 import { reportUnread } from './run-log.ts';

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Reading, readBytes } from '../events/read-bytes.ts';
 import type { OwnEvent } from '../handling.ts';
-import type { CrashCounts } from '../store/claims.ts';
+import { type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { StoredEvent } from '../store/event-store.ts';
-import { mayBePoison } from './poison.ts';
 
 /** Reading a larger body takes longer than a turn of the event loop should. */
 const largeBody = 64 * 1024;
