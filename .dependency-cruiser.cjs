@@ -17,12 +17,15 @@ const ranks = [
   ],
   [
     '^src/intake/(?!intake\\.ts)',
-    '^src/dispatch/(?!(dispatcher|claimer|placer|execution|settler)\\.ts)',
+    '^src/dispatch/(?!(dispatcher|claimer|placer|event-reader|execution|settler)\\.ts)',
     '^src/calls/(?!timeline\\.ts)',
     '^src/inbox/',
     '^src/http/',
   ],
-  ['^src/intake/intake\\.ts$', '^src/dispatch/(dispatcher|claimer|placer|execution|settler)\\.ts$'],
+  [
+    '^src/intake/intake\\.ts$',
+    '^src/dispatch/(dispatcher|claimer|placer|event-reader|execution|settler)\\.ts$',
+  ],
   ['^src/wiring\\.ts$'],
   ['^src/lifecycle\\.ts$'],
   ['^src/receiver\\.ts$'],
@@ -50,7 +53,8 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/(intake|dispatch)/([^/]+)\\.ts$',
-        pathNot: '^src/(intake/intake|dispatch/(dispatcher|claimer|placer|execution|settler))\\.ts$',
+        pathNot:
+          '^src/(intake/intake|dispatch/(dispatcher|claimer|placer|event-reader|execution|settler))\\.ts$',
       },
       to: { path: '^src/$1/', pathNot: '^src/$1/$2\\.ts$' },
     },

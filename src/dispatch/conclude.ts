@@ -1,7 +1,6 @@
 import type { Outcome, Run } from '../handling.ts';
-import type { CrashCounts } from '../store/claims.ts';
+import { type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
-import { mayBePoison } from './poison.ts';
 
 /** The most characters stored of a reason: an error's message can be as long as the data it complains about. */
 const longestReason = 500;

@@ -1,6 +1,6 @@
 import type { Handler, Run } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
-import type { ClaimedEvent, ClaimedRun, OpenRun } from '../store/claims.ts';
+import { type ClaimedEvent, type ClaimedRun, type OpenRun, mayBePoison } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { Claim } from './claim.ts';
@@ -9,7 +9,6 @@ import { EventReader, type EventReaderParts } from './event-reader.ts';
 import type { Lanes } from './lanes.ts';
 import { dueAfter, placementOf } from './placement.ts';
 import { PlacingOrder } from './placing-order.ts';
-import { mayBePoison } from './poison.ts';
 import { readOwn } from './readings.ts';
 import { ReturningRuns } from './returning-runs.ts';
 import { route } from './route.ts';

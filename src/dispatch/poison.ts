@@ -1,5 +1,5 @@
 import type { Clock } from '../kit/clock.ts';
-import type { CrashCounts } from '../store/claims.ts';
+import { type CrashCounts, mayBePoison } from '../store/claims.ts';
 
 /**
  * For how long a run is alone after its handler was called, in milliseconds, if one process has died over its event:
@@ -19,14 +19,6 @@ export interface PoisonParts<Lanes> {
   readonly clock: Clock;
   /** Called when the next may be read or begun. */
   readonly onFree: () => void;
-}
-
-/**
- * Whether an event, or a run of it, may kill the process: one has died over it. Each attempt is then counted before the
- * event is read, and begins by itself.
- */
-export function mayBePoison({ takeovers }: CrashCounts): boolean {
-  return takeovers > 0;
 }
 
 /**

@@ -1,13 +1,23 @@
 import type { Outcome, Run } from '../handling.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
+import type { RunState } from '../store/store.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Conclusion } from './conclude.ts';
+
+/** How an attempt ended, as its log line reports it. */
+interface AttemptEnd {
+  readonly state: RunState;
+  readonly attempts: number;
+  readonly cause: string | undefined;
+  readonly place?: string | undefined;
+  /** Why the stored event can't be read. */
+  readonly unreadable?: string | undefined;
+}
 
 /** Writes the one log line of a settled attempt. Reasons may hold personal data, and stay in the inbox. */
 export function report(
   telemetry: Telemetry,
   run: Run,
-  { state, attempts, cause, place, unreadable: reason }: Conclusion,
+  { state, attempts, cause, place, unreadable: reason }: AttemptEnd,
   duration: number,
 ): void {
   const { traceId, handler } = run;
@@ -33,7 +43,7 @@ export function report(
 export function reportUnread(
   telemetry: Telemetry,
   { traceId, callId, eventName }: ClaimedEvent,
-  { attempts: attempt, cause, unreadable: reason }: Conclusion,
+  { attempts: attempt, cause, unreadable: reason }: AttemptEnd,
 ): void {
   if (reason === undefined) telemetry.tell('run_dead', { traceId, callId, eventName, attempt, cause });
   else telemetry.tell('event_unreadable', { traceId, reason });

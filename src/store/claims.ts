@@ -34,6 +34,14 @@ export interface CrashCounts {
   readonly readingCrashes: number;
 }
 
+/**
+ * Whether an event, or a run of it, may kill the process: one has died over it. Each attempt is then counted before the
+ * event is read, and begins by itself.
+ */
+export function mayBePoison({ takeovers }: CrashCounts): boolean {
+  return takeovers > 0;
+}
+
 /** A claimed event: this process, and no other, may run its handlers until they are settled or the process dies. */
 export interface ClaimedEvent extends StoredEvent, CrashCounts {
   /** Handlers that already have a stored run for this event, in whatever state. */

@@ -1,6 +1,6 @@
 /** Events that processes have died over: one at a time is read and handled. */
 import { expect, test } from 'vitest';
-import { faultyStore } from '../faults/faulty-store.ts';
+import { type Verb, faultyStore } from '../faults/faulty-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
@@ -10,7 +10,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 /** Makes it look as if processes had died over each event. */
 const makePoison = (deaths: number) => `
   create trigger make_poison after insert on waiting begin
-    insert into takeovers (sequence, count) values (new.sequence, ${deaths});
+    insert into takeovers (sequence, count) values (new.sequence, ${deaths}) on conflict do nothing;
   end`;
 
 test('each handler has its turn, whichever was registered first', async () => {
@@ -63,7 +63,11 @@ test('after one death a run is alone for a second, so that one which takes an ho
 test('an event that is to be read by itself does not hold up a stop', async () => {
   const clock = new ManualClock();
   const file = temporaryDatabase();
-  const database = faultyStore(file, clock, () => undefined, { handsOver: false });
+  let readings = 0;
+  const count = (verb: Verb): undefined => {
+    if (verb === 'beginReading') readings += 1;
+  };
+  const database = faultyStore(file, clock, count, { handsOver: false });
   const gate = new Gate();
   const { receiver } = await started({ clock, database }, (r) => {
     r.database.exec(makePoison(2));
@@ -72,9 +76,13 @@ test('an event that is to be read by itself does not hold up a stop', async () =
   await deliver(receiver, bodyOf({ traceId: 'first' }));
   await gate.reached;
   for (const traceId of ['second', 'third']) await deliver(receiver, bodyOf({ traceId }));
+  const claims = receiver.database.prepare('select count(*) as claimed from claims');
+  await expect.poll(() => claims.get()).toEqual({ claimed: 3 });
   const stopping = receiver.stop({ drain: '1m' });
   gate.open();
   await stopping;
+  // The first was read to find its handler, and for it.
+  expect(readings).toBe(2);
   const next = await started({ database: file }, (r) => r.on('*', () => {}));
   while ((await next.receiver.counts()).events.done < 3) await turn();
 });

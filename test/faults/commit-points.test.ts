@@ -3,7 +3,7 @@ import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
-import { type Fault, type Verb, faultyStore, verbs } from './faulty-store.ts';
+import { type Fault, type Verb, faultyStore, poisonVerbs, verbs } from './faulty-store.ts';
 
 /** Makes it look as if a process had died over each event: attempts are then counted before they begin. */
 const makeSuspect = `
@@ -119,7 +119,7 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
   });
 
   for (const when of ['before', 'after'] as const) {
-    for (const verb of ['begin', 'settle', 'settleWith'] as const) {
+    for (const verb of ['begin', 'settle', 'settleWith', ...poisonVerbs] as const) {
       test(`when ${verb} breaks ${when} its work, over events that a process has died over`, async () => {
         const fault = (name: Verb, call: number) => (name === verb && call % 3 === 1 ? when : undefined);
         await goesThrough(fault, { isSuspect: true });

@@ -12,7 +12,9 @@ export const verbs = [
   'finish',
   'keepAlive',
 ] as const;
-export type Verb = (typeof verbs)[number];
+/** Those that are called only for events over which a process has died. */
+export const poisonVerbs = ['beginReading', 'endReading'] as const;
+export type Verb = (typeof verbs)[number] | (typeof poisonVerbs)[number];
 
 /** Breaks before the work is done, or after it: the work is then done, but the caller gets an error. */
 export type Fault = 'before' | 'after' | undefined;
@@ -40,6 +42,6 @@ export function faultyStore(
       return result;
     };
   return storeAround(file, clock, (verb, work) =>
-    verbs.includes(verb as Verb) ? breaking(verb as Verb, work) : undefined,
+    [...verbs, ...poisonVerbs].includes(verb as Verb) ? breaking(verb as Verb, work) : undefined,
   );
 }

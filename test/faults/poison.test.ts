@@ -51,7 +51,7 @@ async function deathsOf(options: ProcessOptions, ordinary: string[]): Promise<nu
     ordinary.push(traceId);
     unsent.push(bodyOf({ traceId }));
     const work = async (): Promise<boolean> => {
-      for (const body of [...unsent]) if (await send(process, body)) unsent.splice(unsent.indexOf(body), 1);
+      while (unsent[0] !== undefined) if (await send(process, unsent[0])) unsent.shift();
       while (!(await isIdle(process))) await new Promise(setImmediate);
       return false;
     };

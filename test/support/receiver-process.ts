@@ -64,7 +64,7 @@ async function deadly(event: CallEvent): Promise<void> {
 if (diesReading) {
   const parse = JSON.parse;
   JSON.parse = (text: string, reviver?: Parameters<typeof parse>[1]): unknown => {
-    if (String(text).includes('"deadlyToRead":true')) process.kill(process.pid, 'SIGKILL');
+    if (text.includes('"deadlyToRead":true')) process.kill(process.pid, 'SIGKILL');
     return parse(text, reviver);
   };
 }

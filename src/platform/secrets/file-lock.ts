@@ -53,7 +53,9 @@ export class FileLock {
       this.#database.exec('begin exclusive');
     } catch (error) {
       if ((error as { code?: unknown }).code !== 'SQLITE_BUSY') throw error;
-      throw new Error(`another process has held its lock ${this.#path} for ${timeout / 1000} s`);
+      throw new Error(`another process has held its lock ${this.#path} for ${timeout / 1000} s`, {
+        cause: error,
+      });
     }
   }
 }
