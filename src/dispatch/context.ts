@@ -67,9 +67,9 @@ export function workOn({ run, attempt, logger, callSoFar, settleWith, onRefused 
   let isOver = false;
 
   /** The outcome of the attempt can't show a refused commit: it may be over, or done by the first commit. */
-  const refused = (problem: RingbackError): Promise<never> => {
-    onRefused(problem);
-    return observed(Promise.reject(problem));
+  const refused = (reason: RingbackError): Promise<never> => {
+    onRefused(reason);
+    return observed(Promise.reject(reason));
   };
 
   const commit = <Result>(effects: (database: UserDatabase) => Result): Promise<Result> => {

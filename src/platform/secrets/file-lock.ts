@@ -53,9 +53,8 @@ export class FileLock {
       this.#database.exec('begin exclusive');
     } catch (error) {
       if ((error as { code?: unknown }).code !== 'SQLITE_BUSY') throw error;
-      throw new Error(`another process has held its lock ${this.#path} for ${timeout / 1000} s`, {
-        cause: error,
-      });
+      const sentence = `another process has held its lock ${this.#path} for ${timeout / 1000} s`;
+      throw new Error(sentence, { cause: error });
     }
   }
 }
