@@ -77,7 +77,7 @@ export class Release {
       if (attempt.status === 'accepted') await authentication.pin(verified);
       return attempt;
     } catch (problem) {
-      if (!(problem instanceof Refusal && problem.code === 'not_authentic')) throw problem;
+      if (!(problem instanceof Refusal)) throw problem;
       return { status: 'not_authentic', reason: problem.reason, fix: problem.fix };
     }
   }

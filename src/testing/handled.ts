@@ -103,7 +103,8 @@ async function withoutEvent({ events }: Pick<Receiver, 'events'>, traceId: strin
 /** A run in words, with its reason, the messages of the handler's own error: only the author of the test reads it. */
 function describe({ handler, state, attempts, reason }: StoredRun): string {
   const name = JSON.stringify(handler);
-  const what = state === 'running' ? `in attempt ${attempts}` : `attempts so far: ${attempts}`;
+  // An attempt is counted when it ends, unless a process has died over the event: not in a test.
+  const what = state === 'running' ? `in attempt ${attempts + 1}` : `attempts so far: ${attempts}`;
   return `${name}, ${what}${reason === undefined ? '' : `, reason: ${reason}`}`;
 }
 

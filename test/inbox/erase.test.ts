@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { type Answer, bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { foundInFiles } from '../support/files.ts';
 import { Gate } from '../support/gate.ts';
 import { Script } from '../support/process.ts';
-import { createReceiver, Discard, type Receiver } from '../support/public.ts';
+import { Discard, type Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -246,14 +247,13 @@ describe('receiver.erase', () => {
     const body = bodyOf({ callId: 'call-1', payload: { transcript } });
     await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
     await settled(receiver);
-    const reader = createReceiver({ headers: { 'x-key': 'key' }, database, logger: { level: 'silent' } });
-    reader.database.exec('begin');
-    reader.database.prepare('select count(*) from events').get();
+    const reader = new Database(database);
+    reader.exec('begin');
+    reader.prepare('select count(*) from events').get();
     const erasing = receiver.erase({ callId: 'call-1' });
     expect(await meanwhile(erasing, clock)).toMatchObject({ events: 1, checkpointed: false });
     expect(foundInFiles(database, [transcript])).toEqual([transcript]);
-    reader.database.exec('rollback');
-    await reader.stop();
+    reader.close();
     for (let seconds = 0; seconds < 70; seconds += 1) {
       clock.advance(1_000);
       await turn();

@@ -3,7 +3,6 @@ import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/deliveries.ts';
 import type { Receiver, Secrets } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
-import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const hour = 3_600_000;
@@ -120,32 +119,6 @@ describe('quarantine.release', () => {
     });
     await expect(receiver.quarantine.release(id + 1)).rejects.toMatchObject({ code: 'quarantine_unknown' });
     expect((await receiver.counts()).quarantine.unreadable).toBe(1);
-  });
-
-  test('fails while the layout can not be pinned, and says nothing against the signature', async () => {
-    const clock = new ManualClock();
-    let isPinning = false;
-    const database = storeAround(':memory:', clock, (verb, work) =>
-      verb === 'pinLayout'
-        ? async (...given) => {
-            if (isPinning) return work(...given);
-            throw new Error('the disk is full');
-          }
-        : undefined,
-    );
-    const current: { secrets: Secrets } = { secrets: secret };
-    const { receiver } = await started({ clock, database, secrets: () => current.secrets });
-    const body = bodyOf({ traceId: 'trace-1' });
-    await deliver(receiver, body, signedHeaders(body, { secrets: otherSecret, timestamp: clock.now() }));
-    current.secrets = otherSecret;
-    clock.advance(1_000);
-    const id = await firstId(receiver);
-    await expect(receiver.quarantine.release(id)).rejects.toMatchObject({
-      code: 'unavailable',
-      reason: 'layout_not_pinned',
-    });
-    isPinning = true;
-    expect(await receiver.quarantine.release(id)).toEqual({ status: 'accepted', traceId: 'trace-1' });
   });
 
   test('two at once release one event', async () => {

@@ -34,6 +34,7 @@ describe('quarantine.reverify, when the platform signs in another layout than th
     expect(await receiver.quarantine.reverify()).toEqual({
       checked: 4,
       released: 2,
+      cut: 0,
       duplicates: 1,
       unreadable: 0,
       remaining: 1,
