@@ -3,9 +3,9 @@
  * secret that was given for the wrong option, or in the place of another argument.
  */
 
-/** Signing secrets, wherever they stand: as the name of a file, of a command or of a fixture. */
+/** Signing secrets, wherever they stand: as the name of a file, of a command or of a fixture. The prefix alone is none. */
 export function withoutSecrets(text: string): string {
-  return text.replaceAll(/whsec_[^\s'"`,;)]+/gi, 'whsec_[hidden]');
+  return text.replaceAll(/whsec_(?=[\w+/=-])[^\s'"`,;)]+/gi, 'whsec_[hidden]');
 }
 
 /** A usage error of the command line without the values that it quotes; what was expected stays. */
