@@ -149,13 +149,13 @@ function firstRepeated(values: readonly string[]): string | undefined {
   return values.find((value, index) => values.indexOf(value) !== index);
 }
 
-/** The parts of the sandbox that a seed fills. */
+/** The parts of the sandbox that a seed fills. @internal */
 export interface SeededParts {
   readonly tenants: Tenants;
   readonly knowledgeBases: KnowledgeBases;
 }
 
-/** Writes a seed into a new database; `now` is the time of that, in milliseconds since 1970. */
+/** Writes a seed into a new database; `now` is the time of that, in milliseconds since 1970. @internal */
 export function fillFromSeed({ organizations }: ParsedSeed, parts: SeededParts, now: number): void {
   for (const organization of organizations) seedOrganization(organization, parts, now);
 }

@@ -25,7 +25,7 @@ interface ToolCallerParts {
   readonly stopping: AbortSignal;
 }
 
-/** Calls the custom tools that agents have registered. */
+/** Calls the custom tools that agents have registered. @internal */
 export class ToolCaller {
   readonly #parts: ToolCallerParts;
 
