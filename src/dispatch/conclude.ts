@@ -6,10 +6,10 @@ import type { RunState } from '../store/store.ts';
 const longestReason = 500;
 
 /**
- * How many processes may die while they read an event by itself. More than one, because another event, which is tried
- * for the first time beside it, may have killed one of them.
+ * How many processes may die while they read an event by itself. Several, because each of them may have been killed by
+ * something else: by hand, or by another event, which was tried for the first time beside it.
  */
-const maxReadingCrashes = 3;
+const maxReadingCrashes = 5;
 
 /** What becomes of a run after an attempt, as the store is told. */
 export interface Conclusion {

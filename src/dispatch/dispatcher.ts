@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { messageOf } from '../kit/error-text.ts';
 import type { Handler } from '../handling.ts';
 import type { CallEvent } from '../model.ts';
-import { type ClaimedEvent, mayBePoison } from '../store/claims.ts';
+import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import { storePause } from '../store/store-pause.ts';
 import { Claimer } from './claimer.ts';
 import { DueTimer } from './due-timer.ts';
@@ -54,7 +54,7 @@ export class Dispatcher {
     this.#poison = new PoisonRuns({ lanes, clock, onFree: () => this.#beginReady() });
     this.#underWay = new UnderWay(telemetry);
     const follow = (work: Promise<unknown>) => this.#underWay.follow(work);
-    const alone = () => this.#poison.reading();
+    const alone = (crashes: CrashCounts) => this.#poison.reading(crashes);
     const ties = { follow, alone, wake: () => this.wake(), onPlaced: () => this.#goOn() };
     const places = { settler, lanes: this.#lanes, held: this.#held };
     this.#placer = new Placer({ ...parts, ...places, ...ties });

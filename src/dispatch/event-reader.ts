@@ -1,7 +1,7 @@
 import type { Handler } from '../handling.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { CallEvent } from '../model.ts';
-import { type ClaimedEvent, mayBePoison } from '../store/claims.ts';
+import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { type Conclusion, diedReading, hasDiedReading, unreadable } from './conclude.ts';
 import type { Held } from './held.ts';
@@ -19,7 +19,7 @@ export interface EventReaderParts {
   readonly held: Held;
   readonly readings: Readings;
   /** Resolves, when an event that may be poison may be read, to the function that ends its reading. */
-  readonly alone: () => Promise<(() => void) | undefined>;
+  readonly alone: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
   /** Follows work whose end nobody waits for. */
   readonly follow: (work: Promise<unknown>) => void;
 }
@@ -63,16 +63,13 @@ export class EventReader {
     const { settler, readings, held, alone } = this.#parts;
     const { sequence } = stored;
     if (hasDiedReading(stored)) return this.#settle(stored, diedReading(stored, 0));
-    const end = await alone();
+    const end = await alone(stored);
     if (!end) return undefined;
     try {
-      if (!(await settler.beginReading(sequence))) {
-        held.endEvent(sequence);
-        return undefined;
-      }
-      const reading = await readings.read(stored);
-      await settler.endReading(sequence);
-      return this.#eventIn(stored, reading);
+      const read = await settler.readNoted({ sequence, handler: undefined }, () => readings.read(stored));
+      if (read) return this.#eventIn(stored, read.value);
+      held.endEvent(sequence);
+      return undefined;
     } finally {
       end();
     }

@@ -103,12 +103,11 @@ export class Execution {
   async #tryCounted({ run, claim }: ClaimedWork, onCalled: () => void): Promise<Ended | undefined> {
     const { sequence, callId, stored } = run;
     const handler = run.handler.name;
-    if (!(await this.#settler.beginReading(sequence, stored ? handler : undefined))) return undefined;
-    const subject = await this.#subjectOf(run);
-    if (!isSubject(subject)) {
-      await this.#settler.endReading(sequence);
-      return this.#withoutCall(run, subject);
-    }
+    const held = { sequence, handler: stored ? handler : undefined };
+    const read = await this.#settler.readNoted(held, () => this.#subjectOf(run));
+    if (!read) return undefined;
+    const subject = read.value;
+    if (!isSubject(subject)) return this.#withoutCall(run, subject);
     const key = { sequence, callId, handler, stored };
     const attempts = await this.#settler.persist(() => this.#parts.store.begin(key));
     if (attempts === undefined) return undefined;

@@ -13,6 +13,12 @@ interface PoisonWork {
   readonly run: CrashCounts;
 }
 
+/** An event that is to be read. */
+interface WaitingReading {
+  readonly readingCrashes: number;
+  readonly begin: (end: (() => void) | undefined) => void;
+}
+
 /** What the poison runs need. */
 export interface PoisonParts<Lanes> {
   readonly lanes: readonly Lanes[];
@@ -32,7 +38,7 @@ export class PoisonRuns<Work extends PoisonWork, Lanes> {
   #alone: object | undefined;
   #cancelTimer = () => {};
   /** Events to be read before it is known whose they are. They go before runs. */
-  #readings: ((end: (() => void) | undefined) => void)[] = [];
+  readonly #readings: WaitingReading[] = [];
   #isStopped = false;
 
   constructor(parts: PoisonParts<Lanes>) {
@@ -67,27 +73,33 @@ export class PoisonRuns<Work extends PoisonWork, Lanes> {
     if (!this.#readNext()) this.#parts.onFree();
   }
 
-  /** Resolves, when an event may be read, to the function that ends its reading; to undefined if the receiver stops. */
-  reading(): Promise<(() => void) | undefined> {
+  /**
+   * Resolves, when an event may be read, to the function that ends its reading; to undefined if the receiver stops.
+   * Those over whose reading fewer processes have died go first: where something else ends one process after the other
+   * soon after its start, the event that is read first must not be blamed each time.
+   */
+  reading({ readingCrashes }: CrashCounts): Promise<(() => void) | undefined> {
     return new Promise((begin) => {
       if (this.#isStopped) return begin(undefined);
-      this.#readings.push(begin);
-      if (this.#alone === undefined) this.#readNext();
+      const place = this.#readings.findIndex((other) => other.readingCrashes > readingCrashes);
+      this.#readings.splice(place < 0 ? this.#readings.length : place, 0, { readingCrashes, begin });
+      // Not at once: others that were claimed with it may go first.
+      queueMicrotask(() => this.#alone === undefined && this.#readNext());
     });
   }
 
   /** From now on nothing is read. */
   stop(): void {
     this.#isStopped = true;
-    for (const begin of this.#readings.splice(0)) begin(undefined);
+    for (const { begin } of this.#readings.splice(0)) begin(undefined);
   }
 
   #readNext(): boolean {
-    const begin = this.#readings.shift();
-    if (!begin) return false;
+    const next = this.#readings.shift();
+    if (!next) return false;
     const reading = {};
     this.#alone = reading;
-    begin(() => this.ended(reading));
+    next.begin(() => this.ended(reading));
     return true;
   }
 }

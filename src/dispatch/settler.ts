@@ -73,13 +73,12 @@ export class Settler {
     return this.persist(() => this.#parts.store.finish(sequence));
   }
 
-  /** Notes, before it is read, that an event over which a process has died is read: see the store's `beginReading`. */
-  beginReading(sequence: Sequence, handler?: string): Promise<boolean> {
-    return this.persist(() => this.#parts.store.beginReading(sequence, handler));
-  }
-
-  endReading(sequence: Sequence): Promise<void> {
-    return this.persist(() => this.#parts.store.endReading(sequence));
+  /** Reads an event over which a process has died: see the store's `readNoted`. */
+  readNoted<T>(
+    claim: { readonly sequence: Sequence; readonly handler: string | undefined },
+    read: () => T | Promise<T>,
+  ): Promise<{ readonly value: T } | undefined> {
+    return this.persist(() => this.#parts.store.readNoted(claim, read));
   }
 
   /** Makes a dead letter of an event that can't be read, so that nobody knows whose it is. */

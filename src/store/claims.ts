@@ -27,10 +27,10 @@ export interface OpenRun {
 export interface CrashCounts {
   /**
    * How many processes may have died of this event: the first that died while it held the event, and each that died
-   * after it had begun to try it by itself (`beginReading`). One that only held it as well is not counted.
+   * after it had begun to try it by itself (`readNoted`). One that only held it as well is not counted.
    */
   readonly takeovers: number;
-  /** How many of them died between `beginReading` and its end, so that no handler can have killed them. */
+  /** How many of them died while they read it, so that no handler can have killed them. */
   readonly readingCrashes: number;
 }
 

@@ -124,16 +124,18 @@ export interface Store {
    */
   nextDue(handler: string, after?: number): Promise<number | undefined>;
   /**
-   * Notes, before it is read, that this process reads an event over which a process has died, under its claim on the
-   * event or, with `handler`, on that stored run. If this process dies before `endReading` or `begin`, that is counted
-   * in `readingCrashes`; if it dies later, in `takeovers` alone. Resolves to whether the claim holds.
+   * Reads an event over which a process has died: calls `read` under this process's claim on the event or, with
+   * `handler`, on that stored run. If this process dies before `read` has ended, that is counted in `readingCrashes`; if
+   * it dies later, in `takeovers` alone. So it is noted before, and taken back at once if `read` is synchronous: whoever
+   * kills the process for another reason must not make it look as if the event had. The note must outlive the process,
+   * but not a power cut, which is no event's fault. Resolves to what `read` returned, or undefined when the claim is lost.
    */
-  beginReading(sequence: Sequence, handler?: string): Promise<boolean>;
-  /** Notes that the event has been read. */
-  endReading(sequence: Sequence): Promise<void>;
+  readNoted<T>(
+    claim: Pick<RunKey, 'sequence'> & { readonly handler: string | undefined },
+    read: () => T | Promise<T>,
+  ): Promise<{ readonly value: T } | undefined>;
   /**
-   * Counts an attempt of a run before it begins, and ends the reading of its event: an event over which a process has
-   * died must not be tried for ever. Resolves to the attempts counted, or undefined when the claim is lost.
+   * Counts an attempt of a run before it begins: an event over which a process has died must not be tried for ever. Resolves to the attempts counted, or undefined when the claim is lost.
    */
   begin(run: RunKey): Promise<number | undefined>;
   /** Writes how a run ended, if the claim still holds. */

@@ -4,7 +4,7 @@ import { type Verb, faultyStore } from '../faults/faulty-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { started } from '../support/receiver.ts';
+import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 /** Makes it look as if processes had died over each event. */
@@ -65,7 +65,7 @@ test('an event that is to be read by itself does not hold up a stop', async () =
   const file = temporaryDatabase();
   let readings = 0;
   const count = (verb: Verb): undefined => {
-    if (verb === 'beginReading') readings += 1;
+    if (verb === 'readNoted') readings += 1;
   };
   const database = faultyStore(file, clock, count, { handsOver: false });
   const gate = new Gate();
@@ -85,4 +85,23 @@ test('an event that is to be read by itself does not hold up a stop', async () =
   expect(readings).toBe(2);
   const next = await started({ database: file }, (r) => r.on('*', () => {}));
   while ((await next.receiver.counts()).events.done < 3) await turn();
+});
+
+test('of the events that are to be read by themselves, those go first over whose reading fewer processes died', async () => {
+  const database = temporaryDatabase();
+  // Without handlers nothing is claimed.
+  const first = made({ database });
+  await first.receiver.start();
+  for (const traceId of ['twice', 'once', 'never']) await deliver(first.receiver, bodyOf({ traceId }));
+  first.receiver.database.exec(
+    'insert into takeovers (sequence, count, reading_crashes) values (1, 3, 2), (2, 2, 1), (3, 1, 0)',
+  );
+  await first.receiver.stop();
+  const seen: string[] = [];
+  const { receiver, logs } = await started({ database }, (r) =>
+    r.on('*', ({ traceId }) => seen.push(traceId)),
+  );
+  await logs.until('run_done', 3);
+  expect(seen).toEqual(['never', 'once', 'twice']);
+  expect((await receiver.counts()).events.done).toBe(3);
 });

@@ -13,7 +13,7 @@ export const verbs = [
   'keepAlive',
 ] as const;
 /** Those that are called only for events over which a process has died. */
-export const poisonVerbs = ['beginReading', 'endReading'] as const;
+export const poisonVerbs = ['readNoted'] as const;
 export type Verb = (typeof verbs)[number] | (typeof poisonVerbs)[number];
 
 /** Breaks before the work is done, or after it: the work is then done, but the caller gets an error. */

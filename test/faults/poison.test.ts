@@ -16,10 +16,10 @@ import { temporaryFolder } from '../support/temporary.ts';
 const slow = 240_000;
 
 /** More deaths than any of these events may cause. */
-const tooMany = 8;
+const tooMany = 12;
 
 /** By how many events may be read at the most: see `maxReadingCrashes`. */
-const readingDeaths = 3;
+const readingDeaths = 5;
 
 function optionsFor(handlers: ProcessOptions['handlers']): ProcessOptions {
   const folder = temporaryFolder();
@@ -92,7 +92,7 @@ test(
     expect(await deathsOf({ ...options, diesReading: true }, ordinary)).toBe(1 + readingDeaths);
     expect(handledIn(options).toSorted()).toEqual(ordinary.toSorted());
     expect(await deadLettersIn(options)).toMatchObject([
-      { traceId: 'poison', callId: 'c', reason: 'the process ended 3 times while it read the event' },
+      { traceId: 'poison', callId: 'c', reason: 'the process ended 5 times while it read the event' },
     ]);
   },
   slow,
@@ -117,7 +117,7 @@ test(
         traceId: 'poison',
         handler: 'deadly',
         attempts: 1,
-        reason: expect.stringContaining('the process ended 3 times while it read the event'),
+        reason: expect.stringContaining('the process ended 5 times while it read the event'),
       },
     ]);
   },

@@ -47,6 +47,11 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       await die('dieHolding');
       await die('dieReading');
       await die('dieHolding');
+      // What has ended is not what a process dies of later.
+      const tried = only(await store.claimEvents(10));
+      await store.readNoted({ sequence: tried.sequence, handler: undefined }, () => undefined);
+      await store.releaseUnheld(() => ({ events: [], runs: [] }));
+      await die('dieHolding');
       const event = only(await store.claimEvents(10));
       expect(event).toMatchObject({ traceId: 'a', takeovers: 2, readingCrashes: 1 });
       // A person who has it run again has perhaps made more memory for it.

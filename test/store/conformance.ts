@@ -222,17 +222,22 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       expect(await store.claimRuns('handler', 10, 1)).toHaveLength(1);
     });
 
-    test('reading begins for who holds the event, or the run, and nobody else', async () => {
+    test('reading is for who holds the event, or the run, and nobody else', async () => {
       const store = await opened();
       const { sequence, ...event } = only(await claimedOf(store, eventOf('a')));
-      expect(await store.beginReading(sequence)).toBe(true);
-      expect(await store.beginReading(sequence, 'handler')).toBe(false);
-      await store.endReading(sequence);
+      const ofEvent = { sequence, handler: undefined };
+      const ofRun = { sequence, handler: 'handler' };
+      expect(await store.readNoted(ofEvent, () => 'read')).toEqual({ value: 'read' });
+      expect(await store.readNoted(ofRun, () => 'read')).toBeUndefined();
       await store.settle(settlementOf({ sequence, ...event }, dueAt(0)));
-      expect(await store.beginReading(sequence)).toBe(false);
-      expect(await store.beginReading(sequence, 'handler')).toBe(false);
+      expect(await store.readNoted(ofEvent, () => 'read')).toBeUndefined();
+      expect(await store.readNoted(ofRun, () => 'read')).toBeUndefined();
       await store.claimRuns('handler', 1, 1);
-      expect(await store.beginReading(sequence, 'handler')).toBe(true);
+      expect(await store.readNoted(ofRun, async () => 'read')).toEqual({ value: 'read' });
+      const failing = store.readNoted(ofRun, () => {
+        throw new Error('broken');
+      });
+      await expect(failing).rejects.toThrow('broken');
     });
 
     test('begin counts an attempt beforehand, for who holds the run and nobody else', async () => {

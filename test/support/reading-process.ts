@@ -1,5 +1,5 @@
 /**
- * Claims all new events of the database in its argument, begins to read each of them, prints their number, and waits to
+ * Claims all new events of the database in its argument, begins to read each of them without an end, prints their number, and waits to
  * be killed.
  */
 import { systemClock } from '../../src/kit/clock.ts';
@@ -8,6 +8,14 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 const store = new SqliteStore(process.argv[2] ?? '', systemClock);
 await store.open();
 const claimed = await store.claimEvents(100);
-for (const { sequence } of claimed) await store.beginReading(sequence);
+const reading = claimed.map(({ sequence }) => {
+  const begun = Promise.withResolvers<void>();
+  void store.readNoted({ sequence, handler: undefined }, () => {
+    begun.resolve();
+    return new Promise(() => {});
+  });
+  return begun.promise;
+});
+await Promise.all(reading);
 process.stdout.write(`${JSON.stringify({ claimed: claimed.length })}\n`);
 setInterval(() => {}, 60_000);

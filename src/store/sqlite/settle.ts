@@ -48,7 +48,9 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const beginReading = database.prepare(
     'update takeovers set tried_by = ?, being_read = 1 where sequence = ?',
   );
-  const endReading = database.prepare('update takeovers set being_read = 0 where sequence = ?');
+  const endReading = database.prepare(
+    'update takeovers set being_read = 0 where sequence = ? and tried_by = ?',
+  );
   const endClaim = database.prepare('delete from claims where sequence = ? and process = ?');
   const countClaims = database
     .prepare('select count(*) from claims where sequence between ? and ? and process = ?')
@@ -107,11 +109,10 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       return claim !== undefined;
     },
 
-    endReading: (sequence: Sequence): void => void endReading.run(sequence),
+    endReading: (sequence: Sequence): void => void endReading.run(sequence, holder.id),
 
     begin(run: RunKey): number | undefined {
       if (!holds(run)) return undefined;
-      endReading.run(run.sequence);
       if (run.stored) return countAttempt.get(run.sequence, run.handler) as number;
       insertClaimed.run(run.sequence, run.handler, run.callId ?? null, holder.id);
       // A row that existed before is from an earlier try whose success was not reported to us, or it is not ours to

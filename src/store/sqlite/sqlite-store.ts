@@ -15,6 +15,7 @@ import { inTime } from './in-time.ts';
 import { keepAlive } from './keep-alive.ts';
 import type { OpenInbox } from './open-inbox.ts';
 import { pin, pinnedLayout, unpin } from './pinned-layout.ts';
+import { readNoted } from './read-noted.ts';
 import { Session } from './session.ts';
 import { settlementRow } from './settle.ts';
 import { type Access, SqliteCalls } from './sqlite-calls.ts';
@@ -111,16 +112,15 @@ export class SqliteStore implements Store {
     return asPromise(() => this.#session.opened().claims.nextDue(handler, after));
   }
 
-  beginReading(sequence: Sequence, handler?: string): Promise<boolean> {
-    return this.#session.write(({ settling }) => settling.beginReading(sequence, handler));
-  }
-
-  endReading(sequence: Sequence): Promise<void> {
-    return this.#session.write(({ settling }) => settling.endReading(sequence));
+  readNoted<T>(
+    claim: Pick<RunKey, 'sequence'> & { readonly handler: string | undefined },
+    read: () => T | Promise<T>,
+  ): Promise<{ readonly value: T } | undefined> {
+    return readNoted(this.#session, claim, read);
   }
 
   begin(run: RunKey): Promise<number | undefined> {
-    return this.#session.write(({ settling }) => settling.begin(run));
+    return this.#session.write(({ settling }) => settling.begin(run), claim);
   }
 
   settle(settlement: Settlement): Promise<Settled> {
@@ -179,7 +179,10 @@ export class SqliteStore implements Store {
   }
 }
 
-/** Limits of the writes that take claims or give them back. */
+/**
+ * Limits of the writes that take claims or give them back, or tell what is begun under them. Waiting for the disk would
+ * only make it longer that a process which is killed by others looks as if the event had killed it.
+ */
 const claim = { endsWithProcess: true };
 /** Limits of telling the handlers: a start waits for it, and is not worth holding up for a warning. */
 const announcement = { endsWithProcess: true, patience: 1_000 };
