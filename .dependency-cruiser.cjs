@@ -2,33 +2,27 @@
 // parts of one rank not each other. Type imports count. ARCHITECTURE.md explains the ranks.
 const ranks = [
   ['^src/kit/'],
-  ['^src/(errors|problems|refusals)\\.ts$', '^src/model\\.ts$'],
-  ['^src/events/', '^src/signature/'],
+  ['^src/errors/', '^src/events/model\\.ts$'],
+  ['^src/events/(?!model\\.ts)', '^src/signature/'],
   // What a call's events add up to: the inbox keeps it, so it ranks below the inbox.
   ['^src/calls/timeline\\.ts$'],
-  ['^src/handling\\.ts$', '^src/outcomes\\.ts$'],
+  ['^src/dispatch/(handling|outcomes)\\.ts$'],
   ['^src/store/'],
-  [
-    '^src/options\\.ts$',
-    '^src/handler-options\\.ts$',
-    '^src/option-(problems|values)\\.ts$',
-    '^src/telemetry\\.ts$',
-    '^src/listening\\.ts$',
-  ],
+  ['^src/receiver/(options|handler-options|option-values|telemetry)\\.ts$', '^src/http/listening\\.ts$'],
   [
     '^src/intake/(?!intake\\.ts)',
-    '^src/dispatch/(?!(dispatcher|claimer|placer|event-reader|execution|settler)\\.ts)',
+    '^src/dispatch/(?!(handling|outcomes|dispatcher|claimer|placer|event-reader|execution|settler)\\.ts)',
     '^src/calls/(?!timeline\\.ts)',
-    '^src/inbox/',
-    '^src/http/',
+    '^src/operate/',
+    '^src/http/(?!listening\\.ts)',
   ],
   [
     '^src/intake/intake\\.ts$',
     '^src/dispatch/(dispatcher|claimer|placer|event-reader|execution|settler)\\.ts$',
   ],
-  ['^src/wiring\\.ts$'],
-  ['^src/lifecycle\\.ts$'],
-  ['^src/receiver\\.ts$'],
+  ['^src/receiver/wiring\\.ts$'],
+  ['^src/receiver/lifecycle\\.ts$'],
+  ['^src/receiver/receiver\\.ts$'],
   // The platform's side: what it may use is told below.
   ['^src/platform/', '^src/sandbox/'],
   ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
@@ -56,7 +50,7 @@ module.exports = {
         pathNot:
           '^src/(intake/intake|dispatch/(dispatcher|claimer|placer|event-reader|execution|settler))\\.ts$',
       },
-      to: { path: '^src/$1/', pathNot: '^src/$1/$2\\.ts$' },
+      to: { path: '^src/$1/', pathNot: ['^src/$1/$2\\.ts$', '^src/dispatch/(handling|outcomes)\\.ts$'] },
     },
     {
       name: 'the-platforms-side-stands-alone',
@@ -65,11 +59,7 @@ module.exports = {
       from: { path: '^src/(platform|sandbox)/' },
       to: {
         path: '^src/',
-        pathNot: [
-          '^src/$1/',
-          '^src/(kit|events|signature)/',
-          '^src/(errors|model|option-problems|listening)\\.ts$',
-        ],
+        pathNot: ['^src/$1/', '^src/(kit|errors|events|signature)/', '^src/http/listening\\.ts$'],
       },
     },
     {

@@ -1,10 +1,10 @@
 /** The public names of Ringback; nothing else is public. */
-export { createReceiver, type EventHandler, type FallbackContext, Receiver } from './receiver.ts';
-export type { StopOptions } from './lifecycle.ts';
-export type { AppOptions, ReceiverOptions, RetentionOptions, RetryOptions } from './options.ts';
-export type { HandlerOptions, JoinOptions } from './handler-options.ts';
+export { createReceiver, type EventHandler, type FallbackContext, Receiver } from './receiver/receiver.ts';
+export type { StopOptions } from './receiver/lifecycle.ts';
+export type { AppOptions, ReceiverOptions, RetentionOptions, RetryOptions } from './receiver/options.ts';
+export type { HandlerOptions, JoinOptions } from './receiver/handler-options.ts';
 export type { CallRecord, CallStatus } from './calls/timeline.ts';
-export type { CallQuery, Calls } from './inbox/calls.ts';
+export type { CallQuery, Calls } from './operate/calls.ts';
 export type { CallPage } from './store/call-store.ts';
 export type {
   InboxDatabase,
@@ -14,9 +14,16 @@ export type {
   RunReplay,
   UserDatabase,
   UserStatement,
-} from './handling.ts';
-export { Discard, RetryLater } from './outcomes.ts';
-export { type CallEvent, type Delivery, type Headers, type Issue, type Layout, type Reply } from './model.ts';
+} from './dispatch/handling.ts';
+export { Discard, RetryLater } from './dispatch/outcomes.ts';
+export {
+  type CallEvent,
+  type Delivery,
+  type Headers,
+  type Issue,
+  type Layout,
+  type Reply,
+} from './events/model.ts';
 export {
   type CallEndedPayload,
   type CallStartedPayload,
@@ -34,9 +41,9 @@ export { describeLayout, type LayoutName, type SignatureOption } from './signatu
 export type { Secrets } from './signature/secrets.ts';
 export type { SignatureReason } from './signature/match.ts';
 export type { AnyHeaders } from './signature/headers.ts';
-export { ConfigError, RingbackError } from './errors.ts';
-export type { ProblemCode } from './problems.ts';
-export type { RefusalCode } from './refusals.ts';
+export { ConfigError, RingbackError } from './errors/errors.ts';
+export type { ProblemCode } from './errors/problems.ts';
+export type { RefusalCode } from './errors/refusals.ts';
 export type { Clock } from './kit/clock.ts';
 export type { Duration } from './kit/duration.ts';
 export type { Size } from './kit/bytes.ts';
@@ -91,15 +98,15 @@ export type {
 export type { StoreNotice } from './store/store-notice.ts';
 export { Unconfirmed } from './store/unconfirmed.ts';
 export type { Drift, DriftKind } from './events/drift.ts';
-export type { DriftFinding } from './inbox/drift.ts';
+export type { DriftFinding } from './operate/drift.ts';
 export type {
   QuarantinedDelivery,
   QuarantineQuery,
   QuarantineReason,
   Reverified,
   WholeQuarantinedDelivery,
-} from './inbox/quarantine.ts';
-export type { Released } from './inbox/release.ts';
+} from './operate/quarantine.ts';
+export type { Released } from './operate/release.ts';
 export type {
   EventFilter,
   EventQuery,
@@ -107,10 +114,10 @@ export type {
   InboxEvents,
   StoredRun,
   WholeInboxEvent,
-} from './inbox/events.ts';
-export type { DismissOptions, DismissResult } from './inbox/dismissal.ts';
-export type { ReplayOptions, ReplayResult } from './inbox/replay.ts';
-export type { Erased } from './inbox/erasure.ts';
-export type { ErasureTarget } from './inbox/erasure-target.ts';
-export type { Instant } from './option-problems.ts';
-export type { LogEvent } from './telemetry.ts';
+} from './operate/events.ts';
+export type { DismissOptions, DismissResult } from './operate/dismissal.ts';
+export type { ReplayOptions, ReplayResult } from './operate/replay.ts';
+export type { Erased } from './operate/erasure.ts';
+export type { ErasureTarget } from './operate/erasure-target.ts';
+export type { Instant } from './errors/option-problems.ts';
+export type { LogEvent } from './receiver/telemetry.ts';

@@ -52,7 +52,7 @@ export interface Extras {
 
 /** How often the event loop's delay is sampled, in milliseconds. */
 const resolution = 1;
-/** As many connections as `ringback serve` lets wait: see `src/listening.ts`. */
+/** As many connections as `ringback serve` lets wait: see `src/http/listening.ts`. */
 const backlog = 4_096;
 /** As long as `ringback serve` keeps an idle connection: the load must not use one that is just being closed. */
 const keepAlive = 75_000;

@@ -1,6 +1,6 @@
 import { eventNames } from '../events/names.ts';
 import { parseInstant } from '../kit/time.ts';
-import type { CallEvent, OccurredAtSource } from '../model.ts';
+import type { CallEvent, OccurredAtSource } from '../events/model.ts';
 
 /** What one event says about its call. Stored with the event, so that a call is computed without reading bodies. */
 export interface CallFacts {

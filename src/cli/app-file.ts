@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { RingbackError, configError } from '../errors.ts';
+import { RingbackError, configError } from '../errors/errors.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { placeOf } from '../kit/error-location.ts';
-import { isObject } from '../option-problems.ts';
-import type { AppOptions } from '../options.ts';
-import type { Receiver } from '../receiver.ts';
+import { isObject } from '../errors/option-problems.ts';
+import type { AppOptions } from '../receiver/options.ts';
+import type { Receiver } from '../receiver/receiver.ts';
 import { readAppOptions } from './app-options.ts';
 import { isRingbackError } from './failure.ts';
 import { ownCopy, provideOwnCopy } from './own-copy.ts';

@@ -1,8 +1,8 @@
-import { ConfigError, RingbackError, configError } from '../errors.ts';
+import { ConfigError, RingbackError, configError } from '../errors/errors.ts';
 import { defined } from '../kit/defined.ts';
 import { isThenable } from '../kit/thenable.ts';
-import { isObject } from '../option-problems.ts';
-import { type AppOptions, type ReceiverOptions, resolveOptions } from '../options.ts';
+import { isObject } from '../errors/option-problems.ts';
+import { type AppOptions, type ReceiverOptions, resolveOptions } from '../receiver/options.ts';
 import { type Environment, databaseOf } from './environment.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
 

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { pause, systemClock } from '../kit/clock.ts';
 import { parseDuration } from '../kit/duration.ts';
 import { readSecretFile } from '../platform/secrets/secret-file.ts';
-import { type Receiver, createReceiver } from '../receiver.ts';
+import { type Receiver, createReceiver } from '../receiver/receiver.ts';
 import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
 import { loadApp } from './app-file.ts';
 import { argument } from './argument.ts';

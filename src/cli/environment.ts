@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
-import { checked, givenText, parseStrictly } from '../option-problems.ts';
+import { checked, givenText, parseStrictly } from '../errors/option-problems.ts';
 
 /** What values the command's options and variables may have, in the words of its errors. */
 export const expected = {

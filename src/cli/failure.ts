@@ -1,5 +1,5 @@
-import { RingbackError } from '../errors.ts';
-import type { ProblemCode } from '../problems.ts';
+import { RingbackError } from '../errors/errors.ts';
+import type { ProblemCode } from '../errors/problems.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { withoutSecrets } from './hide-values.ts';
 import { remark } from './remark.ts';

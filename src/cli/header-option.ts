@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
 import { asUsage } from './failure.ts';
 

@@ -8,8 +8,8 @@ import {
 } from 'node:http';
 import { type Clock, pause, systemClock } from '../kit/clock.ts';
 import { Slots } from '../kit/slots.ts';
-import { listen, urlOf } from '../listening.ts';
-import type { Receiver } from '../receiver.ts';
+import { listen, urlOf } from '../http/listening.ts';
+import type { Receiver } from '../receiver/receiver.ts';
 import { isPlainDelivery } from './delivery-target.ts';
 
 /** Where to listen. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { ringbackError } from '../errors.ts';
+import { ringbackError } from '../errors/errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import { whyNoInbox } from '../store/sqlite/why-no-inbox.ts';
 import { SqliteStore } from '../store/sqlite/sqlite-store.ts';

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { standStill, systemClock } from '../kit/clock.ts';
-import { Telemetry } from '../telemetry.ts';
+import { Telemetry } from '../receiver/telemetry.ts';
 import { LogOutput } from './log-output.ts';
 
 /** Signals of a terminal that is closed or asks to quit. Without a listener, no `exit` event comes before the end. */

@@ -3,7 +3,7 @@
  * The command `ringback`. On a Node that is too old, the database driver would end the process without a word. The
  * version is therefore checked before anything is imported that loads the driver.
  */
-import { ringbackError } from '../errors.ts';
+import { ringbackError } from '../errors/errors.ts';
 import { hasNeededNodeApi } from '../kit/node-api.ts';
 import { messageOf } from '../kit/error-text.ts';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ringbackError } from '../errors.ts';
+import { ringbackError } from '../errors/errors.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Seed } from '../sandbox/seed.ts';
 

@@ -1,4 +1,4 @@
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { readSecretFile } from '../platform/secrets/secret-file.ts';
 import { prepareSecrets } from '../signature/secrets.ts';
 import type { Environment } from './environment.ts';

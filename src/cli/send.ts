@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { isRecord } from '../events/decoding.ts';
-import { isRefusal, refusals } from '../refusals.ts';
+import { isRefusal, refusals } from '../errors/refusals.ts';
 import type { LayoutName } from '../signature/layouts.ts';
 import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
-import { configError } from '../errors.ts';
-import { type Receiver, checkReady, createReceiver } from '../receiver.ts';
+import { configError } from '../errors/errors.ts';
+import { type Receiver, checkReady, createReceiver } from '../receiver/receiver.ts';
 import { systemClock } from '../kit/clock.ts';
-import { Telemetry } from '../telemetry.ts';
+import { Telemetry } from '../receiver/telemetry.ts';
 import { type App, loadApp } from './app-file.ts';
 import { receiverOptions } from './app-options.ts';
 import { argument } from './argument.ts';

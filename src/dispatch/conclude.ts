@@ -1,4 +1,4 @@
-import type { Outcome, Run } from '../handling.ts';
+import type { Outcome, Run } from './handling.ts';
 import { type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
 

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { messageOf } from '../kit/error-text.ts';
 import type { BodyDecoder } from '../events/body-decoder.ts';
-import type { Handler } from '../handling.ts';
-import type { CallEvent } from '../model.ts';
+import type { Handler } from './handling.ts';
+import type { CallEvent } from '../events/model.ts';
 import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import { storePause } from '../store/store-pause.ts';
 import { Claimer } from './claimer.ts';

@@ -1,9 +1,9 @@
 import type { BodyDecoder } from '../events/body-decoder.ts';
-import type { Handler } from '../handling.ts';
+import type { Handler } from './handling.ts';
 import type { Reading } from '../events/read-bytes.ts';
-import type { CallEvent } from '../model.ts';
+import type { CallEvent } from '../events/model.ts';
 import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 import { type Conclusion, diedReading, hasDiedReading, unreadable } from './conclude.ts';
 import type { Held } from './held.ts';
 import { readStored } from './readings.ts';

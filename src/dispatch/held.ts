@@ -1,4 +1,4 @@
-import type { Run } from '../handling.ts';
+import type { Run } from './handling.ts';
 import { RenewedMap } from '../kit/renewed-map.ts';
 import type { HeldWork, Sequence } from '../store/run-key.ts';
 

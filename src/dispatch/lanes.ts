@@ -1,4 +1,4 @@
-import type { Handler } from '../handling.ts';
+import type { Handler } from './handling.ts';
 import { RenewedMap } from '../kit/renewed-map.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { messageOf } from '../kit/error-text.ts';
-import type { Handler } from '../handling.ts';
+import type { Handler } from './handling.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import type { Sequence } from '../store/run-key.ts';
 import type { Store } from '../store/store.ts';
 import { storePause } from '../store/store-pause.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** What looking back needs. */
 export interface LookBackParts {

@@ -1,4 +1,4 @@
-import type { Handler } from '../handling.ts';
+import type { Handler } from './handling.ts';
 import type { OpenRun } from '../store/claims.ts';
 
 /** Where a claimed event's run goes: to memory, or back to the inbox as a row that is due or blocked. */

@@ -1,8 +1,8 @@
-import type { Handler, Run } from '../handling.ts';
-import type { CallEvent } from '../model.ts';
+import type { Handler, Run } from './handling.ts';
+import type { CallEvent } from '../events/model.ts';
 import { type ClaimedEvent, type ClaimedRun, type OpenRun, mayBePoison } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 import { Claim } from './claim.ts';
 import type { ClaimedWork } from './execution.ts';
 import { EventReader, type EventReaderParts } from './event-reader.ts';

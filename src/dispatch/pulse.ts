@@ -1,7 +1,7 @@
 import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Store } from '../store/store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** How often a process reports that it is alive and looks for dead processes, in milliseconds. */
 export const pulseInterval = 2_000;

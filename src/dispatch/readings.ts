@@ -1,6 +1,6 @@
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import { type Reading, readBytes } from '../events/read-bytes.ts';
-import type { OwnEvent } from '../handling.ts';
+import type { OwnEvent } from './handling.ts';
 import type { StoredEvent } from '../store/event-store.ts';
 
 /**

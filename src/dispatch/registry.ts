@@ -1,15 +1,15 @@
-import { configError } from '../errors.ts';
-import type { Handler } from '../handling.ts';
+import { configError } from '../errors/errors.ts';
+import type { Handler } from './handling.ts';
 import {
   type HandlerOptions,
   type JoinOptions,
   type ResolvedHandlerOptions,
   resolveHandlerOptions,
   resolveJoinOptions,
-} from '../handler-options.ts';
+} from '../receiver/handler-options.ts';
 import { suspectName } from '../events/names.ts';
 import { defined } from '../kit/defined.ts';
-import type { ResolvedOptions } from '../options.ts';
+import type { ResolvedOptions } from '../receiver/options.ts';
 
 /** The name under which the fallback's runs are stored. */
 const fallbackName = 'fallback';

@@ -1,5 +1,5 @@
 import type { Store } from '../store/store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /**
  * Logs, when a receiver starts, how its handlers don't fit its inbox: work may then never be done, and nothing else

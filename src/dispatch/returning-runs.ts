@@ -1,4 +1,4 @@
-import type { Run } from '../handling.ts';
+import type { Run } from './handling.ts';
 import type { Sequence } from '../store/run-key.ts';
 import type { OpenRun } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';

@@ -1,5 +1,5 @@
-import type { Handler } from '../handling.ts';
-import type { CallEvent } from '../model.ts';
+import type { Handler } from './handling.ts';
+import type { CallEvent } from '../events/model.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
 import { isKnownEventName, matches } from '../events/names.ts';
 

@@ -1,7 +1,7 @@
-import type { Outcome, Run } from '../handling.ts';
+import type { Outcome, Run } from './handling.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** How an attempt ended, as its log line reports it. */
 interface AttemptEnd {

@@ -1,10 +1,10 @@
-import { RingbackError } from '../errors.ts';
+import { RingbackError } from '../errors/errors.ts';
 import type { Clock } from '../kit/clock.ts';
 import { isThenable } from '../kit/thenable.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
 import { classOf, reasonOf } from '../kit/error-text.ts';
-import type { Outcome, Run, RunContext } from '../handling.ts';
-import { delayOf, Discard, isDecision, RetryLater } from '../outcomes.ts';
+import type { Outcome, Run, RunContext } from './handling.ts';
+import { delayOf, Discard, isDecision, RetryLater } from './outcomes.ts';
 
 /** What one attempt needs besides its run. */
 export interface Attempt {

@@ -1,12 +1,12 @@
 import { messageOf } from '../kit/error-text.ts';
 import { type Clock, pause } from '../kit/clock.ts';
-import type { JoinTerms, Run, UserDatabase } from '../handling.ts';
+import type { JoinTerms, Run, UserDatabase } from './handling.ts';
 import type { Sequence, Settled } from '../store/run-key.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
 import type { RunState, Settlement, Store } from '../store/store.ts';
 import { storePause } from '../store/store-pause.ts';
 import { Unconfirmed } from '../store/unconfirmed.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 import type { Claim } from './claim.ts';
 import type { Conclusion } from './conclude.ts';
 

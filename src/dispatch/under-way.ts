@@ -1,6 +1,6 @@
 import { messageOf } from '../kit/error-text.ts';
 import { holdProcess } from '../kit/clock.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** Counts the work that has begun and not ended, so that a stop can wait for it. Logs its errors. */
 export class UnderWay {

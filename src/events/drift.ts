@@ -1,4 +1,4 @@
-import type { CallEvent } from '../model.ts';
+import type { CallEvent } from './model.ts';
 import { isRecord } from './decoding.ts';
 import { type KnownShape, jsonTypeOf, knownShapeOf } from './known-shape.ts';
 import { type KnownEventName, isKnownEventName } from './names.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { CallEvent } from '../model.ts';
+import type { CallEvent } from './model.ts';
 import { isKnownEventName } from './names.ts';
 import type { KnownEventName } from './names.ts';
 import type { payloadSchemas } from './schemas.ts';

@@ -1,4 +1,4 @@
-import type { CallEvent, Headers } from '../model.ts';
+import type { CallEvent, Headers } from './model.ts';
 
 /** The longest id that counts. Ids are keys of the inbox and are logged: without a bound, a body could fill both. */
 const longestId = 512;

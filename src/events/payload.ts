@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Issue } from '../model.ts';
+import type { Issue } from './model.ts';
 import { isRecord } from './decoding.ts';
 import { assignParsed, copyOf, documentedPart } from './documented-part.ts';
 import { readId } from './ids.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CallEvent, Headers } from '../model.ts';
+import type { CallEvent, Headers } from './model.ts';
 import type { BodyDecoder } from './body-decoder.ts';
 import type { Decoded, Unreadable } from './decoding.ts';
 import { readEvent } from './reading.ts';

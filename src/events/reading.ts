@@ -1,4 +1,4 @@
-import type { CallEvent, Headers } from '../model.ts';
+import type { CallEvent, Headers } from './model.ts';
 import { type Instant, nanosecondsOf, parseInstant } from '../kit/time.ts';
 import { firstId, headerOf, readId, readTraceId } from './ids.ts';
 import { eventNames, unknownEventName } from './names.ts';

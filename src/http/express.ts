@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
-import type { Take } from '../model.ts';
+import type { Take } from '../events/model.ts';
 import { answer } from './node.ts';
 
 /** The part of Express's request that the adapter uses; it is the same in versions 4 and 5. */

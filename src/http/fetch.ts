@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { BodySource, Delivery, Take } from '../model.ts';
+import type { BodySource, Delivery, Take } from '../events/model.ts';
 
 /**
  * The receiver for anything that speaks Request and Response. The protocol of the request's URL counts as the

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { closeAfterLingering } from '../kit/close-refused-request.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
-import type { BodySource, Delivery, Reply, Take } from '../model.ts';
+import type { BodySource, Delivery, Reply, Take } from '../events/model.ts';
 
 /** What body parsers and hosts of serverless functions leave on a request. */
 interface ParsedRequest extends IncomingMessage {

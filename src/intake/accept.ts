@@ -1,5 +1,5 @@
-import { Refusal, refusal } from '../refusals.ts';
-import type { Delivery } from '../model.ts';
+import { Refusal, refusal } from '../errors/refusals.ts';
+import type { Delivery } from '../events/model.ts';
 
 /** Checks what can be checked before the body is read: method, media type and declared length. */
 export function accept({ method, headers }: Delivery, mostBytes: number): void {

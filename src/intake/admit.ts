@@ -1,9 +1,9 @@
-import { type Refusal, refusal } from '../refusals.ts';
+import { type Refusal, refusal } from '../errors/refusals.ts';
 import { hostName, isAddressLiteral } from '../kit/addresses.ts';
 import { forwarded, listOf } from '../kit/forwarded.ts';
 import type { RequiredHeaders } from '../kit/required-headers.ts';
 import { type TrustProxy, trustNobody } from '../kit/trust-proxy.ts';
-import type { Delivery } from '../model.ts';
+import type { Delivery } from '../events/model.ts';
 
 /** Which deliveries are let in. */
 export interface Admission {

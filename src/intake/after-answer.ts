@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers';
-import type { CallEvent } from '../model.ts';
+import type { CallEvent } from '../events/model.ts';
 
 /** What is done after the answers to new events. */
 export interface AfterAnswerParts {

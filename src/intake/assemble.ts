@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import { Refusal, refusal } from '../refusals.ts';
+import { Refusal, refusal } from '../errors/refusals.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { Delivery } from '../model.ts';
+import type { Delivery } from '../events/model.ts';
 
 /** The limits of one body. */
 export interface BodyLimits {

@@ -1,6 +1,6 @@
-import { Refusal, refusal } from '../refusals.ts';
+import { Refusal, refusal } from '../errors/refusals.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { Headers, Layout } from '../model.ts';
+import type { Headers, Layout } from '../events/model.ts';
 import type { PreparedLayout } from '../signature/content.ts';
 import { type LayoutName, describeLayout, resolveLayout } from '../signature/layouts.ts';
 import type { SignatureReason } from '../signature/match.ts';
@@ -9,7 +9,7 @@ import type { SecretSource } from '../signature/secret-source.ts';
 import type { PreparedSecret } from '../signature/secrets.ts';
 import { type Verification, verifySignature } from '../signature/verify.ts';
 import type { Store } from '../store/store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** What signatures are checked against. */
 export interface AuthenticateParts {

@@ -1,6 +1,6 @@
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import { type Bytes, type Reading, readBytes } from '../events/read-bytes.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** Reads bytes as JSON and as an event, leniently. Unreadable bytes are not refused: a retry would send the same. */
 export function decode(decoder: BodyDecoder, bytes: Bytes, telemetry: Telemetry): Reading | Promise<Reading> {

@@ -1,5 +1,5 @@
 import type { Clock } from '../kit/clock.ts';
-import { Refusal } from '../refusals.ts';
+import { Refusal } from '../errors/refusals.ts';
 
 /** How many bytes may be in flight. */
 export interface InflightLimits {

@@ -1,11 +1,11 @@
-import { Refusal, refusal } from '../refusals.ts';
+import { Refusal, refusal } from '../errors/refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
-import type { CallEvent, Delivery, Headers, Reply } from '../model.ts';
+import type { CallEvent, Delivery, Headers, Reply } from '../events/model.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit } from './admit.ts';
 import { type BodyLimits, type Hold, assemble } from './assemble.ts';

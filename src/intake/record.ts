@@ -1,14 +1,14 @@
-import { Refusal } from '../refusals.ts';
+import { Refusal } from '../errors/refusals.ts';
 import { Allowance } from '../kit/allowance.ts';
 import { headOf, sha256 } from '../kit/bytes.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { Headers } from '../model.ts';
+import type { Headers } from '../events/model.ts';
 import { recordOf } from '../store/event-record.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** What the one durable write decided. */
 export interface Recorded {

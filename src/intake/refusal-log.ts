@@ -1,6 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
-import type { RefusalCode } from '../refusals.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { RefusalCode } from '../errors/refusals.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** How many refusals for one reason have lines of their own in a period. */
 const maxLines = 5;

@@ -1,5 +1,5 @@
-import { type RefusalCode, refusals } from '../refusals.ts';
-import type { Reply } from '../model.ts';
+import { type RefusalCode, refusals } from '../errors/refusals.ts';
+import type { Reply } from '../events/model.ts';
 
 const json = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' } as const;
 

@@ -1,9 +1,9 @@
 import { headerOf } from '../events/ids.ts';
-import type { Headers, Layout } from '../model.ts';
+import type { Headers, Layout } from '../events/model.ts';
 import { carriesSignature } from '../signature/detect.ts';
 import { describeLayout } from '../signature/layouts.ts';
 import type { SignatureReason } from '../signature/match.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** A streak of this length is hardly a stranger's attempt, but is shorter than two deliveries with their retries. */
 const longStreak = 5;

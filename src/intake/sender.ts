@@ -1,7 +1,7 @@
 import { networkOf } from '../kit/addresses.ts';
 import { clientAddress } from '../kit/forwarded.ts';
 import { type TrustProxy, trustNobody } from '../kit/trust-proxy.ts';
-import type { Delivery } from '../model.ts';
+import type { Delivery } from '../events/model.ts';
 
 /**
  * Who sends a delivery, for what each sender may take: the socket's peer, or the client that a trusted proxy names. It

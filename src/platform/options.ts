@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type ConfigError, configError } from '../errors.ts';
+import { type ConfigError, configError } from '../errors/errors.ts';
 import type { Clock } from '../kit/clock.ts';
 import { type Duration, parseDuration, parsePositiveDuration } from '../kit/duration.ts';
 import type { Random } from '../kit/random.ts';
-import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../option-problems.ts';
+import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../errors/option-problems.ts';
 import { readBaseUrl } from './requests/address.ts';
 
 /** What the client logs to, for example a pino instance. No line contains a key, a secret or a body. */

@@ -1,5 +1,5 @@
 import BetterSqlite from 'better-sqlite3';
-import { RingbackError, requireNodeApi, ringbackError } from '../errors.ts';
+import { RingbackError, requireNodeApi, ringbackError } from '../errors/errors.ts';
 import { sandboxMark } from '../kit/database-marks.ts';
 import { messageOf } from '../kit/error-text.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { closest } from '../kit/closest-name.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
-import { checked, parseStrictly } from '../option-problems.ts';
+import { checked, parseStrictly } from '../errors/option-problems.ts';
 
 /** How requests fail. Without any of these, they are answered with 503. */
 export interface FailureOptions {

@@ -1,4 +1,4 @@
-import { ringbackError } from '../errors.ts';
+import { ringbackError } from '../errors/errors.ts';
 import type { CallSimulator } from './calls/simulator.ts';
 import type { ToolRun } from './custom-tools/tool-caller.ts';
 import type { Attempts } from './delivery/attempts.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { type KnowledgeBases, knowledgeBaseSeedSchema } from './knowledge-bases.ts';
 import type { Tenants } from './tenants.ts';
 

@@ -1,5 +1,5 @@
-import { configError } from '../errors.ts';
-import type { Headers, Layout } from '../model.ts';
+import { configError } from '../errors/errors.ts';
+import type { Headers, Layout } from '../events/model.ts';
 import { headerText } from './headers.ts';
 
 /** A layout with its content template split around the body. */

@@ -1,4 +1,4 @@
-import type { Headers, Layout } from '../model.ts';
+import type { Headers, Layout } from '../events/model.ts';
 import { bodyBytes, prepareLayout } from './content.ts';
 import { headerText, lowerCase } from './headers.ts';
 import type { AnyHeaders } from './headers.ts';

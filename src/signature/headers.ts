@@ -1,4 +1,4 @@
-import type { Headers } from '../model.ts';
+import type { Headers } from '../events/model.ts';
 
 /** Headers as frameworks give them: an object with names in any case, or a `Headers` object as in `fetch`. */
 export type AnyHeaders =

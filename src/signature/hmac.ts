@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hash as hashOnce } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import type { Layout } from '../model.ts';
+import type { Layout } from '../events/model.ts';
 
 type Hash = Layout['hash'];
 

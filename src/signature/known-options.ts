@@ -1,4 +1,4 @@
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { closest } from '../kit/closest-name.ts';
 
 /**

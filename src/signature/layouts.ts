@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { closest } from '../kit/closest-name.ts';
 import { headerName } from '../kit/header-fields.ts';
-import type { Layout } from '../model.ts';
+import type { Layout } from '../events/model.ts';
 import { prepareLayout } from './content.ts';
 import type { PreparedLayout } from './content.ts';
 

@@ -1,5 +1,5 @@
 import { equalInConstantTime } from '../kit/bytes.ts';
-import type { Headers, Layout } from '../model.ts';
+import type { Headers, Layout } from '../events/model.ts';
 import { fillParts } from './content.ts';
 import type { PreparedLayout, Values } from './content.ts';
 import { headerText } from './headers.ts';

@@ -3,7 +3,7 @@
  * in another encoding, syntax or header without knowing the secret. So the way it is written proves nothing; the
  * content that is signed, the key and the hash do.
  */
-import type { Layout } from '../model.ts';
+import type { Layout } from '../events/model.ts';
 import { prepareLayout } from './content.ts';
 import type { PreparedLayout } from './content.ts';
 import { knownLayouts } from './layouts.ts';

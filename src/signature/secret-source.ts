@@ -1,4 +1,4 @@
-import { RingbackError, configError } from '../errors.ts';
+import { RingbackError, configError } from '../errors/errors.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import { placeThrownAt } from '../kit/error-location.ts';

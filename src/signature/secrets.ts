@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { configError } from '../errors.ts';
-import type { Layout } from '../model.ts';
+import { configError } from '../errors/errors.ts';
+import type { Layout } from '../events/model.ts';
 import { HmacKey } from './hmac.ts';
 
 const prefix = 'whsec_';

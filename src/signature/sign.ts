@@ -1,7 +1,7 @@
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import { parseTimestamp } from '../kit/time.ts';
-import type { Layout } from '../model.ts';
+import type { Layout } from '../events/model.ts';
 import { bodyBytes, fillParts, prepareLayout } from './content.ts';
 import type { PreparedLayout, Values } from './content.ts';
 import type { HmacKey } from './hmac.ts';

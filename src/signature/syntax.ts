@@ -1,4 +1,4 @@
-import type { Layout } from '../model.ts';
+import type { Layout } from '../events/model.ts';
 import { digestBytes } from './hmac.ts';
 
 /** Limits far above what two secrets in rotation need, and so low that reading a hostile header costs little. */

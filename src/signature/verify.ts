@@ -1,9 +1,9 @@
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import { parseDuration } from '../kit/duration.ts';
 import type { Duration } from '../kit/duration.ts';
 import { type Instant, parseInstant } from '../kit/time.ts';
-import type { Headers, Layout } from '../model.ts';
+import type { Headers, Layout } from '../events/model.ts';
 import { bodyBytes } from './content.ts';
 import type { PreparedLayout, Values } from './content.ts';
 import { headerText, lowerCase } from './headers.ts';

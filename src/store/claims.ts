@@ -1,5 +1,5 @@
 /** What a store hands over when this process claims it: events, and runs that were stored. */
-import type { RunReplay } from '../handling.ts';
+import type { RunReplay } from '../dispatch/handling.ts';
 import type { StoredEvent } from './event-store.ts';
 
 /** Which of the due runs may be claimed. */

@@ -1,6 +1,6 @@
 /** What an event leaves in the inbox, whether it is recorded as it arrives or released from quarantine later. */
 import { type CallFacts, factsOf } from '../calls/timeline.ts';
-import type { CallEvent, Headers } from '../model.ts';
+import type { CallEvent, Headers } from '../events/model.ts';
 import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from './identity.ts';
 
 /** What one authentic, readable delivery leaves behind. */

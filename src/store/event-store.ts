@@ -1,6 +1,6 @@
 /** The part of the store that shows events to a person, puts settled runs back to be run again, and dismisses runs. */
-import type { Order } from '../handling.ts';
-import type { Headers } from '../model.ts';
+import type { Order } from '../dispatch/handling.ts';
+import type { Headers } from '../events/model.ts';
 import type { Sequence } from './run-key.ts';
 
 /**

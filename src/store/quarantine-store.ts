@@ -1,5 +1,5 @@
 /** The part of the store that keeps deliveries that no handler sees. */
-import type { Headers } from '../model.ts';
+import type { Headers } from '../events/model.ts';
 import type { EventRecord } from './event-record.ts';
 
 /**

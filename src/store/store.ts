@@ -6,7 +6,7 @@
  * and `done` after that. Most events never have a stored run: a run is stored only if there is something to remember
  * (a retry, a dead letter, a sibling that is still working).
  */
-import type { InboxDatabase, Order, UserDatabase } from '../handling.ts';
+import type { InboxDatabase, Order, UserDatabase } from '../dispatch/handling.ts';
 import type { CallStore } from './call-store.ts';
 import type { ClaimOrder, ClaimedEvent, ClaimedRun } from './claims.ts';
 import type { DriftStore } from './drift-store.ts';

@@ -1,8 +1,8 @@
-import { ringbackError } from '../errors.ts';
+import { ringbackError } from '../errors/errors.ts';
 import { fetchCauseOf, metPlainHttp } from '../kit/error-text.ts';
 import { jsonOrText } from '../kit/json-or-text.ts';
 import { sentOnce } from '../kit/sent-once.ts';
-import type { Receiver } from '../receiver.ts';
+import type { Receiver } from '../receiver/receiver.ts';
 import type { SignedDelivery } from './delivery.ts';
 
 /** The answer to a delivery. */

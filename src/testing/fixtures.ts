@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ringbackError } from '../errors.ts';
+import { ringbackError } from '../errors/errors.ts';
 import { isRecord } from '../events/decoding.ts';
 import { closest } from '../kit/closest-name.ts';
 

@@ -1,13 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { clearTimeout, setTimeout } from 'node:timers';
 import { z } from 'zod';
-import { ringbackError } from '../errors.ts';
+import { ringbackError } from '../errors/errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { Duration } from '../kit/duration.ts';
-import { checked, hasMethods, parseStrictly } from '../option-problems.ts';
-import { duration } from '../option-values.ts';
-import type { StoredRun, WholeInboxEvent } from '../inbox/events.ts';
-import type { Receiver } from '../receiver.ts';
+import { checked, hasMethods, parseStrictly } from '../errors/option-problems.ts';
+import { duration } from '../receiver/option-values.ts';
+import type { StoredRun, WholeInboxEvent } from '../operate/events.ts';
+import type { Receiver } from '../receiver/receiver.ts';
 import type { ManualClock } from './manual-clock.ts';
 
 /** The log events after which to look again. Every receiver in the process reports them, so they are only a hint. */

@@ -1,4 +1,4 @@
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import { type Clock, systemClock } from '../kit/clock.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 

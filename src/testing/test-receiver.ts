@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { defined } from '../kit/defined.ts';
-import type { ReceiverOptions } from '../options.ts';
-import { type Receiver, createReceiver } from '../receiver.ts';
+import type { ReceiverOptions } from '../receiver/options.ts';
+import { type Receiver, createReceiver } from '../receiver/receiver.ts';
 import { testSecret } from './delivery.ts';
 
 /**

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { HttpServer } from '../../src/cli/http-server.ts';
-import type { Receiver } from '../../src/receiver.ts';
+import type { Receiver } from '../../src/receiver/receiver.ts';
 import { ManualClock } from '../support/clock.ts';
 import type { Clock } from '../support/public.ts';
 import { exchanged, listening } from '../support/servers.ts';

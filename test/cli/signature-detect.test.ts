@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Layout } from '../../src/model.ts';
+import type { Layout } from '../../src/events/model.ts';
 import type { LayoutName } from '../../src/signature/layouts.ts';
 import { fingerprint } from '../../src/signature/secrets.ts';
 import { folder, otherSecret, ringback, secret } from './command.ts';

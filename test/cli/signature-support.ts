@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Layout } from '../../src/model.ts';
+import type { Layout } from '../../src/events/model.ts';
 import type { LayoutName } from '../../src/signature/layouts.ts';
 import { sign } from '../../src/signature/sign.ts';
 import { folder, ringback, secret } from './command.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { backoffAfter } from '../../src/kit/backoff.ts';
-import { type RetryOptions, resolveOptions } from '../../src/options.ts';
+import { type RetryOptions, resolveOptions } from '../../src/receiver/options.ts';
 import { literal, read, tableRows } from './documents.ts';
 
 const rows = tableRows('docs/states.md', '`retry`', 'at most', 'on average');

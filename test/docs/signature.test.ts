@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Layout } from '../../src/model.ts';
+import type { Layout } from '../../src/events/model.ts';
 import { knownLayouts, layoutSchema } from '../../src/signature/layouts.ts';
 import { literal, tableRows } from './documents.ts';
 

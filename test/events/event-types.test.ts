@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { isKnownEvent } from '../../src/events/event-types.ts';
 import type { EventMap, EventOf, KnownEvent } from '../../src/events/event-types.ts';
 import { readEvent } from '../../src/events/reading.ts';
-import type { CallEvent } from '../../src/model.ts';
+import type { CallEvent } from '../../src/events/model.ts';
 
 type Ended = EventOf<'CallHandler.CallEnded'>;
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeBody } from '../../src/events/decoding.ts';
 import { knownEventNames } from '../../src/events/names.ts';
 import { readEvent } from '../../src/events/reading.ts';
-import type { CallEvent, Headers } from '../../src/model.ts';
+import type { CallEvent, Headers } from '../../src/events/model.ts';
 
 const digest = () => 'a'.repeat(64);
 const receivedAt = Date.UTC(2026, 2, 2, 9, 16);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConfigError } from '../../src/errors.ts';
+import { ConfigError } from '../../src/errors/errors.ts';
 import { type PlatformOptions, createPlatform } from '../../src/platform/index.ts';
 import { literal, tableRows } from '../docs/documents.ts';
 

@@ -1,5 +1,5 @@
 /** Adds `count` secrets to a secrets file, one after the other; says so, or why the file was refused. */
-import { RingbackError } from '../../src/errors.ts';
+import { RingbackError } from '../../src/errors/errors.ts';
 import { SecretFile } from '../../src/platform/secrets/secret-file.ts';
 
 const { file, name, count } = JSON.parse(process.argv[2] ?? '') as {

@@ -14,7 +14,7 @@ import { inspect } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { secretsOf } from '../../src/cli/secrets.ts';
-import { ConfigError } from '../../src/errors.ts';
+import { ConfigError } from '../../src/errors/errors.ts';
 import {
   IssuedSecret,
   type Platform,

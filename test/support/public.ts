@@ -1,3 +1,3 @@
 /** The public names, and the few shapes that adapters hand to the receiver. */
 export * from '../../src/index.ts';
-export type { BodySource } from '../../src/model.ts';
+export type { BodySource } from '../../src/events/model.ts';

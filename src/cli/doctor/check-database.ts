@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { RingbackError } from '../../errors.ts';
+import { RingbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { openingCause } from '../../store/sqlite/connection.ts';
 import { examineDatabase } from '../../store/sqlite/examination.ts';

@@ -1,4 +1,4 @@
-import { type RefusalCode, isRefusal } from '../../refusals.ts';
+import { type RefusalCode, isRefusal } from '../../errors/refusals.ts';
 import { type Finding, finding } from './finding.ts';
 import type { Probe } from './probe.ts';
 

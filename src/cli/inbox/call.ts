@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ringbackError } from '../../errors.ts';
+import { ringbackError } from '../../errors/errors.ts';
 import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
 import { lookInto } from './looking.ts';

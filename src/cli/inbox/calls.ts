@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type CallQuery, callStatuses } from '../../inbox/calls.ts';
+import { type CallQuery, callStatuses } from '../../operate/calls.ts';
 import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
 import { lookInto } from './looking.ts';

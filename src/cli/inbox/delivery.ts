@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { isUtf8 } from 'node:buffer';
-import { ringbackError } from '../../errors.ts';
-import type { WholeQuarantinedDelivery } from '../../inbox/quarantine.ts';
+import { ringbackError } from '../../errors/errors.ts';
+import type { WholeQuarantinedDelivery } from '../../operate/quarantine.ts';
 import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
 import { deliveryIdArgument } from './delivery-id.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { mentionsOfPhoneNumber } from '../../inbox/person-mentions.ts';
+import { mentionsOfPhoneNumber } from '../../operate/person-mentions.ts';
 import { argument } from '../argument.ts';
 import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { EventFilter } from '../../inbox/events.ts';
+import type { EventFilter } from '../../operate/events.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
 import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { EventFilter } from '../../inbox/events.ts';
-import { replayFilterSchema } from '../../inbox/replay.ts';
+import type { EventFilter } from '../../operate/events.ts';
+import { replayFilterSchema } from '../../operate/replay.ts';
 import { argument } from '../argument.ts';
 import { takesTimes } from './times.ts';
 

@@ -1,16 +1,16 @@
 import { pino } from 'pino';
 import { BodyDecoder } from '../../events/body-decoder.ts';
 import { unlimited } from '../../events/decoding.ts';
-import { Calls } from '../../inbox/calls.ts';
-import { DriftLedger } from '../../inbox/drift.ts';
-import { Erasure } from '../../inbox/erasure.ts';
-import { InboxEvents } from '../../inbox/events.ts';
-import { Quarantine } from '../../inbox/quarantine.ts';
-import type { Authentication } from '../../inbox/release.ts';
-import { retentionSchema } from '../../options.ts';
-import { Refusal } from '../../refusals.ts';
+import { Calls } from '../../operate/calls.ts';
+import { DriftLedger } from '../../operate/drift.ts';
+import { Erasure } from '../../operate/erasure.ts';
+import { InboxEvents } from '../../operate/events.ts';
+import { Quarantine } from '../../operate/quarantine.ts';
+import type { Authentication } from '../../operate/release.ts';
+import { retentionSchema } from '../../receiver/options.ts';
+import { Refusal } from '../../errors/refusals.ts';
 import { systemClock } from '../../kit/clock.ts';
-import { Telemetry } from '../../telemetry.ts';
+import { Telemetry } from '../../receiver/telemetry.ts';
 import type { Store } from '../../store/store.ts';
 
 /** What a person without handlers and secrets can read in an inbox, and dismiss, discard or erase. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type QuarantineQuery, quarantineReasons } from '../../inbox/quarantine.ts';
+import { type QuarantineQuery, quarantineReasons } from '../../operate/quarantine.ts';
 import { databaseOption } from '../environment.ts';
 import { inboxFile, withInbox } from '../inbox-file.ts';
 import { lookInto } from './looking.ts';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
-import type { AppOptions } from '../../options.ts';
-import { type Receiver, createReceiver } from '../../receiver.ts';
+import type { AppOptions } from '../../receiver/options.ts';
+import { type Receiver, createReceiver } from '../../receiver/receiver.ts';
 import type { Store } from '../../store/store.ts';
 import { receiverOptions } from '../app-options.ts';
 import type { Environment } from '../environment.ts';

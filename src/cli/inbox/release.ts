@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Quarantine } from '../../inbox/quarantine.ts';
+import type { Quarantine } from '../../operate/quarantine.ts';
 import { keepConsoleOffStdout } from '../console.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
 import { loadApp } from '../app-file.ts';

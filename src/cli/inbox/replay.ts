@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { EventFilter } from '../../inbox/events.ts';
+import type { EventFilter } from '../../operate/events.ts';
 import { systemClock } from '../../kit/clock.ts';
-import { type Receiver, openInbox } from '../../receiver.ts';
+import { type Receiver, openInbox } from '../../receiver/receiver.ts';
 import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import { loadApp } from '../app-file.ts';
 import { argument } from '../argument.ts';

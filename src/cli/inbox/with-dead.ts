@@ -1,4 +1,4 @@
-import type { InboxEvent } from '../../inbox/events.ts';
+import type { InboxEvent } from '../../operate/events.ts';
 
 /** An event, and whether it has a dead letter: its state can be `done` all the same, when nothing is left to do. */
 export function withDead<Event extends InboxEvent>(event: Event): Event & { readonly dead: boolean } {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { ringbackError } from '../../errors.ts';
+import { ringbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import type { Headers } from '../../model.ts';
+import type { Headers } from '../../events/model.ts';
 import { lowerCase } from '../../signature/headers.ts';
 
 /** A request that was saved as it came over the wire. */

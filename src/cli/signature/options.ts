@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { configError } from '../../errors.ts';
-import type { Layout } from '../../model.ts';
+import { configError } from '../../errors/errors.ts';
+import type { Layout } from '../../events/model.ts';
 import type { LayoutName } from '../../signature/layouts.ts';
 import { argument } from '../argument.ts';
 import { type Environment, readEnvironment } from '../environment.ts';

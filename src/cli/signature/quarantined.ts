@@ -1,4 +1,4 @@
-import { ringbackError } from '../../errors.ts';
+import { ringbackError } from '../../errors/errors.ts';
 import { withInbox } from '../inbox-file.ts';
 import type { Capture } from './capture.ts';
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
-import { ringbackError } from '../../errors.ts';
+import { ringbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import type { Layout } from '../../model.ts';
+import type { Layout } from '../../events/model.ts';
 import type { LayoutName } from '../../signature/layouts.ts';
 import { sign } from '../../signature/sign.ts';
 import { asUsage } from '../failure.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { fixes } from '../../refusals.ts';
+import { fixes } from '../../errors/refusals.ts';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
 import { parseInstant } from '../../kit/time.ts';
-import type { Headers, Layout } from '../../model.ts';
+import type { Headers, Layout } from '../../events/model.ts';
 import { signatureHeaders } from '../../signature/detect.ts';
 import { type LayoutName, describeLayout } from '../../signature/layouts.ts';
 import type { SignatureReason } from '../../signature/match.ts';

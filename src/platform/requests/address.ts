@@ -1,5 +1,5 @@
 /** Addresses of requests: the base URL that the user gives, and the paths of the operations. */
-import { configError } from '../../errors.ts';
+import { configError } from '../../errors/errors.ts';
 import { isLoopbackHost } from '../../kit/addresses.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseStrictly } from '../../option-problems.ts';
+import { parseStrictly } from '../../errors/option-problems.ts';
 
 /** Options of every operation. */
 export interface CallOptions {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
-import { checked, parseStrictly } from '../../option-problems.ts';
+import { checked, parseStrictly } from '../../errors/option-problems.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 import { pathPart } from '../requests/address.ts';

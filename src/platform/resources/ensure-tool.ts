@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../../option-problems.ts';
+import { isObject } from '../../errors/option-problems.ts';
 import { ensureOne } from '../requests/ensure-one.ts';
 import { readOnlyName } from '../requests/shapes.ts';
 import type { CustomTool, NewCustomTool } from './custom-tool.ts';

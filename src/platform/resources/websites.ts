@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseStrictly } from '../../option-problems.ts';
+import { parseStrictly } from '../../errors/option-problems.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 

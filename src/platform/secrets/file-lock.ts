@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { requireNodeApi } from '../../errors.ts';
+import { requireNodeApi } from '../../errors/errors.ts';
 
 /**
  * How long to wait for the lock at the most, in milliseconds. Whoever holds it does so for milliseconds, and the system

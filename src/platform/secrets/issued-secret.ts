@@ -1,4 +1,4 @@
-import { RingbackError, ringbackError } from '../../errors.ts';
+import { RingbackError, ringbackError } from '../../errors/errors.ts';
 import { fingerprint } from '../../signature/secrets.ts';
 
 /**

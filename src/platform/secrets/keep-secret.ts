@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { messageOf } from '../../kit/error-text.ts';
 import { parseTimestamp } from '../../kit/time.ts';
-import { isObject } from '../../option-problems.ts';
+import { isObject } from '../../errors/option-problems.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import { IssuedSecret, type IssuedParts, SecretNotKeptError } from './issued-secret.ts';
 import { SecretFile } from './secret-file.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { configError, ringbackError } from '../../errors.ts';
+import { configError, ringbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { isMissing, linkTarget } from '../../kit/link-target.ts';
 import { FileLock } from './file-lock.ts';

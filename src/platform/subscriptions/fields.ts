@@ -1,9 +1,9 @@
 /** The fields of a subscription in requests, and the schemas that check them before they are sent. */
 import { z } from 'zod';
-import { configError } from '../../errors.ts';
+import { configError } from '../../errors/errors.ts';
 import type { EventPattern } from '../../events/names.ts';
 import { headerName } from '../../kit/header-fields.ts';
-import { isObject, parseStrictly } from '../../option-problems.ts';
+import { isObject, parseStrictly } from '../../errors/option-problems.ts';
 import { type SecretOptions, secretOptionsSchema } from '../secrets/keep-secret.ts';
 
 /**

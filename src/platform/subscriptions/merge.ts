@@ -2,7 +2,7 @@
  * Compares a subscription with what is wanted, and merges a patch into the whole that a PUT sends, or says why that isn't
  * safe.
  */
-import { type RingbackError, ringbackError } from '../../errors.ts';
+import { type RingbackError, ringbackError } from '../../errors/errors.ts';
 import { defined } from '../../kit/defined.ts';
 import { oneLine } from '../requests/redact.ts';
 import { readOnlyName } from '../requests/shapes.ts';

@@ -1,4 +1,4 @@
-import { parseStrictly } from '../../option-problems.ts';
+import { parseStrictly } from '../../errors/option-problems.ts';
 import {
   type CallOptions,
   type PageOptions,

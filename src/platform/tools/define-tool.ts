@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checked, isObject, parseStrictly } from '../../option-problems.ts';
+import { checked, isObject, parseStrictly } from '../../errors/option-problems.ts';
 import { readLeniently } from './lenient-arguments.ts';
 import { type ParametersSchema, parametersSchemaOf } from './parameters-schema.ts';
 import {

@@ -4,7 +4,13 @@ import type { Clock } from '../../kit/clock.ts';
 import { type Duration, parsePositiveDuration } from '../../kit/duration.ts';
 import { hasOwnHeader } from '../../kit/header-fields.ts';
 import { RequiredHeaders } from '../../kit/required-headers.ts';
-import { checked, clockOption, hasMethods, headersOption, parseStrictly } from '../../option-problems.ts';
+import {
+  checked,
+  clockOption,
+  hasMethods,
+  headersOption,
+  parseStrictly,
+} from '../../errors/option-problems.ts';
 import type { Tool } from './define-tool.ts';
 
 /** Options of `toolMiddleware`. */

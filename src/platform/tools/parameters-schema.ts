@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { configError, RingbackError } from '../../errors.ts';
+import { configError, RingbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import { isObject } from '../../option-problems.ts';
+import { isObject } from '../../errors/option-problems.ts';
 
 /** One parameter as the model sees it (platform document, CustomTool). */
 export interface ParameterSchema {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isObject } from '../../option-problems.ts';
+import { isObject } from '../../errors/option-problems.ts';
 import { ToolRefusal } from './tool-answer.ts';
 
 /** The largest body, in bytes: far more than a model writes, and too little to fill the memory. */

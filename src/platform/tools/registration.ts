@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isLoopbackHost } from '../../kit/addresses.ts';
-import { checked, headersOption, parseStrictly } from '../../option-problems.ts';
+import { checked, headersOption, parseStrictly } from '../../errors/option-problems.ts';
 import type { NewCustomTool } from '../resources/custom-tool.ts';
 import type { ParametersSchema } from './parameters-schema.ts';
 

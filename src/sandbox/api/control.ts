@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RingbackError } from '../../errors.ts';
+import { RingbackError } from '../../errors/errors.ts';
 import type { CallPlan } from '../calls/call-plan.ts';
 import type { CallSimulator } from '../calls/simulator.ts';
 import type { ToolCaller } from '../custom-tools/tool-caller.ts';

@@ -1,7 +1,7 @@
 /** Reads what a request contains: its body, and the fields of its path, query and body. */
 import express, { type Request, type Response } from 'express';
 import { z } from 'zod';
-import { checked, isObject } from '../../option-problems.ts';
+import { checked, isObject } from '../../errors/option-problems.ts';
 import { type Issue, invalidRequest } from './route.ts';
 
 /** More than any operation needs; the document shows no limit. */

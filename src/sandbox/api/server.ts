@@ -7,7 +7,7 @@ import {
   createServer,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { listen, urlOf } from '../../listening.ts';
+import { listen, urlOf } from '../../http/listening.ts';
 import { Answering, type AnsweringParts } from './answering.ts';
 import type { Route } from './route.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
 import type { Random } from '../../kit/random.ts';
-import { checked } from '../../option-problems.ts';
+import { checked } from '../../errors/option-problems.ts';
 import { type Scenario, scenarios, sentiments, transferStatuses } from './call.ts';
 import { conversations, destinations } from './conversations.ts';
 import { oneOf, wholeNumber } from './seeded-random.ts';

@@ -1,6 +1,6 @@
-import { configError } from '../../errors.ts';
+import { configError } from '../../errors/errors.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { parseStrictly } from '../../option-problems.ts';
+import { parseStrictly } from '../../errors/option-problems.ts';
 import type { DeliveryEngine } from '../delivery/engine.ts';
 import type { Agent } from '../model.ts';
 import type { Tenants } from '../tenants.ts';

@@ -1,4 +1,4 @@
-import { ringbackError } from '../../errors.ts';
+import { ringbackError } from '../../errors/errors.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { jsonOrText } from '../../kit/json-or-text.ts';

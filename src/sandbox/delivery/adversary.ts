@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { configError } from '../../errors.ts';
+import { configError } from '../../errors/errors.ts';
 import type { Random } from '../../kit/random.ts';
-import { parseStrictly } from '../../option-problems.ts';
+import { parseStrictly } from '../../errors/option-problems.ts';
 import { oneOf, seededRandom, wholeNumber } from '../calls/seeded-random.ts';
 
 const disturbances = ['duplicated', 'delayed', 'dropped', 'tampered', 'wrong_secret', 'rubbish'] as const;

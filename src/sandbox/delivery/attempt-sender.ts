@@ -1,5 +1,5 @@
 import type { Clock } from '../../kit/clock.ts';
-import type { Layout } from '../../model.ts';
+import type { Layout } from '../../events/model.ts';
 import type { Attempt, SandboxEvent, Subscription } from '../model.ts';
 import type { Adversary, Disturbance } from './adversary.ts';
 import type { Attempts } from './attempts.ts';

@@ -1,7 +1,7 @@
 import type { Statement } from 'better-sqlite3';
 import { z } from 'zod';
-import { ringbackError } from '../../errors.ts';
-import { parseStrictly } from '../../option-problems.ts';
+import { ringbackError } from '../../errors/errors.ts';
+import { parseStrictly } from '../../errors/option-problems.ts';
 import type { BatchedWrites } from '../batched-writes.ts';
 import type { Database } from '../database.ts';
 import type { Attempt } from '../model.ts';

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { Semaphore } from '../../kit/semaphore.ts';
-import type { Layout } from '../../model.ts';
+import type { Layout } from '../../events/model.ts';
 import type { BatchedWrites } from '../batched-writes.ts';
 import type { SandboxEvent } from '../model.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';

@@ -1,4 +1,4 @@
-import type { Layout } from '../../model.ts';
+import type { Layout } from '../../events/model.ts';
 import { sign } from '../../signature/sign.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 

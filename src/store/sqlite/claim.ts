@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { RunReplay } from '../../handling.ts';
+import type { RunReplay } from '../../dispatch/handling.ts';
 import type { ClaimedEvent, ClaimedRun, ClaimOrder } from '../claims.ts';
 import { prepareBehindWaiting } from './behind-waiting.ts';
 import type { DueTime } from './due-time.ts';

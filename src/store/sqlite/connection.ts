@@ -1,7 +1,7 @@
 import { closeSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { RingbackError, requireNodeApi, ringbackError } from '../../errors.ts';
+import { RingbackError, requireNodeApi, ringbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { linkTarget } from '../../kit/link-target.ts';
 import { standStill } from '../../kit/clock.ts';

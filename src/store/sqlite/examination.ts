@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { requireNodeApi } from '../../errors.ts';
+import { requireNodeApi } from '../../errors/errors.ts';
 import type { StoreCounts } from '../store.ts';
 import { openPatience } from './connection.ts';
 import { refuseForeign } from './foreign-database.ts';

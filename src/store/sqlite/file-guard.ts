@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { type RingbackError, ringbackError } from '../../errors.ts';
+import { type RingbackError, ringbackError } from '../../errors/errors.ts';
 import type { DatabaseFiles } from './database-files.ts';
 
 /** The main thread's connection, and the files that it has open; a database in memory has none. */

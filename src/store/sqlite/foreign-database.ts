@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { ringbackError } from '../../errors.ts';
+import { ringbackError } from '../../errors/errors.ts';
 import { inboxMark, sandboxMark } from '../../kit/database-marks.ts';
 import { migrations, schemaVersion } from './migrations/migrate.ts';
 

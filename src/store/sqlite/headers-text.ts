@@ -3,7 +3,7 @@
  * are in the event's own row as well: written out, they would take as much room as all else that is kept beside the
  * body.
  */
-import type { Headers } from '../../model.ts';
+import type { Headers } from '../../events/model.ts';
 
 /** Letters for names that nearly every delivery has; a header's own name is never one letter. */
 const letters = new Map([

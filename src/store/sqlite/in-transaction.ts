@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import type Database from 'better-sqlite3';
-import { ringbackError } from '../../errors.ts';
+import { ringbackError } from '../../errors/errors.ts';
 import { isLocked } from './connection.ts';
 import { setPragma } from './pragma.ts';
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Headers } from '../../model.ts';
+import type { Headers } from '../../events/model.ts';
 import type { KeptDelivery, QuarantineEntry, QuarantineFilter, QuarantinePage } from '../quarantine-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import { eventRow, type prepareRecordOne } from './record.ts';

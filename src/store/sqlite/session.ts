@@ -1,5 +1,5 @@
-import { ringbackError } from '../../errors.ts';
-import type { InboxDatabase } from '../../handling.ts';
+import { ringbackError } from '../../errors/errors.ts';
+import type { InboxDatabase } from '../../dispatch/handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { StoreNotice } from '../store-notice.ts';
 import { beforeExit } from './before-exit.ts';

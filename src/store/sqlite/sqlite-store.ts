@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { InboxDatabase, Order, UserDatabase } from '../../handling.ts';
+import type { InboxDatabase, Order, UserDatabase } from '../../dispatch/handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
 import type { DriftStore } from '../drift-store.ts';

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { requireNodeApi } from '../../errors.ts';
+import { requireNodeApi } from '../../errors/errors.ts';
 import { openingCause } from './connection.ts';
 import { isInbox } from './foreign-database.ts';
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { ringbackError } from '../../../errors.ts';
+import { ringbackError } from '../../../errors/errors.ts';
 import { inboxMark } from '../../../kit/database-marks.ts';
 import { schema2 } from './schema-2.ts';
 import { schema3 } from './schema-3.ts';

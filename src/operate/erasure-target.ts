@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { configError } from '../errors.ts';
-import { checked, parseStrictly } from '../option-problems.ts';
+import { configError } from '../errors/errors.ts';
+import { checked, parseStrictly } from '../errors/option-problems.ts';
 import { IdMentions } from './id-mentions.ts';
 import { type Mentions, mentionsOfPhoneNumber } from './person-mentions.ts';
 

@@ -1,22 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { blameCaller, configError } from './errors.ts';
-import type { EventOf } from './events/event-types.ts';
-import { type EventPattern, isKnownEventName } from './events/names.ts';
+import { blameCaller, configError } from '../errors/errors.ts';
+import type { EventOf } from '../events/event-types.ts';
+import { type EventPattern, isKnownEventName } from '../events/names.ts';
 import type { HandlerOptions, JoinOptions } from './handler-options.ts';
-import type { Handler, InboxDatabase, JoinedCall, RunContext } from './handling.ts';
-import { type Middleware, middleware } from './http/express.ts';
-import { fetchHandler } from './http/fetch.ts';
-import { nodeHandler } from './http/node.ts';
-import type { Calls } from './inbox/calls.ts';
-import type { DriftLedger } from './inbox/drift.ts';
-import type { Erased } from './inbox/erasure.ts';
-import type { ErasureTarget } from './inbox/erasure-target.ts';
-import type { InboxEvents } from './inbox/events.ts';
-import type { Quarantine } from './inbox/quarantine.ts';
+import type { Handler, InboxDatabase, JoinedCall, RunContext } from '../dispatch/handling.ts';
+import { type Middleware, middleware } from '../http/express.ts';
+import { fetchHandler } from '../http/fetch.ts';
+import { nodeHandler } from '../http/node.ts';
+import type { Calls } from '../operate/calls.ts';
+import type { DriftLedger } from '../operate/drift.ts';
+import type { Erased } from '../operate/erasure.ts';
+import type { ErasureTarget } from '../operate/erasure-target.ts';
+import type { InboxEvents } from '../operate/events.ts';
+import type { Quarantine } from '../operate/quarantine.ts';
 import { Lifecycle, type StopOptions } from './lifecycle.ts';
-import type { CallEvent, Delivery, Reply } from './model.ts';
+import type { CallEvent, Delivery, Reply } from '../events/model.ts';
 import { type ReceiverOptions, resolveOptions } from './options.ts';
-import type { StoreCounts } from './store/store.ts';
+import type { StoreCounts } from '../store/store.ts';
 import type { Parts } from './wiring.ts';
 
 /** A function that handles the events of some names. */

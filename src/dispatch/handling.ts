@@ -1,8 +1,8 @@
 /** What a handler is and what it is called with: the shapes from Run to Outcome. */
 import type { Logger } from 'pino';
-import type { CallRecord } from './calls/timeline.ts';
-import type { Backoff } from './kit/backoff.ts';
-import type { CallEvent } from './model.ts';
+import type { CallRecord } from '../calls/timeline.ts';
+import type { Backoff } from '../kit/backoff.ts';
+import type { CallEvent } from '../events/model.ts';
 
 /**
  * How an attempt ended. The reason, mostly the messages of the handler's error and of its causes, is stored in the inbox

@@ -2,15 +2,15 @@
 import { EventEmitter } from 'node:events';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { z } from 'zod';
-import { configError } from './errors.ts';
-import { hostName } from './kit/addresses.ts';
-import { parseSize } from './kit/bytes.ts';
-import { parseDuration, parsePositiveDuration } from './kit/duration.ts';
-import type { Random } from './kit/random.ts';
-import { messageOf } from './kit/error-text.ts';
-import { compileTrustProxy } from './kit/trust-proxy.ts';
-import { checked, hasMethods, isObject } from './option-problems.ts';
-import type { Store } from './store/store.ts';
+import { configError } from '../errors/errors.ts';
+import { hostName } from '../kit/addresses.ts';
+import { parseSize } from '../kit/bytes.ts';
+import { parseDuration, parsePositiveDuration } from '../kit/duration.ts';
+import type { Random } from '../kit/random.ts';
+import { messageOf } from '../kit/error-text.ts';
+import { compileTrustProxy } from '../kit/trust-proxy.ts';
+import { checked, hasMethods, isObject } from '../errors/option-problems.ts';
+import type { Store } from '../store/store.ts';
 
 /** A length of time, which may be zero. */
 export const duration = checked("milliseconds or a duration such as '90s', '5m', '30d'", parseDuration);

@@ -1,9 +1,9 @@
 /** The options of a handler (`on`) and of a join (`onCall`). */
 import { z } from 'zod';
-import type { KnownEventName } from './events/names.ts';
-import type { Order } from './handling.ts';
-import type { Duration } from './kit/duration.ts';
-import { givenText, parseStrictly } from './option-problems.ts';
+import type { KnownEventName } from '../events/names.ts';
+import type { Order } from '../dispatch/handling.ts';
+import type { Duration } from '../kit/duration.ts';
+import { givenText, parseStrictly } from '../errors/option-problems.ts';
 import { attemptTime, count, duration } from './option-values.ts';
 import { type RetryOptions, retrySchema } from './options.ts';
 

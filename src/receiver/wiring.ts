@@ -1,26 +1,26 @@
 /** Connects the parts of a receiver: what each is given, and which other parts it calls. */
-import { Dispatcher } from './dispatch/dispatcher.ts';
-import { Registry } from './dispatch/registry.ts';
-import { route } from './dispatch/route.ts';
-import { BodyDecoder } from './events/body-decoder.ts';
-import { Calls } from './inbox/calls.ts';
-import { DriftLedger } from './inbox/drift.ts';
-import { Erasure } from './inbox/erasure.ts';
-import { InboxHealth } from './inbox/health.ts';
-import { InboxEvents } from './inbox/events.ts';
-import { Quarantine } from './inbox/quarantine.ts';
-import { Retention } from './inbox/retention.ts';
-import { Authenticator } from './intake/authenticate.ts';
-import { AfterAnswer } from './intake/after-answer.ts';
-import { type Expected, Intake, type IntakeParts } from './intake/intake.ts';
-import { Recorder } from './intake/record.ts';
-import { RequiredHeaders } from './kit/required-headers.ts';
-import type { CallEvent } from './model.ts';
+import { Dispatcher } from '../dispatch/dispatcher.ts';
+import { Registry } from '../dispatch/registry.ts';
+import { route } from '../dispatch/route.ts';
+import { BodyDecoder } from '../events/body-decoder.ts';
+import { Calls } from '../operate/calls.ts';
+import { DriftLedger } from '../operate/drift.ts';
+import { Erasure } from '../operate/erasure.ts';
+import { InboxHealth } from '../operate/health.ts';
+import { InboxEvents } from '../operate/events.ts';
+import { Quarantine } from '../operate/quarantine.ts';
+import { Retention } from '../operate/retention.ts';
+import { Authenticator } from '../intake/authenticate.ts';
+import { AfterAnswer } from '../intake/after-answer.ts';
+import { type Expected, Intake, type IntakeParts } from '../intake/intake.ts';
+import { Recorder } from '../intake/record.ts';
+import { RequiredHeaders } from '../kit/required-headers.ts';
+import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
-import { SecretSource } from './signature/secret-source.ts';
-import { SqliteStore } from './store/sqlite/sqlite-store.ts';
-import type { StoreNotice } from './store/store-notice.ts';
-import type { Store } from './store/store.ts';
+import { SecretSource } from '../signature/secret-source.ts';
+import { SqliteStore } from '../store/sqlite/sqlite-store.ts';
+import type { StoreNotice } from '../store/store-notice.ts';
+import type { Store } from '../store/store.ts';
 import { Telemetry } from './telemetry.ts';
 
 /** What the parts need from the receiver's lifecycle and from the dispatcher, which is made only at start. */

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { configError } from '../errors.ts';
+import { configError } from '../errors/errors.ts';
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import { readBytes } from '../events/read-bytes.ts';
-import type { Handler } from '../handling.ts';
+import type { Handler } from '../dispatch/handling.ts';
 import type { Clock } from '../kit/clock.ts';
 import { closest } from '../kit/closest-name.ts';
 import { defined } from '../kit/defined.ts';
-import type { CallEvent } from '../model.ts';
-import { givenText, listOptions } from '../option-problems.ts';
+import type { CallEvent } from '../events/model.ts';
+import { givenText, listOptions } from '../errors/option-problems.ts';
 import {
   type EventFilter,
   type EventStore,
@@ -16,7 +16,7 @@ import {
   type StoredEvent,
   joinKey,
 } from '../store/event-store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 import { RunTally } from './run-tally.ts';
 
 /** How to replay. */

@@ -1,7 +1,7 @@
 import { messageOf } from '../kit/error-text.ts';
 import { type Clock, distanceOf } from '../kit/clock.ts';
 import type { RetentionLimits, RetentionStore } from '../store/retention-store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** How long data is kept, in milliseconds. */
 export interface RetentionPeriods {

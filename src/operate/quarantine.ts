@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { ringbackError } from '../errors.ts';
+import { ringbackError } from '../errors/errors.ts';
 import { type Unreadable, unreadables } from '../events/decoding.ts';
-import type { Headers } from '../model.ts';
-import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
+import type { Headers } from '../events/model.ts';
+import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
 import type { EventStore } from '../store/event-store.ts';
 import type { QuarantineEntry, QuarantineKind } from '../store/quarantine-store.ts';
 import { type SignatureReason, signatureReasons } from '../signature/match.ts';

@@ -2,9 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { messageOf } from '../kit/error-text.ts';
 import { type Drift, type DriftKind, driftOf } from '../events/drift.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { CallEvent } from '../model.ts';
+import type { CallEvent } from '../events/model.ts';
 import type { DriftRow, DriftStore } from '../store/drift-store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** How long counts are gathered before a write, in milliseconds: a write per event would cost as much as the event. */
 const writePause = 5_000;

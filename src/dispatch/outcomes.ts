@@ -1,6 +1,6 @@
 /** The errors by which a handler decides how its run goes on. */
-import { configError } from './errors.ts';
-import { type Duration, parseDuration } from './kit/duration.ts';
+import { configError } from '../errors/errors.ts';
+import { type Duration, parseDuration } from '../kit/duration.ts';
 
 const discardMark: unique symbol = Symbol.for('ringback.Discard') as never;
 const retryLaterMark: unique symbol = Symbol.for('ringback.RetryLater') as never;

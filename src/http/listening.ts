@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ringbackError } from './errors.ts';
-import { messageOf } from './kit/error-text.ts';
+import { ringbackError } from '../errors/errors.ts';
+import { messageOf } from '../kit/error-text.ts';
 
 /**
  * How many connections may wait until they are accepted; the system may allow fewer. Node accepts one in each turn of

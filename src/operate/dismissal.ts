@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { configError } from '../errors.ts';
-import { givenText } from '../option-problems.ts';
+import { configError } from '../errors/errors.ts';
+import { givenText } from '../errors/option-problems.ts';
 import type { DismissalStep, EventFilter } from '../store/event-store.ts';
 import { type ReplayParts, requireCondition } from './replay.ts';
 import { RunTally } from './run-tally.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type CallRecord, type CallStatus, callRecordOf } from '../calls/timeline.ts';
-import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
+import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
 import type { CallPage, CallStore } from '../store/call-store.ts';
 
 /** Which calls; every condition that is given must hold. */

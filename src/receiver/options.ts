@@ -1,13 +1,13 @@
 import type { Logger, LoggerOptions } from 'pino';
 import { z } from 'zod';
-import { configError } from './errors.ts';
-import type { Size } from './kit/bytes.ts';
-import type { Clock } from './kit/clock.ts';
-import type { Duration } from './kit/duration.ts';
-import { hasOwnHeader } from './kit/header-fields.ts';
-import type { Random } from './kit/random.ts';
-import type { TrustProxySetting } from './kit/trust-proxy.ts';
-import { clockOption, headersOption, parseStrictly } from './option-problems.ts';
+import { configError } from '../errors/errors.ts';
+import type { Size } from '../kit/bytes.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Duration } from '../kit/duration.ts';
+import { hasOwnHeader } from '../kit/header-fields.ts';
+import type { Random } from '../kit/random.ts';
+import type { TrustProxySetting } from '../kit/trust-proxy.ts';
+import { clockOption, headersOption, parseStrictly } from '../errors/option-problems.ts';
 import {
   asLogger,
   attemptTime,
@@ -20,9 +20,9 @@ import {
   size,
   trustProxy,
 } from './option-values.ts';
-import { type SignatureOption, resolveLayouts } from './signature/layouts.ts';
-import { type Secrets, prepareSecrets } from './signature/secrets.ts';
-import type { Store } from './store/store.ts';
+import { type SignatureOption, resolveLayouts } from '../signature/layouts.ts';
+import { type Secrets, prepareSecrets } from '../signature/secrets.ts';
+import type { Store } from '../store/store.ts';
 
 /** How a failed run is retried. The longest wait grows from `base` by `factor` up to `cap`, with full jitter. */
 export interface RetryOptions {

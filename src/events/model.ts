@@ -3,7 +3,7 @@
  * shapes after the answer, Run → Outcome, are in `handling.ts`.
  */
 import type { Readable } from 'node:stream';
-import type { TrustProxy } from './kit/trust-proxy.ts';
+import type { TrustProxy } from '../kit/trust-proxy.ts';
 
 /** The headers of a delivery: names in lower case, as node:http gives them. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;

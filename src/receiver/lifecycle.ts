@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Dispatcher } from './dispatch/dispatcher.ts';
-import { configError, ringbackError } from './errors.ts';
-import type { InboxDatabase } from './handling.ts';
-import type { Duration } from './kit/duration.ts';
-import { parseStrictly } from './option-problems.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import { configError, ringbackError } from '../errors/errors.ts';
+import type { InboxDatabase } from '../dispatch/handling.ts';
+import type { Duration } from '../kit/duration.ts';
+import { parseStrictly } from '../errors/option-problems.ts';
 import { duration } from './option-values.ts';
 import type { ResolvedOptions } from './options.ts';
 import { type Parts, buildDispatcher, wire } from './wiring.ts';

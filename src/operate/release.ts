@@ -1,11 +1,11 @@
-import { Refusal } from '../refusals.ts';
+import { Refusal } from '../errors/refusals.ts';
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import { readBytes } from '../events/read-bytes.ts';
-import type { CallEvent, Headers, Layout } from '../model.ts';
+import type { CallEvent, Headers, Layout } from '../events/model.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import { recordOf } from '../store/event-record.ts';
 import type { KeptDelivery, QuarantineStore } from '../store/quarantine-store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** What became of a released delivery: a new event, or a copy of one that is stored already. */
 export interface Released {

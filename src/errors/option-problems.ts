@@ -1,10 +1,10 @@
 /** Turns what a schema finds wrong with options into a sentence for the user. */
 import { z } from 'zod';
 import { type ConfigError, configError } from './errors.ts';
-import { type Clock, systemClock } from './kit/clock.ts';
-import { headerName, headerValue } from './kit/header-fields.ts';
-import { closest } from './kit/closest-name.ts';
-import { parseTimestamp } from './kit/time.ts';
+import { type Clock, systemClock } from '../kit/clock.ts';
+import { headerName, headerValue } from '../kit/header-fields.ts';
+import { closest } from '../kit/closest-name.ts';
+import { parseTimestamp } from '../kit/time.ts';
 
 /** How many options a sentence names when it asks for an object of them. */
 const mostNamed = 5;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readBytes } from '../events/read-bytes.ts';
-import type { Headers } from '../model.ts';
-import { type Instant, listOptions, parseStrictly } from '../option-problems.ts';
+import type { Headers } from '../events/model.ts';
+import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
 import type { EventFilter as KeptEventFilter, KeptEvent, KeptRun } from '../store/event-store.ts';
 import { type DismissOptions, type DismissResult, dismissOptionsSchema, runDismissal } from './dismissal.ts';
 import {

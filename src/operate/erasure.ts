@@ -4,7 +4,7 @@ import { IdMentions } from './id-mentions.ts';
 import type { Mentions } from './person-mentions.ts';
 import { type Clock, holdProcess, pause } from '../kit/clock.ts';
 import type { Kept, KeptIn, RetentionStore, Scrubbed } from '../store/retention-store.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** What was erased, and whether it is also gone from the files. */
 export interface Erased {
