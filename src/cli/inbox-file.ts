@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { ringbackError } from '../errors/errors.ts';
 import { systemClock } from '../kit/clock.ts';
-import { whyNoInbox } from '../store/sqlite/why-no-inbox.ts';
+import { whyNoInbox } from '../store/sqlite/connection/why-no-inbox.ts';
 import { SqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { type Environment, databaseOf, readEnvironment } from './environment.ts';
 import { asUsage } from './failure.ts';

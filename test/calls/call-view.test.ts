@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callRecordOf, type CallFacts } from '../../src/calls/timeline.ts';
-import { openedSqlite } from '../store/opened-sqlite.ts';
+import { openedSqlite } from '../store/sqlite/opened-sqlite.ts';
 import { eventOf } from '../store/parts.ts';
 import { names } from './call-events.ts';
 import { viewRowOf } from './view-row.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { fileSystemFinding } from '../../src/cli/doctor/check-disk.ts';
 import { checkNode } from '../../src/cli/doctor/check-node.ts';
 import type { Environment } from '../../src/cli/environment.ts';
-import { openDatabase } from '../../src/store/sqlite/connection.ts';
+import { openDatabase } from '../../src/store/sqlite/connection/connection.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Discard } from '../support/public.ts';
 import { started } from '../support/receiver.ts';

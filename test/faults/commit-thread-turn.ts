@@ -5,7 +5,7 @@
  */
 import { MessageChannel, type MessagePort, Worker, isMainThread, workerData } from 'node:worker_threads';
 import { turn } from '../support/clock.ts';
-import { MainTurn, ThreadTurn, turnMessage } from '../../src/store/sqlite/turn.ts';
+import { MainTurn, ThreadTurn, turnMessage } from '../../src/store/sqlite/writer/turn.ts';
 
 interface Shared {
   readonly memory: Int32Array<SharedArrayBuffer>;

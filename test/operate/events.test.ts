@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../src/store/sqlite/connection.ts';
-import { searchSql } from '../../src/store/sqlite/event-search.ts';
+import { openDatabase } from '../../src/store/sqlite/connection/connection.ts';
+import { searchSql } from '../../src/store/sqlite/query/event-search.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';

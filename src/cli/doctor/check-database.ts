@@ -2,9 +2,9 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { RingbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import { openingCause } from '../../store/sqlite/connection.ts';
-import { examineDatabase } from '../../store/sqlite/examination.ts';
-import { schemaVersion } from '../../store/sqlite/migrations/migrate.ts';
+import { openingCause } from '../../store/sqlite/connection/connection.ts';
+import { examineDatabase } from '../../store/sqlite/connection/examination.ts';
+import { schemaVersion } from '../../store/sqlite/connection/migrations/migrate.ts';
 import { type Finding, finding } from './finding.ts';
 import { inboxFinding } from './inbox-finding.ts';
 

@@ -1,7 +1,7 @@
 import type { RunKey } from '../run-key.ts';
-import { inTransaction } from './in-transaction.ts';
-import type { OpenInbox } from './open-inbox.ts';
-import type { Session } from './session.ts';
+import { inTransaction } from './connection/in-transaction.ts';
+import type { OpenInbox } from './connection/open-inbox.ts';
+import type { Session } from './connection/session.ts';
 
 /** No write here waits for the disk: it has to outlive the process only. */
 const limits = { endsWithProcess: true };

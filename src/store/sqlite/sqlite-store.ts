@@ -11,20 +11,20 @@ import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
 import type { ClaimOrder, ClaimedEvent, ClaimedRun } from '../claims.ts';
 import type { Settlement, Store, StoreCounts } from '../store.ts';
 import type { StoreNotice } from '../store-notice.ts';
-import { recordPatience } from './commit-group.ts';
-import { inTime } from './in-time.ts';
-import { keepAlive } from './keep-alive.ts';
-import type { OpenInbox } from './open-inbox.ts';
-import { pin, pinnedLayout, unpin } from './pinned-layout.ts';
+import { recordPatience } from './writer/commit-group.ts';
+import { inTime } from './connection/in-time.ts';
+import { keepAlive } from './work/keep-alive.ts';
+import type { OpenInbox } from './connection/open-inbox.ts';
+import { pin, pinnedLayout, unpin } from './admin/pinned-layout.ts';
 import { readNoted } from './read-noted.ts';
-import { Session } from './session.ts';
-import { settlementRow } from './settle.ts';
-import { type Access, SqliteCalls } from './sqlite-calls.ts';
-import { SqliteDrift } from './sqlite-drift.ts';
-import { SqliteEvents } from './sqlite-events.ts';
-import { SqliteQuarantine } from './sqlite-quarantine.ts';
-import { SqliteRetention } from './sqlite-retention.ts';
-import { lent } from './user-database.ts';
+import { Session } from './connection/session.ts';
+import { settlementRow } from './work/settle.ts';
+import { type Access, SqliteCalls } from './query/sqlite-calls.ts';
+import { SqliteDrift } from './admin/sqlite-drift.ts';
+import { SqliteEvents } from './query/sqlite-events.ts';
+import { SqliteQuarantine } from './admin/sqlite-quarantine.ts';
+import { SqliteRetention } from './admin/sqlite-retention.ts';
+import { lent } from './connection/user-database.ts';
 
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
 export class SqliteStore implements Store {

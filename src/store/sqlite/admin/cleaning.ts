@@ -1,0 +1,117 @@
+import type Database from 'better-sqlite3';
+import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
+import type { EventState } from '../../event-store.ts';
+import { eventState } from '../query/event-state.ts';
+import type { Remove } from './removal.ts';
+
+/** What one step looks at and removes at the most: it is one transaction, and deliveries wait for it. */
+const eventsAtOnce = 200;
+const quarantinedAtOnce = 50;
+const traceIdsAtOnce = 500;
+/** Bodies that are removed are overwritten, so a step is bounded in bytes as well. */
+const bytesAtOnce = 4 * 1024 * 1024;
+
+interface EventRow {
+  readonly sequence: number;
+  readonly callId: string | null;
+  readonly state: EventState;
+  readonly receivedAt: number;
+  readonly bytes: number;
+  readonly settledAt: number | null;
+  readonly isDead: number;
+}
+
+interface Page {
+  readonly events: readonly EventRow[];
+  readonly next: string | undefined;
+}
+
+/** One step of cleaning, inside a transaction of the caller's. */
+export function prepareCleaning(database: Database.Database, remove: Remove) {
+  const oldest = database.prepare(`
+    select sequence, call_id as callId, ${eventState} as state, received_at as receivedAt, length(b.body) as bytes,
+      (select max(settled_at) from runs r where r.sequence = e.sequence) as settledAt,
+      exists (select 1 from runs r where r.sequence = e.sequence and r.state = 'dead') as isDead
+    from events e join bodies b using (sequence)
+    where received_at >= @receivedAt and received_at < @before and (received_at > @receivedAt or sequence > @sequence)
+    order by received_at, sequence limit ${eventsAtOnce}`);
+  const oldQuarantined = database.prepare(`
+    select id, length(body) as bytes from quarantine where received_at < ?
+    order by received_at limit ${quarantinedAtOnce}`);
+  const deleteQuarantined = database.prepare('delete from quarantine where id = ?');
+  const expired = database.prepare(
+    `select era, identity from identities where expires_at <= ? order by expires_at limit ${traceIdsAtOnce}`,
+  );
+  const forget = database.prepare('delete from identities where era = @era and identity = @identity');
+
+  const look = ({ doneBefore, deadBefore }: RetentionLimits, after: string | undefined): Page => {
+    const [receivedAt = -1, sequence = 0] = after?.split(':').map(Number) ?? [];
+    const rows = oldest.iterate({ receivedAt, sequence, before: Math.max(doneBefore, deadBefore) });
+    const events = upToBytes(rows as Iterable<EventRow>);
+    const last = events.length === 0 ? undefined : events.at(-1);
+    const isFull = events.length === eventsAtOnce || bytesOf(events) >= bytesAtOnce;
+    return { events, next: isFull && last ? `${last.receivedAt}:${last.sequence}` : undefined };
+  };
+
+  const quarantined = ({ quarantineBefore }: RetentionLimits) =>
+    upToBytes(oldQuarantined.iterate(quarantineBefore) as Iterable<{ id: number; bytes: number }>);
+
+  return {
+    /** Whether a step would remove anything: one that would not needs no transaction, and leaves the disk alone. */
+    hasWork(
+      limits: RetentionLimits,
+      after: string | undefined,
+    ): { hasWork: boolean; next: string | undefined } {
+      const { events, next } = look(limits, after);
+      const hasWork =
+        events.some((event) => mayGo(event, limits)) ||
+        quarantined(limits).length > 0 ||
+        expired.get(limits.now) !== undefined;
+      return { hasWork, next };
+    },
+
+    step(limits: RetentionLimits, after: string | undefined): CleaningStep {
+      const { events, next } = look(limits, after);
+      const removed = remove(
+        events.filter((event) => mayGo(event, limits)),
+        limits.traceIdsUntil,
+      );
+      const old = quarantined(limits);
+      for (const { id } of old) deleteQuarantined.run(id);
+      const traceIds = expired.all(limits.now);
+      for (const identity of traceIds) forget.run(identity);
+      const isFull = old.length === quarantinedAtOnce || bytesOf(old) >= bytesAtOnce;
+      const hasMore = isFull || traceIds.length === traceIdsAtOnce;
+      return {
+        ...removed,
+        quarantined: old.length,
+        traceIds: traceIds.length,
+        next: next ?? (hasMore ? (after ?? '-1:0') : undefined),
+      };
+    },
+  };
+}
+
+function mayGo({ state, receivedAt, settledAt, isDead }: EventRow, limits: RetentionLimits): boolean {
+  if (state !== 'done') return false;
+  const settled = settledAt ?? receivedAt;
+  // A dead letter is kept for a person, and its time begins when it was given up.
+  if (isDead === 1) return settled < limits.deadBefore;
+  return Math.max(settled, receivedAt) < limits.doneBefore;
+}
+
+/** Rows up to a number of bytes, and at least one. */
+function upToBytes<Row extends { readonly bytes: number }>(rows: Iterable<Row>): readonly Row[] {
+  const taken: Row[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    taken.push(row);
+    bytes += row.bytes;
+    if (bytes >= bytesAtOnce) break;
+  }
+  return taken;
+}
+
+function bytesOf(rows: readonly { readonly bytes: number }[]): number {
+  return rows.reduce((sum, row) => sum + row.bytes, 0);
+}

@@ -1,0 +1,72 @@
+import type Database from 'better-sqlite3';
+import type { QuarantineKind, QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
+
+/** How much of the disk deliveries that are not authentic may take: beyond that, the oldest are dropped. */
+const maxUnauthenticated = 1_000;
+const maxUnauthenticatedBytes = 50 * 1024 * 1024;
+
+/** A delivery as it is written into quarantine. */
+export interface QuarantineRow {
+  readonly kind: QuarantineKind;
+  readonly reason: string;
+  readonly digest: string;
+  readonly receivedAt: number;
+  readonly headers: string;
+  readonly body: Uint8Array;
+  readonly cutFrom: number | null;
+  readonly skipped: number;
+}
+
+/** What the write decided. */
+export interface Kept extends Quarantined {
+  /** Whether it was written, and not here already. */
+  readonly isNew: boolean;
+}
+
+/** The row of a delivery. */
+export function quarantineRow({ headers, cutFrom, ...record }: QuarantineRecord): QuarantineRow {
+  return { ...record, headers: JSON.stringify(headers), cutFrom: cutFrom ?? null };
+}
+
+interface Held {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/**
+ * Writes a delivery into quarantine, inside the caller's transaction. Anyone can send deliveries that are not authentic,
+ * so their count and bytes are bounded; triggers keep the totals, so that in a flood no insert has to count the rows.
+ */
+export function prepareKeepDelivery(database: Database.Database): (row: QuarantineRow) => Kept {
+  const insert = database.prepare(`
+    insert into quarantine (kind, reason, digest, received_at, headers, body)
+    values (@kind, @reason, @digest, @receivedAt, @headers, @body) on conflict do nothing`);
+  const insertSize = database.prepare('insert into quarantine_cut values (?, ?)');
+  const copyOf = database
+    .prepare("select id from quarantine where kind = 'unreadable' and digest = ?")
+    .pluck();
+  const held = database.prepare("select count, bytes from quarantine_totals where kind = 'not_authentic'");
+  const addDropped = database.prepare(
+    "update quarantine_totals set dropped = dropped + ? where kind = 'not_authentic'",
+  );
+  const deleteOldest = database.prepare(`
+    delete from quarantine where id = (select min(id) from quarantine where kind = 'not_authentic')`);
+
+  const dropOldest = (): number => {
+    const isOver = ({ count, bytes }: Held) => count > maxUnauthenticated || bytes > maxUnauthenticatedBytes;
+    let dropped = 0;
+    while (isOver(held.get() as Held) && deleteOldest.run().changes > 0) dropped += 1;
+    return dropped;
+  };
+
+  return ({ skipped, cutFrom, ...row }) => {
+    const { changes, lastInsertRowid } = insert.run(row);
+    const isNew = changes > 0;
+    const id = isNew ? Number(lastInsertRowid) : (copyOf.get(row.digest) as number);
+    if (isNew && cutFrom !== null) insertSize.run(id, cutFrom);
+    if (row.kind === 'unreadable') return { id, dropped: 0, isNew };
+    const dropped = dropOldest();
+    if (dropped + skipped > 0) addDropped.run(dropped + skipped);
+    return { id, dropped, isNew };
+  };
+}

@@ -1,0 +1,91 @@
+import type Database from 'better-sqlite3';
+import type { Headers } from '../../../events/model.ts';
+import type {
+  KeptDelivery,
+  QuarantineEntry,
+  QuarantineFilter,
+  QuarantinePage,
+} from '../../quarantine-store.ts';
+import type { EventRecord } from '../../event-record.ts';
+import { eventRow, type prepareRecordOne } from '../work/record.ts';
+
+interface EntryRow extends Omit<QuarantineEntry, 'traceId' | 'isCut'> {
+  readonly traceId: string | null;
+  readonly isCut: 0 | 1;
+}
+
+interface KeptRow extends EntryRow, Pick<KeptDelivery, 'body'> {
+  readonly headers: string;
+}
+
+const claimedTraceId = `headers ->> '$."x-webhook-traceid"'`;
+const columns = `quarantine.id, kind, reason, digest, ${claimedTraceId} as traceId, received_at as receivedAt,
+  coalesce(size, length(body)) as bytes, size is not null as isCut`;
+const withSize = 'quarantine left join quarantine_cut using (id)';
+
+/** Shows deliveries in quarantine, and takes them out. `keep-delivery.ts` writes them. */
+export function prepareQuarantine(
+  database: Database.Database,
+  recordOne: ReturnType<typeof prepareRecordOne>,
+) {
+  const deleteOne = database.prepare('delete from quarantine where id = ?');
+  const deleteStranger = database.prepare("delete from quarantine where id = ? and kind = 'not_authentic'");
+  const strangers = database
+    .prepare("select id from quarantine where kind = 'not_authentic' order by id")
+    .pluck();
+  const selectOne = database.prepare(
+    `select ${columns}, headers, body from ${withSize} where quarantine.id = ?`,
+  );
+  const markUnreadable = database.prepare(
+    "update or ignore quarantine set kind = 'unreadable', reason = @reason where id = @id and kind = 'not_authentic'",
+  );
+  const page = database.prepare(`
+    select ${columns} from ${withSize}
+    where (@before is null or quarantine.id < @before)
+      and (@kind is null or kind = @kind) and (@reason is null or reason = @reason)
+      and (@traceId is null or instr(${claimedTraceId}, @traceId) > 0)
+      and (@since is null or received_at >= @since) and (@until is null or received_at < @until)
+    order by quarantine.id desc limit @limit`);
+
+  return {
+    list({ kind, reason, traceId, since, until, limit, cursor }: QuarantineFilter): QuarantinePage {
+      const deliveries = page.all({
+        kind: kind ?? null,
+        reason: reason ?? null,
+        traceId: traceId ?? null,
+        since: since ?? null,
+        until: until ?? null,
+        before: cursor === undefined ? null : Number(cursor),
+        limit,
+      }) as EntryRow[];
+      const last = deliveries.length === limit ? deliveries.at(-1) : undefined;
+      return { deliveries: deliveries.map(entryOf), cursor: last && String(last.id) };
+    },
+
+    get(id: number): KeptDelivery | undefined {
+      const row = selectOne.get(id) as KeptRow | undefined;
+      return row && { ...entryOf(row), headers: JSON.parse(row.headers) as Headers };
+    },
+
+    strangers: () => strangers.all() as number[],
+
+    /**
+     * `missing`: another process has released or discarded the delivery already, and its event is not ours to record.
+     */
+    release(id: number, event: EventRecord): 'new' | 'duplicate' | 'missing' {
+      if (deleteOne.run(id).changes === 0) return 'missing';
+      return recordOne(eventRow(event, false)).sequence === undefined ? 'duplicate' : 'new';
+    },
+
+    /** If a copy is already kept as unreadable, this delivery is removed. */
+    markUnreadable(id: number, reason: string): void {
+      if (markUnreadable.run({ id, reason }).changes === 0) deleteStranger.run(id);
+    },
+
+    discard: (id: number): boolean => deleteOne.run(id).changes > 0,
+  };
+}
+
+function entryOf<Row extends EntryRow>(row: Row): Omit<Row, 'traceId' | 'isCut'> & QuarantineEntry {
+  return { ...row, traceId: row.traceId ?? undefined, isCut: row.isCut === 1 };
+}

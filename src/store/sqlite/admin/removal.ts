@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto';
+import type Database from 'better-sqlite3';
+import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
+import type { Sequence } from '../../run-key.ts';
+import { fromEventsOfCall } from '../work/call-index.ts';
+import { ReusedKeys, callKey } from '../dedupe/keys.ts';
+import { asInteger } from '../connection/parameters.ts';
+
+/** An event that is to be removed. */
+export interface Removable {
+  readonly sequence: Sequence;
+  readonly callId: string | null;
+}
+
+interface FoundEvent {
+  readonly traceId: string;
+  /** The key of its call. */
+  readonly key: number | null;
+  readonly body: Buffer;
+}
+
+/** Removes events and all that belongs to them, inside a transaction of the caller's. */
+export type Remove = (
+  events: readonly Removable[],
+  traceIdsUntil: number,
+) => { events: number; runs: number };
+
+/** Forgets what the joins of a call remember, unless an event of the call is left. */
+export type ForgetCall = (callId: string) => void;
+
+/**
+ * An event's runs are removed with it, and what a call's joins remember is removed with the call's last event. The
+ * event's identities stay, so that a copy that comes late is still a duplicate.
+ */
+export function prepareRemoval(database: Database.Database): { remove: Remove; forgetCall: ForgetCall } {
+  const select = database.prepare(`
+    select e.trace_id as traceId, e.call_key as key, b.body from events e join bodies b using (sequence)
+    where e.sequence = ${asInteger('?')}`);
+  const deleteIndexed = database.prepare(
+    'delete from call_events where era = @sequence >> 16 and call_key = @key and sequence = @sequence',
+  );
+  const deleteFrom = ['waiting', 'claims', 'takeovers', 'bodies', 'events'].map((table) =>
+    database.prepare(`delete from ${table} where sequence = ?`),
+  );
+  const deleteRuns = database.prepare('delete from runs where sequence = ?');
+  const keepTombstone = database.prepare(`
+    update identities set sequence = null, expires_at = @until
+    where era in (@sequence >> 16, -1) and identity = @key and sequence = @sequence`);
+  const count = database.prepare('update event_totals set events = events - ?');
+  const anyJoin = database.prepare('select 1 from joins where call_id = ? limit 1');
+  const anyOfCall = database.prepare(`select 1 ${fromEventsOfCall} limit 1`);
+  const deleteJoins = database.prepare('delete from joins where call_id = ?');
+
+  const forgetCall = (callId: string): void => {
+    // Asked first, because it is fast and most calls have no joins.
+    if (anyJoin.get(callId) === undefined) return;
+    if (anyOfCall.get({ key: callKey(callId), callId }) === undefined) deleteJoins.run(callId);
+  };
+
+  const reusedKeys = new ReusedKeys();
+  const remove: Remove = (events, until) => {
+    let removed = 0;
+    let runs = 0;
+    for (const { sequence } of events) {
+      const found = select.get(sequence) as FoundEvent | undefined;
+      if (!found) continue;
+      for (const key of reusedKeys.of(possibleIdentities(found))) keepTombstone.run({ until, key, sequence });
+      if (found.key !== null) deleteIndexed.run({ key: found.key, sequence });
+      runs += deleteRuns.run(sequence).changes;
+      for (const statement of deleteFrom) statement.run(sequence);
+      removed += 1;
+    }
+    if (removed > 0) count.run(removed);
+    for (const callId of new Set(events.map((event) => event.callId))) {
+      if (callId !== null) forgetCall(callId);
+    }
+    return { events: removed, runs };
+  };
+  return { remove, forgetCall };
+}
+
+/**
+ * The identities that an event may have. An index of identities by event would cost every event more than finding
+ * them here costs the few events that are removed.
+ */
+function possibleIdentities({ traceId, body }: FoundEvent): string[] {
+  return [
+    bodyIdentity(traceId),
+    signedHeaderIdentity(traceId),
+    headerIdentity(traceId),
+    digestIdentity(hash('sha256', body, 'hex')),
+  ];
+}

@@ -1,0 +1,82 @@
+import type {
+  CleaningStep,
+  ErasureStep,
+  EventCount,
+  KeptIn,
+  Look,
+  RetentionLimits,
+  RetentionStore,
+  Scrubbed,
+} from '../../retention-store.ts';
+import type { Sequence } from '../../run-key.ts';
+import type { OpenInbox } from '../connection/open-inbox.ts';
+import type { Access } from '../query/sqlite-calls.ts';
+
+/** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */
+const cleaningPatience = 1_000;
+/** Each step has a transaction of its own, so that a delivery never shares the transaction, and the time it takes. */
+const alone = { alone: true } as const;
+
+/** Retention and erasure in SQLite. */
+export class SqliteRetention implements RetentionStore {
+  readonly #access: Access;
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep> {
+    const { hasWork, next } = await this.#access.read(({ cleaning }) => cleaning.hasWork(limits, after));
+    if (!hasWork) return { events: 0, runs: 0, quarantined: 0, traceIds: 0, next };
+    const writing = { ...alone, patience: cleaningPatience };
+    return this.#access.write(({ cleaning }) => cleaning.step(limits, after), writing);
+  }
+
+  look(where: KeptIn, after: number): Promise<Look> {
+    return this.#access.read(({ erasure }) => erasure.look(where, after));
+  }
+
+  countCall(callId: string): Promise<EventCount> {
+    return this.#access.read(({ erasure }) => erasure.countCall(callId));
+  }
+
+  countEvents(sequences: readonly Sequence[]): Promise<EventCount> {
+    return this.#access.read(({ erasure }) => erasure.countEvents(sequences));
+  }
+
+  eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep> {
+    return this.#erase((erasure) => erasure.eraseCall(callId, traceIdsUntil));
+  }
+
+  eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep> {
+    return this.#erase((erasure) => erasure.eraseEvents(sequences, traceIdsUntil));
+  }
+
+  eraseQuarantined(ids: readonly number[]): Promise<number> {
+    return this.#erase((erasure) => erasure.eraseQuarantined(ids));
+  }
+
+  eraseReplays(ids: readonly number[]): Promise<void> {
+    return this.#erase((erasure) => erasure.eraseReplays(ids));
+  }
+
+  needsScrubbing(): Promise<boolean> {
+    return this.#access.read(({ scrubbing }) => scrubbing.isWanted());
+  }
+
+  size(): Promise<number> {
+    return this.#access.read(({ scrubbing }) => scrubbing.size());
+  }
+
+  scrub(options: { readonly compact: boolean }): Promise<Scrubbed> {
+    return this.#access.outside(({ scrubbing }) => scrubbing.scrub(options));
+  }
+
+  /** Erases, and notes in the same transaction that the files are to be scrubbed. */
+  #erase<T>(operation: (erasure: OpenInbox['erasure']) => T): Promise<T> {
+    return this.#access.write(({ erasure, scrubbing }) => {
+      scrubbing.want();
+      return operation(erasure);
+    }, alone);
+  }
+}

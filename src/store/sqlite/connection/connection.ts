@@ -1,0 +1,170 @@
+import { closeSync, openSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { RingbackError, requireNodeApi, ringbackError } from '../../../errors/errors.ts';
+import { messageOf } from '../../../kit/error-text.ts';
+import { linkTarget } from '../../../kit/link-target.ts';
+import { standStill } from '../../../kit/clock.ts';
+import { refuseForeign } from './foreign-database.ts';
+import { DatabaseFiles, type FileIds } from './database-files.ts';
+import { migrate } from './migrations/migrate.ts';
+
+/** How long opening the file, and users' writes before the start, wait for another process, in milliseconds. */
+export const openPatience = 5_000;
+/** At how many pages in the log the main thread writes the log back itself: more than the commit thread lets gather. */
+const pagesBeforeMain = 48_000;
+/** With how much room SQLite can make its index of the WAL for certain, in bytes. */
+const roomForIndex = 65_536;
+/** How long to let another process turn the file to WAL before trying again, in milliseconds. */
+const walPause = 20;
+
+/** Opens the file, or throws an error that says in a sentence why it can't be opened. */
+export function openDatabase(file: string): Database.Database {
+  let database: Database.Database | undefined;
+  try {
+    database = connect(file, (opened) => refuseForeign(opened, file));
+    // The commit thread writes the log back, so that the app's event loop doesn't have to unless that thread can't
+    // keep up.
+    database.pragma(`wal_autocheckpoint = ${pagesBeforeMain}`);
+    migrate(database, file);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw (
+      problemOf(error, file) ??
+      ringbackError('database_unreadable', { database: file, cause: openingCause(error) })
+    );
+  }
+}
+
+/** The problem that an error of the driver means if it is the disk's; undefined for others. */
+export function problemOf(error: unknown, file: string): RingbackError | undefined {
+  if (error instanceof RingbackError) return error;
+  if (isDiskFull(error) || (isDiskError(error) && !hasRoom(file)))
+    return ringbackError('database_full', { database: file });
+  return isReadOnly(error) || isDiskError(error)
+    ? ringbackError('database_unreadable', { database: file, cause: openingCause(error) })
+    : undefined;
+}
+
+/** SQLite calls it an I/O error when there is no room for the index of the WAL. */
+function hasRoom(file: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file));
+    return bavail * bsize > roomForIndex;
+  } catch {
+    return true;
+  }
+}
+
+/** Why a file can't be opened or written. Of a lock, the driver says only that there is one. */
+export function openingCause(error: unknown): string {
+  if (isLocked(error)) return 'another process has locked it, such as a sandbox or a tool';
+  return isReadOnly(error)
+    ? 'it, or the folder in which its log lies beside it, can only be read'
+    : messageOf(error);
+}
+
+/**
+ * Opens a further connection to the files that are open already. It makes none, and changes none: if they have been
+ * deleted or replaced, it would otherwise begin an empty inbox, or change the database of somebody else.
+ */
+export function connectAgain(file: string, ids: FileIds): Database.Database {
+  return connect(
+    file,
+    (opened) => {
+      const found = new DatabaseFiles(opened, file, ids).changed();
+      if (found !== undefined) throw ringbackError('database_replaced', { database: file, found });
+    },
+    { isThere: true },
+  );
+}
+
+/**
+ * Opens a connection with the settings that all connections have.
+ *
+ * @param inspect Looks at the database before any setting changes it, and may throw
+ */
+export function connect(
+  file: string,
+  inspect = (_opened: Database.Database) => {},
+  { isThere = false } = {},
+): Database.Database {
+  requireNodeApi();
+  if (file !== ':memory:' && !isThere) makePrivate(file);
+  const database = new Database(file, { timeout: openPatience, fileMustExist: isThere });
+  try {
+    inspect(database);
+    turnToWal(database);
+    // FULL: a commit is on disk before it is acknowledged, whatever happens to the machine's power.
+    database.pragma('synchronous = FULL');
+    database.pragma('foreign_keys = ON');
+    // What is deleted is overwritten: it is personal data, and anyone who can read the file can copy it.
+    database.pragma('secure_delete = ON');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/**
+ * Makes a new file that only its owner can read, because it will hold transcripts and phone numbers. SQLite gives the
+ * files beside it the same mode. A file that exists keeps its mode.
+ */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(linkTarget(file), 'wx', 0o600));
+  } catch {
+    // It exists, or SQLite will say why it can't be made.
+  }
+}
+
+/** Whether another connection has the lock. */
+export function isLocked(error: unknown): boolean {
+  return isOfKind(error, 'SQLITE_BUSY') || isOfKind(error, 'SQLITE_LOCKED');
+}
+
+/** Whether the disk has refused to read, write or sync. */
+export function isDiskError(error: unknown): boolean {
+  return isOfKind(error, 'SQLITE_IOERR');
+}
+
+/** Whether the disk has no room. */
+export function isDiskFull(error: unknown): boolean {
+  return isOfKind(error, 'SQLITE_FULL');
+}
+
+/** Whether the file, or the folder that its log is in, can only be read. */
+export function isReadOnly(error: unknown): boolean {
+  return isOfKind(error, 'SQLITE_READONLY');
+}
+
+/** The driver's codes are SQLite's extended ones: all codes of a kind begin with the name of the kind. */
+function isOfKind(error: unknown, kind: string): boolean {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' && code.startsWith(kind);
+}
+
+/**
+ * SQLite waits for locks by itself, but not for the lock that turns a new file to WAL: of several processes that
+ * start on one file at the same time, some would be refused. So the wait is made here. SQLite would still wait by
+ * itself if a process had locked the whole file, so its own busy timeout is off meanwhile: two waits, one within the
+ * other, would multiply.
+ */
+function turnToWal(database: Database.Database): void {
+  database.pragma('busy_timeout = 0');
+  for (let waited = 0; !tryToTurn(database, waited); waited += walPause) standStill(walPause);
+  database.pragma(`busy_timeout = ${openPatience}`);
+}
+
+/** Tries once. A lock is an error only when there is no patience left. */
+function tryToTurn(database: Database.Database, waited: number): boolean {
+  try {
+    database.pragma('journal_mode = WAL');
+    return true;
+  } catch (error) {
+    if (!isLocked(error) || waited >= openPatience) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,44 @@
+import Database from 'better-sqlite3';
+import { requireNodeApi } from '../../../errors/errors.ts';
+import type { StoreCounts } from '../../store.ts';
+import { openPatience } from './connection.ts';
+import { refuseForeign } from './foreign-database.ts';
+import { schemaVersion } from './migrations/migrate.ts';
+import { prepareOverview } from '../query/overview.ts';
+
+/** What was found out about a file without changing it. */
+export interface Examination {
+  readonly schema: number;
+  /** What is in it; undefined unless its schema is that of this version. */
+  readonly counts: StoreCounts | undefined;
+}
+
+/**
+ * Finds out whether a file can be opened and written, and what is in it. Nothing is created, changed or migrated: not
+ * even the mode of its log, which every connection of a receiver sets.
+ *
+ * @throws RingbackError `database_foreign`; the driver's error if it can't be opened or written
+ */
+export function examineDatabase(file: string): Examination {
+  requireNodeApi();
+  const database = new Database(file, { fileMustExist: true, timeout: openPatience });
+  try {
+    refuseForeign(database, file);
+    const schema = schemaOf(database);
+    return { schema, counts: schema === schemaVersion ? prepareOverview(database).counts() : undefined };
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Writes the same version again, and rolls back. Permissions alone don't show whether the disk is mounted read-only.
+ * Neither does the lock for a write: for a file that can only be read, SQLite grants a lock for reading.
+ */
+function schemaOf(database: Database.Database): number {
+  database.exec('begin immediate');
+  const found = database.pragma('user_version', { simple: true }) as number;
+  database.pragma(`user_version = ${found}`);
+  database.exec('rollback');
+  return found;
+}

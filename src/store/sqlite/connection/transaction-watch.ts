@@ -1,0 +1,62 @@
+import type Database from 'better-sqlite3';
+import { placeOf } from '../../../kit/error-location.ts';
+
+/** How much of the stack is looked through for the user's own line: more than Ringback's own part of it. */
+const stackDepth = 50;
+
+/**
+ * Ends transactions that users begin by hand and leave open. One that stays open beyond the synchronous code that began
+ * it would keep every process from writing, and what Ringback wrote through this connection would not be on disk.
+ */
+export class TransactionWatch {
+  readonly #database: Database.Database;
+  readonly #onLeftOpen: (place: string | undefined) => void;
+  #place: string | undefined;
+  #isScheduled = false;
+
+  /** `onLeftOpen` is called with the place in the user's files that began a transaction and didn't end it. */
+  constructor(database: Database.Database, onLeftOpen: (place: string | undefined) => void) {
+    this.#database = database;
+    this.#onLeftOpen = onLeftOpen;
+  }
+
+  /** Runs a user's statement, and looks whether it has begun a transaction. */
+  run<T>(statement: () => T): T {
+    const wasInside = this.#database.inTransaction;
+    try {
+      return statement();
+    } finally {
+      if (!wasInside && this.#database.inTransaction) this.#begun();
+    }
+  }
+
+  #begun(): void {
+    this.#place = callersPlace();
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    // After the user's synchronous code, and before anything else can run: a transaction that spans an await would take
+    // in what others write meanwhile.
+    queueMicrotask(() => this.#end());
+  }
+
+  #end(): void {
+    this.#isScheduled = false;
+    if (!this.#database.open || !this.#database.inTransaction) return;
+    try {
+      this.#database.exec('rollback');
+    } catch {
+      // The disk refuses: `inTransaction` then lets nothing be written in this transaction.
+    }
+    this.#onLeftOpen(this.#place);
+  }
+}
+
+function callersPlace(): string | undefined {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = stackDepth;
+  try {
+    return placeOf(new Error('a transaction was begun'));
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}

@@ -1,0 +1,85 @@
+import type Database from 'better-sqlite3';
+import { ringbackError } from '../../../errors/errors.ts';
+import type { InboxDatabase, UserDatabase, UserStatement } from '../../../dispatch/handling.ts';
+import type { TransactionWatch } from './transaction-watch.ts';
+import type { UserStatements } from './user-statements.ts';
+
+/**
+ * The connection as users get it, until `end` is called: an asynchronous function that goes on after it was refused
+ * would otherwise write outside of any transaction.
+ */
+export function lent(connection: UserConnection): {
+  readonly database: UserDatabase;
+  readonly end: () => void;
+} {
+  let isOver = false;
+  const guard = () => {
+    if (isOver) throw ringbackError('database_lent');
+  };
+  return {
+    database: userDatabase(connection, guard),
+    end: () => {
+      isOver = true;
+    },
+  };
+}
+
+/** The connection that users share with the inbox. */
+export interface UserConnection {
+  readonly database: Database.Database;
+  readonly userStatements: UserStatements;
+  readonly transactionWatch: TransactionWatch;
+}
+
+/** How users' own tables are reached outside of `ctx.commit`. */
+export interface Loan {
+  /** Gives the connection while it may be used, and throws otherwise. */
+  readonly opened: () => UserConnection;
+  /** Runs work that may write when nothing else in this process writes. */
+  readonly inTurn: <T>(work: () => T) => T;
+}
+
+/** The connection for users' own tables. */
+export function inboxDatabase({ opened, inTurn }: Loan): InboxDatabase {
+  const guard = () => void opened();
+  return {
+    prepare: (sql) => userDatabase(opened(), guard, inTurn).prepare(sql),
+    exec: (sql) => userDatabase(opened(), guard, inTurn).exec(sql),
+    transaction: (work) => inTurn(() => opened().database.transaction(work).immediate()),
+  };
+}
+
+type InTurn = Loan['inTurn'];
+const atOnce: InTurn = (work) => work();
+
+function userDatabase(
+  { database, userStatements, transactionWatch }: UserConnection,
+  guard: () => void,
+  inTurn = atOnce,
+): UserDatabase {
+  const guarded = <T>(work: () => T): T => {
+    guard();
+    return transactionWatch.run(work);
+  };
+  const guardedInTurn = <T>(work: () => T): T => {
+    guard();
+    return inTurn(() => transactionWatch.run(work));
+  };
+  return {
+    // A statement that only reads needs no turn.
+    prepare: (sql) =>
+      guarded(() => {
+        const statement = userStatements.prepare(sql);
+        return userStatement(statement, statement.readonly ? guarded : guardedInTurn);
+      }),
+    exec: (sql) => guardedInTurn(() => database.exec(sql)),
+  };
+}
+
+function userStatement(statement: Database.Statement, guarded: InTurn): UserStatement {
+  return {
+    run: (...parameters) => guarded(() => statement.run(...parameters)),
+    get: (...parameters) => guarded(() => statement.get(...parameters)),
+    all: (...parameters) => guarded(() => statement.all(...parameters)),
+  };
+}

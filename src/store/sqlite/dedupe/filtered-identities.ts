@@ -1,0 +1,168 @@
+import type Database from 'better-sqlite3';
+import type { Sequence } from '../../run-key.ts';
+import { eraOf, withErasOf } from './eras.ts';
+import { identityBytes } from './keys.ts';
+import type { EarlierIdentities } from './earlier-identities.ts';
+import { EraFilters } from './era-filters.ts';
+import { addTo, filterBytes, newFilter, placesOf } from './bloom-filter.ts';
+
+/**
+ * How many identities are added to the unfinished filter for each event that is written. Until the filter is
+ * finished, its era is searched in the database.
+ */
+const pace = 16;
+/** The most that are added at once, in whatever group. */
+const mostAtOnce = 4_096;
+/** Era -1 gets no filter: it has all identities from before there were eras, which are too many for one filter. */
+const firstEra = 0;
+
+interface StoredFilter {
+  readonly era: number;
+  readonly bits: Uint8Array<ArrayBuffer>;
+}
+
+/** Some keys of an era, one behind the other in hexadecimal, and the last of them. */
+interface Slice {
+  readonly keys: string | null;
+  readonly last: Buffer | null;
+}
+
+/** A filter that is being made. */
+interface Unfinished extends StoredFilter {
+  /** The last identity that is in it. */
+  last: Buffer;
+}
+
+/**
+ * Asks the filters of the earlier eras, which are in memory, and searches an era in the database only if its filter
+ * says that the key may be there. An era without a filter is searched each time. A filter says yes to every key of
+ * its era: it is made after the era's last sequence was committed, and no key is added to the era after that.
+ */
+export class FilteredIdentities implements EarlierIdentities {
+  readonly #find: Database.Statement;
+  readonly #hasAny: Database.Statement;
+  readonly #next: Database.Statement;
+  readonly #insertFilter: Database.Statement;
+  readonly #deleteFilters: Database.Statement;
+  readonly #storedFilter: Database.Statement;
+  readonly #storedFilters: Database.Statement;
+  readonly #storedEras: Database.Statement;
+  readonly #filters = new EraFilters();
+  /** Eras that have no filter in memory. */
+  #unfiltered: number[] = [];
+  /** Those of them that had a filter in the database at the first look. */
+  #unloaded: number[] = [];
+  /** Every era before this one has a filter in memory or is in `#unfiltered`, except eras that have been forgotten. */
+  #known: number | undefined;
+  #tidied = 0;
+  #unfinished: Unfinished | undefined;
+  /** Reused for every filter that is made: each new one would take memory until the next full garbage collection. */
+  readonly #bits = newFilter();
+  /** Reused for the same reason. */
+  readonly #slice = Buffer.allocUnsafeSlow(mostAtOnce * identityBytes);
+
+  constructor(database: Database.Database) {
+    this.#find = database.prepare('select 1 from identities where era = ? and identity = ?');
+    this.#hasAny = database.prepare('select 1 from identities where era = ? limit 1');
+    // Selected as one text: a buffer for each identity would take memory that only a full garbage collection frees.
+    this.#next = database.prepare(`
+      select group_concat(hex(identity), '') as keys, max(identity) as last from (
+        select identity from identities where era = ? and identity > ? order by identity limit ?)`);
+    this.#insertFilter = database.prepare('insert or replace into identity_filters values (?, ?)');
+    this.#deleteFilters = database.prepare(`
+      delete from identity_filters
+      where not exists (select 1 from identities i where i.era = identity_filters.era)`);
+    // A filter of another length would say no to keys that its era has.
+    this.#storedFilter = database.prepare(`
+      select era, bits from identity_filters
+      where era = ? and typeof(bits) = 'blob' and length(bits) = ${filterBytes}`);
+    this.#storedFilters = database.prepare('select era from identity_filters order by era').pluck();
+    this.#storedEras = database
+      .prepare(`${withErasOf('identities')} select era from eras where era is not null`)
+      .pluck();
+  }
+
+  /** Loads a stored filter into memory, which takes some milliseconds; false when there is none left. */
+  loadOne(): boolean {
+    this.#learn();
+    const era = this.#unloaded.pop();
+    if (era !== undefined && this.#unfiltered.includes(era)) this.#takeStored(era);
+    return this.#unloaded.length > 0;
+  }
+
+  has(key: Buffer, era: number): boolean {
+    let known = this.#known ?? this.#learn();
+    for (; known < era; known += 1) this.#unfiltered.push(known);
+    this.#known = known;
+    for (const earlier of this.#unfiltered) if (earlier < era && this.#isIn(earlier, key)) return true;
+    for (const earlier of this.#filters.mayHave(placesOf(key))) if (this.#isIn(earlier, key)) return true;
+    return false;
+  }
+
+  written(events: number, lastCommitted: Sequence): void {
+    // Only committed sequences count: others may be rolled back, and then be given again.
+    const latest = eraOf(lastCommitted);
+    this.#learn();
+    if (this.#tidied < latest) this.#tidy(latest);
+    const era = this.#unfiltered.find((each) => each >= firstEra && each < latest);
+    if (era === undefined) return;
+    // Another process may have made the filter.
+    if (!this.#unfinished && this.#takeStored(era)) return;
+    this.#unfinished ??= this.#begin(era);
+    this.#goOn(this.#unfinished, Math.min(events * pace, mostAtOnce));
+  }
+
+  #isIn(era: number, key: Buffer): boolean {
+    return this.#find.get(era, key) !== undefined;
+  }
+
+  #begin(era: number): Unfinished {
+    return { era, bits: this.#bits.fill(0), last: Buffer.alloc(0) };
+  }
+
+  #goOn(unfinished: Unfinished, count: number): void {
+    const found = this.#next.get(unfinished.era, unfinished.last, count) as Slice;
+    const size = this.#slice.write(found.keys ?? '', 'hex');
+    for (let at = 0; at < size; at += identityBytes) addTo(unfinished.bits, placesOf(this.#slice, at));
+    unfinished.last = found.last ?? unfinished.last;
+    if (size < count * identityBytes) this.#finish(unfinished);
+  }
+
+  #finish({ era, bits }: StoredFilter): void {
+    this.#insertFilter.run(era, bits);
+    this.#take({ era, bits });
+    this.#unfinished = undefined;
+  }
+
+  #takeStored(era: number): boolean {
+    const stored = this.#storedFilter.get(era) as StoredFilter | undefined;
+    if (!stored) return false;
+    this.#take(stored);
+    // Frees the memory that the driver has given it, without waiting for a full garbage collection.
+    stored.bits.buffer.transfer(0);
+    return true;
+  }
+
+  #take({ era, bits }: StoredFilter): void {
+    this.#filters.add(era, bits);
+    this.#unfiltered = this.#unfiltered.filter((each) => each !== era);
+  }
+
+  #learn(): number {
+    if (this.#known !== undefined) return this.#known;
+    this.#unfiltered = this.#storedEras.all() as number[];
+    this.#unloaded = this.#storedFilters.all() as number[];
+    this.#known = 1 + Math.max(-1, ...this.#unfiltered);
+    return this.#known;
+  }
+
+  /** Drops the eras of which no identity is left, so that they are not asked any more. */
+  #tidy(latest: number): void {
+    this.#deleteFilters.run();
+    const isEmpty = (era: number) => era < latest && this.#hasAny.get(era) === undefined;
+    for (const era of this.#filters.eras) if (isEmpty(era)) this.#filters.remove(era);
+    this.#unfiltered = this.#unfiltered.filter((era) => !isEmpty(era));
+    if (this.#unfinished && isEmpty(this.#unfinished.era)) this.#unfinished = undefined;
+    this.#tidied = latest;
+  }
+}

@@ -1,0 +1,141 @@
+import type Database from 'better-sqlite3';
+import { type CallEventRow, type CallRecord, callRecordOf } from '../../../calls/timeline.ts';
+import type { CallFilter } from '../../call-store.ts';
+import type { Sequence } from '../../run-key.ts';
+import { indexedOfCall, isUnindexed, prepareEraCount } from '../work/call-index.ts';
+import { asInteger, asText } from '../connection/parameters.ts';
+
+/** A call, and where it stands in the list: at the sequence of its first event. */
+export interface ListedCall {
+  readonly sequence: Sequence;
+  readonly call: CallRecord;
+}
+
+/** An event's place among the arrivals. */
+interface Arrival {
+  readonly receivedAt: number;
+  readonly sequence: Sequence;
+}
+
+/** How far the list has come. */
+export interface ListPlace {
+  /** Calls whose first event has this sequence or a later one have been looked at. */
+  readonly before: Sequence;
+  /** Whether nothing that arrived before the filter's `until` has been met yet. */
+  readonly isAboveUntil: boolean;
+  /** Arrivals since the filter's `since` and before this one have been looked at. */
+  readonly arrival: Arrival | undefined;
+}
+
+/** What one look found, and where the next begins after other work has run; undefined at the end. */
+export interface ListLook {
+  readonly calls: readonly ListedCall[];
+  readonly next: ListPlace | undefined;
+}
+
+/**
+ * What one look goes through at the most: together some ten milliseconds, which is as long as intake can wait. Each
+ * event takes one seek in the index for each era. Computing a call takes one more seek for each era, and reads its
+ * events.
+ */
+const eventsAtOnce = 1_000;
+const erasAtOnce = 16_000;
+const toldAtOnce = 400;
+/** How many arrivals one look goes through at the most: going through them is faster where only their times count. */
+const arrivalsAtOnce = 20_000;
+
+/** Where a list begins: at its cursor, or at the end of the inbox. */
+export function listPlaceOf({ since, until, cursor }: CallFilter): ListPlace {
+  return {
+    before: cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor),
+    isAboveUntil: until !== undefined && cursor === undefined,
+    arrival: since === undefined ? undefined : { receivedAt: since, sequence: 0 },
+  };
+}
+
+/** Lists calls by their first event, latest first. They are found by walking the inbox backwards, in short looks. */
+export function prepareCallList(database: Database.Database, eventsOf: (callId: string) => CallEventRow[]) {
+  const lastBefore = database.prepare('select max(sequence) from events where sequence < ?').pluck();
+  const ofCall = (condition: string) =>
+    `${indexedOfCall('1', 'e.call_key')}
+       cross join events o on o.sequence = i.sequence and o.call_id = e.call_id where ${condition}`;
+  // An event that arrived before `since` is not the first of a call that matches. That is asked first, because the
+  // index of calls costs more. The condition on the agent only spares computing calls; the computed record decides.
+  // Events that are not in the index yet are read once for all rows.
+  const [since, agentId] = [asInteger('@since'), asText('@agentId')];
+  const firstEvents = database.prepare(`
+    select e.sequence, e.call_id as callId from events e
+    where e.sequence between ${asInteger('@from')} and ${asInteger('@to')} and e.call_id is not null
+      and (${since} is null or e.received_at >= ${since})
+      and (e.sequence <= (select indexed_sequence from event_totals) or e.sequence in (
+        select min(sequence) from events where ${isUnindexed} and call_id is not null group by call_id))
+      and not exists (${ofCall('eras.era <= e.sequence >> 16 and i.sequence < e.sequence')})
+      and (${agentId} is null
+        or e.call_id in (select call_id from events where ${isUnindexed} and agent_id = ${agentId})
+        or exists (${ofCall(`o.agent_id = ${agentId}`)}))
+    order by e.sequence desc`);
+  const lastBelowUntil = database
+    .prepare('select max(sequence) from events where sequence between ? and ? and received_at < ?')
+    .pluck();
+  const eraCount = prepareEraCount(database);
+  const arrivals = `
+    select received_at as receivedAt, sequence from events
+    where (received_at, sequence) >= (@receivedAt, @sequence) order by received_at, sequence`;
+  const arrivalBefore = database.prepare(`
+    select * from (${arrivals} limit ${arrivalsAtOnce}) where sequence < @before limit 1`);
+  const arrivalAfterThose = database.prepare(`${arrivals} limit 1 offset ${arrivalsAtOnce}`);
+
+  /**
+   * Passes over events that arrived at `until` or later: a call whose first event is among them has none from before
+   * `until`.
+   */
+  const goBelowUntil = (place: ListPlace, to: Sequence, until: number): ListPlace => {
+    const from = to - arrivalsAtOnce + 1;
+    const found = lastBelowUntil.get(from, to, until) as Sequence | null;
+    return found === null ? { ...place, before: from } : { ...place, before: found + 1, isAboveUntil: false };
+  };
+
+  const walk = (filter: CallFilter, place: ListPlace, to: Sequence, wanted: number): ListLook => {
+    const eras = eraCount();
+    const from = to - Math.min(eventsAtOnce, Math.ceil(erasAtOnce / eras)) + 1;
+    const range = { from, to, since: filter.since ?? null, agentId: filter.agentId ?? null };
+    const calls: ListedCall[] = [];
+    let told = 0;
+    for (const row of firstEvents.iterate(range)) {
+      const { sequence, callId } = row as { sequence: Sequence; callId: string };
+      const events = eventsOf(callId);
+      const call = callRecordOf(callId, events);
+      if (matches(call, filter)) calls.push({ sequence, call });
+      told += events.length + eras;
+      const isEnough = calls.length === wanted || told >= toldAtOnce;
+      if (isEnough) return { calls, next: { ...place, before: sequence } };
+    }
+    return { calls, next: { ...place, before: from } };
+  };
+
+  return (filter: CallFilter, place: ListPlace, wanted: number): ListLook => {
+    const { before, isAboveUntil, arrival } = place;
+    const to = lastBefore.get(before) as Sequence | null;
+    if (to === null) return { calls: [], next: undefined };
+    if (isAboveUntil && filter.until !== undefined) {
+      return { calls: [], next: goBelowUntil(place, to, filter.until) };
+    }
+    if (!arrival) return walk(filter, place, to, wanted);
+    // Sequences and times of arrival differ in order if a delivery came out of quarantine or a clock was set. So the
+    // list ends only when everything that arrived since `since` has been looked at, and nothing earlier can match.
+    const earlier = arrivalBefore.get({ ...arrival, before }) as Arrival | undefined;
+    if (earlier) return walk(filter, { ...place, arrival: earlier }, to, wanted);
+    const rest = arrivalAfterThose.get(arrival) as Arrival | undefined;
+    return { calls: [], next: rest && { ...place, arrival: rest } };
+  };
+}
+
+function matches(call: CallRecord, { agentId, status, since, until }: CallFilter): boolean {
+  const firstSeenAt = call.firstSeenAt.getTime();
+  return (
+    (agentId === undefined || call.agentId === agentId) &&
+    (status === undefined || call.status === status) &&
+    (since === undefined || firstSeenAt >= since) &&
+    (until === undefined || firstSeenAt < until)
+  );
+}

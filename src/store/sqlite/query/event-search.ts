@@ -1,0 +1,101 @@
+import type Database from 'better-sqlite3';
+import { defined } from '../../../kit/defined.ts';
+import type { EventFilter } from '../../event-store.ts';
+import type { Sequence } from '../../run-key.ts';
+import { sequencesOfCall } from '../work/call-index.ts';
+import { eventState } from './event-state.ts';
+import { callKey } from '../dedupe/keys.ts';
+import { openSequences } from '../work/open-runs.ts';
+import { asText } from '../connection/parameters.ts';
+
+/** A part of the inbox; both ends are inclusive. */
+export interface SearchRange {
+  readonly from: Sequence;
+  readonly to: Sequence;
+  readonly limit: number;
+  readonly latestFirst: boolean;
+}
+
+/** What was found, and how far the search went. The rest is for a next search, after other work has run. */
+export interface Found {
+  readonly sequences: readonly Sequence[];
+  /** The last sequence that was looked at, in the direction of the search. */
+  readonly reached: Sequence;
+}
+
+/** How many sequences one look goes through at the most: some ten milliseconds, which is what intake can wait. */
+const window = 20_000;
+
+const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> = {
+  eventName: 'event_name = @eventName',
+  callId: `sequence in (${sequencesOfCall('@callKey')}) and call_id = ${asText('@callId')}`,
+  agentId: 'agent_id = @agentId',
+  handler: 'exists (select 1 from runs where runs.sequence = e.sequence and runs.handler = @handler)',
+  since: 'received_at >= @since',
+  until: 'received_at < @until',
+  traceId: 'instr(trace_id, @traceId) > 0',
+};
+
+/** The states that few events are in, each found through an index that holds only those events. */
+const fewInState: Readonly<Record<string, string>> = {
+  new: 'select sequence from waiting union all select sequence from claims',
+  open: openSequences,
+  dead: "select sequence from runs where state = 'dead' and (@handler is null or handler = @handler)",
+};
+
+/**
+ * Finds events by a filter. The bodies are in a table of their own, so that no look goes through them; where an
+ * index leads to few events, one look goes through all of those.
+ */
+export function prepareEventSearch(database: Database.Database) {
+  const statements = new Map<string, Database.Statement>();
+
+  const statementFor = (filter: EventFilter, latestFirst: boolean): Database.Statement => {
+    const sql = searchSql(filter, latestFirst);
+    const statement = statements.get(sql) ?? database.prepare(sql).pluck();
+    statements.set(sql, statement);
+    return statement;
+  };
+
+  return (filter: EventFilter, { from, to, limit, latestFirst }: SearchRange): Found => {
+    const whole = isIndexed(filter);
+    const lower = whole || !latestFirst ? from : Math.max(from, to - window + 1);
+    const upper = whole || latestFirst ? to : Math.min(to, from + window - 1);
+    const key = callKey(filter.callId);
+    const parameters = { ...nulls, ...defined(filter), callKey: key, from: lower, to: upper, limit };
+    const sequences = statementFor(filter, latestFirst).all(parameters) as Sequence[];
+    const end = latestFirst ? lower : upper;
+    return { sequences, reached: sequences.length === limit ? (sequences.at(-1) ?? end) : end };
+  };
+}
+
+/** The statement of a filter. It has only the conditions that are given, so that the planner sees which these are. */
+export function searchSql(filter: EventFilter, latestFirst: boolean): string {
+  const given = Object.keys(defined(filter)).filter(
+    (name) => name in conditions,
+  ) as (keyof typeof conditions)[];
+  const few = filter.state === undefined ? undefined : fewInState[filter.state];
+  const where = [
+    'sequence between @from and @to',
+    ...given.map((name) => conditions[name]),
+    ...(filter.state === undefined || filter.state === 'dead' ? [] : [`${eventState} = '${filter.state}'`]),
+    ...(few === undefined ? [] : [`sequence in (${few})`]),
+  ];
+  return `select sequence from events e where ${where.join(' and ')}
+    order by sequence ${latestFirst ? 'desc' : 'asc'} limit @limit`;
+}
+
+function isIndexed({ callId, state }: EventFilter): boolean {
+  return callId !== undefined || (state !== undefined && state in fewInState);
+}
+
+/** Every parameter has a value, whether the statement names it or not. */
+const nulls = {
+  eventName: null,
+  callId: null,
+  agentId: null,
+  handler: null,
+  since: null,
+  until: null,
+  traceId: null,
+};

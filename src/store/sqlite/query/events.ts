@@ -1,0 +1,151 @@
+import type Database from 'better-sqlite3';
+import type {
+  EventState,
+  EventStretch,
+  KeptEvent,
+  KeptEventWithBytes,
+  KeptRun,
+  StoredEvent,
+} from '../../event-store.ts';
+import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
+import type { Sequence } from '../../run-key.ts';
+import type { DueTime } from '../work/due-time.ts';
+import { withErasOf } from '../dedupe/eras.ts';
+import { eventState } from './event-state.ts';
+import { readHeaders } from '../work/headers-text.ts';
+import { identityKey } from '../dedupe/keys.ts';
+import { asBytes, asInteger, asText } from '../connection/parameters.ts';
+import { type StoredEventRow, storedEvent } from '../work/stored-event.ts';
+
+interface SummaryRow {
+  readonly sequence: number;
+  readonly trace_id: string;
+  readonly event_name: string;
+  readonly call_id: string | null;
+  readonly organization_id: string | null;
+  readonly agent_id: string | null;
+  readonly state: EventState;
+  readonly occurred_at: number;
+  readonly received_at: number;
+}
+
+type WholeRow = SummaryRow & StoredEventRow;
+
+interface RunRow {
+  readonly handler: string;
+  readonly state: 'due' | 'claimed' | 'blocked' | 'done' | 'dead';
+  readonly attempts: number;
+  readonly due_at: number | null;
+  readonly reason: string | null;
+  readonly settled_at: number | null;
+  readonly replay: number | null;
+}
+
+/** A stretch ends here even when more events were asked for: all of it is read in one turn of the event loop. */
+const stretchBytes = 4 * 1024 * 1024;
+
+const summary = `e.sequence, e.trace_id, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
+  e.received_at, ${eventState} as state`;
+
+/** Reads events as they are kept. */
+export function prepareEvents(database: Database.Database, dueTime: DueTime) {
+  const selectSummary = database.prepare(
+    `select ${summary} from events e where e.sequence = ${asInteger('?')}`,
+  );
+  const selectWhole = database.prepare(
+    `select ${summary}, b.headers, b.body from events e join bodies b using (sequence) where e.sequence = ${asInteger('?')}`,
+  );
+  const selectRuns = database.prepare(`
+    select handler, state, attempts, due_at, reason, settled_at, replay from runs where sequence = ${asInteger('?')}
+    order by handler`);
+  // Searches the identities, because trace ids have no index of their own. A trace id in one event's body and the
+  // same one in another's header are two events; of these, one that is not done is preferred.
+  const keys = ['@ofBody', '@ofSigned', '@ofHeader', '@ofDigest'].map(asBytes).join(', ');
+  const sequenceOf = database
+    .prepare(
+      `${withErasOf('identities')}
+       select e.sequence from eras
+       cross join identities i on i.era = eras.era and i.identity in (${keys})
+       join events e using (sequence) where e.trace_id = ${asText('@traceId')}
+       order by ${eventState} = 'done' limit 1`,
+    )
+    .pluck();
+  const lastSequence = database.prepare('select coalesce(max(sequence), 0) from events').pluck();
+  const keysOf = (traceId: string) => ({
+    ofBody: identityKey(bodyIdentity(traceId)),
+    ofSigned: identityKey(signedHeaderIdentity(traceId)),
+    ofHeader: identityKey(headerIdentity(traceId)),
+    ofDigest: identityKey(traceId),
+  });
+
+  const runsOf = (sequence: Sequence): KeptRun[] =>
+    (selectRuns.all(sequence) as RunRow[]).map((row) => toRun(row, dueTime));
+
+  return {
+    get(traceId: string): KeptEventWithBytes | undefined {
+      const sequence = sequenceOf.get({ traceId, ...keysOf(traceId) }) as Sequence | undefined;
+      if (sequence === undefined) return undefined;
+      const row = selectWhole.get(sequence) as WholeRow;
+      return {
+        ...toEvent(row, runsOf(sequence)),
+        headers: readHeaders(row.headers, { traceId, eventName: row.event_name }),
+        body: row.body,
+      };
+    },
+
+    /** Without bytes, in the order asked for. */
+    summaries(sequences: readonly Sequence[]): KeptEvent[] {
+      const rows = sequences.map((sequence) => selectSummary.get(sequence) as SummaryRow | undefined);
+      return rows.filter((row) => row !== undefined).map((row) => toEvent(row, runsOf(row.sequence)));
+    },
+
+    /** With bytes, as many as may be in memory at once; `reached` is how far the whole list goes. */
+    stretch(sequences: readonly Sequence[], reached: Sequence): EventStretch {
+      const events: StoredEvent[] = [];
+      let bytes = 0;
+      for (const sequence of sequences) {
+        const row = selectWhole.get(sequence) as WholeRow | undefined;
+        if (row) events.push(storedEvent(row));
+        bytes += row?.body.length ?? 0;
+        if (bytes >= stretchBytes) return { events, reached: sequence };
+      }
+      return { events, reached };
+    },
+
+    lastSequence: () => lastSequence.get() as Sequence,
+  };
+}
+
+function toEvent(row: SummaryRow, runs: readonly KeptRun[]): KeptEvent {
+  return {
+    sequence: row.sequence,
+    traceId: row.trace_id,
+    eventName: row.event_name,
+    callId: row.call_id ?? undefined,
+    organizationId: row.organization_id ?? undefined,
+    agentId: row.agent_id ?? undefined,
+    state: row.state,
+    occurredAt: row.occurred_at,
+    receivedAt: row.received_at,
+    runs,
+  };
+}
+
+/**
+ * Turns a row into the run of the contract. Times that don't apply are left out: `dueAt` unless the run is due, and
+ * `settledAt` unless it is settled.
+ */
+function toRun(
+  { handler, state, attempts, due_at, reason, settled_at, replay }: RunRow,
+  dueTime: DueTime,
+): KeptRun {
+  return {
+    handler,
+    state: state === 'claimed' ? 'running' : state,
+    attempts,
+    dueAt: state === 'due' && due_at !== null ? dueTime.read(due_at) : undefined,
+    reason: reason ?? undefined,
+    settledAt: state === 'done' || state === 'dead' ? (settled_at ?? undefined) : undefined,
+    replay: replay ?? undefined,
+  };
+}

@@ -1,0 +1,58 @@
+import type Database from 'better-sqlite3';
+import type { StoreCounts } from '../../store.ts';
+import { openSequences } from '../work/open-runs.ts';
+
+/** What a person can ask about the inbox. */
+export function prepareOverview(database: Database.Database) {
+  // Goes from name to name along the index of due runs, because a hundred thousand waiting runs must not make a start
+  // slow. Blocked runs need no search of their own: the run that they wait for is due, or a process has claimed it.
+  const waitingHandlers = database
+    .prepare(
+      `with recursive waiting (handler) as (
+         select min(handler) from runs where state = 'due' union all
+         select (select min(handler) from runs where state = 'due' and handler > waiting.handler) from waiting
+         where handler is not null)
+       select handler from waiting where handler is not null`,
+    )
+    .pluck();
+  // Counted without going through the events: there may be ten million.
+  const countEvents = database.prepare(`
+    select (select events from event_totals) as total,
+      (select count(*) from waiting) + (select count(*) from claims) as new,
+      (select count(distinct sequence) from (${openSequences})
+        where sequence not in (select sequence from waiting) and sequence not in (select sequence from claims)) as open`);
+  // Counted without going through the runs that are done.
+  const countRuns = database.prepare(`
+    select (select count(*) from runs where state = 'due') as due,
+      (select count(*) from runs where claimed_by is not null) as running,
+      (select count(*) from runs where state = 'blocked') as blocked,
+      (select count(*) from runs where state = 'dead') as dead`);
+  const countQuarantine = database.prepare('select kind as state, count from quarantine_totals');
+  const countDropped = database.prepare('select sum(dropped) from quarantine_totals').pluck();
+  const dataVersion = database.prepare('pragma data_version').pluck();
+
+  return {
+    waitingHandlers: () => waitingHandlers.all() as string[],
+    /** Another number as soon as another connection has written. */
+    dataVersion: () => dataVersion.get() as number,
+    counts(): StoreCounts {
+      const { total, ...events } = countEvents.get() as { total: number; new: number; open: number };
+      const quarantine = countsOf(countQuarantine);
+      return {
+        events: { ...events, done: total - events.new - events.open },
+        runs: countRuns.get() as StoreCounts['runs'],
+        quarantine: {
+          notAuthentic: quarantine('not_authentic'),
+          unreadable: quarantine('unreadable'),
+          dropped: countDropped.get() as number,
+        },
+      };
+    },
+  };
+}
+
+function countsOf(statement: Database.Statement): (state: string) => number {
+  const rows = statement.all() as { state: string; count: number }[];
+  const byState = new Map(rows.map((row) => [row.state, row.count]));
+  return (state) => byState.get(state) ?? 0;
+}

@@ -1,0 +1,147 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type {
+  DismissalStep,
+  DismissalWrite,
+  DismissedRun,
+  EventFilter,
+  EventStore,
+  EventStretch,
+  KeptEventPage,
+  KeptEventWithBytes,
+  ReplayCandidate,
+  ReplayRequest,
+  ReplayStep,
+  ReplayWrite,
+  ReplayedRuns,
+} from '../../event-store.ts';
+import type { Sequence } from '../../run-key.ts';
+import type { OpenInbox } from '../connection/open-inbox.ts';
+import type { Access } from './sqlite-calls.ts';
+
+/** How many events a replay takes in one transaction at the most. */
+const stretchEvents = 100;
+/** How many events a replay looks up at once: one look-up may go through all dead letters, or all events of a call. */
+const lookEvents = 20_000;
+
+/** Events that were found for a replay, and not handed out yet. */
+interface Ahead {
+  /** Where the replay stands, and where it ends. */
+  readonly after: Sequence;
+  readonly upTo: Sequence;
+  readonly sequences: readonly Sequence[];
+  /** Every event up to this one has been looked at. */
+  readonly reached: Sequence;
+}
+
+/** Looking at events, replaying them and dismissing their runs, in SQLite. */
+export class SqliteEvents implements EventStore {
+  readonly #access: Access;
+  /** By the filter object of each replay, and dropped with it. */
+  readonly #ahead = new WeakMap<EventFilter, Ahead>();
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  get(traceId: string): Promise<KeptEventWithBytes | undefined> {
+    return this.#access.read(({ events }) => events.get(traceId));
+  }
+
+  /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
+  async list(
+    filter: EventFilter,
+    { limit, before }: { limit: number; before: Sequence | undefined },
+  ): Promise<KeptEventPage> {
+    const sequences: Sequence[] = [];
+    let to = before === undefined ? await this.lastSequence() : before - 1;
+    while (sequences.length < limit && to > 0) {
+      const range = { from: 1, to, limit: limit - sequences.length, latestFirst: true };
+      const found = await this.#access.read(({ findEvents }) => findEvents(filter, range));
+      sequences.push(...found.sequences);
+      to = found.reached - 1;
+      await turn();
+    }
+    const events = await this.#access.read((parts) => parts.events.summaries(sequences));
+    return { events, cursor: sequences.length === limit ? sequences.at(-1) : undefined };
+  }
+
+  lastSequence(): Promise<Sequence> {
+    return this.#access.read(({ events }) => events.lastSequence());
+  }
+
+  async stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch> {
+    await turn();
+    return this.#access.read(({ events, findEvents }) => {
+      const ahead = this.#aheadOf(filter, after, upTo) ?? lookAhead(findEvents, filter, after, upTo);
+      const next = ahead.sequences.slice(0, stretchEvents);
+      const isLast = next.length === ahead.sequences.length;
+      const stretch = events.stretch(next, isLast ? ahead.reached : (next.at(-1) ?? ahead.reached));
+      this.#ahead.set(filter, restOf(ahead, stretch.reached));
+      return stretch;
+    });
+  }
+
+  /** What is left of the last look-up, if this call continues it. */
+  #aheadOf(filter: EventFilter, after: Sequence, upTo: Sequence): Ahead | undefined {
+    const ahead = this.#ahead.get(filter);
+    return ahead?.after === after && ahead.upTo === upTo && ahead.sequences.length > 0 ? ahead : undefined;
+  }
+
+  wouldPutBack(step: ReplayStep): Promise<readonly ReplayCandidate[]> {
+    return this.#access.read(({ replays }) => replays.wouldPutBack(step));
+  }
+
+  beginReplay(request: ReplayRequest): Promise<number> {
+    return this.#access.write(({ replays }) => replays.begin(request));
+  }
+
+  putBack(step: ReplayWrite): Promise<readonly ReplayCandidate[]> {
+    return this.#access.write(({ replays }) => replays.putBack(step));
+  }
+
+  endReplay(replay: number, now: number): Promise<void> {
+    return this.#access.write(({ replays }) => replays.end(replay, now));
+  }
+
+  wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {
+    return this.#access.read(({ dismissals }) => dismissals.wouldDismiss(step));
+  }
+
+  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]> {
+    return this.#access.write(({ dismissals }) => dismissals.dismiss(step));
+  }
+
+  /** Counts in several steps: no index leads to the runs of a replay, so it goes through all stored runs. */
+  async replayed(replay: number): Promise<ReplayedRuns> {
+    const last = await this.lastSequence();
+    const sum = { done: 0, dead: 0, open: 0 };
+    for (let from = 1; from <= last; from += lookEvents) {
+      const range = { from, to: from + lookEvents - 1 };
+      const found = await this.#access.read(({ replays }) => replays.countIn(replay, range));
+      sum.done += found.done;
+      sum.dead += found.dead;
+      sum.open += found.open;
+      await turn();
+    }
+    return sum;
+  }
+}
+
+/**
+ * Looks up the next events of a replay. They may change before they are handed out, because `putBack` decides on each
+ * run anew.
+ */
+function lookAhead(
+  findEvents: OpenInbox['findEvents'],
+  filter: EventFilter,
+  after: Sequence,
+  upTo: Sequence,
+): Ahead {
+  const range = { from: after + 1, to: upTo, limit: lookEvents, latestFirst: false };
+  return { after, upTo, ...findEvents(filter, range) };
+}
+
+function restOf({ sequences, ...ahead }: Ahead, after: Sequence): Ahead {
+  const next = sequences.findIndex((sequence) => sequence > after);
+  return { ...ahead, after, sequences: next < 0 ? [] : sequences.slice(next) };
+}

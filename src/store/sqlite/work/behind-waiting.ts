@@ -1,0 +1,68 @@
+import type Database from 'better-sqlite3';
+import type { Sequence } from '../../run-key.ts';
+
+interface EventOfCall {
+  readonly sequence: Sequence;
+  readonly callId: string | null;
+}
+
+/**
+ * How many waiting events are read at once, and in one step at the most: a run beyond the last one read counts as
+ * behind a waiting event.
+ */
+const atOnce = 256;
+const most = 16 * atOnce;
+
+/** The first of all waiting events, and those after a sequence, in order. */
+interface Waiting {
+  readonly first: Sequence | undefined;
+  readonly after: (sequence: Sequence) => readonly EventOfCall[];
+}
+
+/**
+ * Tells whether an earlier event of the same call waits. A run that a process has in memory has no row, and when that
+ * process ends its event waits to be claimed again. A later run of the call that found no room in memory has a row;
+ * claimed at once, it would overtake everything that the process had before it.
+ */
+class BehindWaiting {
+  readonly #waiting: Waiting;
+  readonly #firstOfCalls = new Map<string | null, Sequence>();
+  /**
+   * Up to which sequence waiting events have been read. Usually no run comes after a waiting event, and the first
+   * waiting event tells that.
+   */
+  #readTo: Sequence;
+  #read = 0;
+
+  constructor(waiting: Waiting) {
+    this.#waiting = waiting;
+    this.#readTo = (waiting.first ?? Infinity) - 1;
+  }
+
+  has({ sequence, callId }: EventOfCall): boolean {
+    if (callId === null) return false;
+    while (this.#readTo < sequence - 1 && this.#read < most) this.#readMore();
+    const first = this.#firstOfCalls.get(callId) ?? Infinity;
+    return first < sequence || this.#readTo < sequence - 1;
+  }
+
+  #readMore(): void {
+    const events = this.#waiting.after(this.#readTo);
+    for (const { sequence, callId } of events) {
+      if (!this.#firstOfCalls.has(callId)) this.#firstOfCalls.set(callId, sequence);
+    }
+    this.#read += events.length;
+    const last = events.length < atOnce ? undefined : events.at(-1);
+    this.#readTo = last?.sequence ?? Infinity;
+  }
+}
+
+/** To be asked anew in each transaction. */
+export function prepareBehindWaiting(database: Database.Database): () => BehindWaiting {
+  const first = database.prepare('select min(sequence) from waiting').pluck();
+  const next = database.prepare(`
+    select sequence, call_id as callId from waiting cross join events using (sequence)
+    where sequence > ? order by sequence limit ${atOnce}`);
+  const after = (sequence: Sequence) => next.all(sequence) as EventOfCall[];
+  return () => new BehindWaiting({ first: (first.get() as Sequence | null) ?? undefined, after });
+}

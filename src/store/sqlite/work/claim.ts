@@ -1,0 +1,198 @@
+import type Database from 'better-sqlite3';
+import type { RunReplay } from '../../../dispatch/handling.ts';
+import type { ClaimedEvent, ClaimedRun, ClaimOrder } from '../../claims.ts';
+import { prepareBehindWaiting } from './behind-waiting.ts';
+import type { DueTime } from './due-time.ts';
+import type { HeldWork } from '../../run-key.ts';
+import { byCall, isOpen } from './open-runs.ts';
+import { prepareOpenRunsBefore } from './open-runs-before.ts';
+import { asInteger, asText } from '../connection/parameters.ts';
+import type { Processes } from './processes.ts';
+import { type StoredEventRow, storedEvent } from './stored-event.ts';
+import { prepareTakenCalls } from './taken-calls.ts';
+
+interface EventRow extends StoredEventRow {
+  readonly takeovers: number;
+  readonly reading_crashes: number;
+}
+
+interface RunRow extends EventRow {
+  readonly handler: string;
+  readonly attempts: number;
+  readonly replay: number | null;
+  readonly replayed_by: string | null;
+  readonly replay_reason: string | null;
+}
+
+/** Claims stop here even when more rows were asked for: bodies of 5 MB must not pile up in memory. */
+const claimBytes = 8 * 1024 * 1024;
+/** How many rows one step passes over at the most: they are read for nothing, while deliveries wait. */
+const mostPassedOver = 500;
+
+/** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
+export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
+  const fields = `e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body,
+    coalesce((select count from takeovers t where t.sequence = e.sequence), 0) as takeovers,
+    coalesce((select reading_crashes from takeovers t where t.sequence = e.sequence), 0) as reading_crashes`;
+  // Joined in this order, so that only the bodies of events that are taken are read.
+  const newEvents = database.prepare(`
+    select ${fields} from waiting w cross join events e using (sequence) cross join bodies b using (sequence)
+    where ${isLeft('e')} order by w.sequence`);
+  const endWait = database.prepare('delete from waiting where sequence = ?');
+  const claimEvent = database.prepare('insert into claims values (?, ?)');
+  const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
+  // With order `strict`, a run waits for the earlier runs of its call that are due or blocked, but not for blocked
+  // ones that a replay has put back. The nearest comes first: the earliest runs of the call are those that this process
+  // has claimed, and each of the due ones would go through all of them.
+  const dueRuns = database.prepare(`
+    select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
+    from runs r cross join events e using (sequence) cross join bodies b using (sequence)
+      left join replays p on p.id = r.replay
+    where r.handler = ${asText('@handler')} and r.state = 'due' and r.due_at <= ${asInteger('@now')}
+      and ${isLeft('r')}
+      and not (${asInteger('@isStrict')} and r.call_id is not null and (
+        select 1 from runs o ${byCall} where o.call_id = r.call_id and o.handler = r.handler
+          and o.sequence < r.sequence and o.${isOpen}
+          and (o.state = 'due' or (o.state = 'blocked' and o.replay is null))
+        order by o.sequence desc limit 1) is not null)
+    order by r.due_at, r.sequence`);
+  const claimRun = database.prepare(`
+    update runs set state = 'claimed', claimed_by = ? where sequence = ? and handler = ?`);
+  const takenCalls = prepareTakenCalls(database);
+  // After the first death nobody knows which of the events it was. From then on each is tried by itself, and what the
+  // process had not begun to try is not to blame.
+  const countCrash = database.prepare(`
+    insert into takeovers (sequence, count)
+      select sequence, 1 from claims where process = @id
+      union select sequence, 1 from runs where claimed_by = @id
+    on conflict do update set
+      count = count + 1, reading_crashes = reading_crashes + being_read, being_read = 0 where tried_by = @id`);
+  const waitAgain = database.prepare('insert into waiting select sequence from claims where process = ?');
+  const endClaims = database.prepare('delete from claims where process = ?');
+  const releaseRuns = database.prepare(`
+    update runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = ?`);
+  const ownEvents = database.prepare('select sequence from claims where process = ?').pluck();
+  const ownRuns = database.prepare('select sequence, handler from runs where claimed_by = ?');
+  const endClaim = database.prepare('delete from claims where sequence = ?');
+  const wait = database.prepare('insert into waiting values (?)');
+  const releaseRun = database.prepare(`
+    update runs set state = 'due', due_at = 0, claimed_by = null where sequence = ? and handler = ?`);
+  const anyClaim = database.prepare(
+    'select 1 from claims where process = @id union all select 1 from runs where claimed_by = @id limit 1',
+  );
+  const nextDue = database
+    .prepare(
+      `select due_at from runs where handler = ${asText('?')} and state = 'due' and due_at > ? order by due_at limit 1`,
+    )
+    .pluck();
+
+  const openRunsBefore = prepareOpenRunsBefore(database);
+  const behindWaiting = prepareBehindWaiting(database);
+
+  return {
+    events(limit: number): ClaimedEvent[] {
+      processes.ensureEntered();
+      const passedOver = JSON.stringify([...takenCalls(processes.id)]);
+      const rows = take(newEvents.iterate({ passedOver }) as Iterable<EventRow>, limit);
+      return rows.map((row) => {
+        endWait.run(row.sequence);
+        claimEvent.run(row.sequence, processes.id);
+        return {
+          ...storedEvent(row),
+          takeovers: row.takeovers,
+          readingCrashes: row.reading_crashes,
+          storedHandlers: storedHandlers.all(row.sequence) as string[],
+          openRuns: row.call_id === null ? [] : openRunsBefore(row.call_id, row.sequence),
+        };
+      });
+    },
+
+    runs(handler: string, limit: number, now: number, order: ClaimOrder): ClaimedRun[] {
+      const { isStrict, without, isOneACall } = order;
+      processes.ensureEntered();
+      const passedOver = JSON.stringify([...takenCalls(processes.id), ...without]);
+      const due = { handler, now: dueTime.store(now), isStrict: Number(isStrict), passedOver };
+      const behind = behindWaiting();
+      const calls = new Set<string>();
+      const isAnother = (callId: string | null): boolean => {
+        if (!isOneACall || callId === null) return true;
+        return calls.size < calls.add(callId).size;
+      };
+      // A run that has begun, or that a replay has put back, has already had its turn.
+      const mayGo = ({ attempts, replay, sequence, call_id: callId }: RunRow): boolean =>
+        (attempts > 0 || replay !== null || !behind.has({ sequence, callId })) && isAnother(callId);
+      const rows = take(dueRuns.iterate(due) as Iterable<RunRow>, limit, mayGo);
+      return rows.map((row) => {
+        claimRun.run(processes.id, row.sequence, row.handler);
+        return {
+          ...storedEvent(row),
+          handler: row.handler,
+          takeovers: row.takeovers,
+          readingCrashes: row.reading_crashes,
+          attempts: row.attempts,
+          replay: replayOf(row),
+        };
+      });
+    },
+
+    /** Takes all claims from a process: one that died, perhaps of one of them, or this one as it leaves. */
+    releaseAll(id: number, { died }: { died: boolean }): number {
+      if (died) countCrash.run({ id });
+      waitAgain.run(id);
+      return endClaims.run(id).changes + releaseRuns.run(id).changes;
+    },
+
+    /** Takes from this process the claims that it hasn't in hand. */
+    releaseUnheld(work: () => HeldWork): number {
+      const { events, runs } = work();
+      const held = new Set([...events, ...runs.map((run) => `${run.sequence} ${run.handler}`)].map(String));
+      const unheldEvents = ownEvents.all(processes.id).filter((sequence) => !held.has(String(sequence)));
+      const unheldRuns = (ownRuns.all(processes.id) as Pick<RunRow, 'sequence' | 'handler'>[]).filter(
+        (run) => !held.has(`${run.sequence} ${run.handler}`),
+      );
+      for (const sequence of unheldEvents) {
+        endClaim.run(sequence);
+        wait.run(sequence);
+      }
+      for (const run of unheldRuns) releaseRun.run(run.sequence, run.handler);
+      return unheldEvents.length + unheldRuns.length;
+    },
+
+    /** Whether anything is claimed by this process. */
+    hasAny: () => anyClaim.get({ id: processes.id }) !== undefined,
+
+    nextDue(handler: string, after?: number): number | undefined {
+      const stored = after === undefined ? Number.MIN_SAFE_INTEGER : dueTime.store(after);
+      const dueAt = nextDue.get(handler, stored) as number | undefined;
+      return dueAt === undefined ? undefined : dueTime.read(dueAt);
+    },
+  };
+}
+
+/** SQL: the event or run belongs to no call that is passed over. */
+function isLeft(alias: 'e' | 'r'): string {
+  return `(${alias}.call_id is null or ${alias}.call_id not in (select value from json_each(@passedOver)))`;
+}
+
+/** Takes rows that may go, up to a count and a number of bytes. */
+function take<Row extends EventRow>(
+  rows: Iterable<Row>,
+  limit: number,
+  mayGo: (row: Row) => boolean = () => true,
+): readonly Row[] {
+  const found: Row[] = [];
+  let passedOver = 0;
+  let bytes = 0;
+  for (const row of rows) {
+    if (found.length >= limit || bytes >= claimBytes || passedOver >= mostPassedOver) break;
+    if (mayGo(row)) found.push(row);
+    else passedOver += 1;
+    bytes += row.body.length;
+  }
+  return found;
+}
+
+function replayOf({ replay, replayed_by, replay_reason }: RunRow): RunReplay | undefined {
+  if (replay === null) return undefined;
+  return { id: replay, by: replayed_by ?? undefined, reason: replay_reason ?? undefined };
+}

@@ -1,0 +1,185 @@
+import type Database from 'better-sqlite3';
+import type { CallEventRow } from '../../../calls/timeline.ts';
+import type { JoinArrival, JoinLookBack, JoinView } from '../../call-store.ts';
+import type { Sequence, Settled } from '../../run-key.ts';
+import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
+import type { DueTime } from './due-time.ts';
+import { callKey } from '../dedupe/keys.ts';
+import { byCall, isOpen, isUnbegun } from './open-runs.ts';
+import { asText } from '../connection/parameters.ts';
+
+interface JoinRow {
+  /** Names of the events that were there when an attempt last began; null before the first. */
+  readonly seen: string | null;
+  /** Names of the events that were seen by a run which is done. */
+  readonly settled: string | null;
+  readonly reruns: number;
+  /** A `Progress` as JSON; null before the first look. */
+  readonly progress: string | null;
+}
+
+/** Which of a join's events have not arrived among a call's events up to a sequence. */
+interface Progress {
+  /** What the join waited for at that look: another version of the app may wait for something else. */
+  readonly events: readonly string[];
+  readonly missing: readonly string[];
+  readonly until: Sequence;
+}
+
+/** What joins need of other parts of the store. */
+interface JoinParts {
+  readonly eventsOf: (callId: string) => CallEventRow[];
+  /** Whether this process still holds the event, and the end of its claim. */
+  readonly holdsEvent: (sequence: number) => boolean;
+  readonly endClaim: (sequence: number) => unknown;
+  readonly dueTime: DueTime;
+}
+
+/** How long a join that opens late waits at the least, unless its own time is shorter, in milliseconds. */
+const leastWait = 10_000;
+/** How many events one look back goes through, and how many eras of the index in all: other writes wait for it. */
+const lookSize = 500;
+const erasAtOnce = 5_000;
+
+/**
+ * A join's wait is a run that is due when its time is over; the last event that it waits for makes it due at
+ * once. So a wait costs one row, no timer, and survives whatever the process does.
+ */
+export function prepareJoins(
+  database: Database.Database,
+  { eventsOf, holdsEvent, endClaim, dueTime }: JoinParts,
+) {
+  const eraCount = prepareEraCount(database);
+  const select = database.prepare(
+    'select seen, settled, reruns, progress from joins where handler = ? and call_id = ?',
+  );
+  const open = database.prepare('insert into joins (handler, call_id) values (?, ?) on conflict do nothing');
+  const insertRun = database.prepare(`
+    insert into runs (sequence, handler, call_id, state, attempts, due_at) values (?, ?, ?, 'due', 0, ?)
+    on conflict do nothing`);
+  const hasten = database.prepare(`
+    update runs ${byCall} set due_at = 0 where call_id = ? and handler = ? and ${isOpen} and ${isUnbegun}`);
+  const remember = database.prepare('update joins set seen = ? where handler = ? and call_id = ?');
+  const countRerun = database.prepare(
+    'update joins set reruns = reruns + 1 where handler = ? and call_id = ?',
+  );
+  // An event that another process has claimed counts as missed: the join may not be registered there.
+  const missed = database.prepare(`
+    select call_id as callId, min(sequence) as sequence from events
+    where sequence > @after and sequence <= @until and received_at >= @since and call_id is not null
+      and event_name in (select value from json_each(@events))
+      and not exists (select 1 from waiting where waiting.sequence = events.sequence)
+      and not exists (select 1 from joins where joins.handler = @handler and joins.call_id = events.call_id)
+    group by call_id`);
+  const firstSince = database.prepare('select min(sequence) from events where received_at >= ?').pluck();
+  const newest = database.prepare('select max(sequence) from events').pluck();
+
+  // Asked with each of the call's events, so it reads only those that came since: there may be a hundred thousand.
+  const namesSince = database
+    .prepare(
+      `select distinct event_name from events
+       where sequence in (${laterSequencesOfCall('@key', '@after')}) and call_id = ${asText('@callId')}
+         and event_name in (select value from json_each(${asText('@missing')}))`,
+    )
+    .pluck();
+  const advance = database.prepare('update joins set progress = ? where handler = ? and call_id = ?');
+  const firstArrival = database
+    .prepare(
+      `select min(e.received_at) ${fromEventsOfCall}
+         and e.event_name in (select value from json_each(${asText('@events')}))`,
+    )
+    .pluck();
+
+  /** Whether no event of the join is missing. What was looked at is remembered, and never read again. */
+  const isComplete = (
+    { handler, events }: Pick<JoinLookBack, 'handler' | 'events'>,
+    callId: string,
+    progress: string | null,
+  ): boolean => {
+    const before = progressOf(progress, events);
+    if (before.missing.length === 0) return true;
+    const until = (newest.get() as Sequence | null) ?? 0;
+    const missing = JSON.stringify(before.missing);
+    const since = { key: callKey(callId), callId, after: before.until, missing };
+    const found = new Set(namesSince.all(since));
+    const now = { events, missing: before.missing.filter((name) => !found.has(name)), until };
+    advance.run(JSON.stringify(now), handler, callId);
+    return now.missing.length === 0;
+  };
+
+  const firstArrivalOf = (callId: string, events: readonly string[]): number =>
+    (firstArrival.get({ key: callKey(callId), callId, events: JSON.stringify(events) }) as number | null) ??
+    Infinity;
+
+  const openJoin = (
+    join: Pick<JoinLookBack, 'handler' | 'events' | 'within'>,
+    callId: string,
+    sequence: number,
+  ): void => {
+    const { handler, events, within } = join;
+    open.run(handler, callId);
+    if (isComplete(join, callId, null)) return void insertRun.run(sequence, handler, callId, 0);
+    const now = dueTime.now();
+    // Never later than `within` from now, because the clock may have been set back since the first event came. And
+    // never at once: events released from quarantine came long ago, but are released one after the other, so the rest
+    // is just behind.
+    const first = Math.min(firstArrivalOf(callId, events), now);
+    const dueAt = Math.max(first + within, now + Math.min(within, leastWait));
+    insertRun.run(sequence, handler, callId, dueTime.store(dueAt));
+  };
+
+  return {
+    arrive({ run, eventName, events, within, runsAgain, last }: JoinArrival): Settled {
+      const { sequence, handler, callId } = run;
+      if (!holdsEvent(sequence)) return 'lost';
+      const join = select.get(handler, callId) as JoinRow | undefined;
+      if (!join) openJoin({ handler, events, within }, callId, sequence);
+      else if (join.seen === null) {
+        if (isComplete({ handler, events }, callId, join.progress)) hasten.run(callId, handler);
+      } else if (runsAgain && join.reruns === 0 && !listOf(join.seen).includes(eventName)) {
+        countRerun.run(handler, callId);
+        insertRun.run(sequence, handler, callId, 0);
+      }
+      if (last) endClaim(sequence);
+      return 'settled';
+    },
+
+    see(handler: string, callId: string, events: readonly string[]): JoinView {
+      const rows = eventsOf(callId);
+      const names = namesOf(rows.filter((row) => events.includes(row.eventName)));
+      const join = select.get(handler, callId) as JoinRow | undefined;
+      remember.run(JSON.stringify(names), handler, callId);
+      const settled = join?.settled;
+      const hasSeenAll = typeof settled === 'string' && names.every((name) => listOf(settled).includes(name));
+      // If the events have been erased meanwhile, there is nothing left to see.
+      const isSettled = hasSeenAll || rows.length === 0;
+      return { events: rows, isSettled };
+    },
+
+    lookBack({ handler, events, within, since, after: last }: JoinLookBack): Sequence | undefined {
+      const first = last === undefined ? (firstSince.get(since) as Sequence | null) : last + 1;
+      if (first === null) return undefined;
+      const after = first - 1;
+      const until = after + Math.min(lookSize, Math.ceil(erasAtOnce / eraCount()));
+      const range = { after, until, since, handler, events: JSON.stringify(events) };
+      for (const { callId, sequence } of missed.all(range) as { callId: string; sequence: Sequence }[]) {
+        openJoin({ handler, events, within }, callId, sequence);
+      }
+      return until < ((newest.get() as Sequence | null) ?? 0) ? until : undefined;
+    },
+  };
+}
+
+function namesOf(rows: readonly CallEventRow[]): string[] {
+  return [...new Set(rows.map((row) => row.eventName))];
+}
+
+function progressOf(json: string | null, events: readonly string[]): Progress {
+  const found = json === null ? undefined : (JSON.parse(json) as Progress);
+  const isOfThese = found?.events.join('\n') === events.join('\n');
+  return found && isOfThese ? found : { events, missing: events, until: 0 };
+}
+
+function listOf(json: string): string[] {
+  return JSON.parse(json) as string[];
+}

@@ -1,0 +1,206 @@
+import { isMainThread } from 'node:worker_threads';
+import type Database from 'better-sqlite3';
+import type { DatabaseFiles } from '../connection/database-files.ts';
+import { type Fate, type ProcessIdentity, fateOf, ownIdentity } from './process-identity.ts';
+
+interface ProcessRow {
+  readonly id: number;
+  readonly identity: string;
+  readonly beats: number;
+  /** 1 if the process said at its last beat that it judges others by their beats. */
+  readonly countsBeats: number;
+  /** The names of its handlers, as JSON; null until it has told them, and if it has none. */
+  readonly handlers: string | null;
+}
+
+/** In how many looks, one after the other, a process must be found silent to count as dead. */
+const mostSilences = 3;
+
+/**
+ * Whether the database is closed by `close` alone. When a worker thread is ended, the driver closes it, and nothing of
+ * ours runs before that: its WAL is then removed, although the process has not left.
+ */
+const closesOnlyByItself = isMainThread;
+
+/** The beats of another process at the last look, and in how many looks they have not changed. */
+interface Look {
+  readonly beats: number;
+  readonly silences: number;
+}
+
+/** The process under whose id claims are written. */
+export interface Holder {
+  readonly id: number;
+  /**
+   * Enters the process again if another process took it for dead because it stood still too long: claims under an id
+   * that has no row would never be taken over. Ids are never given twice, so it keeps its old id.
+   */
+  ensureEntered(): void;
+}
+
+/** A holder with this id, which enters itself through this connection. */
+export function holderOf(database: Database.Database, id: number, identity: string): Holder {
+  const enter = database.prepare('insert into processes (id, identity) values (?, ?) on conflict do nothing');
+  return { id, ensureEntered: () => void enter.run(id, identity) };
+}
+
+/**
+ * The processes that share one database file. Each has a row; its id marks what it has claimed. A process is
+ * dead when the kernel says so, or, where the kernel can't be asked (another container, a hidden /proc), when its beats
+ * stand still although it could have written. Beats are counted, not dated, so that a wall clock that jumps kills
+ * nobody.
+ */
+export class Processes implements Holder {
+  readonly #database: Database.Database;
+  readonly #own: ProcessIdentity = ownIdentity();
+  /** Who this process is, as it is stored. */
+  readonly identity: string;
+  /** The files that this process has open. */
+  readonly #marks: { readonly database: string; readonly wal: string } | undefined;
+  readonly #looks = new Map<number, Look>();
+  readonly #insert: Database.Statement;
+  readonly #delete: Database.Statement;
+  readonly #selectAll: Database.Statement;
+  readonly #updateBeats: Database.Statement;
+  readonly #selectWithoutWal: Database.Statement;
+  readonly #forgetWal: Database.Statement;
+  #holder: Holder;
+  /** The handlers that this process has told. Each beat repeats them, since one that enters again has a new row. */
+  #told: readonly string[] | null = null;
+
+  /** `files`: undefined for a database in memory. */
+  constructor(database: Database.Database, files?: DatabaseFiles) {
+    this.#database = database;
+    this.#marks = files?.marks();
+    this.identity = JSON.stringify({ ...this.#own, ...(closesOnlyByItself ? this.#marks : {}) });
+    this.#insert = database.prepare('insert into processes (identity) values (?)');
+    this.#delete = database.prepare('delete from processes where id = ?');
+    this.#selectAll = database.prepare(`
+      select id, identity, beats, coalesce(json_extract(identity, '$.countsBeats'), 0) as countsBeats,
+        json_extract(identity, '$.handlers') as handlers
+      from processes`);
+    this.#updateBeats = database.prepare(`
+      update processes set beats = beats + 1,
+        identity = json_set(identity, '$.countsBeats', json(?), '$.handlers', json(?))
+      where id = ?`);
+    this.#selectWithoutWal = database
+      .prepare(
+        `select count(*) from processes where json_extract(identity, '$.database') = @database
+           and json_extract(identity, '$.wal') <> @wal`,
+      )
+      .pluck();
+    this.#forgetWal = database.prepare(`
+      update processes set identity = json_remove(identity, '$.wal')
+      where id = @id and json_extract(identity, '$.wal') = @wal`);
+    this.#holder = holderOf(database, 0, this.identity);
+  }
+
+  /** The id under which this process claims. */
+  get id(): number {
+    return this.#holder.id;
+  }
+
+  /** Enters this process. */
+  join(): void {
+    const id = Number(this.#insert.run(this.identity).lastInsertRowid);
+    this.#holder = holderOf(this.#database, id, this.identity);
+  }
+
+  /** Whether no other process shares the file, as far as the kernel can tell. */
+  isAlone(): boolean {
+    return this.#others('alive').length + this.#others('unknown').length === 0;
+  }
+
+  /** Says that this process lives, and whether it judges others by their beats. */
+  beat(): void {
+    this.ensureEntered();
+    const countsBeats = this.#others('unknown').length > 0;
+    this.#updateBeats.run(JSON.stringify(countsBeats), JSON.stringify(this.#told), this.id);
+  }
+
+  /** Says which handlers this process has. Returns those of each other process that is not dead and has said its own. */
+  announce(handlers: readonly string[]): string[][] {
+    this.#told = handlers;
+    this.beat();
+    const others = [...this.#others('alive'), ...this.#others('unknown')];
+    return others.flatMap(({ handlers: told }) => (told === null ? [] : [JSON.parse(told) as string[]]));
+  }
+
+  ensureEntered(): void {
+    this.#holder.ensureEntered();
+  }
+
+  /**
+   * Whether a process that had this database open, and has not left, had another WAL than the one that is there now.
+   * SQLite keeps a WAL for as long as a process has it open, and after a crash until the next one has taken it over, so
+   * somebody has removed it, and what it held is lost. A copy of the database is another file: it had no WAL.
+   */
+  isWalMissing(): boolean {
+    return this.#marks !== undefined && this.#selectWithoutWal.get(this.#marks) !== 0;
+  }
+
+  /**
+   * Forgets which WAL the processes had that have died: this one has taken it over, and the last process that closes
+   * the database removes it.
+   */
+  forgetWals(): void {
+    if (!this.#marks) return;
+    const { wal } = this.#marks;
+    const others = [...this.#others('dead'), ...this.#others('unknown')];
+    for (const { id } of others) this.#forgetWal.run({ id, wal });
+  }
+
+  /** Forgets which WAL this process has: the driver is about to close the database, and removes it. */
+  forgetOwnWal(): void {
+    if (this.#marks) this.#forgetWal.run({ id: this.id, wal: this.#marks.wal });
+  }
+
+  /** Removes a process that left or died. */
+  remove(id: number): void {
+    this.#delete.run(id);
+    this.#looks.delete(id);
+  }
+
+  /** The processes that are dead, according to the kernel. */
+  dead(): number[] {
+    return this.#others('dead').map(({ id }) => id);
+  }
+
+  /**
+   * Whether this process has to beat, even if it holds nothing: a process may judge it by its beats. It can't know
+   * what another one is able to ask the kernel, so that one says it; within the time of the silences it is heard. The
+   * row of this process counts too, so that what it has said is taken back.
+   */
+  isWatched(): boolean {
+    return this.#others('unknown').length > 0 || this.#rows().some(({ countsBeats }) => countsBeats === 1);
+  }
+
+  /**
+   * Looks at the processes about which the kernel can't be asked, and returns those that have been silent for so long
+   * that they count as dead. Called only when this process can write, because then the others could have written too.
+   */
+  lookAtSilent(): number[] {
+    return this.#others('unknown').flatMap(({ id, beats }) => {
+      const last = this.#looks.get(id);
+      const silences = last?.beats === beats ? last.silences + 1 : 0;
+      this.#looks.set(id, { beats, silences });
+      return silences >= mostSilences ? [id] : [];
+    });
+  }
+
+  /** Starts counting silences anew: while no process could write, a missing beat says nothing. */
+  forgiveSilence(): void {
+    this.#looks.clear();
+  }
+
+  #others(fate: Fate): ProcessRow[] {
+    return this.#rows().filter(
+      ({ id, identity }) =>
+        id !== this.id && fateOf(JSON.parse(identity) as ProcessIdentity, this.#own) === fate,
+    );
+  }
+
+  #rows(): ProcessRow[] {
+    return this.#selectAll.all() as ProcessRow[];
+  }
+}

@@ -1,0 +1,183 @@
+import type Database from 'better-sqlite3';
+import type { EventRecord } from '../../event-record.ts';
+import type { Sequence } from '../../run-key.ts';
+import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
+import { eraOf } from '../dedupe/eras.ts';
+import { writeHeaders } from './headers-text.ts';
+import { type EarlierIdentities, prepareLookThrough } from '../dedupe/earlier-identities.ts';
+import { ReusedKeys, callKey } from '../dedupe/keys.ts';
+import { byCall, isOpen } from './open-runs.ts';
+import type { Holder } from './processes.ts';
+import { prepareTakenCalls } from './taken-calls.ts';
+
+/** An event as it is written. */
+export interface EventRow {
+  readonly traceId: string;
+  readonly identities: readonly string[];
+  readonly lookup: string | null;
+  readonly eventName: string;
+  readonly callId: string | null;
+  readonly organizationId: string | null;
+  readonly agentId: string | null;
+  readonly occurredAt: number;
+  readonly receivedAt: number;
+  readonly headers: string;
+  /** JSON, without the agent's id, which has a column of its own. */
+  readonly facts: string;
+  readonly body: Uint8Array;
+  /** Whether this process would handle the event at once: then the same write claims it, if nothing goes before it. */
+  readonly isWanted: boolean;
+}
+
+/** What the write decided: a duplicate has no sequence. */
+export interface RecordedRow {
+  readonly sequence: Sequence | undefined;
+  readonly isClaimed: boolean;
+}
+
+/** The row of an event. */
+export function eventRow(record: EventRecord, isWanted: boolean): EventRow {
+  const { agentId, ...facts } = record.facts;
+  return {
+    traceId: record.traceId,
+    identities: record.identities,
+    lookup: record.lookup ?? null,
+    eventName: record.eventName,
+    callId: record.callId ?? null,
+    organizationId: record.organizationId ?? null,
+    agentId: agentId ?? null,
+    occurredAt: record.occurredAt,
+    receivedAt: record.receivedAt,
+    headers: writeHeaders(record.headers, record),
+    facts: JSON.stringify(facts),
+    body: record.body,
+    isWanted,
+  };
+}
+
+const duplicate: RecordedRow = { sequence: undefined, isClaimed: false };
+
+/**
+ * Writes events and their identities, inside the caller's transaction. The identities' primary key decides on
+ * duplicates. What all rows share, such as the totals, is read and written once for all of them.
+ */
+export function prepareRecord(database: Database.Database, holder: Holder, earlier: EarlierIdentities) {
+  const reserve = database.prepare(`
+    update event_totals set last_sequence = last_sequence + ?
+    returning last_sequence as last, indexed_sequence as indexed`);
+  const count = database.prepare('update event_totals set events = events + ?');
+  const insertEvent = database.prepare('insert into events values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const insertBody = database.prepare('insert into bodies values (?, ?, ?)');
+  const insertIdentity = database.prepare(
+    'insert into identities (era, identity, sequence) values (?, ?, ?) on conflict do nothing',
+  );
+  // The identities that a copy has just added must not stay: a later, different event with one of them would be taken
+  // for a duplicate.
+  const deleteIdentity = database.prepare(
+    'delete from identities where era = ? and identity = ? and sequence = ?',
+  );
+  const insertWaiting = database.prepare('insert into waiting values (?)');
+  const insertClaim = database.prepare('insert into claims values (?, ?)');
+  const mayClaim = prepareMayClaim(database, holder);
+  const indexCalls = prepareCallIndex(database);
+  const reusedKeys = new ReusedKeys();
+
+  const isNew = (identities: readonly string[], sequence: Sequence): boolean => {
+    const era = eraOf(sequence);
+    const keys = reusedKeys.of(identities);
+    const isNewKey = (key: Buffer): boolean =>
+      insertIdentity.run(era, key, sequence).changes === 1 && !earlier.has(key, era);
+    if (keys.every(isNewKey)) return true;
+    for (const key of keys) deleteIdentity.run(era, key, sequence);
+    return false;
+  };
+
+  const insert = (row: EventRow, sequence: Sequence): void => {
+    const { callId } = row;
+    insertEvent.run(
+      sequence,
+      row.traceId,
+      row.eventName,
+      callId,
+      callId === null ? null : callKey(callId),
+      row.organizationId,
+      row.agentId,
+      row.occurredAt,
+      row.receivedAt,
+      row.facts,
+    );
+    insertBody.run(sequence, row.headers, row.body);
+    // If another event has this key, that one keeps it: it decides nothing.
+    for (const key of reusedKeys.of(row.lookup === null ? [] : [row.lookup]))
+      insertIdentity.run(eraOf(sequence), key, sequence);
+  };
+
+  return (rows: readonly EventRow[]): RecordedRow[] => {
+    // Many groups only end claims, and would write the totals for nothing.
+    if (rows.length === 0) return [];
+    const claimable = mayClaim();
+    const totals = reserve.get(rows.length) as SequenceTotals;
+    const lastCommitted = totals.last - rows.length;
+    let sequence = lastCommitted;
+    let recorded = 0;
+    const results = rows.map((row) => {
+      sequence += 1;
+      if (!isNew(row.identities, sequence)) return duplicate;
+      insert(row, sequence);
+      recorded += 1;
+      const isClaimed = claimable(row);
+      if (isClaimed) insertClaim.run(sequence, holder.id);
+      else insertWaiting.run(sequence);
+      return { sequence, isClaimed };
+    });
+    if (recorded > 0) count.run(recorded);
+    indexCalls(totals);
+    earlier.written(rows.length, lastCommitted);
+    return results;
+  };
+}
+
+/** Writes one event. */
+export function prepareRecordOne(
+  database: Database.Database,
+  holder: Holder,
+): (row: EventRow) => RecordedRow {
+  const record = prepareRecord(database, holder, prepareLookThrough(database));
+  return (row) => record([row])[0] ?? duplicate;
+}
+
+/**
+ * Whether an event may be claimed by the write that records it. It may not if something goes before it: events that
+ * no process has claimed yet, unsettled runs of its call, or an event of its call that another process is working on.
+ */
+function prepareMayClaim(database: Database.Database, holder: Holder) {
+  const isAnyWaiting = database.prepare('select 1 from waiting limit 1');
+  const isAnyOpen = database.prepare(`select 1 from runs ${byCall} where ${isOpen} limit 1`);
+  const openOfCall = database.prepare(`select 1 from runs ${byCall} where call_id = ? and ${isOpen} limit 1`);
+  const takenCalls = prepareTakenCalls(database);
+
+  return () => {
+    let asked: { isAnyOpen: boolean; taken: ReadonlySet<unknown> } | undefined;
+    let isAnyBefore: boolean | undefined;
+
+    return ({ isWanted, callId }: EventRow): boolean => {
+      isAnyBefore ??= isAnyWaiting.get() !== undefined;
+      if (!isWanted || isAnyBefore) {
+        // This event will wait, so all later events have a waiting event before them.
+        isAnyBefore = true;
+        return false;
+      }
+      if (!asked) {
+        holder.ensureEntered();
+        asked = {
+          isAnyOpen: isAnyOpen.get() !== undefined,
+          taken: takenCalls(holder.id),
+        };
+      }
+      if (callId === null) return true;
+      if (asked.isAnyOpen && openOfCall.get(callId)) isAnyBefore = true;
+      if (asked.taken.has(callId)) isAnyBefore = true;
+      return !isAnyBefore;
+    };
+  };
+}

@@ -1,0 +1,164 @@
+import { Worker } from 'node:worker_threads';
+import type Database from 'better-sqlite3';
+import type { FileIds } from '../connection/database-files.ts';
+import { Checkpoint } from './checkpoint.ts';
+import { LogIndex } from '../connection/log-index.ts';
+import { setPragma } from '../connection/pragma.ts';
+import { threadFile } from './thread-file.ts';
+
+/** What the checkpoint thread needs to begin. */
+export interface CheckpointThreadData {
+  readonly file: string;
+  readonly files: FileIds;
+  /** One of the numbers below: the two threads tell each other nothing else. */
+  readonly state: Int32Array<SharedArrayBuffer>;
+}
+
+export const idle = 0;
+export const wanted = 1;
+export const checkpointed = 2;
+export const ending = 3;
+export const ended = 4;
+export const failed = 5;
+
+/**
+ * How many pages in the log, by our estimate, are worth writing back. The more there are, the more often a page is
+ * written once for several commits, and the rarer are the syncs that commits have to wait for.
+ */
+const enoughPages = 16_000;
+/** How many pages a commit writes for each of its writes, and how many besides. */
+const pagesOfWrite = 0.8;
+const pagesOfCommit = 8;
+const pageSize = 4_096;
+/** At how many pages the commit thread writes the rest back even while writes wait for it. */
+const mostPages = 24_000;
+/** The checkpoint thread makes next to no objects. */
+const resourceLimits = { maxYoungGenerationSizeMb: 2 };
+/**
+ * How long closing waits for a checkpoint, in milliseconds. If it takes longer, the log stays larger, but nothing is
+ * lost.
+ */
+const closePatience = 5_000;
+/**
+ * How long a write-back waits for connections that read the log, in milliseconds: those of this process read only for
+ * moments.
+ */
+const readersPatience = 200;
+
+/**
+ * Has the log written back to the database. A thread of its own does this while commits go on, and syncs the
+ * database. The commit thread writes back the few pages that commits have added meanwhile, between two commits. Then
+ * nothing is left, and the log begins anew; it would grow for ever if its write-back were always a step behind.
+ */
+export class Checkpoints {
+  readonly #database: Database.Database;
+  readonly #finishing: Checkpoint;
+  readonly #truncating: Checkpoint;
+  readonly #state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  readonly #file: string;
+  readonly #files: FileIds;
+  #worker: Worker | undefined;
+  #pages = 0;
+
+  constructor(database: Database.Database, file: string, files: FileIds) {
+    this.#database = database;
+    const index = new LogIndex(database);
+    this.#finishing = new Checkpoint(database, index, 'PASSIVE');
+    this.#truncating = new Checkpoint(database, index, 'TRUNCATE');
+    this.#file = file;
+    this.#files = files;
+  }
+
+  /** A commit has been made. */
+  committed(writes: number, bytes: number): void {
+    this.#pages += pagesOfCommit + writes * pagesOfWrite + bytes / pageSize;
+    const state = Atomics.load(this.#state, 0);
+    if (state === idle && this.#pages >= enoughPages) this.#begin();
+    else if (state === failed) this.#tryLater();
+    // Finishing makes two syncs, which hold up every answer that waits for a commit: on a slow disk, longer than its
+    // sender waits.
+    else if (state === checkpointed && this.#pages >= mostPages) this.#finish();
+  }
+
+  /** No write waits for a commit. */
+  rested(): void {
+    const state = Atomics.load(this.#state, 0);
+    if (state === checkpointed) this.#finish();
+    if (state === failed) this.#tryLater();
+  }
+
+  /**
+   * Writes all of the log back to the database, syncs it, and gives the log's room back to the disk.
+   *
+   * It is not enough that all of the log is in the database: while a connection reads the log, new pages are added
+   * behind the old ones, which may be missing on disk, or take up all the room.
+   *
+   * @throws unless the log begins anew
+   */
+  writeBack(): void {
+    setPragma(this.#database, `busy_timeout = ${readersPatience}`);
+    try {
+      // Most of it while other processes can write; the rest while they wait.
+      this.#finishing.run();
+      const { busy } = this.#truncating.run();
+      if (busy !== 0) throw new Error('the log could not be written back: it is in use');
+      this.#pages = 0;
+    } finally {
+      setPragma(this.#database, 'busy_timeout = 0');
+    }
+  }
+
+  /** Stands still until the thread has closed its connection to the database, or the patience is over. */
+  close(): void {
+    if (!this.#worker) return;
+    Atomics.store(this.#state, 0, ending);
+    Atomics.notify(this.#state, 0);
+    Atomics.wait(this.#state, 0, ending, closePatience);
+  }
+
+  #begin(): void {
+    this.#worker ??= this.#start();
+    Atomics.store(this.#state, 0, wanted);
+    Atomics.notify(this.#state, 0);
+  }
+
+  #finish(): void {
+    this.#pages = Math.min(this.#left(), enoughPages / 2);
+    Atomics.store(this.#state, 0, idle);
+  }
+
+  #tryLater(): void {
+    this.#pages = enoughPages / 2;
+    Atomics.store(this.#state, 0, idle);
+  }
+
+  /**
+   * Writes the rest back, and returns how many pages of the log are left: if another connection reads the log, or the
+   * disk is full, it is tried again sooner.
+   */
+  #left(): number {
+    try {
+      const { log, checkpointed: done } = this.#finishing.run();
+      return log - done;
+    } catch {
+      return Infinity;
+    }
+  }
+
+  #start(): Worker {
+    const workerData: CheckpointThreadData = { file: this.#file, files: this.#files, state: this.#state };
+    const worker = new Worker(threadFile('checkpoint-worker'), {
+      workerData,
+      resourceLimits,
+      // See DatabaseFile: its file must outlive the thread.
+      trackUnmanagedFds: false,
+    });
+    worker.unref();
+    // Without this thread, the commit thread's `wal_autocheckpoint` still writes the log back, if more slowly.
+    worker.on('error', () => {
+      this.#worker = undefined;
+      Atomics.store(this.#state, 0, idle);
+    });
+    return worker;
+  }
+}

@@ -1,0 +1,22 @@
+import { statSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { bodyOf, deliverAll } from '../../support/deliveries.ts';
+import { started } from '../../support/receiver.ts';
+import { temporaryDatabase } from '../../support/temporary.ts';
+
+test('the log is written back and used again while deliveries pour in', async () => {
+  const database = temporaryDatabase();
+  const { receiver } = await started({ database, logger: { level: 'silent' } });
+  const filler = 'x'.repeat(40_000);
+  let largest = 0;
+  for (let round = 0; round < 120; round += 1) {
+    const bodies = Array.from({ length: 50 }, (_, index) =>
+      bodyOf({ traceId: `trace-${round}-${index}`, payload: { call_id: `call-${round}-${index}`, filler } }),
+    );
+    await deliverAll(receiver, bodies);
+    largest = Math.max(largest, statSync(`${database}-wal`).size);
+  }
+  // A log that is never written back would be several times as large as all the bodies together.
+  expect(largest).toBeLessThan(120_000_000);
+  expect((await receiver.counts()).events.done).toBeGreaterThan(0);
+});

@@ -1,0 +1,97 @@
+/** Processes of which the kernel can't say whether they are alive, such as those of another container. */
+import Database from 'better-sqlite3';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { ManualClock } from '../../support/clock.ts';
+import { temporaryDatabase } from '../../support/temporary.ts';
+import { claimedOf, done, eventOf, only, presentTime, settlementOf } from '../parts.ts';
+
+let file: string;
+let clock: ManualClock;
+let here: SqliteStore;
+let elsewhere: SqliteStore;
+
+beforeEach(async () => {
+  file = temporaryDatabase();
+  clock = new ManualClock(presentTime);
+  [here, elsewhere] = [new SqliteStore(file, clock), new SqliteStore(file, new ManualClock(presentTime))];
+  for (const store of [here, elsewhere]) {
+    await store.open();
+    onTestFinished(() => store.close());
+  }
+  const other = new Database(file);
+  // Each store's process looks to the other like a process on another host.
+  for (const { id } of other.prepare('select id from processes').all() as { id: number }[]) {
+    const identity = { host: `elsewhere-${id}`, boot: '', namespace: '', pid: 1, startedAt: '' };
+    other.prepare('update processes set identity = ? where id = ?').run(JSON.stringify(identity), id);
+  }
+  other.close();
+});
+
+/** Looks for dead processes `count` times, and returns how much each look has taken over. */
+async function looks(count: number): Promise<number[]> {
+  const takenOver: number[] = [];
+  for (let look = 0; look < count; look += 1) takenOver.push((await here.keepAlive()).takenOver);
+  return takenOver;
+}
+
+test('one that holds something and stays silent is dead at the third look after the first', async () => {
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
+});
+
+test('one that was taken for dead and enters again is still known by its handlers', async () => {
+  await elsewhere.announce(['orders']);
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(5)).toEqual([0, 0, 0, 1, 0]);
+  expect(await here.announce(['journal'])).toEqual([]);
+  await claimedOf(elsewhere, eventOf('next'));
+  await elsewhere.keepAlive();
+  expect(await here.announce(['journal'])).toEqual([['orders']]);
+});
+
+test('one that says that it lives keeps what it holds', async () => {
+  await claimedOf(elsewhere, eventOf('held'));
+  for (let round = 0; round < 4; round += 1) {
+    expect(await looks(3)).toEqual([0, 0, 0]);
+    await elsewhere.keepAlive();
+  }
+});
+
+test('one that holds nothing says that it lives all the same, so that it is not dead as soon as it does', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    expect(await looks(3)).toEqual([0, 0, 0]);
+    await elsewhere.keepAlive();
+  }
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(3)).toEqual([0, 0, 0]);
+});
+
+test('one that holds something else at each look lives', async () => {
+  for (let round = 0; round < 6; round += 1) {
+    const event = only(await claimedOf(elsewhere, eventOf(`held-${round}`)));
+    expect(await looks(1)).toEqual([0]);
+    expect(await elsewhere.settle(settlementOf(event, done))).toBe('settled');
+    await elsewhere.keepAlive();
+  }
+});
+
+test('it takes as long where the one that looks holds something itself', async () => {
+  await claimedOf(here, eventOf('own', { callId: 'call-own' }));
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(4)).toEqual([0, 0, 0, 1]);
+});
+
+test('one that nobody allowed to write is not dead', async () => {
+  await claimedOf(elsewhere, eventOf('held'));
+  expect(await looks(3)).toEqual([0, 0, 0]);
+  const holder = new Database(file);
+  onTestFinished(() => void holder.close());
+  holder.exec('begin immediate');
+  const locked = looks(1);
+  clock.advance(2_000);
+  holder.exec('rollback');
+  await clock.runUntil(locked);
+  expect(await locked).toEqual([0]);
+  expect(await looks(3)).toEqual([0, 0, 0]);
+});

@@ -1,0 +1,162 @@
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { bodyOf, deliver } from '../../support/deliveries.ts';
+import { Script } from '../../support/process.ts';
+import { made, started } from '../../support/receiver.ts';
+import { temporaryDatabase, temporaryFolder } from '../../support/temporary.ts';
+import { describeStore } from '../conformance.ts';
+
+const claimingProcess = fileURLToPath(new URL('../../support/claiming-process.ts', import.meta.url));
+const readingProcess = fileURLToPath(new URL('../../support/reading-process.ts', import.meta.url));
+
+describeStore('in memory', () => ({ make: (clock) => new SqliteStore(':memory:', clock) }));
+
+describeStore('a SQLite file', () => {
+  let file: string | undefined;
+  const path = () => (file ??= temporaryDatabase());
+  const dieIn = async (process: string) => {
+    const script = new Script(process, path());
+    await script.line('claimed');
+    await script.kill();
+  };
+  return {
+    make: (clock) => new SqliteStore(path(), clock),
+    shared: {
+      dieHolding: () => dieIn(claimingProcess),
+      dieReading: () => dieIn(readingProcess),
+      lock() {
+        const other = new Database(path());
+        other.exec('begin immediate');
+        return () => other.close();
+      },
+    },
+  };
+});
+
+describe('opening', () => {
+  test('a database that a newer version wrote is refused, and left as it is', async () => {
+    const database = temporaryDatabase();
+    const first = await started({ database });
+    await deliver(first.receiver, bodyOf());
+    await first.receiver.stop();
+    const db = new Database(database);
+    const known = db.pragma('user_version', { simple: true }) as number;
+    db.pragma(`user_version = ${known + 1}`);
+    const { receiver } = made({ database });
+    await expect(receiver.start()).rejects.toMatchObject({
+      code: 'database_newer',
+      message: expect.stringMatching(
+        new RegExp(
+          `has schema ${known + 1}, but this version .* up to ${known}: a newer version wrote it\\. Run that`,
+        ),
+      ),
+    });
+    expect(db.pragma('user_version', { simple: true })).toBe(known + 1);
+    expect(db.prepare('select count(*) from events').pluck().get()).toBe(1);
+    db.close();
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ['a folder', (path) => mkdirSync(path)],
+    ['a text file', (path) => writeFileSync(path, 'this is not a database, it is a text'.repeat(100))],
+    ['in a folder that is not there', () => {}],
+  ])('what is %s is refused in a sentence', async (kind, prepare) => {
+    const folder = temporaryFolder();
+    const database = join(folder, kind === 'in a folder that is not there' ? 'missing/inbox.db' : 'inbox.db');
+    prepare(database);
+    const { receiver } = made({ database });
+    await expect(receiver.start()).rejects.toMatchObject({
+      code: 'database_unreadable',
+      message: expect.stringContaining(`The database ${database} should be a SQLite file`),
+    });
+    expect(receiver.isReady).toBe(false);
+  });
+
+  test.skipIf(process.getuid?.() === 0)(
+    'an inbox that can only be read is refused in a sentence',
+    async () => {
+      const database = temporaryDatabase();
+      const { receiver: before } = await started({ database });
+      await before.stop();
+      chmodSync(database, 0o444);
+      const { receiver } = made({ database });
+      await expect(receiver.start()).rejects.toMatchObject({
+        code: 'database_unreadable',
+        message: expect.stringContaining('can only be read'),
+      });
+    },
+  );
+
+  test('makes files that only their owner can read, and leaves the mode of one that exists', async () => {
+    const folder = temporaryFolder();
+    const database = join(folder, 'ringback.db');
+    const modes = () => readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777);
+    const first = await started({ database });
+    expect(modes()).toEqual([0o600, 0o600, 0o600]);
+    await first.receiver.stop();
+    chmodSync(database, 0o640);
+    await started({ database });
+    expect(modes()).toEqual([0o640, 0o640, 0o640]);
+  });
+
+  test('makes the file behind a link as private', async () => {
+    const folder = temporaryFolder();
+    symlinkSync('ringback.db', join(folder, 'link'));
+    await started({ database: join(folder, 'link') });
+    expect(statSync(join(folder, 'ringback.db')).mode & 0o777).toBe(0o600);
+  });
+
+  test('again and again keeps what is there', async () => {
+    const database = temporaryDatabase();
+    for (let round = 0; round < 3; round += 1) {
+      const { receiver } = await started({ database });
+      await deliver(receiver, bodyOf({ traceId: `trace-${round}` }));
+      await expect.poll(async () => (await receiver.counts()).events.done).toBe(round + 1);
+      await receiver.stop();
+    }
+  });
+
+  // A second process may find the file locked and not yet in WAL mode, while the first one creates it, or locked by a
+  // write.
+  test.each([
+    ['at the same new file', 'delete'],
+    ['writing to the file', 'wal'],
+  ])('waits for another process that is %s', async (_, journal) => {
+    const database = temporaryDatabase();
+    const first = new Database(database);
+    first.pragma(`journal_mode = ${journal}`);
+    first.exec('create table something (at_all)');
+    first.exec('begin immediate');
+    const script = new Script(claimingProcess, database);
+    await script.line('opening');
+    setTimeout(() => first.close(), 300);
+    expect(await script.line('claimed')).toEqual({ claimed: 0 });
+    await script.kill();
+  });
+
+  test('a file that another process has locked for itself is refused in a sentence, in the end', async () => {
+    const database = temporaryDatabase();
+    // As a sandbox does: no other process can even read the file.
+    const other = new Database(database);
+    onTestFinished(() => void other.close());
+    other.pragma('locking_mode = EXCLUSIVE');
+    other.pragma('journal_mode = WAL');
+    other.exec('create table its_own (at_all)');
+    const { receiver } = made({ database });
+    await expect(receiver.start()).rejects.toMatchObject({
+      code: 'database_unreadable',
+      message: expect.stringContaining('another process has locked it, such as a sandbox or a tool.'),
+    });
+  });
+
+  test('makes every commit reach the disk', async () => {
+    const database = temporaryDatabase();
+    const { receiver } = await started({ database });
+    expect(receiver.database.prepare('pragma synchronous').get()).toEqual({ synchronous: 2 });
+    expect(receiver.database.prepare('pragma journal_mode').get()).toEqual({ journal_mode: 'wal' });
+  });
+});
