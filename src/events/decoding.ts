@@ -43,6 +43,8 @@ export async function decodeInParts(
     const reader = new JsonReader(text, limits);
     do await turn();
     while (!reader.readPart());
+    // What is done with the value next, such as recording the body, copies as much once more.
+    await turn();
     return decodedOf(reader.value);
   } catch (error) {
     return undecodedOf(error, text);

@@ -215,20 +215,28 @@ export class JsonReader {
 
   /** Makes the members that end before `to`, and behind them the one of which the value is made already. */
   #make(open: Open, to: number, last?: { readonly open: Open; readonly value: unknown }): void {
-    const members = this.#textOf(open.rest, to) + (last ? '[]' : '');
+    const members = this.#membersOf(open, to, last !== undefined);
     if (open.isList) {
-      const items = JSON.parse(`[${members}]`) as unknown[];
+      const items = JSON.parse(members) as unknown[];
       if (items.length === 0) this.#requireNoComma(open, to);
       if (last) items[items.length - 1] = last.value;
       if (open.items) for (const item of items) open.items.push(item);
       else open.items = items;
     } else {
-      const fields = JSON.parse(`{${members}}`) as Fields;
+      const fields = JSON.parse(members) as Fields;
       if (Object.keys(fields).length === 0) this.#requireNoComma(open, to);
       if (last) fields[this.#nameOf(last.open)] = last.value;
       if (open.fields) addTo(open.fields, fields);
       else open.fields = fields;
     }
+  }
+
+  /** The text of those members, in brackets. That of a whole list or object is not copied, since it may be huge. */
+  #membersOf(open: Open, to: number, isValueLeftOut: boolean): string {
+    const isWhole = !isMade(open) && open.from >= 0 && to === this.#at && isEnd(this.#text.charCodeAt(to));
+    if (isWhole && this.#integers.length === 0) return this.#text.slice(open.from, to + 1);
+    const members = this.#textOf(open.rest, to) + (isValueLeftOut ? '[]' : '');
+    return open.isList ? `[${members}]` : `{${members}}`;
   }
 
   #nameOf({ nameFrom, nameTo }: Open): string {
@@ -280,6 +288,10 @@ function addTo(fields: Fields, added: Fields): void {
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [listBegin, listEnd, objectBegin, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+function isEnd(code: number): boolean {
+  return code === listEnd || code === objectEnd;
+}
 
 const blanks = /^[ \t\n\r]*$/;
 

@@ -168,7 +168,7 @@ const optionsSchema = z.strictObject({
       body: size.default(5 * 1024 ** 2),
       inflight: size.default(64 * 1024 ** 2),
       bodyTimeout: duration.default(10_000),
-      values: count.default(750_000),
+      values: count.default(500_000),
       fields: count.default(20_000),
       depth: count.default(1_000),
     })
