@@ -13,7 +13,7 @@ const size = 5 * 1024 ** 2 - 1_000;
 /** How often each kind is measured: the middle one counts. */
 const rounds = 3;
 /** How long one body may take from its sending until all handlers have been called, in milliseconds. */
-const patience = 60_000;
+const timeout = 60_000;
 const handlers = 3;
 const nanoseconds = ',"at":1772442942123456789';
 
@@ -127,7 +127,7 @@ function measureOne(json: (bytes: number) => string, nodeFlags: readonly string[
       const answeredIn = performance.now() - startedAt;
       const expected = status === 'accepted' ? handlers : 0;
       while (((await server.handled()) ?? expected) < expected) {
-        if (performance.now() - startedAt > patience) throw new Error('The handlers were not called');
+        if (performance.now() - startedAt > timeout) throw new Error('The handlers were not called');
         await wait(20);
       }
       const handledIn = performance.now() - startedAt;

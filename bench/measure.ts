@@ -41,7 +41,7 @@ export interface Measured extends LoadReport {
 const warmDeliveries = 40_000;
 /** How long a warm-up takes at the least and at the most, in seconds. */
 const shortestWarmUp = 3;
-const longestWarmUp = 10;
+const maxWarmUp = 10;
 /** With how many connections a server is warmed up at the least: with one it would take a minute. */
 const warmUpConnections = 32;
 
@@ -89,8 +89,8 @@ async function underLoad(
     await settled(rows, before, warmUp.accepted);
     const since = rows?.last() ?? 0;
     await server.begin();
-    const mostRate = pace > 0 ? pace : Math.max(leastPrepared, warmUp.rate * headroom);
-    const report = await load.run({ ...order, seconds, most: Math.ceil(mostRate * seconds), pace });
+    const maxRate = pace > 0 ? pace : Math.max(leastPrepared, warmUp.rate * headroom);
+    const report = await load.run({ ...order, seconds, most: Math.ceil(maxRate * seconds), pace });
     const told = await server.report();
     const problem = problemOf(report) ?? (await settled(rows, since, report.accepted, server));
     return { ...report, stall: told?.stall, lag: told?.lag, problem };
@@ -116,7 +116,7 @@ async function warmedUp(
   const begun = await run(shortestWarmUp, warmDeliveries);
   const left = warmDeliveries - begun.answered;
   const elapsed = (begun.endedAt - begun.startedAt) / 1_000;
-  const secondsLeft = (left > 0 ? longestWarmUp : shortestWarmUp) - elapsed;
+  const secondsLeft = (left > 0 ? maxWarmUp : shortestWarmUp) - elapsed;
   if (secondsLeft <= 0) return begun;
   const rest = await run(secondsLeft, left > 0 ? left : begun.rate * headroom * secondsLeft);
   return { rate: Math.max(begun.rate, rest.rate), accepted: begun.accepted + rest.accepted };

@@ -21,7 +21,7 @@ export {
   type Delivery,
   type Headers,
   type Issue,
-  type Layout,
+  type Scheme,
   type Reply,
 } from './events/model.ts';
 export {
@@ -37,7 +37,7 @@ export {
 export { eventNames, type EventPattern, type KnownEventName } from './events/names.ts';
 export { sign, type SignOptions } from './signature/sign.ts';
 export { verify, type Verification, type VerifyOptions } from './signature/verify.ts';
-export { describeLayout, type LayoutName, type SignatureOption } from './signature/layouts.ts';
+export { describeScheme, type SchemeName, type SignatureOption } from './signature/schemes.ts';
 export type { Secrets } from './signature/secrets.ts';
 export type { SignatureReason } from './signature/match.ts';
 export type { AnyHeaders } from './signature/headers.ts';

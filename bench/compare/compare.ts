@@ -1,6 +1,6 @@
 /** Compares servers that receive the same signed deliveries, and says which targets are reached. */
 import { measuredOn, publish, table } from '../report.ts';
-import { type Results, figure, longestStall, problemsOf, ratio } from './results.ts';
+import { type Results, figure, maxStall, problemsOf, ratio } from './results.ts';
 import { type Comparison, runAtHalf, runRounds } from './rounds.ts';
 import { everyServer, servers } from './servers.ts';
 import { compareTargets } from './targets.ts';
@@ -73,7 +73,7 @@ function resultTable(results: Results): string[] {
       told(ratio({ results, server: key }, { results, server: 'b' }, 'rate'), 2),
       told(figure(results, key, 'p50'), 2),
       told(figure(results, key, 'p99'), 2),
-      told(longestStall(results, key), 1),
+      told(maxStall(results, key), 1),
       told(figure(results, key, 'cpu'), 2),
       problemsOf(results, key) ?? 'yes',
     ];

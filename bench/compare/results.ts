@@ -32,7 +32,7 @@ export function ratio(over: Side, under: Side, key: 'rate' | 'p50'): number {
 }
 
 /** The longest stall of a server in all rounds; NaN for one that can't be asked. */
-export function longestStall(results: Results, server: ServerKey): number {
+export function maxStall(results: Results, server: ServerKey): number {
   const stalls = (results.get(server) ?? []).flatMap(({ stall }) => stall ?? []);
   return stalls.length === 0 ? Number.NaN : Math.max(...stalls);
 }

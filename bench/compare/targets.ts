@@ -1,6 +1,6 @@
 import { median } from '../report.ts';
 import { type Target, targetTable } from '../targets.ts';
-import { type Results, type ServerKey, figure, longestStall, problemsOf, ratio } from './results.ts';
+import { type Results, type ServerKey, figure, maxStall, problemsOf, ratio } from './results.ts';
 
 /** The results that the targets are computed from. */
 export interface Comparisons {
@@ -77,7 +77,7 @@ export function compareTargets(comparisons: Comparisons): string[] {
       bound: 'at most',
       value: 20,
       unit: 'ms',
-      reached: Math.max(...everything.map((results) => longestStall(results, 'e'))),
+      reached: Math.max(...everything.map((results) => maxStall(results, 'e'))),
       problem: everything.flatMap((results) => problemsOf(results, 'e') ?? [])[0],
     },
     {

@@ -6,7 +6,7 @@ import type { Part } from './part.ts';
 
 const mounted = serverFile('e-mounted.ts');
 /** How long to wait, in milliseconds: far beyond the target, so that a miss still gives a figure. */
-const patience = 300_000;
+const timeout = 300_000;
 const pause = 50;
 
 /** Measures how long a server whose handler does nothing takes for events that one without handlers has stored. */
@@ -16,7 +16,7 @@ export async function measurePending(database: string, count: number): Promise<P
   const server = await mounted(database);
   const rows = new Rows(database);
   try {
-    while (rows.open() > 0 && performance.now() - startedAt < patience) await wait(pause);
+    while (rows.open() > 0 && performance.now() - startedAt < timeout) await wait(pause);
     const seconds = rows.open() > 0 ? Infinity : (performance.now() - startedAt) / 1_000;
     const handled = (await server.handled()) ?? 0;
     const problem = handled < pending ? `${handled} handled` : undefined;

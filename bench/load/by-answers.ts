@@ -1,7 +1,7 @@
 import { AnswerReader } from './answer.ts';
 import { Connection } from './connection.ts';
 import type { Deliveries } from './deliveries.ts';
-import { type LoadOrder, type LoadReport, answerPatience } from './order.ts';
+import { type LoadOrder, type LoadReport, answerTimeout } from './order.ts';
 import { Tally } from './tally.ts';
 
 /** Sends as fast as answers come: each connection sends its next delivery when it has the answer to the last. */
@@ -33,15 +33,15 @@ export function sendByAnswers(order: LoadOrder, deliveries: Deliveries): Promise
         if (owed) tally.break();
         connections.delete(connection);
         if (connections.size > 0) return;
-        clearTimeout(patience);
+        clearTimeout(timeout);
         resolve(tally.report(ranOut));
       },
     };
-    const patience = setTimeout(
+    const timeout = setTimeout(
       () => {
         for (const connection of connections) connection.cut();
       },
-      order.seconds * 1_000 + answerPatience,
+      order.seconds * 1_000 + answerTimeout,
     );
     for (let index = 0; index < order.connections; index += 1) {
       const connection = new Connection(order.port, reader, events);

@@ -11,9 +11,9 @@ export interface ConnectionEvents {
   readonly onGone: (connection: Connection, owed: boolean) => void;
 }
 
-/** One keep-alive connection with at most one delivery under way. */
+/** One keep-alive connection with at most one delivery in flight. */
 export class Connection {
-  /** Which delivery is under way, and since when. Set and read by the load. */
+  /** Which delivery is in flight, and since when. Set and read by the load. */
   delivery = -1;
   sentAt = 0;
   readonly #socket: Socket;

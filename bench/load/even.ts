@@ -1,7 +1,7 @@
 import { AnswerReader, type Verdict } from './answer.ts';
 import { Connection } from './connection.ts';
 import type { Deliveries } from './deliveries.ts';
-import { type LoadOrder, type LoadReport, answerPatience } from './order.ts';
+import { type LoadOrder, type LoadReport, answerTimeout } from './order.ts';
 import { Tally } from './tally.ts';
 
 /** How often due deliveries are sent, in milliseconds. Node's timers can't be shorter. */
@@ -22,7 +22,7 @@ export class EvenLoad {
   readonly #total: number;
   readonly #startedAt = performance.now();
   #next = 0;
-  #underWay = 0;
+  #inFlight = 0;
   #finish: () => void = () => {};
 
   constructor(order: LoadOrder, deliveries: Deliveries) {
@@ -34,14 +34,14 @@ export class EvenLoad {
 
   async run(): Promise<LoadReport> {
     const ticker = setInterval(() => this.#sendDue(), tick);
-    let patience: NodeJS.Timeout | undefined;
+    let timeout: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       this.#finish = resolve;
-      patience = setTimeout(resolve, this.#order.seconds * 1_000 + answerPatience);
+      timeout = setTimeout(resolve, this.#order.seconds * 1_000 + answerTimeout);
     });
     clearInterval(ticker);
-    clearTimeout(patience);
-    for (; this.#underWay > 0; this.#underWay -= 1) this.#tally.break();
+    clearTimeout(timeout);
+    for (; this.#inFlight > 0; this.#inFlight -= 1) this.#tally.break();
     const report = this.#tally.report(false);
     for (const connection of this.#connections) connection.end();
     return report;
@@ -55,7 +55,7 @@ export class EvenLoad {
       connection.delivery = this.#next;
       connection.sentAt = this.#dueAt(this.#next);
       connection.send(this.#deliveries.at(this.#next));
-      this.#underWay += 1;
+      this.#inFlight += 1;
       this.#next += 1;
     }
   }
@@ -84,13 +84,13 @@ export class EvenLoad {
     this.#connections.delete(connection);
     const place = this.#free.indexOf(connection);
     if (place >= 0) this.#free.splice(place, 1);
-    if (!owed || this.#underWay === 0) return;
+    if (!owed || this.#inFlight === 0) return;
     this.#tally.break();
     this.#endOne();
   }
 
   #endOne(): void {
-    this.#underWay -= 1;
-    if (this.#next === this.#total && this.#underWay === 0) this.#finish();
+    this.#inFlight -= 1;
+    if (this.#next === this.#total && this.#inFlight === 0) this.#finish();
   }
 }

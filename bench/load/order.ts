@@ -17,7 +17,7 @@ export interface LoadOrder {
 }
 
 /** How long to wait for the last answers once the time is over, in milliseconds. */
-export const answerPatience = 10_000;
+export const answerTimeout = 10_000;
 
 /** The result of a run of the load. Times are in milliseconds. */
 export interface LoadReport {

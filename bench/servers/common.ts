@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { LayoutName } from '../../src/index.ts';
+import type { SchemeName } from '../../src/index.ts';
 
 /** Made up for the benchmark. */
 export const secret = 'whsec_YmVuY2htYXJrLXNlY3JldC1vZi0zMi1ieXRlcy0hIQ==';
-/** The layout of comparable libraries: the hex digest of the body, with the whole secret as the key. */
-export const layout: LayoutName = 'sha256-hex-whole';
+/** The scheme of comparable libraries: the hex digest of the body, with the whole secret as the key. */
+export const scheme: SchemeName = 'sha256-hex-whole';
 
 /** What a server reports once it listens. */
 export interface Listening {

@@ -5,7 +5,7 @@
  */
 import { createServer } from 'node:http';
 import express from 'express';
-import { databaseFile, layout, secret, serve } from './common.ts';
+import { databaseFile, scheme, secret, serve } from './common.ts';
 import { LagWatch } from './lag.ts';
 import { TurnWatch } from './turns.ts';
 
@@ -18,7 +18,7 @@ const turns = process.argv.includes('--turns') ? new TurnWatch() : undefined;
 const startedAt = performance.now();
 const receiver = createReceiver({
   secrets: secret,
-  signature: layout,
+  signature: scheme,
   database: databaseFile(),
   // The load comes over plain HTTP on loopback; all else is as in production.
   https: { required: false },

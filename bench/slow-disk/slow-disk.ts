@@ -16,10 +16,10 @@ import { findSustainable } from './sustainable.ts';
 
 const seconds = { overloaded: 20, afterwards: 5 };
 /** More connections than are busy at any time if each delivery is answered within the sender's second. */
-const mostConnections = 8_000;
+const maxConnections = 8_000;
 const times = 3;
 /** How long to wait until all acknowledged events are handled, in milliseconds: each step costs a slow sync. */
-const recoveryPatience = 60_000;
+const recoveryTimeout = 60_000;
 
 /** What was measured, in this order. */
 interface Story {
@@ -58,7 +58,7 @@ export async function measureSlowDisk(): Promise<void> {
 async function overload(server: Running, database: string): Promise<Story> {
   const load = new Load();
   const rows = new Rows(database);
-  const order = { port: server.port, connections: mostConnections, body: '0.4 KB' } as const;
+  const order = { port: server.port, connections: maxConnections, body: '0.4 KB' } as const;
   try {
     const found = await findSustainable(
       (paced) => load.run({ ...order, ...paced, tellsIds: true }),
@@ -92,7 +92,7 @@ async function overload(server: Running, database: string): Promise<Story> {
 async function handled(rows: Rows): Promise<number> {
   const startedAt = performance.now();
   while (rows.open() > 0) {
-    if (performance.now() - startedAt > recoveryPatience) return Infinity;
+    if (performance.now() - startedAt > recoveryTimeout) return Infinity;
     await wait(100);
   }
   return (performance.now() - startedAt) / 1_000;

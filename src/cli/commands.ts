@@ -26,14 +26,14 @@ export async function addWanted(
   const named = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   const wanted = named ? [named] : Object.values(commands);
   for (const add of await Promise.all(wanted.map((load) => load()))) await add(parent, exitWith, args);
-  tellPlaceOfOptions(parent);
+  reportPlaceOfOptions(parent);
 }
 
 /**
  * Says where an option belongs that was not meant for the parent, nor misspelled. Only once all commands are added,
  * because those that are added later would inherit it.
  */
-function tellPlaceOfOptions(parent: Command): void {
+function reportPlaceOfOptions(parent: Command): void {
   const before = parent.configureOutput();
   const hint = 'Options follow the command that they belong to.';
   parent.configureOutput({

@@ -88,7 +88,7 @@ async function demonstrate(pace: number): Promise<void> {
   await play(sandbox, view, { pace, signal: stop.signal });
   await sandbox.stop();
   view.end();
-  await tellEnd(receiver);
+  await reportEnd(receiver);
   await close(receiver, server);
 }
 
@@ -123,7 +123,7 @@ function introduction(places: { readonly url: string; readonly platform: string;
   ].join('\n');
 }
 
-async function tellEnd(receiver: Receiver): Promise<void> {
+async function reportEnd(receiver: Receiver): Promise<void> {
   const { events, quarantine } = await receiver.counts();
   const stored = events.new + events.open + events.done;
   print('');

@@ -27,9 +27,9 @@ export interface Address {
  */
 const keepAlive = 75_000;
 /** How long the last connections may take to close, in milliseconds. */
-const closePatience = 3_000;
+const closeTimeout = 3_000;
 /** How long a delivery may wait for the receiver to start, in milliseconds: its sender waits for a second. */
-const startPatience = 700;
+const startTimeout = 700;
 
 /** The paths of the health checks: whether the server is alive, and whether it is ready. */
 export const healthPaths = { alive: '/healthz', ready: '/readyz' } as const;
@@ -103,7 +103,7 @@ export class HttpServer {
 
   async #passLater(pass: RequestListener, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const hasStarted = new AbortController();
-    await Promise.race([this.#starting, pause(this.#clock, startPatience, hasStarted.signal)]);
+    await Promise.race([this.#starting, pause(this.#clock, startTimeout, hasStarted.signal)]);
     hasStarted.abort();
     pass(request, response);
   }
@@ -119,12 +119,12 @@ export class HttpServer {
 
   /** Resolves when every connection is closed; those that take too long are cut. */
   async close(): Promise<void> {
-    const cancel = this.#clock.after(closePatience, () => this.#server.closeAllConnections());
+    const cancel = this.#clock.after(closeTimeout, () => this.#server.closeAllConnections());
     await this.#closed;
     cancel();
   }
 
-  /** Keeps track of the responses under way, so that `drain` can ask to close their connections. */
+  /** Keeps track of the responses in flight, so that `drain` can ask to close their connections. */
   #follow(response: ServerResponse): void {
     if (this.#isDraining) askToClose(response);
     response.once('close', this.#answering.add(response));

@@ -17,7 +17,7 @@ export const chunksTogether = 12;
 /** The most bytes that wait for a slow reader: a second or two of the log at its busiest. */
 export const capacity = 8 * 1024 * 1024;
 /** How long `end` waits for a reader that takes nothing, in milliseconds. */
-export const endPatience = 1_000;
+export const flushTimeout = 1_000;
 
 /** The number of pino's level `warn`. */
 const warning = 40;
@@ -30,7 +30,7 @@ export interface OutputParts {
   /** Waits without letting anything else run. */
   readonly sleep: (ms: number) => void;
   /** Logs that lines were dropped, once there is room again. */
-  readonly tellDropped: (count: number) => void;
+  readonly reportDropped: (count: number) => void;
 }
 
 /**
@@ -88,11 +88,11 @@ export class LogOutput {
     this.#isEnding = true;
     this.#isBlocked = false;
     this.#closeChunk();
-    let deadline = clock.elapsed() + endPatience;
+    let deadline = clock.elapsed() + flushTimeout;
     let before = this.#held;
     for (;;) {
       const problem = this.#drain();
-      if (this.#held < before) deadline = clock.elapsed() + endPatience;
+      if (this.#held < before) deadline = clock.elapsed() + flushTimeout;
       // Waits only for a reader that is slow (EAGAIN), and only while it still reads.
       if (problem?.code !== 'EAGAIN' || clock.elapsed() >= deadline) return;
       before = this.#held;
@@ -132,7 +132,7 @@ export class LogOutput {
       if (!this.#isEnding) this.#retryLater();
       return error as NodeJS.ErrnoException;
     }
-    this.#tellDropped();
+    this.#reportDropped();
     return undefined;
   }
 
@@ -151,10 +151,10 @@ export class LogOutput {
     this.#held -= written;
   }
 
-  #tellDropped(): void {
+  #reportDropped(): void {
     const count = this.#dropped;
     if (count === 0) return;
     this.#dropped = 0;
-    this.#parts.tellDropped(count);
+    this.#parts.reportDropped(count);
   }
 }

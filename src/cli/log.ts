@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
-import { standStill, systemClock } from '../kit/clock.ts';
+import { block, systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../receiver/telemetry.ts';
 import { LogOutput } from './log-output.ts';
 
@@ -19,8 +19,8 @@ export function openLog(level: string): Logger {
   const output = new LogOutput({
     write: (bytes) => writeSync(1, bytes),
     clock: systemClock,
-    sleep: standStill,
-    tellDropped: (count) => new Telemetry(logger).tell('log_dropped', { count }),
+    sleep: block,
+    reportDropped: (count) => new Telemetry(logger).report('log_dropped', { count }),
   });
   const logger = pino({ level }, output);
   process.once('exit', () => output.end());

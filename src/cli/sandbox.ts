@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
-import type { LayoutName } from '../signature/layouts.ts';
+import type { SchemeName } from '../signature/schemes.ts';
 import { argument } from './argument.ts';
 import { expected, readEnvironment, readPort } from './environment.ts';
 import { asUsage } from './failure.ts';
-import { layoutName } from './layout-name.ts';
+import { schemeName } from './scheme-name.ts';
 import { openLog } from './log.ts';
 import { remark } from './remark.ts';
 import { logAttempts, logListening } from './sandbox-log.ts';
@@ -21,7 +21,7 @@ interface SandboxFlags {
   readonly callsPerMinute?: number;
   readonly speed?: number;
   readonly adversary?: string | true;
-  readonly layout?: LayoutName;
+  readonly scheme?: SchemeName;
 }
 
 /** Not the receiver's 8080, so that both run on one machine without an option for it. */
@@ -56,7 +56,7 @@ export function addSandbox(program: Command): void {
       '--adversary [seed]',
       'duplicate, delay, drop, forge deliveries; the same seed plays the same calls with the same trouble',
     )
-    .option('--layout <name>', 'how to sign (default: t-v1-hex-whole)', layoutName)
+    .option('--scheme <name>', 'how to sign (default: t-v1-hex-whole)', schemeName)
     .addHelpText(
       'after',
       [
@@ -89,14 +89,14 @@ async function standIn(flags: SandboxFlags): Promise<void> {
 
 /** @param adversary The seed of both the calls and the trouble, since the trouble with a call depends on its ids. */
 function optionsOf(flags: SandboxFlags, adversary: string | undefined): SandboxOptions {
-  const { port, database, seed, speed, layout } = flags;
+  const { port, database, seed, speed, scheme } = flags;
   return {
     port: port ?? usualPort,
     ...(database !== undefined && { database }),
     ...(seed !== undefined && { seed: readSeedFile(seed) }),
     ...(speed !== undefined && { speed }),
     ...(adversary !== undefined && { callSeed: adversary, adversary: { seed: adversary } }),
-    ...(layout !== undefined && { layout }),
+    ...(scheme !== undefined && { scheme }),
   };
 }
 

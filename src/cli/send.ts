@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { configError } from '../errors/errors.ts';
 import { isRecord } from '../events/decoding.ts';
 import { isRefusal, refusals } from '../errors/refusals.ts';
-import type { LayoutName } from '../signature/layouts.ts';
+import type { SchemeName } from '../signature/schemes.ts';
 import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
 import { fixture, fixtureNames, readFixture, unknownFixture } from '../testing/fixtures.ts';
@@ -12,14 +12,14 @@ import { expected, readEnvironment, readUrl, refuseCredentials } from './environ
 import { argument } from './argument.ts';
 import { asUsage, exitCodes } from './failure.ts';
 import { headerOption } from './header-option.ts';
-import { layoutName } from './layout-name.ts';
+import { schemeName } from './scheme-name.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
 import { remark } from './remark.ts';
 
 interface SendFlags {
   readonly to?: URL;
   readonly secret?: string;
-  readonly layout?: LayoutName;
+  readonly scheme?: SchemeName;
   readonly newIds?: true;
   readonly header: Readonly<Record<string, string>>;
   readonly list?: true;
@@ -36,7 +36,7 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
       '--secret <secret>',
       'what to sign with (default: the first of RINGBACK_SECRETS or RINGBACK_SECRETS_FILE)',
     )
-    .option('--layout <name>', 'how to sign (default: t-v1-hex-whole)', layoutName)
+    .option('--scheme <name>', 'how to sign (default: t-v1-hex-whole)', schemeName)
     .addOption(headerOption())
     .option('--new-ids', 'give the event a new trace id, so that it is no duplicate')
     .option('--list', 'print the names of the fixtures')
@@ -60,7 +60,7 @@ export function addSend(program: Command, exitWith: (code: number) => void): voi
 async function send(source: DeliverySource, url: URL, flags: SendFlags): Promise<DeliveryAnswer> {
   const options = {
     secret: flags.secret ?? asUsage(firstSecret),
-    ...(flags.layout !== undefined && { layout: flags.layout }),
+    ...(flags.scheme !== undefined && { scheme: flags.scheme }),
     headers: flags.header,
     ...(flags.newIds && { traceId: randomUUID() }),
   };

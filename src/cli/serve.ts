@@ -101,9 +101,9 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   const isStopped = stopping.then(() => undefined);
   const receiver = await Promise.race([isStopped, receiverFor(flags, environment, logger)]);
   if (receiver === undefined) return process.exit(0);
-  const server = await open(receiver, address, tellOnce(logger, address));
+  const server = await open(receiver, address, reportOnce(logger, address));
   const always = atEveryLevel(logger);
-  new Telemetry(always).tell('listening', { url: server.url, path: address.path });
+  new Telemetry(always).report('listening', { url: server.url, path: address.path });
   always.flush();
   if (app === undefined) remark(hintAtApp);
   await stopping;
@@ -111,10 +111,10 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
 }
 
 /** Logs once that deliveries come to another path: nothing else would show it, and each of them is lost. */
-function tellOnce(logger: Logger, { path }: Address): () => void {
+function reportOnce(logger: Logger, { path }: Address): () => void {
   let isTold = false;
   return () => {
-    if (!isTold) new Telemetry(logger).tell('delivery_misdirected', { path });
+    if (!isTold) new Telemetry(logger).report('delivery_misdirected', { path });
     isTold = true;
   };
 }

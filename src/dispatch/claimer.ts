@@ -8,10 +8,10 @@ import type { Lanes } from './lanes.ts';
 import type { Placer } from './placer.ts';
 
 /** Nothing is claimed while the bodies in hand are larger: a backlog of large ones must not fill the memory. */
-const mostHeldBytes = 32 * 1024 * 1024;
+const maxHeldBytes = 32 * 1024 * 1024;
 
 /** The most events or runs claimed in one step: they are read in that step, while deliveries wait. */
-const mostClaimed = 250;
+const maxClaimed = 250;
 
 /** What the claimer works with. */
 export interface ClaimerParts {
@@ -44,7 +44,7 @@ export class Claimer {
   keepPlace(): boolean {
     const { lanes, held, placer } = this.#parts;
     const room = Math.min(...lanes.map((one) => one.room)) - placer.unplaced;
-    if (lanes.length === 0 || this.#expected >= room || held.bytes > mostHeldBytes / 2) return false;
+    if (lanes.length === 0 || this.#expected >= room || held.bytes > maxHeldBytes / 2) return false;
     this.#expected += 1;
     return true;
   }
@@ -120,7 +120,7 @@ export class Claimer {
     const room = this.#roomIn(lanes);
     if (isCrowded) this.#leftForCrowded.add(lanes);
     else this.#leftForCrowded.delete(lanes);
-    if (room === 0 || held.bytes > mostHeldBytes) return;
+    if (room === 0 || held.bytes > maxHeldBytes) return;
     // With order `strict`, the runs that wait behind others are not due, and the next may be due at any moment.
     const isRest = isCrowded && handler.order !== 'strict';
     const isDue = isRest ? await dueTimer.isDueAnew(handler.name) : await dueTimer.isDue(handler.name);
@@ -140,7 +140,7 @@ export class Claimer {
     // Without a handler, nothing is claimed: a program that only looks into the inbox must not take events from the
     // process that has the handlers.
     const limit = Math.max(0, ...lanes.map((one) => this.#roomIn(one)));
-    if (limit === 0 || held.bytes > mostHeldBytes) {
+    if (limit === 0 || held.bytes > maxHeldBytes) {
       this.#mayBeMore = true;
       return false;
     }
@@ -170,11 +170,11 @@ export class Claimer {
    * handed over.
    */
   #roomIn(lanes: Lanes<ClaimedWork>): number {
-    return Math.min(mostClaimed, Math.max(0, lanes.room - this.#expected - this.#parts.placer.unplaced));
+    return Math.min(maxClaimed, Math.max(0, lanes.room - this.#expected - this.#parts.placer.unplaced));
   }
 
   #hasRoom(): boolean {
     const { held, lanes } = this.#parts;
-    return held.bytes <= mostHeldBytes / 2 && lanes.some((one) => one.isHalfEmpty);
+    return held.bytes <= maxHeldBytes / 2 && lanes.some((one) => one.isHalfEmpty);
   }
 }

@@ -3,7 +3,7 @@ import { type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
 
 /** The most characters stored of a reason: an error's message can be as long as the data it complains about. */
-const longestReason = 500;
+const maxReason = 500;
 
 /**
  * How many processes may die while they read an event by itself. Several, because each of them may have been killed by
@@ -29,7 +29,7 @@ export function conclude(run: Run, outcome: Outcome, now: number): Conclusion {
   const attempts = run.attempts + 1;
   if (outcome.kind === 'done') return { state: { kind: 'done' }, attempts, cause: undefined };
   const { cause, place } = outcome;
-  const reason = outcome.reason.slice(0, longestReason);
+  const reason = outcome.reason.slice(0, maxReason);
   if (outcome.kind === 'dead') return { state: { kind: 'dead', reason }, attempts, cause, place };
   if (!outcome.counts) return { state: { kind: 'due', at: 0, reason }, attempts: run.attempts, cause };
   if (attempts >= run.handler.retry.attempts)

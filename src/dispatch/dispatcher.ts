@@ -13,10 +13,10 @@ import { Lanes } from './lanes.ts';
 import { lookBack } from './look-back.ts';
 import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
-import { Pulse, pulseInterval } from './pulse.ts';
+import { Heartbeat, heartbeatInterval } from './heartbeat.ts';
 import { reportHandlers } from './report-handlers.ts';
 import { Settler } from './settler.ts';
-import { UnderWay } from './under-way.ts';
+import { InFlight } from './in-flight.ts';
 
 /** What the dispatcher works with. */
 export interface DispatcherParts extends Omit<ExecutionParts, 'stop'> {
@@ -30,8 +30,8 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #execution: Execution;
   readonly #lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
-  readonly #underWay: UnderWay;
-  readonly #pulse: Pulse;
+  readonly #inFlight: InFlight;
+  readonly #heartbeat: Heartbeat;
   readonly #stop = new AbortController();
   #isStopping = false;
   #isPumping = false;
@@ -54,14 +54,14 @@ export class Dispatcher {
     const lanes = [...this.#lanes.values()];
     const { store, telemetry, clock } = parts;
     this.#poison = new PoisonRuns({ lanes, clock, onFree: () => this.#beginReady() });
-    this.#underWay = new UnderWay(telemetry);
-    const follow = (work: Promise<unknown>) => this.#underWay.follow(work);
+    this.#inFlight = new InFlight(telemetry);
+    const follow = (work: Promise<unknown>) => this.#inFlight.follow(work);
     const alone = (crashes: CrashCounts) => this.#poison.reading(crashes);
     const ties = { follow, alone, wake: () => this.wake(), onPlaced: () => this.#goOn() };
     const places = { settler, lanes: this.#lanes, held: this.#held };
     this.#placer = new Placer({ ...parts, ...places, ...ties });
-    this.#pulse = new Pulse({ store, telemetry, clock, follow, onWork: () => this.wake() });
-    const from = { store, clock, dueTimer: new DueTimer(store, clock, pulseInterval) };
+    this.#heartbeat = new Heartbeat({ store, telemetry, clock, follow, onWork: () => this.wake() });
+    const from = { store, clock, dueTimer: new DueTimer(store, clock, heartbeatInterval) };
     const to = { lanes, held: this.#held, placer: this.#placer };
     this.#claimer = new Claimer({ ...from, ...to });
   }
@@ -69,7 +69,7 @@ export class Dispatcher {
   /** Takes over what dead processes held, logs which handlers don't fit the inbox, and begins. */
   async start(): Promise<void> {
     const { store, telemetry } = this.#parts;
-    await this.#pulse.start();
+    await this.#heartbeat.start();
     for (const { handler } of this.#lanes.values()) await store.unblock(handler.name, handler.order);
     await reportHandlers(store, telemetry, new Set(this.#lanes.keys()));
     this.#lookBack();
@@ -124,25 +124,25 @@ export class Dispatcher {
     this.#beginReady();
   }
 
-  /** Begins nothing new, gives active runs `patience` milliseconds to end, then interrupts them. */
-  async stop(patience: number): Promise<void> {
+  /** Begins nothing new, gives active runs `timeout` milliseconds to end, then interrupts them. */
+  async stop(timeout: number): Promise<void> {
     this.#isStopping = true;
-    // The pulse goes on until the last run has ended: otherwise other processes would take over what is finished here.
-    this.#pulse.drain();
+    // The heartbeat goes on until the last run has ended: otherwise other processes would take over what is finished here.
+    this.#heartbeat.drain();
     this.#claimer.cancelTimer();
     this.#placer.stop();
     this.#poison.stop();
     for (const lanes of this.#lanes.values()) lanes.clear();
-    const cancel = this.#interruptAfter(patience);
-    await this.#underWay.drained();
-    this.#pulse.stop();
+    const cancel = this.#interruptAfter(timeout);
+    await this.#inFlight.drained();
+    this.#heartbeat.stop();
     cancel();
   }
 
-  /** Returns the function that cancels it. Without patience no clock is asked: a manual one may never be moved again. */
-  #interruptAfter(patience: number): () => void {
+  /** Returns the function that cancels it. Without timeout no clock is asked: a manual one may never be moved again. */
+  #interruptAfter(timeout: number): () => void {
     const interrupt = (): void => this.#stop.abort(new Error('stopped'));
-    if (patience > 0) return this.#parts.clock.after(patience, interrupt);
+    if (timeout > 0) return this.#parts.clock.after(timeout, interrupt);
     interrupt();
     return () => {};
   }
@@ -171,7 +171,7 @@ export class Dispatcher {
       if (this.#isStopping) this.#claimer.cancelTimer();
     } catch (error) {
       this.#claimer.claimMayBeLost();
-      this.#parts.telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+      this.#parts.telemetry.report('dispatch_failed', { cause: messageOf(error) });
       this.#beginReady();
       this.#parts.clock.after(storePause, () => this.wake());
     } finally {
@@ -209,7 +209,7 @@ export class Dispatcher {
       const isWaiting = state?.kind === 'due';
       // With order `strict`, the runs behind one that failed go back to the inbox until that one is done or dead.
       if (isWaiting && lanes.handler.order === 'strict') {
-        for (const follower of lanes.takeFollowers(work)) this.#placer.putBack(follower, { kind: 'blocked' });
+        for (const follower of lanes.takeFollowers(work)) this.#placer.requeue(follower, { kind: 'blocked' });
       }
       if (isWaiting || lanes.handler.order === 'strict') this.wake();
     } finally {
@@ -229,7 +229,7 @@ export class Dispatcher {
   }
 
   #follow(work: Promise<unknown>): void {
-    this.#underWay.follow(work);
+    this.#inFlight.follow(work);
   }
 }
 

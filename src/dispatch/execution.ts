@@ -184,7 +184,7 @@ export class Execution {
   }
 
   #lost(run: Run): undefined {
-    this.#parts.telemetry.tell('run_lost', { traceId: run.traceId, handler: run.handler.name });
+    this.#parts.telemetry.report('run_lost', { traceId: run.traceId, handler: run.handler.name });
   }
 }
 

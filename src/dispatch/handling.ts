@@ -70,7 +70,7 @@ export interface RunContext {
 
 /** Why a settled run is run again: what was passed to `receiver.events.replay`. */
 export interface RunReplay {
-  /** The replay's number in the table `replays`; the runs that it put back carry it too. */
+  /** The replay's number in the table `replays`; the runs that it requeued carry it too. */
   readonly id: number;
   readonly reason: string | undefined;
   /** Who asked for it. */

@@ -6,13 +6,13 @@ import { RenewedMap } from '../kit/renewed-map.ts';
  * is being recorded may need a place, so there are more places than connections in a burst: to claim an event from the
  * inbox and read it again costs as much as everything else about it.
  */
-const mostWaiting = 1_000;
+const maxWaiting = 1_000;
 /**
  * The most runs that wait in memory behind an earlier run of their call, by the handler's order. They are counted
  * separately, so that one busy call doesn't take the room of all others. A run that finds no room costs writes. With
  * order `strict` there are fewer, because all of them go back to the inbox when the run before them fails.
  */
-const mostFollowing = { strict: 250, call: 2_000, none: 0 };
+const maxFollowing = { strict: 250, call: 2_000, none: 0 };
 
 /** A run behind another of its call, and the value of `#answers` while its event waited for its answer. */
 interface Follower<Work> {
@@ -47,7 +47,7 @@ export class Lanes<Work> {
    * hundreds of those, and events that arrive meanwhile would have to go through the inbox.
    */
   #size = 0;
-  readonly #mostFollowing: number;
+  readonly #maxFollowing: number;
   /** How many runs wait behind another of their call. */
   #following = 0;
 
@@ -56,20 +56,20 @@ export class Lanes<Work> {
   /** `callOf` returns the call whose runs follow each other; a run without one follows no other. */
   constructor(handler: Handler, callOf: (work: Work) => string | undefined) {
     this.handler = handler;
-    this.#mostFollowing = mostFollowing[handler.order];
+    this.#maxFollowing = maxFollowing[handler.order];
     this.#callOf = callOf;
   }
 
   /** How many more runs may be added, of calls that have no lane here. */
   get room(): number {
-    return Math.max(0, mostWaiting - this.#size);
+    return Math.max(0, maxWaiting - this.#size);
   }
 
   /** How many more runs may be added of this run's call. */
   roomFor(work: Work): number {
     const call = this.#callOf(work);
     const isFollowing = call !== undefined && this.#lanes.has(call);
-    return isFollowing ? Math.max(0, this.#mostFollowing - this.#following) : this.room;
+    return isFollowing ? Math.max(0, this.#maxFollowing - this.#following) : this.room;
   }
 
   /**
@@ -77,7 +77,7 @@ export class Lanes<Work> {
    * most one of each other call. A run can't be refused once it is claimed.
    */
   get isCrowded(): boolean {
-    return this.#following > this.#mostFollowing / 2;
+    return this.#following > this.#maxFollowing / 2;
   }
 
   /** The calls that have lanes. */
@@ -87,7 +87,7 @@ export class Lanes<Work> {
 
   /** Whether enough has been finished to make it worth claiming more. */
   get isHalfEmpty(): boolean {
-    return this.#size <= mostWaiting / 2;
+    return this.#size <= maxWaiting / 2;
   }
 
   add(work: Work, { isAnswered }: { readonly isAnswered: boolean }): void {

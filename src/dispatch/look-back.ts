@@ -34,7 +34,7 @@ export async function lookBack({ name, join }: Handler, parts: LookBackParts): P
       onLooked();
       if (after === undefined) return;
     } catch (error) {
-      telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+      telemetry.report('dispatch_failed', { cause: messageOf(error) });
       await pause(clock, storePause, stop);
     }
   }

@@ -64,9 +64,9 @@ export function isDecision(returned: unknown): boolean {
 }
 
 /** The longest delay that a `RetryLater` gets, in milliseconds: 366 days. */
-const longestDelay = 366 * 24 * 3_600_000;
+const maxDelay = 366 * 24 * 3_600_000;
 
 /** The delay that a `RetryLater` asks for; undefined if it isn't a valid number, or the run might never be due. */
 export function delayOf({ delay }: RetryLater): number | undefined {
-  return delay >= 0 ? Math.min(delay, longestDelay) : undefined;
+  return delay >= 0 ? Math.min(delay, maxDelay) : undefined;
 }

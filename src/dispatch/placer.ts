@@ -102,9 +102,9 @@ export class Placer {
   /** Routes a claimed event and places each of its runs. */
   #place(stored: ClaimedEvent, event: CallEvent, isAnswered: boolean): void {
     const { handlers, fallback, telemetry, held } = this.#parts;
-    const takers = route(event, handlers, fallback);
-    if (takers.length === 0) tellUnhandled(telemetry, event);
-    const unsettled = takers.filter((handler) => !stored.storedHandlers.includes(handler.name));
+    const matching = route(event, handlers, fallback);
+    if (matching.length === 0) reportUnhandled(telemetry, event);
+    const unsettled = matching.filter((handler) => !stored.storedHandlers.includes(handler.name));
     if (unsettled.length === 0) return this.#reader.finish(stored);
 
     held.addEvent(stored.sequence, stored.body.byteLength * unsettled.length);
@@ -132,7 +132,7 @@ export class Placer {
   }
 
   /** Puts a claimed run back into the inbox. */
-  putBack({ run, claim }: ClaimedWork, state: RunState): void {
+  requeue({ run, claim }: ClaimedWork, state: RunState): void {
     const { follow, settler, held, wake } = this.#parts;
     const written = settler
       .settle(run, claim, { state, attempts: run.attempts })
@@ -168,8 +168,8 @@ export class Placer {
     const before = this.#returning.runsBefore(work.run, openRuns);
     const placement = placementOf(handler, room, before);
     if (placement === 'memory') lanes.add(work, { isAnswered });
-    else if (placement === 'blocked') this.putBack(work, { kind: 'blocked' });
-    else this.putBack(work, { kind: 'following', dueAt: dueAfter(handler, before) });
+    else if (placement === 'blocked') this.requeue(work, { kind: 'blocked' });
+    else this.requeue(work, { kind: 'following', dueAt: dueAfter(handler, before) });
   }
 
   #lanesOf(handler: Handler): Lanes<ClaimedWork> {
@@ -183,9 +183,9 @@ export class Placer {
  * Logs that no handler takes an event. A handler may well be registered for its name; if the payload has issues, the
  * line lists them, because nobody would find that reason otherwise.
  */
-function tellUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: CallEvent): void {
-  if (issues.length === 0) telemetry.tell('event_unhandled', { traceId, eventName });
-  else telemetry.tell('event_incomplete', { traceId, eventName, issues: issues.map(({ path }) => path) });
+function reportUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: CallEvent): void {
+  if (issues.length === 0) telemetry.report('event_unhandled', { traceId, eventName });
+  else telemetry.report('event_incomplete', { traceId, eventName, issues: issues.map(({ path }) => path) });
 }
 
 function runOf(handler: Handler, claimed: ClaimedEvent | ClaimedRun, event: Run['event']): Run {

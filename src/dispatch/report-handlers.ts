@@ -11,10 +11,10 @@ export async function reportHandlers(
   names: ReadonlySet<string>,
 ): Promise<void> {
   for (const handler of await store.waitingHandlers()) {
-    if (!names.has(handler)) telemetry.tell('handler_missing', { handler });
+    if (!names.has(handler)) telemetry.report('handler_missing', { handler });
   }
   // A process without handlers claims nothing, so it takes no work from others.
-  if (names.size === 0) return telemetry.tell('no_handlers');
+  if (names.size === 0) return telemetry.report('no_handlers');
   // No start fails for a line in the log: on a full disk, for example, or while another program holds the lock.
   const others = await store.announce([...names]).catch(() => []);
   reportDifference(telemetry, names, others);
@@ -27,5 +27,5 @@ function reportDifference(
 ): void {
   const handlers = [...names].filter((name) => others.some((other) => !other.includes(name)));
   const elsewhere = [...new Set(others.flat())].filter((name) => !names.has(name));
-  if (handlers.length + elsewhere.length > 0) telemetry.tell('handlers_differ', { handlers, elsewhere });
+  if (handlers.length + elsewhere.length > 0) telemetry.report('handlers_differ', { handlers, elsewhere });
 }

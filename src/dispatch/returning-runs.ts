@@ -15,7 +15,7 @@ export class ReturningRuns {
   readonly #written = new Set<Promise<unknown>>();
   readonly #byCall = new Map<string, Set<ReturningRun>>();
 
-  /** Adds a run that is being put back; `written` settles when the run is in the inbox. */
+  /** Adds a run that is being requeued; `written` settles when the run is in the inbox. */
   add(run: Run, state: RunState, written: Promise<unknown>): void {
     const forget = this.#remember(run, state);
     this.#written.add(written);

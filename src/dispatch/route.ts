@@ -14,9 +14,9 @@ export function route(
   fallback: Handler | undefined,
 ): readonly Handler[] {
   const hasPromised = event.issues.length === 0 || !isKnownEventName(event.eventName);
-  const takers = handlers.filter((handler) => (hasPromised || handler.join) && takes(handler, event));
-  if (hasPromised && takers.length > 0) return takers;
-  return fallback ? [...takers, fallback] : takers;
+  const matching = handlers.filter((handler) => (hasPromised || handler.join) && takes(handler, event));
+  if (hasPromised && matching.length > 0) return matching;
+  return fallback ? [...matching, fallback] : matching;
 }
 
 /**

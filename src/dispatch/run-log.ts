@@ -22,7 +22,7 @@ export function report(
 ): void {
   const { traceId, handler } = run;
   if (reason !== undefined)
-    return telemetry.tell('event_unreadable', { traceId, handler: handler.name, reason });
+    return telemetry.report('event_unreadable', { traceId, handler: handler.name, reason });
   const fields = () => ({
     traceId: run.traceId,
     callId: run.callId,
@@ -34,9 +34,9 @@ export function report(
     cause,
     place,
   });
-  if (state.kind === 'done') telemetry.tell('run_done', fields);
-  if (state.kind === 'dead') telemetry.tell('run_dead', fields);
-  if (state.kind === 'due') telemetry.tell('run_retry', { ...fields(), retryAt: retryAt(state.at) });
+  if (state.kind === 'done') telemetry.report('run_done', fields);
+  if (state.kind === 'dead') telemetry.report('run_dead', fields);
+  if (state.kind === 'due') telemetry.report('run_retry', { ...fields(), retryAt: retryAt(state.at) });
 }
 
 /** Writes the log line of an event that is a dead letter before anybody could know whose it is. */
@@ -45,8 +45,8 @@ export function reportUnread(
   { traceId, callId, eventName }: ClaimedEvent,
   { attempts: attempt, cause, unreadable: reason }: AttemptEnd,
 ): void {
-  if (reason === undefined) telemetry.tell('run_dead', { traceId, callId, eventName, attempt, cause });
-  else telemetry.tell('event_unreadable', { traceId, reason });
+  if (reason === undefined) telemetry.report('run_dead', { traceId, callId, eventName, attempt, cause });
+  else telemetry.report('event_unreadable', { traceId, reason });
 }
 
 /** Absent for a run that is due at once. */
@@ -59,19 +59,19 @@ function retryAt(at: number): string | undefined {
  * which the platform waits, since deliveries that come meanwhile must then be verified, stored and answered in the
  * rest of it.
  */
-const longestWithoutPause = 250;
+const maxWithoutPause = 250;
 
 /** Logs that a handler kept the event loop to itself: nobody sees that from outside but by lost deliveries. */
 export function reportBlocking(telemetry: Telemetry, { traceId, handler }: Run, duration: number): void {
-  if (duration < longestWithoutPause) return;
-  telemetry.tell('handler_blocking', { traceId, handler: handler.name, duration: Math.round(duration) });
+  if (duration < maxWithoutPause) return;
+  telemetry.report('handler_blocking', { traceId, handler: handler.name, duration: Math.round(duration) });
 }
 
 /** Logs a commit that wrote nothing where the outcome of its run doesn't show it: its effects would be lost unseen. */
 export function reportFailedCommit(telemetry: Telemetry, { traceId, handler }: Run, failure: Outcome): void {
   if (failure.kind === 'done') return;
   const { cause, place } = failure;
-  telemetry.tell('commit_failed', { traceId, handler: handler.name, cause, place });
+  telemetry.report('commit_failed', { traceId, handler: handler.name, cause, place });
 }
 
 /** Logs that a handler failed after its commit: the work that it left out is not retried, so a person has to know. */
@@ -80,5 +80,5 @@ export function reportAfterCommit(
   { traceId, handler }: Run,
   { cause, place }: Exclude<Outcome, { kind: 'done' }>,
 ): void {
-  telemetry.tell('run_failed_after_commit', { traceId, handler: handler.name, cause, place });
+  telemetry.report('run_failed_after_commit', { traceId, handler: handler.name, cause, place });
 }

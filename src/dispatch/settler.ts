@@ -112,7 +112,7 @@ export class Settler {
         return await write();
       } catch (error) {
         if (stop.aborted) throw error;
-        telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+        telemetry.report('dispatch_failed', { cause: messageOf(error) });
         await pause(clock, storePause, stop);
       }
     }

@@ -7,11 +7,11 @@ import { closest } from '../kit/closest-name.ts';
 import { parseTimestamp } from '../kit/time.ts';
 
 /** How many options a sentence names when it asks for an object of them. */
-const mostNamed = 5;
+const maxNamed = 5;
 /** Options whose values are credentials: headers, and what a tool is sent with every call. */
 const credentialOptions = new Set(['headers', 'fixed_params', 'fixedParams']);
 /** How many characters of a text a sentence quotes. */
-const mostQuoted = 100;
+const maxQuoted = 100;
 
 /**
  * Checks a value against a strict schema. In the sentence, `where` names the function, and `argument` its argument.
@@ -26,11 +26,11 @@ export function parseStrictly<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw problemOf(mostTelling(result.error.issues), schema, value, { where, argument });
+  throw problemOf(maxTelling(result.error.issues), schema, value, { where, argument });
 }
 
 /** An unknown name comes first: it may be the misspelled name of an option that is then missing. */
-function mostTelling(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
+function maxTelling(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   return issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
 }
 
@@ -71,7 +71,7 @@ function inCall(where: string): string {
 function expectedBy(issue: z.core.$ZodIssue | undefined, schema: z.ZodType, path: readonly string[]): string {
   if (issue?.code !== 'invalid_type' || issue.expected !== 'object') return issue?.message ?? 'valid';
   const known = knownOptions(schema, path);
-  const few = known.slice(0, mostNamed);
+  const few = known.slice(0, maxNamed);
   return `an object with ${few.join(', ')}${few.length < known.length ? ' and so on' : ''}`;
 }
 
@@ -120,8 +120,8 @@ function describe(value: unknown): string {
 /** The text in quotes. Of a long one only the beginning, since all of it would bury the sentence. */
 function quote(text: string): string {
   const characters = Array.from(text);
-  if (characters.length <= mostQuoted) return JSON.stringify(text);
-  const beginning = characters.slice(0, mostQuoted).join('');
+  if (characters.length <= maxQuoted) return JSON.stringify(text);
+  const beginning = characters.slice(0, maxQuoted).join('');
   return `${JSON.stringify(`${beginning}…`)} (${characters.length} characters)`;
 }
 

@@ -80,7 +80,7 @@ export const problems = {
     `There should be a delivery ${d.id} in quarantine, but there is none: it may have been released, discarded ` +
     'or dropped since. Look with ringback inbox quarantine, or quarantine.list().',
   release_not_authentic: (d: { id: number; reason: string; fix: string | undefined }) =>
-    `The delivery ${d.id} should verify under the present secrets and layouts, as of its arrival, before it is ` +
+    `The delivery ${d.id} should verify under the present secrets and schemes, as of its arrival, before it is ` +
     `released, but it does not: ${d.reason}. ${d.fix ?? 'Set the secret that signed it.'} If it is not the ` +
     "platform's, discard it.",
   release_unreadable: (d: { id: number; reason: string }) =>

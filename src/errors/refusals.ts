@@ -56,17 +56,17 @@ export const fixes = {
     `The subscription's header ${d.header} is missing or different: compare the option headers with the ` +
     'headers of the subscription.',
   signature_missing: (pinned?: string) =>
-    'There is no signature in the header of the layout that counts: is signing enabled for the subscription? If another ' +
+    'There is no signature in the header of the scheme that counts: is signing enabled for the subscription? If another ' +
     'header has one, find out with ringback signature detect how deliveries are signed, and set signature. An unsigned ' +
     `subscription needs the option headers instead of secrets.${orPinned(pinned)}`,
   signature_malformed: (pinned?: string) =>
-    "The signature header can't be read in the layout that counts: find out with ringback signature detect how " +
+    "The signature header can't be read in the scheme that counts: find out with ringback signature detect how " +
     `deliveries are signed, and set signature.${orPinned(pinned)}`,
   timestamp_missing: (pinned?: string) =>
-    'The layout that counts signs a time, and the delivery has none: find out with ringback signature detect how ' +
+    'The scheme that counts signs a time, and the delivery has none: find out with ringback signature detect how ' +
     `deliveries are signed, and set signature.${orPinned(pinned)}`,
   signature_mismatch: (pinned?: string) =>
-    'The signature was made with another secret or layout, or the body was changed on its way: compare the ' +
+    'The signature was made with another secret or scheme, or the body was changed on its way: compare the ' +
     `secret, and check that no proxy or body parser rewrites the body.${orPinned(pinned)}`,
   timestamp_unreadable: (pinned?: string) =>
     "The signed time can't be read as a time: find out with ringback signature detect how deliveries are signed, " +
@@ -90,11 +90,11 @@ function tooLarge(limit: number): string {
   return `The body is larger than ${limit} bytes: if it may be a genuine delivery, allow more with limits: { body: … }.`;
 }
 
-/** An event that was sent as a test may have pinned a layout in which the platform doesn't sign. */
-function orPinned(layout: string | undefined): string {
-  if (layout === undefined) return '';
+/** An event that was sent as a test may have pinned a scheme in which the platform doesn't sign. */
+function orPinned(scheme: string | undefined): string {
+  if (scheme === undefined) return '';
   return (
-    ` Or the platform doesn't sign in the layout ${layout}, which an earlier event has pinned: move the pin with ` +
+    ` Or the platform doesn't sign in the scheme ${scheme}, which an earlier event has pinned: move the pin with ` +
     'ringback inbox reverify, let it go with ringback signature unpin, or set signature.'
   );
 }

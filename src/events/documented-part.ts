@@ -8,9 +8,9 @@ import { isRecord } from './decoding.ts';
 type Fields = Record<string, unknown>;
 
 /** How many items of a list are compared with its schema: what is wrong with one item is wrong with millions. */
-export const mostItems = 1_000;
+export const maxItems = 1_000;
 /** How many fields the items of a list may have in all to be copied. */
-const mostFields = 10_000;
+const maxFields = 10_000;
 
 /** The part of a value that a schema describes: the documented fields of objects, and the first items of lists. */
 export function documentedPart(schema: z.core.$ZodType, value: unknown): unknown {
@@ -18,7 +18,7 @@ export function documentedPart(schema: z.core.$ZodType, value: unknown): unknown
   if (def.type === 'nullable' || def.type === 'optional') return documentedPart(def.innerType, value);
   if (def.type === 'pipe') return documentedPart(def.in, value);
   if (def.type === 'array' && Array.isArray(value)) {
-    return value.slice(0, mostItems).map((item) => documentedPart(def.element, item));
+    return value.slice(0, maxItems).map((item) => documentedPart(def.element, item));
   }
   if (def.type !== 'object' || !isRecord(value)) return value;
   const part: Fields = {};
@@ -53,11 +53,11 @@ export function copyOf(fields: Readonly<Fields>): Fields {
 }
 
 function isLarge(list: readonly unknown[]): boolean {
-  if (list.length > mostItems) return true;
+  if (list.length > maxItems) return true;
   let fields = 0;
   return list.some((item) => {
     if (isRecord(item)) fields += Object.keys(item).length;
-    return fields > mostFields;
+    return fields > maxFields;
   });
 }
 

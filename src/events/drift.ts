@@ -22,8 +22,8 @@ export interface Drift {
 }
 
 /** The most differences and values per event: the sender decides how large a body is. */
-const mostFindings = 200;
-const mostValues = 10_000;
+const maxFindings = 200;
+const maxValues = 10_000;
 
 /** A name may itself be personal data, such as a phone number as a key. Only plain identifiers are kept. */
 const plainName = /^[A-Za-z_]\w{0,63}$/;
@@ -91,12 +91,12 @@ class Comparison {
   /** Counts one more value. */
   #hasSeenEnough(): boolean {
     this.#values += 1;
-    return this.#values > mostValues;
+    return this.#values > maxValues;
   }
 
   #find(kind: DriftKind): void {
     this.#found ??= new Map();
-    if (this.#found.size >= mostFindings) return;
+    if (this.#found.size >= maxFindings) return;
     const path = pathOf(this.#place);
     this.#found.set(`${kind} ${path}`, { eventName: this.#eventName, path, kind });
   }

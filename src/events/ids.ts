@@ -1,7 +1,7 @@
 import type { CallEvent, Headers } from './model.ts';
 
 /** The longest id that counts. Ids are keys of the inbox and are logged: without a bound, a body could fill both. */
-const longestId = 512;
+const maxId = 512;
 
 /**
  * An id as a string, or undefined when there is none. Numbers become strings. Empty and blank texts are no ids, nor are
@@ -10,7 +10,7 @@ const longestId = 512;
  */
 export function readId(value: unknown): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-  if (typeof value !== 'string' || value.length > longestId) return undefined;
+  if (typeof value !== 'string' || value.length > maxId) return undefined;
   return value.trim() === '' || !value.isWellFormed() ? undefined : value;
 }
 

@@ -41,8 +41,8 @@ export interface Reply {
 /** Takes a delivery and says what to answer; never rejects. */
 export type Take = (delivery: Delivery) => Promise<Reply>;
 
-/** How a signature is written and what it covers. Every name below is explained in `signature/layouts.ts`. */
-export interface Layout {
+/** How a signature is written and what it covers. Every name below is explained in `signature/schemes.ts`. */
+export interface Scheme {
   /** Header that carries the signature, in lower case. */
   readonly header: string;
   /** How the header is written: `v1=…`, `t=…,v1=…`, `sha256=…`, `v1,…`, or the bare signature. */

@@ -62,10 +62,10 @@ function compareWithSchema(
   const schema = payloadSchemas[eventName];
   const parsed = schema.safeParse(documentedPart(schema, payload));
   if (parsed.success) return { payload: assignParsed(payload, parsed.data), issues };
-  return { payload, issues: [...issues, ...parsed.error.issues.slice(0, mostIssues).map(toIssue)] };
+  return { payload, issues: [...issues, ...parsed.error.issues.slice(0, maxIssues).map(toIssue)] };
 }
 
-const mostIssues = 100;
+const maxIssues = 100;
 
 /** A missing or null payload means that the event is flat; any other payload must be an object. */
 function isPayloadReadable(payload: unknown): boolean {

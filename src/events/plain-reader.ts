@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import { isRecord } from './decoding.ts';
-import { defOf, mostItems } from './documented-part.ts';
+import { defOf, maxItems } from './documented-part.ts';
 
 /** In place of a value that the schema doesn't leave as it is: only its own parser can convert it or find its fault. */
 export const unusual = Symbol('unusual');
@@ -58,7 +58,7 @@ function firstOf(readers: readonly PlainReader[]): PlainReader {
 
 function listReader(readItem: PlainReader): PlainReader {
   return (value) => {
-    if (!Array.isArray(value) || value.length > mostItems) return unusual;
+    if (!Array.isArray(value) || value.length > maxItems) return unusual;
     const items: unknown[] = [];
     for (const item of value) {
       const plain = readItem(item);

@@ -2,13 +2,13 @@ import { Refusal, refusal } from '../errors/refusals.ts';
 import type { Delivery } from '../events/model.ts';
 
 /** Checks what can be checked before the body is read: method, media type and declared length. */
-export function accept({ method, headers }: Delivery, mostBytes: number): void {
+export function accept({ method, headers }: Delivery, maxBytes: number): void {
   if (method !== 'POST') throw new Refusal('method', 'method_not_post');
   if (!isJson(headers['content-type'])) throw refusal('media_type', 'media_type_not_json');
   // The signature covers the bytes that the platform sends, which are not compressed.
   if (isEncoded(headers['content-encoding'])) throw refusal('media_type', 'content_encoded');
-  if (Number(headers['content-length'] ?? 0) > mostBytes)
-    throw refusal('too_large', 'declared_length', { limit: mostBytes });
+  if (Number(headers['content-length'] ?? 0) > maxBytes)
+    throw refusal('too_large', 'declared_length', { limit: maxBytes });
 }
 
 /** A missing media type is accepted: the signature and the reading will show what the bytes are. */

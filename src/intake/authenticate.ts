@@ -1,8 +1,8 @@
 import { Refusal, refusal } from '../errors/refusals.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { Headers, Layout } from '../events/model.ts';
-import type { PreparedLayout } from '../signature/content.ts';
-import { type LayoutName, describeLayout, resolveLayout } from '../signature/layouts.ts';
+import type { Headers, Scheme } from '../events/model.ts';
+import type { PreparedScheme } from '../signature/content.ts';
+import { type SchemeName, describeScheme, resolveScheme } from '../signature/schemes.ts';
 import type { SignatureReason } from '../signature/match.ts';
 import { isSameProof, schemesWithOtherProofs, schemesWithProofOf } from '../signature/proofs.ts';
 import type { SecretSource } from '../signature/secret-source.ts';
@@ -15,11 +15,11 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 export interface AuthenticateParts {
   /** Undefined for an unsigned subscription, whose deliveries `admit` has already recognised by their headers. */
   readonly secrets: SecretSource | undefined;
-  readonly layouts: readonly PreparedLayout[];
+  readonly schemes: readonly PreparedScheme[];
   /** Whether the scheme was set as an option, so that none is searched for or pinned. */
-  readonly isLayoutGiven: boolean;
+  readonly isSchemeGiven: boolean;
   readonly tolerance: number;
-  readonly store: Pick<Store, 'pinnedLayout' | 'pinLayout'>;
+  readonly store: Pick<Store, 'pinnedScheme' | 'pinScheme'>;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
 }
@@ -32,7 +32,7 @@ export interface Proof {
   /** Fingerprint of the secret, for the log. */
   readonly secret: string | undefined;
   /** The scheme in which it verified. */
-  readonly layout: Layout | undefined;
+  readonly scheme: Scheme | undefined;
 }
 
 /**
@@ -43,17 +43,17 @@ export interface Proof {
  */
 export class Authenticator {
   readonly #parts: AuthenticateParts;
-  #schemes: readonly PreparedLayout[];
+  #schemes: readonly PreparedScheme[];
   /** The scheme that counts, with all others that have its proof; undefined while every known one does. */
-  #pinned: Layout | undefined;
+  #pinned: Scheme | undefined;
   /** The scheme that is pinned in the store, as far as this process knows. */
-  #stored: Layout | undefined;
+  #stored: Scheme | undefined;
   #isPinning = false;
   #readAt = -Infinity;
 
   constructor(parts: AuthenticateParts) {
     this.#parts = parts;
-    this.#schemes = parts.layouts;
+    this.#schemes = parts.schemes;
   }
 
   /** Asks for the secrets, and reads from the store which scheme an earlier event has pinned. */
@@ -69,7 +69,7 @@ export class Authenticator {
    */
   authenticate(bytes: Uint8Array, headers: Headers): Proof | Promise<Proof> {
     const { secrets } = this.#parts;
-    if (!secrets) return { secret: undefined, layout: undefined };
+    if (!secrets) return { secret: undefined, scheme: undefined };
     if (!secrets.isStale) return this.#authenticateBy(secrets.current(), bytes, headers, secrets);
     return secrets.confirmed().then((known) => this.#authenticateBy(known, bytes, headers, secrets));
   }
@@ -102,7 +102,7 @@ export class Authenticator {
 
   /** The option to set for the scheme that an event has pinned, in this process or an earlier one; else undefined. */
   get pinned(): string | undefined {
-    return this.#pinned && describeLayout(this.#pinned);
+    return this.#pinned && describeScheme(this.#pinned);
   }
 
   /**
@@ -126,8 +126,8 @@ export class Authenticator {
    * proof than the one that does; undefined when it verifies in none.
    */
   authenticateOtherwise(bytes: Uint8Array, headers: Headers, receivedAt: number): Proof | undefined {
-    const { secrets, tolerance, isLayoutGiven, layouts } = this.#parts;
-    const counting = isLayoutGiven ? layouts[0]?.layout : this.#pinned;
+    const { secrets, tolerance, isSchemeGiven, schemes } = this.#parts;
+    const counting = isSchemeGiven ? schemes[0]?.scheme : this.#pinned;
     if (!secrets || !counting) return undefined;
     const timing = { now: receivedAt, tolerance };
     const others = schemesWithOtherProofs(counting);
@@ -145,8 +145,8 @@ export class Authenticator {
    *
    * Never rejects: without a pin every known scheme counts, and the next new event pins again.
    */
-  async pin({ layout: scheme }: Proof): Promise<void> {
-    if (scheme === undefined || scheme === this.#stored || this.#parts.isLayoutGiven) return;
+  async pin({ scheme }: Proof): Promise<void> {
+    if (scheme === undefined || scheme === this.#stored || this.#parts.isSchemeGiven) return;
     // A burst of first events makes one write. And if another proof was pinned while this event was being recorded, the
     // event counts, but its scheme no longer does.
     if (this.#isPinning || (this.#pinned && !isSameProof(this.#pinned, scheme))) return;
@@ -155,19 +155,19 @@ export class Authenticator {
   }
 
   /** Pins the scheme of an event in place of the one that is pinned, whatever its proof. Never rejects. */
-  async pinInstead({ layout: scheme }: Proof): Promise<void> {
-    if (scheme !== undefined && !this.#parts.isLayoutGiven) await this.#writePin(scheme);
+  async pinInstead({ scheme }: Proof): Promise<void> {
+    if (scheme !== undefined && !this.#parts.isSchemeGiven) await this.#writePin(scheme);
   }
 
   /** Writes the pin. The store decides which one counts if another process pins at the same time. */
-  async #writePin(scheme: Layout): Promise<void> {
+  async #writePin(scheme: Scheme): Promise<void> {
     const { store, telemetry } = this.#parts;
     this.#isPinning = true;
     try {
-      const instead = this.#stored && describeLayout(this.#stored);
-      const pinned = await store.pinLayout(describeLayout(scheme), instead);
+      const instead = this.#stored && describeScheme(this.#stored);
+      const pinned = await store.pinScheme(describeScheme(scheme), instead);
       this.#learn(pinned);
-      telemetry.tell('layout_pinned', { option: `signature: '${pinned}'` });
+      telemetry.report('scheme_pinned', { option: `signature: '${pinned}'` });
     } catch {
       // Nothing is lost: the event is on disk, and the next new one pins.
     } finally {
@@ -186,24 +186,24 @@ export class Authenticator {
   }
 
   async #readPin(): Promise<void> {
-    const { isLayoutGiven, store, clock } = this.#parts;
-    if (isLayoutGiven) return;
+    const { isSchemeGiven, store, clock } = this.#parts;
+    if (isSchemeGiven) return;
     this.#readAt = clock.elapsed();
-    const pinned = await store.pinnedLayout();
+    const pinned = await store.pinnedScheme();
     // While this process has pinned a scheme and the store doesn't know it yet, there is nothing to learn from it.
     if (pinned !== undefined || this.#stored !== undefined) this.#learn(pinned);
   }
 
   #learn(pinned: string | undefined): void {
-    this.#stored = pinned === undefined ? undefined : resolveLayout(pinned as LayoutName, 'signature');
+    this.#stored = pinned === undefined ? undefined : resolveScheme(pinned as SchemeName, 'signature');
     this.#use(this.#stored);
   }
 
   /** From now on only the proof of this scheme counts; if it is undefined, any. */
-  #use(scheme: Layout | undefined): void {
+  #use(scheme: Scheme | undefined): void {
     if (scheme === this.#pinned) return;
     this.#pinned = scheme;
-    this.#schemes = scheme ? schemesWithProofOf(scheme) : this.#parts.layouts;
+    this.#schemes = scheme ? schemesWithProofOf(scheme) : this.#parts.schemes;
   }
 
   #verify(

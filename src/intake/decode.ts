@@ -12,7 +12,7 @@ export function decode(decoder: BodyDecoder, bytes: Bytes, telemetry: Telemetry)
 
 function compared(reading: Reading, telemetry: Telemetry): Reading {
   if (reading.ok && reading.traceIdDiffers) {
-    telemetry.tell('trace_id_differs', { traceId: reading.event.traceId });
+    telemetry.report('trace_id_differs', { traceId: reading.event.traceId });
   }
   return reading;
 }

@@ -35,7 +35,7 @@ export interface IntakeParts {
   /** Called when a new event is on disk; `isHandedOver`: it was claimed by the same write, and dispatch has it. */
   readonly onRecorded: (event: CallEvent, receivedAt: number, isHandedOver: boolean) => void;
   /** Whether an event that came now could not be written within its sender's second. */
-  readonly isBehind: () => boolean;
+  readonly isOverloaded: () => boolean;
   /** Called when recording a delivery has failed or was given up: it may be on disk all the same. */
   readonly onUncertain: () => void;
 }
@@ -51,7 +51,7 @@ export interface Expected {
  * How long deliveries may be verified and read in one turn of the event loop, in milliseconds, and how long one may
  * wait for that: in an app whose turns are long, its sender would give up meanwhile.
  */
-const share = { ofTurn: 2, longestWait: 30 };
+const share = { ofTurn: 2, maxWait: 30 };
 
 /** Made once: under an overload it is thrown thousands of times a second, and the trace of a new one is expensive. */
 const behind = new Refusal('unavailable', 'inbox_behind');
@@ -120,9 +120,9 @@ export class Intake {
     if (later) await later;
     // Before the signature: with verifying what is refused anyway, an overload would take the time that answers need.
     // But after the body: if it were left unread, the connection might be lost.
-    if (this.#parts.isBehind()) throw behind;
+    if (this.#parts.isOverloaded()) throw behind;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
-    const headers = withoutUnsignedId(delivery.headers, proof.layout);
+    const headers = withoutUnsignedId(delivery.headers, proof.scheme);
     const decoded = decode(decoder, { body: bytes, headers, receivedAt }, telemetry);
     // Awaited only for a large body: what a small one has reserved must not change before it is recorded.
     const reading = decoded instanceof Promise ? await decoded : decoded;
@@ -130,7 +130,7 @@ export class Intake {
     let isHandedOver = false;
     let recorded: Recorded | undefined;
     try {
-      const received = { bytes, headers, receivedAt, isIdSigned: signsId(proof.layout) };
+      const received = { bytes, headers, receivedAt, isIdSigned: signsId(proof.scheme) };
       recorded = await recorder.record(reading, received, expected?.handOver);
     } finally {
       isHandedOver = expected?.end() ?? false;
@@ -140,7 +140,7 @@ export class Intake {
     this.#rotation.verified();
     const reason = reading.ok ? undefined : reading.reason;
     const { status, traceId, quarantineId } = recorded;
-    telemetry.tell(toldAs[status], { traceId, secret: proof.secret, reason, quarantineId });
+    telemetry.report(toldAs[status], { traceId, secret: proof.secret, reason, quarantineId });
     if (reading.ok && status === 'accepted') {
       onRecorded(reading.event, receivedAt, isHandedOver);
       await authenticator.pin(proof);
@@ -174,7 +174,7 @@ export class Intake {
   ): Promise<never> {
     if (problem instanceof Refusal && problem.code === 'not_authentic') {
       const { recorder, authenticator } = this.#parts;
-      const otherScheme = () => authenticator.authenticateOtherwise(bytes, headers, receivedAt)?.layout;
+      const otherScheme = () => authenticator.authenticateOtherwise(bytes, headers, receivedAt)?.scheme;
       this.#rotation.refused(problem.reason, headers, otherScheme);
       const kept = await recorder.keepUnauthenticated(bytes, headers, problem.reason, receivedAt);
       if (kept !== undefined) throw problem.keptAs(kept);
@@ -186,7 +186,7 @@ export class Intake {
     const { telemetry } = this.#parts;
     if (!(problem instanceof Refusal)) {
       // The fault is ours, not the sender's: with 503 the platform sends the delivery again.
-      telemetry.tell('delivery_failed', { cause: messageOf(problem) });
+      telemetry.report('delivery_failed', { cause: messageOf(problem) });
       return replyRefused('unavailable');
     }
     const { code, reason, fix, quarantineId } = problem;
@@ -194,7 +194,7 @@ export class Intake {
     if (reason === 'not_recorded') this.#parts.onUncertain();
     if (fix !== undefined && !this.#explained.has(reason)) {
       this.#explained.add(reason);
-      telemetry.tell('refusal_fix', { reason, fix });
+      telemetry.report('refusal_fix', { reason, fix });
     }
     return replyRefused(code);
   }

@@ -45,7 +45,7 @@ const dropsReportPeriod = 60_000;
 /** Headers that are kept with the bytes: what the platform says about an event, and the signature. */
 const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
 /** For how many header names the decision is remembered: the platform sends few; those of others must not fill memory. */
-const mostDecided = 100;
+const maxDecided = 100;
 
 /** Writes deliveries to the inbox. */
 export class Recorder {
@@ -82,7 +82,7 @@ export class Recorder {
     const decided = new Map<string, boolean>();
     this.#isKept = (name) => {
       const isKept = decided.get(name) ?? decide(name);
-      if (decided.size < mostDecided) decided.set(name, isKept);
+      if (decided.size < maxDecided) decided.set(name, isKept);
       return isKept;
     };
   }
@@ -112,7 +112,7 @@ export class Recorder {
       const status = await this.#store.record(record, handOver);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
     } catch (error) {
-      this.#telemetry.tell('delivery_failed', { cause: messageOf(error) });
+      this.#telemetry.report('delivery_failed', { cause: messageOf(error) });
       throw new Refusal('unavailable', 'not_recorded');
     }
   }
@@ -142,7 +142,7 @@ export class Recorder {
       return id;
     } catch (error) {
       this.#skipped += skipped;
-      this.#telemetry.tell('delivery_failed', { cause: messageOf(error) });
+      this.#telemetry.report('delivery_failed', { cause: messageOf(error) });
       return undefined;
     }
   }
@@ -164,7 +164,7 @@ export class Recorder {
   #reportDropped(dropped: number): void {
     this.#unreported += dropped;
     if (this.#unreported === 0 || this.#clock.elapsed() - this.#reportedAt < dropsReportPeriod) return;
-    this.#telemetry.tell('quarantine_dropped', { count: this.#unreported });
+    this.#telemetry.report('quarantine_dropped', { count: this.#unreported });
     this.#unreported = 0;
     this.#reportedAt = this.#clock.elapsed();
   }

@@ -1,14 +1,14 @@
 import { headerOf } from '../events/ids.ts';
-import type { Headers, Layout } from '../events/model.ts';
+import type { Headers, Scheme } from '../events/model.ts';
 import { carriesSignature } from '../signature/detect.ts';
-import { describeLayout } from '../signature/layouts.ts';
+import { describeScheme } from '../signature/schemes.ts';
 import type { SignatureReason } from '../signature/match.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** A streak of this length is hardly a stranger's attempt, but is shorter than two deliveries with their retries. */
 const longStreak = 5;
 
-/** Why a signature made with another secret, or in another layout, is refused. */
+/** Why a signature made with another secret, or in another scheme, is refused. */
 const suspicious: ReadonlySet<string> = new Set<SignatureReason>([
   'signature_mismatch',
   'signature_missing',
@@ -18,7 +18,7 @@ const suspicious: ReadonlySet<string> = new Set<SignatureReason>([
 
 /**
  * Notices that the platform's own deliveries no longer verify: if a secret was rotated at the platform and not here, or
- * the platform signs in another layout than the one that is pinned, every event is refused until somebody notices.
+ * the platform signs in another scheme than the one that is pinned, every event is refused until somebody notices.
  */
 export class RotationWatch {
   readonly #telemetry: Telemetry;
@@ -26,7 +26,7 @@ export class RotationWatch {
   #hasVerified = false;
   #streak = 0;
   /** The scheme in which a delivery of this streak verifies with the present secrets. */
-  #otherScheme: Layout | undefined;
+  #otherScheme: Scheme | undefined;
 
   /** `pinned` names the scheme that an event has pinned, maybe before this start. */
   constructor(telemetry: Telemetry, pinned: () => string | undefined) {
@@ -44,19 +44,19 @@ export class RotationWatch {
    * Logs one line per streak, at the refusal that makes it long. `otherScheme` finds the scheme that doesn't count, but
    * in which the delivery verifies.
    */
-  refused(reason: string, headers: Headers, otherScheme: () => Layout | undefined): void {
+  refused(reason: string, headers: Headers, otherScheme: () => Scheme | undefined): void {
     const wasRight = this.#hasVerified || this.#pinned() !== undefined;
     // After the alarm nothing is left to find out, and a stranger's flood must not cost what looking for it does.
     if (!wasRight || this.#streak === longStreak || !suspicious.has(reason) || !looksGenuine(headers)) return;
     this.#streak += 1;
     this.#otherScheme ??= otherScheme();
     if (this.#streak < longStreak) return;
-    this.#telemetry.tell('secret_rotation_suspected', { count: longStreak, fix: this.#fix() });
+    this.#telemetry.report('secret_rotation_suspected', { count: longStreak, fix: this.#fix() });
   }
 
   #fix(): string {
     if (this.#otherScheme === undefined) return secretFix;
-    const found = describeLayout(this.#otherScheme);
+    const found = describeScheme(this.#otherScheme);
     const pinned = this.#pinned();
     return pinned === undefined ? optionFix(found) : pinFix(found, pinned);
   }
@@ -68,19 +68,19 @@ const secretFix =
 
 function pinFix(found: string, pinned: string): string {
   return (
-    `The secret is right, but they are signed in the layout ${found}, and ${pinned} is pinned. To reverify moves the ` +
+    `The secret is right, but they are signed in the scheme ${found}, and ${pinned} is pinned. To reverify moves the ` +
     'pin as soon as two different events are in quarantine; else let it go with ringback signature unpin --yes.'
   );
 }
 
 function optionFix(found: string): string {
   return (
-    `The secret is right, but they are signed in the layout ${found}, and the option signature says another: set ` +
+    `The secret is right, but they are signed in the scheme ${found}, and the option signature says another: set ` +
     `signature: '${found}'.`
   );
 }
 
-/** Whether the platform's own headers are there, and a signature of whatever layout. */
+/** Whether the platform's own headers are there, and a signature of whatever scheme. */
 function looksGenuine(headers: Headers): boolean {
   const isNamed = ['x-webhook-event', 'x-webhook-traceid'].every(
     (name) => (headerOf(headers, name) ?? '') !== '',

@@ -15,14 +15,14 @@ export interface Clock {
 }
 
 /** The longest wait that Node's timers take; a longer one would fire at once. */
-const longestTimer = 2 ** 31 - 1;
+const maxTimer = 2 ** 31 - 1;
 
 /** The machine's own time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   after(ms, action) {
-    const timer = setTimeout(action, Math.min(Math.max(ms, 0), longestTimer));
+    const timer = setTimeout(action, Math.min(Math.max(ms, 0), maxTimer));
     timer.unref();
     return () => clearTimeout(timer);
   },
@@ -52,11 +52,11 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
  * Returns the function that lets the process end again.
  */
 export function holdProcess(): () => void {
-  const timer = setInterval(() => {}, longestTimer);
+  const timer = setInterval(() => {}, maxTimer);
   return () => clearInterval(timer);
 }
 
 /** Blocks the whole thread: only for when nothing else in it may run, or there is nothing else to run. */
-export function standStill(ms: number): void {
+export function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, ms);
 }

@@ -11,9 +11,9 @@ export function messageOf(thrown: unknown): string {
 }
 
 /** How many errors a reason tells of at the most, and how many parts of a list or an object. */
-const mostParts = 20;
+const maxParts = 20;
 /** The most characters of one text within a reason. */
-const longestText = 500;
+const maxText = 500;
 
 /**
  * The message with everything that is behind it: the chain of causes, and the errors of an `AggregateError`. What was
@@ -26,10 +26,10 @@ export function reasonOf(thrown: unknown): string {
 /** `told` holds what is told already: an error may be its own cause, or be behind several others. */
 function reasonWithin(thrown: unknown, told: Set<unknown>): string {
   told.add(thrown);
-  const text = textOf(thrown).slice(0, longestText);
+  const text = textOf(thrown).slice(0, maxText);
   const reasons: string[] = [];
   for (const other of errorsBehind(thrown)) {
-    if (told.size >= mostParts || told.has(other)) continue;
+    if (told.size >= maxParts || told.has(other)) continue;
     const reason = reasonWithin(other, told);
     // Many messages end with that of their cause.
     if (reason !== text && !text.endsWith(`: ${reason}`)) reasons.push(reason);
@@ -44,7 +44,7 @@ function errorsBehind(thrown: unknown): readonly unknown[] {
   try {
     if (!isError(thrown)) return [];
     const { errors, cause } = thrown as { readonly errors?: unknown; readonly cause?: unknown };
-    const several: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, mostParts) : [];
+    const several: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, maxParts) : [];
     return cause === undefined ? several : [...several, cause];
   } catch {
     return [];
@@ -83,13 +83,13 @@ function shortJson(thrown: object): string | undefined {
   const told = new Set<unknown>();
   const shorten = (_key: string, value: unknown): unknown => {
     if (typeof value === 'bigint') return String(value);
-    if (typeof value === 'string') return value.slice(0, longestText);
+    if (typeof value === 'string') return value.slice(0, maxText);
     if (typeof value !== 'object' || value === null) return value;
     if (isError(value)) return messageOf(value);
-    if (told.size >= mostParts || told.has(value) || ArrayBuffer.isView(value)) return '…';
+    if (told.size >= maxParts || told.has(value) || ArrayBuffer.isView(value)) return '…';
     told.add(value);
-    if (Array.isArray(value)) return value.slice(0, mostParts);
-    return Object.fromEntries(Object.entries(value).slice(0, mostParts));
+    if (Array.isArray(value)) return value.slice(0, maxParts);
+    return Object.fromEntries(Object.entries(value).slice(0, maxParts));
   };
   return JSON.stringify(thrown, shorten);
 }

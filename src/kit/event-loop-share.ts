@@ -7,7 +7,7 @@ export interface ShareOptions {
   /** How long it may take of one turn of the event loop, in milliseconds. */
   readonly ofTurn: number;
   /** How long a part of it may wait for its turn, in milliseconds; then it is its turn, whatever that takes. */
-  readonly longestWait?: number;
+  readonly maxWait?: number;
 }
 
 interface Waiting {
@@ -23,7 +23,7 @@ interface Line {
 }
 
 /** How much of what a line has taken more than the others is held against it, in milliseconds. */
-const mostBehind = 100;
+const maxBehind = 100;
 
 /**
  * Shares the event loop with all else that goes on in the process. One turn may bring a delivery on every connection
@@ -34,21 +34,21 @@ const mostBehind = 100;
 export class EventLoopShare {
   readonly #clock: Clock;
   readonly #ofTurn: number;
-  readonly #longestWait: number;
+  readonly #maxWait: number;
   readonly #lines = new Map<string, Line>();
   /** How many wait in all lines. */
   #waiting = 0;
-  /** The line of what was let go last, and since when that has been under way. */
+  /** The line of what was let go last, and since when that has been in flight. */
   #busy: Line | undefined;
   #busySince = 0;
   /** When the share of this turn is used up. */
   #until = 0;
   #isCounting = false;
 
-  constructor(clock: Clock, { ofTurn, longestWait = Infinity }: ShareOptions) {
+  constructor(clock: Clock, { ofTurn, maxWait = Infinity }: ShareOptions) {
     this.#clock = clock;
     this.#ofTurn = ofTurn;
-    this.#longestWait = longestWait;
+    this.#maxWait = maxWait;
   }
 
   /**
@@ -100,7 +100,7 @@ export class EventLoopShare {
     const line = this.#next();
     const now = this.#clock.elapsed();
     const cameAt = line?.waiting[0]?.cameAt ?? now;
-    return now < this.#until || now - cameAt >= this.#longestWait ? line : undefined;
+    return now < this.#until || now - cameAt >= this.#maxWait ? line : undefined;
   }
 
   #lineOf(name: string): Line {
@@ -119,7 +119,7 @@ export class EventLoopShare {
     }
     const least = next?.taken ?? 0;
     for (const line of this.#lines.values()) {
-      line.taken = Math.min(Math.max(line.taken - least, 0), mostBehind);
+      line.taken = Math.min(Math.max(line.taken - least, 0), maxBehind);
     }
     return next;
   }

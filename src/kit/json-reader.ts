@@ -304,9 +304,9 @@ function isOfScalar(code: number): boolean {
 /** The least characters of an integer that a number can't hold. */
 const roundedDigits = 16;
 /** Whatever integer has more characters can't be held by a number. */
-const mostDigits = 17;
+const maxDigits = 17;
 
 function isRoundedInteger(text: string): boolean {
   if (!/^-?[1-9]\d+$/.test(text)) return false;
-  return text.length > mostDigits || !Number.isSafeInteger(Number(text));
+  return text.length > maxDigits || !Number.isSafeInteger(Number(text));
 }

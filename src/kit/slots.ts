@@ -1,5 +1,5 @@
 /**
- * Keeps what is under way, in no order, in slots that are used again. So what comes and goes thousands of times a
+ * Keeps what is in flight, in no order, in slots that are used again. So what comes and goes thousands of times a
  * second leaves nothing behind; a `Set` would leave tables behind, like a `Map`: see `RenewedMap`.
  */
 export class Slots<T extends object> {

@@ -66,7 +66,7 @@ export async function runDismissal(
 
   const result = tally.result;
   const { events, runs, handlers } = result;
-  if (!dryRun) telemetry.tell('runs_dismissed', { events, runs, handlers: Object.keys(handlers) });
+  if (!dryRun) telemetry.report('runs_dismissed', { events, runs, handlers: Object.keys(handlers) });
   return result;
 }
 

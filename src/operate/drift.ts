@@ -9,7 +9,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 /** How long counts are gathered before a write, in milliseconds: a write per event would cost as much as the event. */
 const writePause = 5_000;
 /** The most differences that are counted between two writes: the table holds no more in all. */
-const mostCounted = 1_000;
+const maxCounted = 1_000;
 
 /** A difference between what the platform sends and what is documented, and how often it was seen. */
 export interface DriftFinding {
@@ -89,9 +89,9 @@ export class DriftLedger {
     this.#counted = new Map();
     const { store, telemetry } = this.#parts;
     try {
-      for (const seen of await store.add(rows)) telemetry.tell('drift_seen', { ...seen });
+      for (const seen of await store.add(rows)) telemetry.report('drift_seen', { ...seen });
     } catch (error) {
-      telemetry.tell('drift_failed', { cause: messageOf(error) });
+      telemetry.report('drift_failed', { cause: messageOf(error) });
       for (const row of rows) this.#count(row);
       this.#planWrite();
     }
@@ -100,7 +100,7 @@ export class DriftLedger {
   #count(row: DriftRow): void {
     const key = keyOf(row);
     const counted = this.#counted.get(key);
-    if (!counted && this.#counted.size >= mostCounted) return;
+    if (!counted && this.#counted.size >= maxCounted) return;
     this.#counted.set(key, counted ? sumOf(counted, row) : row);
   }
 

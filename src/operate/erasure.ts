@@ -37,9 +37,9 @@ export interface ErasureParts {
  * The largest database that is rewritten by default, in bytes. That takes about half a second, in which deliveries
  * wait; the platform waits one second.
  */
-const mostToCompact = 128 * 1024 * 1024;
+const maxToCompact = 128 * 1024 * 1024;
 /** How long scrubbing waits for readers in other processes, and the pause between two tries, in milliseconds. */
-const scrubPatience = 5_000;
+const scrubTimeout = 5_000;
 const scrubPause = 50;
 /** How many events without a call are erased in one step. */
 const eventsAtOnce = 100;
@@ -70,7 +70,7 @@ export class Erasure {
     const { callIds, ...events } = await this.#eraseEvents(found);
     const counts = { ...events, calls: callIds.length, quarantined };
     const scrubbed = await this.#scrub(compact);
-    this.#parts.telemetry.tell('erased', { ...counts, ...scrubbed });
+    this.#parts.telemetry.report('erased', { ...counts, ...scrubbed });
     return { ...counts, callIds, ...scrubbed };
   }
 
@@ -165,7 +165,7 @@ export class Erasure {
   async #scrub(asked: boolean | undefined): Promise<Scrubbed> {
     const { store, clock } = this.#parts;
     const compact = asked ?? (await this.#isSmall());
-    const deadline = clock.elapsed() + scrubPatience;
+    const deadline = clock.elapsed() + scrubTimeout;
     let compacted = false;
     for (;;) {
       const scrubbed = await store.scrub({ compact: compact && !compacted });
@@ -180,6 +180,6 @@ export class Erasure {
   }
 
   async #isSmall(): Promise<boolean> {
-    return (await this.#parts.store.size()) <= mostToCompact;
+    return (await this.#parts.store.size()) <= maxToCompact;
   }
 }

@@ -88,8 +88,8 @@ export class InboxEvents {
     const kept = await this.#parts.store.get(traceId);
     const reading = kept && (await readBytes(this.#parts.decoder, kept));
     if (!reading?.ok) return [];
-    const takers = this.#parts.route(reading.event).filter(({ join }) => join === undefined);
-    return takers.map(({ name }) => name);
+    const matching = this.#parts.route(reading.event).filter(({ join }) => join === undefined);
+    return matching.map(({ name }) => name);
   }
 
   /**

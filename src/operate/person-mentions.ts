@@ -7,7 +7,7 @@ export type Mentions = (content: string | Uint8Array) => boolean;
 const fewestDigits = 7;
 
 /** The most digits of a phone number with its country code: what has more is not one number. */
-const mostDigits = 15;
+const maxDigits = 15;
 
 /** What may stand between the digits of a number that is written for people. */
 const separators = '[\\s().\\-/\\u2010-\\u2015]{0,3}';
@@ -25,7 +25,7 @@ export function mentionsOfPhoneNumber(phoneNumber: string): Mentions | undefined
   const given = phoneNumber.trim();
   const digits = given.replaceAll(/\D/g, '').replace(/^00/, '');
   if (digits.length < fewestDigits) return undefined;
-  const before = beginOfNumber(mostDigits - digits.length);
+  const before = beginOfNumber(maxDigits - digits.length);
   const written = new RegExp(`${before}(?:00)?${digits.split('').join(separators)}(?!\\d)`);
   const literal = new RegExp(`${before}${escaped(given)}(?!\\d)`);
   return (content) => {

@@ -122,7 +122,7 @@ export class Quarantine {
 
   /**
    * Checks a delivery again and makes it an event. One that was not authentic is verified with the present secrets and
-   * layouts, as of its arrival; one that was not readable is read again. It is then recorded like any delivery, with
+   * schemes, as of its arrival; one that was not readable is read again. It is then recorded like any delivery, with
    * its own time of arrival.
    *
    * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_cut`, `quarantine_unknown`; nothing is released then
@@ -153,7 +153,7 @@ export class Quarantine {
    * wrong or rotated secret has been corrected. Those of which only the head of the body is kept are left as they are. It
    * checks one at a time, so new deliveries are answered meanwhile.
    *
-   * If the platform turns out to sign in another layout than the one that is pinned, the pin moves to that layout: at
+   * If the platform turns out to sign in another scheme than the one that is pinned, the pin moves to that scheme: at
    * least two different new events must verify in it, and both must have arrived after the last event that was
    * accepted. An option `signature` stays as it is.
    *
@@ -167,7 +167,7 @@ export class Quarantine {
       requireStarted('quarantine.reverify()');
       const { status } = await this.#release.attempt(id);
       count[status] += 1;
-      // Verifying a large body in every layout takes a while: deliveries are taken in between.
+      // Verifying a large body in every scheme takes a while: deliveries are taken in between.
       await setImmediate();
     }
     for (const { status } of await this.#schemeChange.heal()) {
@@ -184,7 +184,7 @@ export class Quarantine {
       cut,
       remaining: (await store.strangers()).length,
     };
-    telemetry.tell('quarantine_reverified', reverified);
+    telemetry.report('quarantine_reverified', reverified);
     return reverified;
   }
 }

@@ -1,7 +1,7 @@
 import { Refusal } from '../errors/refusals.ts';
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import { readBytes } from '../events/read-bytes.ts';
-import type { CallEvent, Headers, Layout } from '../events/model.ts';
+import type { CallEvent, Headers, Scheme } from '../events/model.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import { recordOf } from '../store/event-record.ts';
 import type { KeptDelivery, QuarantineStore } from '../store/quarantine-store.ts';
@@ -15,7 +15,7 @@ export interface Released {
 
 /** A delivery that has verified, and in which scheme. */
 export interface Verified {
-  readonly layout: Layout | undefined;
+  readonly scheme: Scheme | undefined;
 }
 
 /** The signature checks of the intake, for deliveries that were refused. */
@@ -89,7 +89,7 @@ export class Release {
   async record(kept: KeptDelivery, verified: Verified | undefined): Promise<Attempt> {
     const { store, decoder, telemetry, onReleased } = this.#parts;
     const { id, kind, body, receivedAt } = kept;
-    const scheme = verified?.layout;
+    const scheme = verified?.scheme;
     const headers = withoutUnsignedId(kept.headers, scheme);
     const reading = await readBytes(decoder, { body, headers, receivedAt });
     if (!reading.ok) {
@@ -105,7 +105,7 @@ export class Release {
       status: recorded === 'new' ? 'accepted' : 'duplicate',
       traceId: event.traceId,
     } as const;
-    telemetry.tell('quarantine_released', released);
+    telemetry.report('quarantine_released', released);
     if (recorded === 'new') onReleased(event, receivedAt);
     return released;
   }

@@ -33,7 +33,7 @@ export interface ReplayOptions {
   readonly reason?: string | undefined;
 }
 
-/** What a replay has put back, or would put back. */
+/** What a replay has requeued, or would requeued. */
 export interface ReplayResult {
   /** Its number in the table `replays`; undefined for a dry run. */
   readonly id: number | undefined;
@@ -53,8 +53,8 @@ export interface ReplayParts {
   readonly handlerNames: () => readonly string[];
   /** The handlers that take an event now. */
   readonly route: (event: CallEvent) => readonly Handler[];
-  /** Called when runs have been put back. */
-  readonly onPutBack: () => void;
+  /** Called when runs have been requeued. */
+  readonly onRequeued: () => void;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
 }
@@ -93,7 +93,7 @@ export async function runReplay(
   requireCondition(filter, 'events.replay(filter)', 'To run every event again, say { since: 0 }.');
   const handler = options.handler ?? filter.handler;
   if (handler !== undefined) requireHandler(handler, parts.handlerNames());
-  const { store, clock, telemetry, requireStarted, onPutBack } = parts;
+  const { store, clock, telemetry, requireStarted, onRequeued } = parts;
   const { dryRun, rate, by, reason } = options;
   const tally = new RunTally();
   const joins = new Set<string>();
@@ -112,24 +112,24 @@ export async function runReplay(
     const step = { candidates, onlyDead: filter.state === 'dead', joins };
     const put =
       id === undefined
-        ? await store.wouldPutBack(step)
-        : await store.putBack({ ...step, replay: id, spread: spreadFrom(tally.runs) });
+        ? await store.wouldRequeue(step)
+        : await store.requeue({ ...step, replay: id, spread: spreadFrom(tally.runs) });
     tally.add(put);
     for (const candidate of put) if (candidate.isJoin) joins.add(joinKey(candidate));
-    if (id !== undefined && put.length > 0) onPutBack();
+    if (id !== undefined && put.length > 0) onRequeued();
   }
 
   const { events, runs, handlers } = tally.result;
   if (id !== undefined) {
     await store.endReplay(id, clock.now());
-    telemetry.tell('events_replayed', { replay: id, events, runs });
+    telemetry.report('events_replayed', { replay: id, events, runs });
   }
   return { id, events, runs, handlers };
 }
 
 /**
- * When runs that are spread over time are due, by how many were put back before them. Measured with the monotonic
- * clock, because the wall clock may be set while runs are put back.
+ * When runs that are spread over time are due, by how many were requeued before them. Measured with the monotonic
+ * clock, because the wall clock may be set while runs are requeued.
  */
 function spreading(rate: number | undefined, clock: Clock): (before: number) => ReplayWrite['spread'] {
   if (rate === undefined) return () => undefined;
@@ -149,7 +149,7 @@ export function requireCondition(filter: EventFilter, option: string, fix: strin
   });
 }
 
-/** Refuses a handler that isn't registered: runs that are put back for it might wait forever. */
+/** Refuses a handler that isn't registered: runs that are requeued for it might wait forever. */
 function requireHandler(name: string, known: readonly string[]): void {
   if (known.includes(name)) return;
   throw configError('handler_unknown', { name, meant: closest(name, known), known: known.join(', ') });

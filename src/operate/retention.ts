@@ -28,7 +28,7 @@ const stepPause = 200;
  * test needn't wait a minute.
  */
 const shortestPause = 2_000;
-const longestPause = 60_000;
+const maxPause = 60_000;
 
 /** If the wall clock moves further from the monotonic one between two looks, it was set. In milliseconds. */
 const clockTolerance = 60_000;
@@ -57,7 +57,7 @@ export class Retention {
     const { done, dead, quarantine } = parts.periods;
     this.#distance = distanceOf(parts.clock);
     this.#trustedFrom = parts.clock.elapsed();
-    this.#pause = Math.min(longestPause, Math.max(shortestPause, Math.min(done, dead, quarantine) / 10));
+    this.#pause = Math.min(maxPause, Math.max(shortestPause, Math.min(done, dead, quarantine) / 10));
   }
 
   /** Begins a pause after the start, when the process has more urgent work. */
@@ -65,7 +65,7 @@ export class Retention {
     this.#plan(shortestPause);
   }
 
-  /** Resolves when the step that is under way has ended; no other begins. */
+  /** Resolves when the step that is in flight has ended; no other begins. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
@@ -88,7 +88,7 @@ export class Retention {
       this.#tell();
       await onCleaned();
     } catch (error) {
-      telemetry.tell('retention_failed', { cause: messageOf(error) });
+      telemetry.report('retention_failed', { cause: messageOf(error) });
     }
     this.#plan(this.#pause);
   }
@@ -137,7 +137,7 @@ export class Retention {
     const removed = this.#removed;
     this.#removed = nothing();
     if (Object.values(removed).some((count) => count > 0)) {
-      this.#parts.telemetry.tell('retention_cleaned', removed);
+      this.#parts.telemetry.report('retention_cleaned', removed);
     }
   }
 }

@@ -92,7 +92,7 @@ export class SchemeChange {
 
   async #candidateOf(id: number, kept: KeptDelivery): Promise<Candidate | undefined> {
     const { body, receivedAt } = kept;
-    const scheme = this.#otherwise(kept)?.layout;
+    const scheme = this.#otherwise(kept)?.scheme;
     if (!scheme) return undefined;
     const headers = withoutUnsignedId(kept.headers, scheme);
     const reading = await readBytes(this.#parts.decoder, { body, headers, receivedAt });

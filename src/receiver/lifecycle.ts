@@ -8,14 +8,14 @@ import { duration } from './option-values.ts';
 import type { ResolvedOptions } from './options.ts';
 import { type Parts, buildDispatcher, wire } from './wiring.ts';
 
-/** How `stop` ends the runs that are under way. */
+/** How `stop` ends the runs that are in flight. */
 export interface StopOptions {
   /** How long active runs may take to end before they are interrupted. @default '10s' */
   readonly drain?: Duration;
 }
 
 /** How long a stop waits for a locked database once `drain` is over, in milliseconds. */
-const lockPatience = 5_000;
+const lockTimeout = 5_000;
 
 const stopSchema = z.strictObject({ drain: duration.default(10_000) });
 
@@ -121,7 +121,7 @@ export class Lifecycle {
     }
     this.#state = 'started';
     retention.start();
-    this.#tellStart();
+    this.#reportStart();
   }
 
   /** What handlers would do from now on could not be stored, and would be done again after the restart. */
@@ -134,20 +134,20 @@ export class Lifecycle {
     await retention.stop();
   }
 
-  async #drain(patience: number): Promise<void> {
+  async #drain(timeout: number): Promise<void> {
     this.#state = 'stopping';
     const { telemetry, intake, drift, retention, health, store } = this.parts;
     const { clock } = this.#options;
     const begunAt = clock.elapsed();
-    telemetry.tell('receiver_stopping');
+    telemetry.report('receiver_stopping');
     health.stop();
     // The dispatcher drains at the same time as the intake. One after the other, a stranger who sends half a body and
     // stalls could make the stop take twice as long.
-    const dispatched = this.#dispatcher?.stop(patience);
+    const dispatched = this.#dispatcher?.stop(timeout);
     await intake.drained();
     // A process that holds the database locked must not keep this one from ending: runs whose end can't be written are
     // run again.
-    const left = Math.max(0, begunAt + patience + lockPatience - clock.elapsed());
+    const left = Math.max(0, begunAt + timeout + lockTimeout - clock.elapsed());
     const cancel = clock.after(left, () => store.abandon());
     await dispatched;
     await drift.stop();
@@ -155,7 +155,7 @@ export class Lifecycle {
     await this.#close();
     cancel();
     intake.flushLog();
-    telemetry.tell('receiver_stopped');
+    telemetry.report('receiver_stopped');
   }
 
   /** A later `start` is refused: a signal that comes while an app is set up must not be lost. */
@@ -172,15 +172,15 @@ export class Lifecycle {
     this.#state = 'stopped';
   }
 
-  #tellStart(): void {
+  #reportStart(): void {
     const { https, secrets } = this.#options;
     const { telemetry, store, registry } = this.parts;
-    telemetry.tell('receiver_started', {
+    telemetry.report('receiver_started', {
       database: store.name,
       handlers: registry.all.map((handler) => handler.name),
     });
-    for (const suspect of registry.suspects) telemetry.tell('event_name_unknown', suspect);
-    if (!https.required) telemetry.tell('https_not_required');
-    if (secrets === undefined) telemetry.tell('signature_not_checked');
+    for (const suspect of registry.suspects) telemetry.report('event_name_unknown', suspect);
+    if (!https.required) telemetry.report('https_not_required');
+    if (secrets === undefined) telemetry.report('signature_not_checked');
   }
 }

@@ -20,7 +20,7 @@ import {
   size,
   trustProxy,
 } from './option-values.ts';
-import { type SignatureOption, resolveLayouts } from '../signature/layouts.ts';
+import { type SignatureOption, resolveSchemes } from '../signature/schemes.ts';
 import { type Secrets, prepareSecrets } from '../signature/secrets.ts';
 import type { Store } from '../store/store.ts';
 
@@ -58,7 +58,7 @@ export interface ReceiverOptions {
   secrets?: Secrets | (() => Secrets | Promise<Secrets>) | undefined;
   /** The subscription's own headers; each delivery must carry them. @default none */
   headers?: Record<string, string>;
-  /** The signature layout: `'auto'` finds it and pins it; else a layout's name, or a layout in full. @default 'auto' */
+  /** The signature scheme: `'auto'` finds it and pins it; else a scheme's name, or a scheme in full. @default 'auto' */
   signature?: SignatureOption;
   /** How far the time of a delivery may be from ours, in either direction. @default '5m' */
   tolerance?: Duration;
@@ -192,7 +192,7 @@ export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
  */
 export function resolveOptions(options: ReceiverOptions) {
   const { logger: given, ...resolved } = parseStrictly(optionsSchema, options, 'createReceiver');
-  // Only undefined counts as not set: null is passed on, and is refused as a layout.
+  // Only undefined counts as not set: null is passed on, and is refused as a scheme.
   const signature = resolved.signature === undefined ? 'auto' : (resolved.signature as SignatureOption);
   const secrets = resolved.secrets as ReceiverOptions['secrets'];
   if (secrets === undefined) requireOwnHeader(resolved.headers, Object.hasOwn(options, 'secrets'));
@@ -200,8 +200,8 @@ export function resolveOptions(options: ReceiverOptions) {
     ...resolved,
     logger: asLogger(given),
     secrets: secrets === undefined || typeof secrets === 'function' ? secrets : prepareSecrets(secrets),
-    layouts: resolveLayouts(signature),
-    isLayoutGiven: signature !== 'auto',
+    schemes: resolveSchemes(signature),
+    isSchemeGiven: signature !== 'auto',
   });
 }
 

@@ -150,10 +150,10 @@ export class Receiver {
   }
 
   /**
-   * Refuses new deliveries with 503, answers those under way, gives active runs `drain` (default '10s') to end, then
+   * Refuses new deliveries with 503, answers those in flight, gives active runs `drain` (default '10s') to end, then
    * interrupts them and closes the inbox. Runs that are not done continue at the next start. While another process has
    * the database locked, it waits another 5 seconds; what it can't write by then stays unwritten. Called while `start`
-   * is under way, it waits for `start` first; called before `start`, it makes `start` throw; called again, it waits for
+   * is in flight, it waits for `start` first; called before `start`, it makes `start` throw; called again, it waits for
    * the first call.
    *
    * @throws ConfigError for invalid options; the receiver then goes on

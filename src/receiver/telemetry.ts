@@ -56,7 +56,7 @@ const logEvents = {
   delivery_failed: ['error', 'delivery could not be stored'],
   refusal_fix: ['warn', 'why deliveries of this kind are refused, and what to do'],
   trace_id_differs: ['warn', 'the trace ids of body and header differ; the one in the signed body counts'],
-  layout_pinned: ['info', 'the layout of signatures was found and is pinned'],
+  scheme_pinned: ['info', 'the scheme of signatures was found and is pinned'],
   event_unhandled: ['info', 'no handler takes this event; it is stored and marked done'],
   event_incomplete: [
     'warn',
@@ -85,7 +85,7 @@ const logEvents = {
     'warn',
     'a handler worked without a pause, and no delivery was answered meanwhile; the platform waits one second for an answer: move the work to a worker thread, or between its steps, await setImmediate() of node:timers/promises',
   ],
-  events_replayed: ['info', 'events were put back to be run again'],
+  events_replayed: ['info', 'events were requeued to be run again'],
   runs_dismissed: ['info', 'runs were dismissed and will not be run'],
   claims_taken_over: ['info', 'took over what a dead process held'],
   no_handlers: [
@@ -135,7 +135,7 @@ export class Telemetry {
    * Reports a log event. Every delivery and every run is reported, and mostly nobody reads the line: its fields are
    * then not computed.
    */
-  tell(event: LogEvent, fields: Fields | (() => Fields) = {}): void {
+  report(event: LogEvent, fields: Fields | (() => Fields) = {}): void {
     const [level] = logEvents[event];
     if (!this.#hasSubscribers(event) && !this.logger.isLevelEnabled(level)) return;
     const told = typeof fields === 'function' ? fields() : fields;

@@ -110,10 +110,10 @@ function report(
   { store, telemetry, ties }: Pick<Common, 'store' | 'telemetry' | 'ties'>,
 ): void {
   const database = store.name;
-  if (notice.kind === 'transaction_left_open') telemetry.tell(notice.kind, { place: notice.place });
-  if (notice.kind === 'wal_missing') telemetry.tell(notice.kind, { database });
+  if (notice.kind === 'transaction_left_open') telemetry.report(notice.kind, { place: notice.place });
+  if (notice.kind === 'wal_missing') telemetry.report(notice.kind, { database });
   if (notice.kind !== 'replaced') return;
-  telemetry.tell('database_replaced', { database, found: notice.found });
+  telemetry.report('database_replaced', { database, found: notice.found });
   ties.onReplaced();
 }
 
@@ -128,10 +128,10 @@ export function buildDispatcher(
 }
 
 function buildAuthenticator({ options, store, telemetry }: Common): Authenticator {
-  const { secrets, layouts, isLayoutGiven, tolerance, clock } = options;
-  const onFailure = (cause: string) => telemetry.tell('secrets_failed', { cause });
+  const { secrets, schemes, isSchemeGiven, tolerance, clock } = options;
+  const onFailure = (cause: string) => telemetry.report('secrets_failed', { cause });
   const source = secrets === undefined ? undefined : new SecretSource(secrets, clock, onFailure);
-  return new Authenticator({ secrets: source, layouts, isLayoutGiven, tolerance, store, telemetry, clock });
+  return new Authenticator({ secrets: source, schemes, isSchemeGiven, tolerance, store, telemetry, clock });
 }
 
 function buildIntake(
@@ -140,20 +140,20 @@ function buildIntake(
   onRecorded: IntakeParts['onRecorded'],
   onFailed: () => void,
 ): Intake {
-  const { limits, https, headers, layouts, clock } = options;
-  const signatureHeaders = [...new Set(layouts.map(({ layout }) => layout.header))];
+  const { limits, https, headers, schemes, clock } = options;
+  const signatureHeaders = [...new Set(schemes.map(({ scheme }) => scheme.header))];
   const recorder = new Recorder(store, telemetry, clock, { signatureHeaders, credentials: headers });
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
   const { door, expect, wakeAfterLostClaim } = ties;
   const decoder = new BodyDecoder(limits);
   const common = { limits, admission, authenticator, decoder, recorder, telemetry, clock };
-  const isBehind = () => store.isBehind?.() ?? false;
+  const isOverloaded = () => store.isOverloaded?.() ?? false;
   const onUncertain = () => {
     onFailed();
     wakeAfterLostClaim();
   };
-  return new Intake({ ...common, door, expect, isBehind, onRecorded, onUncertain });
+  return new Intake({ ...common, door, expect, isOverloaded, onRecorded, onUncertain });
 }
 
 function buildEvents({ options, ties, store, telemetry, decoder }: Common, registry: Registry): InboxEvents {
@@ -165,7 +165,7 @@ function buildEvents({ options, ties, store, telemetry, decoder }: Common, regis
     requireStarted: ties.requireStarted,
     handlerNames: () => registry.all.map((handler) => handler.name),
     route: (event) => route(event, registry.handlers, registry.fallback),
-    onPutBack: ties.wake,
+    onRequeued: ties.wake,
   });
 }
 

@@ -3,9 +3,9 @@ import { type Logger, pino } from 'pino';
 import { z } from 'zod';
 import { addressMatcher } from '../kit/addresses.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { Layout } from '../events/model.ts';
+import type { Scheme } from '../events/model.ts';
 import { checked, clockOption, hasMethods, parseStrictly } from '../errors/option-problems.ts';
-import { type LayoutName, resolveLayout } from '../signature/layouts.ts';
+import { type SchemeName, resolveScheme } from '../signature/schemes.ts';
 import { type AdversaryOptions, resolveAdversary } from './delivery/adversary.ts';
 import { type Seed, parseSeed } from './seed.ts';
 
@@ -23,8 +23,8 @@ export interface SandboxOptions {
   callSeed?: string | number;
   /** The factor by which calls, and the waits between attempts, run faster. @default 1 */
   speed?: number;
-  /** How deliveries are signed: the name of a layout, or a layout. @default 't-v1-hex-whole' */
-  layout?: LayoutName | Layout;
+  /** How deliveries are signed: the name of a scheme, or a scheme. @default 't-v1-hex-whole' */
+  scheme?: SchemeName | Scheme;
   /** Disturbs deliveries: `true`, or rates and a seed. @default none */
   adversary?: boolean | AdversaryOptions;
   /** The query parameter of website discovery, which the platform's document doesn't show. @default 'url' */
@@ -51,7 +51,7 @@ const optionsSchema = z.strictObject({
     // second sandbox for duplicates.
     .default(() => randomUUID()),
   speed: z.number('a number above 0').positive('a number above 0').default(1),
-  layout: z.unknown().optional(),
+  scheme: z.unknown().optional(),
   adversary: z.unknown().optional(),
   websiteParameter: z
     .string('the name of a query parameter')
@@ -72,11 +72,11 @@ export type ResolvedSandboxOptions = ReturnType<typeof resolveSandboxOptions>;
  * @throws ConfigError that says which option, what was expected, and what was found; `seed_invalid`
  */
 export function resolveSandboxOptions(options: SandboxOptions) {
-  const { seed, layout, adversary, ...rest } = parseStrictly(optionsSchema, options, 'createSandbox');
+  const { seed, scheme, adversary, ...rest } = parseStrictly(optionsSchema, options, 'createSandbox');
   return {
     ...rest,
     seed: seed === undefined ? undefined : parseSeed(seed),
-    layout: resolveLayout((layout ?? 't-v1-hex-whole') as LayoutName | Layout, 'layout'),
+    scheme: resolveScheme((scheme ?? 't-v1-hex-whole') as SchemeName | Scheme, 'scheme'),
     adversary: readAdversary(adversary),
   };
 }

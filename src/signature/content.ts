@@ -1,10 +1,10 @@
 import { configError } from '../errors/errors.ts';
-import type { Headers, Layout } from '../events/model.ts';
+import type { Headers, Scheme } from '../events/model.ts';
 import { headerText } from './headers.ts';
 
-/** A layout with its content template split around the body. */
-export interface PreparedLayout {
-  readonly layout: Layout;
+/** A scheme with its content template split around the body. */
+export interface PreparedScheme {
+  readonly scheme: Scheme;
   /** The literal texts and placeholders before and after the body, in order. */
   readonly before: readonly string[];
   readonly after: readonly string[];
@@ -22,12 +22,12 @@ export interface Values {
   readonly timestamp: string | undefined;
 }
 
-/** Splits a layout's template, and determines the headers that its placeholders are read from. */
-export function prepareLayout(layout: Layout): PreparedLayout {
-  const parts = layout.content.split(/(\{\w+\})/).filter((part) => part !== '');
+/** Splits a scheme's template, and determines the headers that its placeholders are read from. */
+export function prepareScheme(scheme: Scheme): PreparedScheme {
+  const parts = scheme.content.split(/(\{\w+\})/).filter((part) => part !== '');
   const body = parts.indexOf('{body}');
   return {
-    layout,
+    scheme,
     before: parts.slice(0, body),
     after: parts.slice(body + 1),
     signs: {
@@ -35,7 +35,7 @@ export function prepareLayout(layout: Layout): PreparedLayout {
       id: parts.includes('{id}'),
       timestamp: parts.includes('{timestamp}'),
     },
-    ...(layout.header === 'webhook-signature' ? standardHeaders : platformHeaders),
+    ...(scheme.header === 'webhook-signature' ? standardHeaders : platformHeaders),
   };
 }
 
@@ -43,7 +43,7 @@ const platformHeaders = { idHeader: 'x-webhook-traceid', timestampHeader: 'x-web
 const standardHeaders = { idHeader: 'webhook-id', timestampHeader: 'webhook-timestamp' };
 
 /** Whether the signature covers the id in the header. The scheme is undefined for an unsigned subscription. */
-export function signsId(scheme: Layout | undefined): boolean {
+export function signsId(scheme: Scheme | undefined): boolean {
   return scheme?.content.includes('{id}') ?? false;
 }
 
@@ -51,9 +51,9 @@ export function signsId(scheme: Layout | undefined): boolean {
  * The headers of a delivery that verified in this scheme, without an id that is not signed beside one that is: whoever
  * holds a delivery could give it another event's id in that header.
  */
-export function withoutUnsignedId(headers: Headers, scheme: Layout | undefined): Headers {
+export function withoutUnsignedId(headers: Headers, scheme: Scheme | undefined): Headers {
   if (scheme === undefined || !signsId(scheme)) return headers;
-  const { idHeader } = prepareLayout(scheme);
+  const { idHeader } = prepareScheme(scheme);
   const { [platformHeaders.idHeader]: _, [standardHeaders.idHeader]: __, ...others } = headers;
   return { ...others, [idHeader]: headerText(headers, idHeader) };
 }

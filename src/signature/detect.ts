@@ -1,8 +1,8 @@
-import type { Headers, Layout } from '../events/model.ts';
-import { bodyBytes, prepareLayout } from './content.ts';
+import type { Headers, Scheme } from '../events/model.ts';
+import { bodyBytes, prepareScheme } from './content.ts';
 import { headerText, lowerCase } from './headers.ts';
 import type { AnyHeaders } from './headers.ts';
-import { describeLayout } from './layouts.ts';
+import { describeScheme } from './schemes.ts';
 import { matchSignature } from './match.ts';
 import type { Digests } from './match.ts';
 import { prepareSecrets } from './secrets.ts';
@@ -15,9 +15,9 @@ export interface Sample {
   readonly body: Uint8Array | string;
 }
 
-/** A layout in which every sample verified. */
+/** A scheme in which every sample verified. */
 export interface Detection {
-  readonly layout: Layout;
+  readonly scheme: Scheme;
   /** What to set as the option `signature`. */
   readonly option: string;
   readonly timestampSigned: boolean;
@@ -34,7 +34,7 @@ const forms = [
 const keys = ['whole', 'suffix', 'suffix-base64'] as const;
 const syntaxes = ['v1=', 't=,v1=', 'sha256=', 'v1,', 'bare'] as const;
 
-/** Beyond the contents of the known layouts: the same parts in the orders and with the separators of other services. */
+/** Beyond the contents of the known schemes: the same parts in the orders and with the separators of other services. */
 const separators = ['.', '', ':', '\n'];
 const signedWithBody = [
   '{t}',
@@ -53,21 +53,21 @@ const contents = ['{body}'].concat(
 
 /**
  * Finds out how captured requests are signed: tries every header, syntax, content, encoding, hash and key, and
- * returns the layouts in which all samples verify. Times are not checked, since captured requests are old.
- * One result is the layout to set. No result means that the requests have another layout, or another secret.
+ * returns the schemes in which all samples verify. Times are not checked, since captured requests are old.
+ * One result is the scheme to set. No result means that the requests have another scheme, or another secret.
  *
  * @throws ConfigError `secret_malformed` for a malformed secret.
  */
-export function detectLayout(samples: readonly Sample[], secrets: Secrets): readonly Detection[] {
+export function detectScheme(samples: readonly Sample[], secrets: Secrets): readonly Detection[] {
   const prepared = prepareSecrets(secrets);
   const [first, ...others] = samples.map((sample) => capture(sample));
   if (first === undefined) return [];
   const detections: Detection[] = [];
-  for (const layout of layoutsFor(first.headers)) {
-    const found = secretsBehind(layout, [first, ...others], prepared);
+  for (const scheme of schemesFor(first.headers)) {
+    const found = secretsBehind(scheme, [first, ...others], prepared);
     if (found === undefined) continue;
-    const timestampSigned = /\{t(?:imestamp)?\}/.test(layout.content);
-    detections.push({ layout, option: describeLayout(layout), timestampSigned, secrets: found });
+    const timestampSigned = /\{t(?:imestamp)?\}/.test(scheme.content);
+    detections.push({ scheme, option: describeScheme(scheme), timestampSigned, secrets: found });
   }
   return detections;
 }
@@ -79,13 +79,13 @@ export function detectLayout(samples: readonly Sample[], secrets: Secrets): read
 export function signatureHeaders(headers: Headers): readonly string[] {
   const named = Object.keys(headers).filter((name) => name.includes('signature'));
   if (named.length > 0) return named;
-  const written = [...layoutsFor(headers)].filter(({ syntax }) => syntax !== 'bare');
+  const written = [...schemesFor(headers)].filter(({ syntax }) => syntax !== 'bare');
   return [...new Set(written.map(({ header }) => header))];
 }
 
-/** Whether a header has the form of a signature in any layout. A bare digest counts only where it is named so. */
+/** Whether a header has the form of a signature in any scheme. A bare digest counts only where it is named so. */
 export function carriesSignature(headers: Headers): boolean {
-  for (const { header, syntax } of layoutsFor(headers)) {
+  for (const { header, syntax } of schemesFor(headers)) {
     if (syntax !== 'bare' || header.includes('signature')) return true;
   }
   return false;
@@ -101,8 +101,8 @@ function capture({ headers, body }: Sample): Captured {
   return { headers: lowerCase(headers), bytes: bodyBytes(body), digests: new Map() };
 }
 
-/** Every layout that fits the headers. Headers that can't be a signature are skipped before any HMAC is computed. */
-function* layoutsFor(headers: Headers): Generator<Layout> {
+/** Every scheme that fits the headers. Headers that can't be a signature are skipped before any HMAC is computed. */
+function* schemesFor(headers: Headers): Generator<Scheme> {
   for (const header of Object.keys(headers)) {
     let isWritten = false;
     for (const syntax of syntaxes) {
@@ -115,7 +115,7 @@ function* layoutsFor(headers: Headers): Generator<Layout> {
         isWritten = true;
         for (const content of contents) {
           // The syntax v1= can read a header with t= as well. So contents with {t} are tried with t=,v1= only, and the
-          // others never with it: each layout is found once.
+          // others never with it: each scheme is found once.
           if ((syntax === 't=,v1=') !== content.includes('{t}')) continue;
           for (const key of keys) yield { header, syntax, content, encoding, hash, key };
         }
@@ -126,11 +126,11 @@ function* layoutsFor(headers: Headers): Generator<Layout> {
 
 /** The fingerprint of the secret behind each sample, or undefined when one of them doesn't verify. */
 function secretsBehind(
-  layout: Layout,
+  scheme: Scheme,
   samples: readonly Captured[],
   secrets: readonly PreparedSecret[],
 ): readonly string[] | undefined {
-  const prepared = prepareLayout(layout);
+  const prepared = prepareScheme(scheme);
   const fingerprints: string[] = [];
   for (const { bytes, headers, digests } of samples) {
     const match = matchSignature(bytes, headers, secrets, prepared, digests);

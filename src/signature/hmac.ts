@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, hash as hashOnce } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import type { Layout } from '../events/model.ts';
+import type { Scheme } from '../events/model.ts';
 
-type Hash = Layout['hash'];
+type Hash = Scheme['hash'];
 
 const blockBytes = { sha256: 64, sha512: 128 } as const;
 
@@ -10,7 +10,7 @@ const blockBytes = { sha256: 64, sha512: 128 } as const;
  * Bytes of a body up to which it is cheaper to copy it and hash twice than to create an HMAC object, which costs more
  * than hashing so little.
  */
-const mostCopied = 16 * 1024;
+const maxCopied = 16 * 1024;
 
 /** A key to sign with. Its bytes are in private fields, so that no log of the object shows them. */
 export class HmacKey {
@@ -24,7 +24,7 @@ export class HmacKey {
 
   /** The HMAC of a body between two texts. The body is hashed as bytes: decoding and encoding it could change it. */
   digest(hash: Hash, before: string, body: Uint8Array, after: string): Buffer {
-    return body.byteLength > mostCopied
+    return body.byteLength > maxCopied
       ? createHmac(hash, this.#key).update(before).update(body).update(after).digest()
       : digestAtOnce(hash, this.#pads[hash], before, body, after);
   }

@@ -1,7 +1,7 @@
 import { equalInConstantTime } from '../kit/bytes.ts';
-import type { Headers, Layout } from '../events/model.ts';
+import type { Headers, Scheme } from '../events/model.ts';
 import { fillParts } from './content.ts';
-import type { PreparedLayout, Values } from './content.ts';
+import type { PreparedScheme, Values } from './content.ts';
 import { headerText } from './headers.ts';
 import type { HmacKey } from './hmac.ts';
 import type { PreparedSecret } from './secrets.ts';
@@ -9,7 +9,7 @@ import { readDigests, readSignatures } from './syntax.ts';
 
 /**
  * Why a signature doesn't count, for the log and the metrics, never for the sender. The order is that of the checks:
- * if several layouts fail for different reasons, the one that is last in this list is reported.
+ * if several schemes fail for different reasons, the one that is last in this list is reported.
  */
 export const signatureReasons = [
   'signature_missing',
@@ -28,26 +28,26 @@ export interface Match {
   readonly values: Values;
 }
 
-/** The digests already computed for one delivery: several layouts need the same ones. */
+/** The digests already computed for one delivery: several schemes need the same ones. */
 export type Digests = Map<HmacKey, Map<string, Buffer>>;
 
 /**
- * Finds the secret that signed these bytes in this layout, or the reason why there is none. Doesn't check the time
+ * Finds the secret that signed these bytes in this scheme, or the reason why there is none. Doesn't check the time
  * of the signature.
  */
 export function matchSignature(
   bytes: Uint8Array,
   headers: Headers,
   secrets: readonly PreparedSecret[],
-  prepared: PreparedLayout,
+  prepared: PreparedScheme,
   digests: Digests | undefined,
 ): Match | SignatureReason {
-  const { layout, signs } = prepared;
-  const text = headerText(headers, layout.header);
+  const { scheme, signs } = prepared;
+  const text = headerText(headers, scheme.header);
   if (text === undefined || text === '') return 'signature_missing';
-  const signatures = readSignatures(text, layout.syntax);
+  const signatures = readSignatures(text, scheme.syntax);
   if (signatures === undefined) return 'signature_malformed';
-  const claimed = readDigests(signatures.items, layout);
+  const claimed = readDigests(signatures.items, scheme);
   // Refused before any HMAC: the body may be megabytes.
   if (claimed.length === 0) return 'signature_malformed';
 
@@ -68,7 +68,7 @@ function secretThatSigned(
   claimed: readonly Buffer[],
   bytes: Uint8Array,
   secrets: readonly PreparedSecret[],
-  { layout: { hash, key: kind }, before, after }: PreparedLayout,
+  { scheme: { hash, key: kind }, before, after }: PreparedScheme,
   values: Values,
   digests: Digests | undefined,
 ): PreparedSecret | undefined {
@@ -89,7 +89,7 @@ function secretThatSigned(
 /** The digest of the content, computed at most once for each hash, key and text around the body. */
 function digestOnce(
   digests: Digests,
-  hash: Layout['hash'],
+  hash: Scheme['hash'],
   key: HmacKey,
   head: string,
   bytes: Uint8Array,

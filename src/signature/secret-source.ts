@@ -23,7 +23,7 @@ const shortestPause = 1_000;
 /** How long the function may take to answer, in milliseconds. */
 const answerLimit = 5_000;
 /** How long a delivery waits for the answer, in milliseconds: its sender waits only one second. */
-const patience = 500;
+const timeout = 500;
 
 /** Where the current secrets come from: a fixed list, or a function that is asked again. */
 export class SecretSource {
@@ -83,7 +83,7 @@ export class SecretSource {
     return this.#ask ? this.#clock.elapsed() - this.#askedAt : 0;
   }
 
-  /** Asks, unless a question is already under way, and waits for the answer, but no longer than `patience`. */
+  /** Asks, unless a question is already in flight, and waits for the answer, but no longer than `timeout`. */
   async #refresh(): Promise<void> {
     const ask = this.#ask;
     if (!ask) return;
@@ -92,7 +92,7 @@ export class SecretSource {
       .finally(() => {
         this.#asking = undefined;
       });
-    await Promise.race([this.#asking, pause(this.#clock, patience)]);
+    await Promise.race([this.#asking, pause(this.#clock, timeout)]);
   }
 
   async #load(ask: SecretsFunction): Promise<void> {

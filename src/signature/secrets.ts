@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { configError } from '../errors/errors.ts';
-import type { Layout } from '../events/model.ts';
+import type { Scheme } from '../events/model.ts';
 import { HmacKey } from './hmac.ts';
 
 const prefix = 'whsec_';
@@ -10,7 +10,7 @@ export interface PreparedSecret {
   /** Identifies this secret in logs and metrics. */
   readonly fingerprint: string;
   /** The key of each kind. If the suffix isn't base64, `suffix-base64` is undefined. */
-  readonly keys: Readonly<Record<Layout['key'], HmacKey | undefined>>;
+  readonly keys: Readonly<Record<Scheme['key'], HmacKey | undefined>>;
 }
 
 /** Which secret an error is about. */

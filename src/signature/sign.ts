@@ -1,13 +1,13 @@
 import { configError } from '../errors/errors.ts';
 import { systemClock } from '../kit/clock.ts';
 import { parseTimestamp } from '../kit/time.ts';
-import type { Layout } from '../events/model.ts';
-import { bodyBytes, fillParts, prepareLayout } from './content.ts';
-import type { PreparedLayout, Values } from './content.ts';
+import type { Scheme } from '../events/model.ts';
+import { bodyBytes, fillParts, prepareScheme } from './content.ts';
+import type { PreparedScheme, Values } from './content.ts';
 import type { HmacKey } from './hmac.ts';
 import { requireKnown } from './known-options.ts';
-import { resolveLayout } from './layouts.ts';
-import type { LayoutName } from './layouts.ts';
+import { resolveScheme } from './schemes.ts';
+import type { SchemeName } from './schemes.ts';
 import { prepareSecrets } from './secrets.ts';
 import type { PreparedSecret, Secrets } from './secrets.ts';
 import { writeSignatures } from './syntax.ts';
@@ -16,12 +16,12 @@ import { writeSignatures } from './syntax.ts';
 export interface SignOptions {
   /** The secret to sign with, or several: each adds one signature, as the platform does after a rotation. */
   readonly secrets: Secrets;
-  /** How to sign: the name of a known layout, or a layout. Default: `'t-v1-hex-whole'`, the likeliest. */
-  readonly layout?: LayoutName | Layout;
-  /** The event's trace id. Required by layouts that sign `{id}`; others ignore it. */
+  /** How to sign: the name of a known scheme, or a scheme. Default: `'t-v1-hex-whole'`, the likeliest. */
+  readonly scheme?: SchemeName | Scheme;
+  /** The event's trace id. Required by schemes that sign `{id}`; others ignore it. */
   readonly traceId?: string;
   /**
-   * The time of the delivery: a Date or milliseconds since 1970, written as the layout's header writes it (ISO
+   * The time of the delivery: a Date or milliseconds since 1970, written as the scheme's header writes it (ISO
    * 8601, or whole seconds for Standard Webhooks); or a text, sent as it is. Default: now.
    */
   readonly timestamp?: Date | number | string;
@@ -31,48 +31,48 @@ export interface SignOptions {
 
 /**
  * Signs a body as the platform would, for tests and for tools that deliver. Returns the headers to send, names
- * in lower case: the signature, and the trace id and timestamp where the layout signs them.
+ * in lower case: the signature, and the trace id and timestamp where the scheme signs them.
  *
  * @param body The bytes that will be sent, or their text. Sign exactly these: JSON serialized again may differ.
- * @throws ConfigError `secret_malformed` for a malformed secret; `option_invalid` for an unknown layout, a
- * layout that a secret has no key for, a missing trace id, or a text that no header can carry; `option_unknown`.
+ * @throws ConfigError `secret_malformed` for a malformed secret; `option_invalid` for an unknown scheme, a
+ * scheme that a secret has no key for, a missing trace id, or a text that no header can carry; `option_unknown`.
  * @example
- * const headers = sign(body, { secrets: 'whsec_dGVzdA==', layout: 'v1-hex-whole' });
+ * const headers = sign(body, { secrets: 'whsec_dGVzdA==', scheme: 'v1-hex-whole' });
  * // { 'x-webhook-signature': 'v1=…' }
  */
 export function sign(body: Uint8Array | string, options: SignOptions): Record<string, string> {
-  requireKnown(options, ['secrets', 'layout', 'traceId', 'timestamp', 't'], 'sign');
+  requireKnown(options, ['secrets', 'scheme', 'traceId', 'timestamp', 't'], 'sign');
   const bytes = bodyBytes(body);
-  const layout = resolveLayout(options.layout ?? 't-v1-hex-whole', 'layout');
-  const prepared = prepareLayout(layout);
+  const scheme = resolveScheme(options.scheme ?? 't-v1-hex-whole', 'scheme');
+  const prepared = prepareScheme(scheme);
   const values = valuesFor(prepared, options);
   const before = fillParts(prepared.before, values);
   const after = fillParts(prepared.after, values);
   const items = prepareSecrets(options.secrets).map((secret) =>
-    keyFor(secret, layout).digest(layout.hash, before, bytes, after).toString(layout.encoding),
+    keyFor(secret, scheme).digest(scheme.hash, before, bytes, after).toString(scheme.encoding),
   );
   return {
-    [layout.header]: writeSignatures({ t: values.t, items }, layout.syntax),
+    [scheme.header]: writeSignatures({ t: values.t, items }, scheme.syntax),
     ...(values.id !== undefined && { [prepared.idHeader]: values.id }),
     ...(values.timestamp !== undefined && { [prepared.timestampHeader]: values.timestamp }),
   };
 }
 
-function keyFor(secret: PreparedSecret, { key: kind }: Layout): HmacKey {
+function keyFor(secret: PreparedSecret, { key: kind }: Scheme): HmacKey {
   const key = secret.keys[kind];
   if (key !== undefined) return key;
   throw configError('option_invalid', {
-    option: 'layout',
-    expected: 'a layout that every secret has a key for',
+    option: 'scheme',
+    expected: 'a scheme that every secret has a key for',
     found: `one with the key ${kind}, and the secret ${secret.fingerprint} has no base64 after whsec_`,
   });
 }
 
-function valuesFor({ layout, signs, timestampHeader }: PreparedLayout, options: SignOptions): Values {
+function valuesFor({ scheme, signs, timestampHeader }: PreparedScheme, options: SignOptions): Values {
   const { timestamp = systemClock.now() } = options;
   return {
     t:
-      layout.syntax === 't=,v1='
+      scheme.syntax === 't=,v1='
         ? sendable('t', options.t ?? Math.floor(millisecondsOf(timestamp) / 1_000))
         : undefined,
     id: signs.id ? sendable('traceId', options.traceId) : undefined,
@@ -108,7 +108,7 @@ function sendable(option: string, value: number | string | undefined): string {
   if (isVisible && isOneEntry) return text;
   throw configError('option_invalid', {
     option,
-    expected: 'visible ASCII text, since the layout signs it and a header carries it',
+    expected: 'visible ASCII text, since the scheme signs it and a header carries it',
     found: value === undefined ? 'missing' : 'something else',
   });
 }

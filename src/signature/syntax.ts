@@ -1,10 +1,10 @@
-import type { Layout } from '../events/model.ts';
+import type { Scheme } from '../events/model.ts';
 import { digestBytes } from './hmac.ts';
 
 /** Limits far above what two secrets in rotation need, and so low that reading a hostile header costs little. */
-const longestHeader = 8_192;
-const mostSignatures = 16;
-const mostWords = 2 * mostSignatures;
+const maxHeader = 8_192;
+const maxSignatures = 16;
+const maxWords = 2 * maxSignatures;
 
 /** The key before each signature, in the syntaxes that have one. */
 const keys = { 'v1=': 'v1=', 't=,v1=': 'v1=', 'sha256=': 'sha256=' } as const;
@@ -23,12 +23,12 @@ export interface Signatures {
  * Reads a signature header, or gives undefined when it isn't of that syntax. Entries may be separated by
  * commas, semicolons or blanks, since the platform doesn't say; unknown keys are ignored.
  */
-export function readSignatures(text: string, syntax: Layout['syntax']): Signatures | undefined {
-  if (text.length > longestHeader) return undefined;
-  const words = separator.test(text) ? text.split(separators, mostWords + 1) : [text];
-  if (words.length > mostWords) return undefined;
+export function readSignatures(text: string, syntax: Scheme['syntax']): Signatures | undefined {
+  if (text.length > maxHeader) return undefined;
+  const words = separator.test(text) ? text.split(separators, maxWords + 1) : [text];
+  if (words.length > maxWords) return undefined;
   const items = itemsAmong(words, syntax);
-  if (items.length === 0 || items.length > mostSignatures) return undefined;
+  if (items.length === 0 || items.length > maxSignatures) return undefined;
   if (syntax !== 't=,v1=') return { t: undefined, items };
   const times = valuesOf('t=', words);
   // With two different times, it would be unclear which one was signed and which one is checked.
@@ -36,7 +36,7 @@ export function readSignatures(text: string, syntax: Layout['syntax']): Signatur
   return { t: times[0], items };
 }
 
-function itemsAmong(words: readonly string[], syntax: Layout['syntax']): readonly string[] {
+function itemsAmong(words: readonly string[], syntax: Scheme['syntax']): readonly string[] {
   if (syntax === 'bare') return words.filter((word) => word !== '');
   if (syntax === 'v1,') return words.filter((word, index) => word !== '' && words[index - 1] === 'v1');
   return valuesOf(keys[syntax], words);
@@ -49,7 +49,7 @@ function valuesOf(key: string, words: readonly string[]): readonly string[] {
 }
 
 /** Writes a signature header: the opposite of `readSignatures`. */
-export function writeSignatures({ t, items }: Signatures, syntax: Layout['syntax']): string {
+export function writeSignatures({ t, items }: Signatures, syntax: Scheme['syntax']): string {
   if (syntax === 'bare') return items.join(',');
   if (syntax === 'v1,') return items.map((item) => `v1,${item}`).join(' ');
   const entries = items.map((item) => `${keys[syntax]}${item}`);
@@ -59,19 +59,19 @@ export function writeSignatures({ t, items }: Signatures, syntax: Layout['syntax
 /** Decodes items as digests, leaving out those that can't be one. Upper-case hex and missing padding are accepted. */
 export function readDigests(
   items: readonly string[],
-  layout: Pick<Layout, 'encoding' | 'hash'>,
+  scheme: Pick<Scheme, 'encoding' | 'hash'>,
 ): readonly Buffer[] {
   const digests: Buffer[] = [];
   for (const item of items) {
-    const digest = readDigest(item, layout);
+    const digest = readDigest(item, scheme);
     if (digest !== undefined) digests.push(digest);
   }
   return digests;
 }
 
-function readDigest(item: string, layout: Pick<Layout, 'encoding' | 'hash'>): Buffer | undefined {
-  const size = digestBytes[layout.hash];
-  if (layout.encoding === 'hex') {
+function readDigest(item: string, scheme: Pick<Scheme, 'encoding' | 'hash'>): Buffer | undefined {
+  const size = digestBytes[scheme.hash];
+  if (scheme.encoding === 'hex') {
     if (item.length !== size * 2) return undefined;
     const digest = Buffer.from(item, 'hex');
     return digest.byteLength === size ? digest : undefined;

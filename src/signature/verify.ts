@@ -3,14 +3,14 @@ import { systemClock } from '../kit/clock.ts';
 import { parseDuration } from '../kit/duration.ts';
 import type { Duration } from '../kit/duration.ts';
 import { type Instant, parseInstant } from '../kit/time.ts';
-import type { Headers, Layout } from '../events/model.ts';
+import type { Headers, Scheme } from '../events/model.ts';
 import { bodyBytes } from './content.ts';
-import type { PreparedLayout, Values } from './content.ts';
+import type { PreparedScheme, Values } from './content.ts';
 import { headerText, lowerCase } from './headers.ts';
 import type { AnyHeaders } from './headers.ts';
 import { requireKnown } from './known-options.ts';
-import { resolveLayouts } from './layouts.ts';
-import type { SignatureOption } from './layouts.ts';
+import { resolveSchemes } from './schemes.ts';
+import type { SignatureOption } from './schemes.ts';
 import { matchSignature, signatureReasons } from './match.ts';
 import type { Digests, SignatureReason } from './match.ts';
 import { prepareSecrets } from './secrets.ts';
@@ -20,8 +20,8 @@ import type { PreparedSecret, Secrets } from './secrets.ts';
 export type Verification =
   | {
       readonly ok: true;
-      /** The layout it verified in. */
-      readonly layout: Layout;
+      /** The scheme it verified in. */
+      readonly scheme: Scheme;
       /** Fingerprint of the secret that signed it. */
       readonly secret: string;
       /** Whether the signature covers a time. If not, anybody who saw an old delivery can send it again. */
@@ -36,21 +36,21 @@ export interface Timing {
 }
 
 /**
- * Tells whether one of the secrets signed these bytes in one of the layouts, at a time that is near enough.
+ * Tells whether one of the secrets signed these bytes in one of the schemes, at a time that is near enough.
  * Header names are in lower case. Never throws, whatever is sent.
  *
- * Nearly every delivery verifies in the first layout, so digests are remembered only for the others.
+ * Nearly every delivery verifies in the first scheme, so digests are remembered only for the others.
  */
 export function verifySignature(
   bytes: Uint8Array,
   headers: Headers,
   secrets: readonly PreparedSecret[],
-  layouts: readonly PreparedLayout[],
+  schemes: readonly PreparedScheme[],
   timing: Timing,
 ): Verification {
   let digests: Digests | undefined;
   let furthest: SignatureReason = 'signature_missing';
-  for (const prepared of layouts) {
+  for (const prepared of schemes) {
     const match = matchSignature(bytes, headers, secrets, prepared, digests);
     if (typeof match === 'string') {
       furthest = furtherOf(furthest, match);
@@ -60,10 +60,10 @@ export function verifySignature(
     // Checked only after the signature: for a delivery that isn't authentic, a reason about its time would mislead.
     const reason = whatIsWrongWithTheTime(prepared, match.values, headers, timing);
     if (reason !== undefined) return { ok: false, reason };
-    const { layout, signs } = prepared;
+    const { scheme, signs } = prepared;
     return {
       ok: true,
-      layout,
+      scheme,
       secret: match.secret.fingerprint,
       timestampSigned: signs.t || signs.timestamp,
     };
@@ -77,7 +77,7 @@ function furtherOf(left: SignatureReason, right: SignatureReason): SignatureReas
 
 /** A signed time must be readable; every time that is readable, signed or not, must be within the tolerance. */
 function whatIsWrongWithTheTime(
-  { signs }: PreparedLayout,
+  { signs }: PreparedScheme,
   values: Values,
   headers: Headers,
   timing: Timing,
@@ -104,9 +104,9 @@ export interface VerifyOptions {
   /** The subscription's signing secret, or several during a rotation: any of them may have signed. */
   readonly secrets: Secrets;
   /**
-   * How the platform signs. Default: `'auto'`, which tries every known layout on each call. Set one layout once you
-   * know it (`describeLayout` of a verification's layout): with `'auto'`, a captured delivery whose signed time was
-   * moved to the beginning of its body can verify in another layout.
+   * How the platform signs. Default: `'auto'`, which tries every known scheme on each call. Set one scheme once you
+   * know it (`describeScheme` of a verification's scheme): with `'auto'`, a captured delivery whose signed time was
+   * moved to the beginning of its body can verify in another scheme.
    */
   readonly signature?: SignatureOption;
   /** How far the delivery's time may be from now, both ways. Default: `'5m'`. */
@@ -120,7 +120,7 @@ export interface VerifyOptions {
  *
  * @param body The raw bytes of the request. (Text is taken as UTF-8; a parsed body can't be verified.)
  * @param headers The request's headers.
- * @returns `ok: true` with the layout and the secret's fingerprint, or `ok: false` with a reason for your log.
+ * @returns `ok: true` with the scheme and the secret's fingerprint, or `ok: false` with a reason for your log.
  * It doesn't throw for a bad signature.
  * @throws ConfigError for invalid options: `secret_malformed`, `option_invalid`, `option_unknown`.
  * @example
@@ -136,7 +136,7 @@ export function verify(body: Uint8Array | string, headers: AnyHeaders, options: 
     bytes,
     lowerCase(headers),
     prepareSecrets(secrets),
-    resolveLayouts(signature),
+    resolveSchemes(signature),
     timing,
   );
 }

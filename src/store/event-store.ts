@@ -90,7 +90,7 @@ export interface ReplayRequest {
   readonly now: number;
 }
 
-/** A run that a replay would put back, if it is settled. */
+/** A run that a replay would requeued, if it is settled. */
 export interface ReplayCandidate {
   readonly sequence: Sequence;
   readonly handler: string;
@@ -102,10 +102,10 @@ export interface ReplayCandidate {
 /** A bounded part of a replay. */
 export interface ReplayStep {
   readonly candidates: readonly ReplayCandidate[];
-  /** Whether only dead letters are put back. */
+  /** Whether only dead letters are requeued. */
   readonly onlyDead: boolean;
   /**
-   * The joins that this replay has already put back, each as the JSON list of its handler and its call's id: a join runs
+   * The joins that this replay has already requeued, each as the JSON list of its handler and its call's id: a join runs
    * once for each call.
    */
   readonly joins: ReadonlySet<string>;
@@ -146,13 +146,13 @@ export interface DismissedRun {
 }
 
 /**
- * What has become of the runs that a replay has put back. Runs that were removed since, or that another replay has
- * put back since, are not counted.
+ * What has become of the runs that a replay has requeued. Runs that were removed since, or that another replay has
+ * requeued since, are not counted.
  */
 export interface ReplayedRuns {
   readonly done: number;
   readonly dead: number;
-  /** Due, blocked or under way. */
+  /** Due, blocked or in flight. */
   readonly open: number;
 }
 
@@ -172,8 +172,8 @@ export interface EventStore {
   lastSequence(): Promise<Sequence>;
   /** The next events that match a filter, a bounded number of them, after one sequence and up to another. */
   stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch>;
-  /** The candidates that `putBack` would put back now. */
-  wouldPutBack(step: ReplayStep): Promise<readonly ReplayCandidate[]>;
+  /** The candidates that `requeue` would requeued now. */
+  wouldRequeue(step: ReplayStep): Promise<readonly ReplayCandidate[]>;
 
   /** Records that a replay begins; resolves to its number. */
   beginReplay(request: ReplayRequest): Promise<number>;
@@ -182,8 +182,8 @@ export interface EventStore {
    * and adds them to the replay's record, all in one transaction. Open runs are left alone. Resolves to what was put
    * back.
    */
-  putBack(step: ReplayWrite): Promise<readonly ReplayCandidate[]>;
-  /** Records that a replay has put back everything that it was asked for. */
+  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]>;
+  /** Records that a replay has requeued everything that it was asked for. */
   endReplay(replay: number, now: number): Promise<void>;
 
   /** The runs that `dismiss` would dismiss now. */
@@ -193,6 +193,6 @@ export interface EventStore {
    * Claimed runs are left alone. Resolves to what was dismissed.
    */
   dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]>;
-  /** How far the runs have come that a replay has put back. */
+  /** How far the runs have come that a replay has requeued. */
   replayed(replay: number): Promise<ReplayedRuns>;
 }

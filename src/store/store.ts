@@ -97,21 +97,21 @@ export interface Store {
    * Whether an event would have to wait for its write longer than its sender waits, so that `record` would refuse it. A
    * store that never knows need not have it.
    */
-  isBehind?(): boolean;
+  isOverloaded?(): boolean;
   /**
    * Resolves when the store can take a delivery, and rejects when it can't; waits while another process has locked it.
    * It writes as `record` does, and leaves nothing behind. A store that never knows need not have it.
    */
   probe?(): Promise<void>;
-  /** The layout pinned for this inbox, if any. */
-  pinnedLayout(): Promise<string | undefined>;
+  /** The scheme pinned for this inbox, if any. */
+  pinnedScheme(): Promise<string | undefined>;
   /**
-   * Pins a layout unless one is pinned already, or if `instead` is the one that is pinned. Resolves to the one that is
-   * pinned then. Of two processes that pin at the same time, one wins, and the other gets its layout.
+   * Pins a scheme unless one is pinned already, or if `instead` is the one that is pinned. Resolves to the one that is
+   * pinned then. Of two processes that pin at the same time, one wins, and the other gets its scheme.
    */
-  pinLayout(layout: string, instead?: string): Promise<string>;
-  /** Removes the pinned layout, and returns it. */
-  unpinLayout(): Promise<string | undefined>;
+  pinScheme(scheme: string, instead?: string): Promise<string>;
+  /** Removes the pinned scheme, and returns it. */
+  unpinScheme(): Promise<string | undefined>;
 
   /**
    * Claims at most `limit` new events, in order of arrival. `handOver` is called with them as soon as they are
@@ -122,7 +122,7 @@ export interface Store {
     handOver?: (claimed: readonly ClaimedEvent[]) => void,
   ): Promise<readonly ClaimedEvent[]>;
   /**
-   * Claims due runs of one handler, earliest first. A run that no attempt has begun, and that no replay has put back,
+   * Claims due runs of one handler, earliest first. A run that no attempt has begun, and that no replay has requeued,
    * is left out while an earlier event of its call waits unclaimed.
    */
   claimRuns(handler: string, limit: number, now: number, order?: ClaimOrder): Promise<readonly ClaimedRun[]>;

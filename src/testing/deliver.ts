@@ -13,7 +13,7 @@ export interface DeliveryAnswer {
 }
 
 /** How long `deliverTo` waits for an answer, in milliseconds: the platform has given up long before. */
-const patience = 30_000;
+const timeout = 30_000;
 
 /**
  * Delivers in-process, without a socket, as if over HTTPS.
@@ -41,7 +41,7 @@ export async function deliverTo(
   { body, headers }: SignedDelivery,
 ): Promise<DeliveryAnswer> {
   try {
-    const signal = AbortSignal.timeout(patience);
+    const signal = AbortSignal.timeout(timeout);
     const request = sentOnce(new Uint8Array(body), headers);
     return await answerOf(await fetch(url, { method: 'POST', ...request, redirect: 'manual', signal }));
   } catch (error) {

@@ -3,8 +3,8 @@ import { decodeBody, isRecord } from '../events/decoding.ts';
 import { firstId } from '../events/ids.ts';
 import { systemClock } from '../kit/clock.ts';
 import { parseStrictly } from '../errors/option-problems.ts';
-import type { Layout } from '../events/model.ts';
-import type { LayoutName } from '../signature/layouts.ts';
+import type { Scheme } from '../events/model.ts';
+import type { SchemeName } from '../signature/schemes.ts';
 import type { Secrets } from '../signature/secrets.ts';
 import { type SignOptions, sign } from '../signature/sign.ts';
 import { type Fixture, fixture, readFixture } from './fixtures.ts';
@@ -31,7 +31,7 @@ export interface DeliveryOptions {
   /** The secret to sign with; several make one signature each, as after a rotation. @default testSecret */
   readonly secret?: Secrets;
   /** How to sign. @default 't-v1-hex-whole' */
-  readonly layout?: LayoutName | Layout;
+  readonly scheme?: SchemeName | Scheme;
   /** Replaces the event's trace id, in header and body: with another trace id, the delivery is another event. */
   readonly traceId?: string;
   /** Replaces the call's id. */
@@ -46,7 +46,7 @@ export interface DeliveryOptions {
 const optionsSchema = z
   .strictObject({
     secret: z.unknown(),
-    layout: z.unknown(),
+    scheme: z.unknown(),
     traceId: z.unknown(),
     callId: z.unknown(),
     timestamp: z.unknown(),
@@ -57,20 +57,20 @@ const optionsSchema = z
 /**
  * Makes a signed delivery, as the platform would send it now.
  *
- * @throws RingbackError `fixture_unknown`; ConfigError for an invalid secret or layout
+ * @throws RingbackError `fixture_unknown`; ConfigError for an invalid secret or scheme
  * @example
  * const delivery = buildDelivery('call-ended', { callId: 'call_42', traceId: 'trace-1' });
  * await request(app).post('/webhooks').set(delivery.headers).send(delivery.body.toString());
  */
 export function buildDelivery(source: DeliverySource, options: DeliveryOptions = {}): SignedDelivery {
   parseStrictly(optionsSchema, options, 'buildDelivery');
-  const { secret = testSecret, layout, timestamp = systemClock.now() } = options;
+  const { secret = testSecret, scheme, timestamp = systemClock.now() } = options;
   const { headers, body } = withIds(unsigned(source), options);
   const traceId = headers['x-webhook-traceid'];
   const signature: SignOptions = {
     secrets: secret,
     timestamp,
-    ...(layout !== undefined && { layout }),
+    ...(scheme !== undefined && { scheme }),
     ...(traceId !== undefined && { traceId }),
   };
   const all = {

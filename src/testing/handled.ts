@@ -75,15 +75,16 @@ export async function handled(
  * What the event waits for. In its first attempt a run has no row: it is known by its handler, which takes the event and
  * has not ended.
  */
-function inWords({ state, runs }: WholeInboxEvent, takers: readonly string[]): string {
-  const first = state === 'new' ? takers.filter((name) => !runs.some(({ handler }) => handler === name)) : [];
+function inWords({ state, runs }: WholeInboxEvent, matching: readonly string[]): string {
+  const first =
+    state === 'new' ? matching.filter((name) => !runs.some(({ handler }) => handler === name)) : [];
   const open = runs.filter((run) => run.state !== 'done' && run.state !== 'dead');
   const waiting = [
     ...first.map((name) => `${JSON.stringify(name)}, whose first attempt has not ended`),
     ...open.map(describe),
   ];
-  const isUnderWay = state === 'new' || open.some((run) => run.state === 'running');
-  const what = isUnderWay
+  const isInFlight = state === 'new' || open.some((run) => run.state === 'running');
+  const what = isInFlight
     ? 'not all of its handlers have ended'
     : 'a run of it waits for its time (a failed one to be tried again, a join for the rest of its call), which on a ' +
       'manual clock comes with clock.advance(), or with handled(…, { clock })';

@@ -4,7 +4,7 @@
  */
 import { createReceiver } from '../../src/index.ts';
 import { secret } from '../support/deliveries.ts';
-import { committing, tellCall } from './committing.ts';
+import { committing, reportCall } from './committing.ts';
 
 const databases = JSON.parse(process.argv[2] ?? '[]') as string[];
 
@@ -14,11 +14,11 @@ const receivers = databases.map((database) => {
   return receiver;
 });
 await Promise.all(receivers.map((receiver) => receiver.start()));
-await Promise.race(receivers.map(tellCall));
+await Promise.race(receivers.map(reportCall));
 process.stdout.write(`${JSON.stringify({ answered: true })}\n`);
 // Delivers calls until the process is killed.
 await Promise.all(
   receivers.map(async (receiver) => {
-    for (;;) await tellCall(receiver);
+    for (;;) await reportCall(receiver);
   }),
 );

@@ -18,7 +18,7 @@ export function committing(receiver: Receiver): void {
 }
 
 /** Delivers an event again and again, because on a busy machine the receiver may answer 503 for a while. */
-async function tellUntilAcknowledged(receiver: Receiver, event: Parameters<typeof tell>[1]): Promise<void> {
+async function reportUntilAcknowledged(receiver: Receiver, event: Parameters<typeof tell>[1]): Promise<void> {
   for (;;) {
     const isAcknowledged = await tell(receiver, event).then(
       () => true,
@@ -30,8 +30,8 @@ async function tellUntilAcknowledged(receiver: Receiver, event: Parameters<typeo
 }
 
 /** Delivers the events of a call, until both are acknowledged. */
-export async function tellCall(receiver: Receiver): Promise<void> {
+export async function reportCall(receiver: Receiver): Promise<void> {
   const callId = randomUUID();
-  await tellUntilAcknowledged(receiver, { name: 'analysed', callId, traceId: `${callId}-analysed` });
-  await tellUntilAcknowledged(receiver, { name: 'ended', callId, traceId: `${callId}-ended` });
+  await reportUntilAcknowledged(receiver, { name: 'analysed', callId, traceId: `${callId}-analysed` });
+  await reportUntilAcknowledged(receiver, { name: 'ended', callId, traceId: `${callId}-ended` });
 }

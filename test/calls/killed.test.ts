@@ -13,7 +13,7 @@ const processes = 2;
 const killsOfEach = 5;
 const databasesOfEach = 10;
 /** A process is killed at any instant within this time after the first of its calls is answered, in milliseconds. */
-const longestLife = 60;
+const maxLife = 60;
 
 const script = fileURLToPath(new URL('./committing-process.ts', import.meta.url));
 
@@ -22,7 +22,7 @@ async function killAgainAndAgain(databases: readonly string[]): Promise<void> {
   for (let kill = 0; kill < killsOfEach; kill += 1) {
     const process = new Script(script, JSON.stringify(databases));
     await process.line('answered');
-    await setTimeout(Math.random() * longestLife);
+    await setTimeout(Math.random() * maxLife);
     await process.kill();
   }
 }

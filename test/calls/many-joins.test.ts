@@ -7,7 +7,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 import { names, tell } from './call-events.ts';
 
 const many = 100_000;
-const beats = 200;
+const heartbeats = 200;
 
 const terms = {
   name: 'save-order',
@@ -97,7 +97,7 @@ async function workOf(count: number, work: () => number): Promise<number> {
   joining(receiver);
   const before = work();
   await receiver.start();
-  for (let beat = 0; beat < beats; beat += 1) {
+  for (let beat = 0; beat < heartbeats; beat += 1) {
     await clock.timer(2_000);
     clock.advance(2_000);
   }

@@ -20,7 +20,7 @@ describe('ringback inbox replay', () => {
     const meant = [...deadOnes, '--yes', '--by', 'somebody', '--reason', 'mended'];
     const { code, stdout, stderr } = await ringback(['inbox', 'replay', ...meant], { env, cwd });
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { id: 1, runs: 1 }]);
-    expect(stderr).toMatch(/^ringback: runs put back: 0 done, 0 dead, 1 still waiting/v);
+    expect(stderr).toMatch(/^ringback: runs requeued: 0 done, 0 dead, 1 still waiting/v);
     expect(await linesOf(cwd, 'events', '--state', 'dead')).toEqual([]);
   });
 
@@ -45,12 +45,12 @@ describe('ringback inbox replay', () => {
     expect(stderr).toBe('ringback: no run matches\n');
   });
 
-  it('waits for what it has put back, and fails unless all of it is done', async () => {
+  it('waits for what it has requeued, and fails unless all of it is done', async () => {
     const meant = ['inbox', 'replay', ...deadOnes, '--yes', '--wait'];
     const handled = await ringback(meant, { env, cwd: await inboxWithTrouble() });
     expect(handled).toMatchObject({
       code: 0,
-      stderr: 'ringback: runs put back: 1 done, 0 dead, 0 still waiting\n',
+      stderr: 'ringback: runs requeued: 1 done, 0 dead, 0 still waiting\n',
     });
     const dying = "() => { throw new Discard('full still'); }";
     const given = await ringback(meant, { env, cwd: await inboxWithTrouble({ app: appWith(dying) }) });
@@ -67,7 +67,7 @@ describe('ringback inbox replay', () => {
     const { code, stderr } = await waiting.ended();
     expect([code, stderr]).toEqual([
       1,
-      'ringback: runs put back: 0 done, 0 dead, 1 still waiting. A receiver on this database runs those that wait\n',
+      'ringback: runs requeued: 0 done, 0 dead, 1 still waiting. A receiver on this database runs those that wait\n',
     ]);
   });
 

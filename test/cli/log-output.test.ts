@@ -5,7 +5,7 @@ import {
   capacity,
   chunkSize,
   chunksTogether,
-  endPatience,
+  flushTimeout,
   flushInterval,
   retryInterval,
 } from '../../src/cli/log-output.ts';
@@ -42,7 +42,7 @@ class Log {
       this.onSleep();
       this.clock.advance(ms);
     },
-    tellDropped: (count) => {
+    reportDropped: (count) => {
       this.dropped.push(count);
       this.line(`dropped ${count}\n`, warn);
     },
@@ -188,12 +188,12 @@ describe('the end of the log', () => {
       return offered;
     };
     log.onSleep = () => {
-      if (log.slept % (endPatience / 2) === 0) room = 1;
+      if (log.slept % (flushTimeout / 2) === 0) room = 1;
     };
     for (let count = 0; count < 5; count += 1) log.line(line);
     log.output.end();
     expect(log.text).toBe(line.repeat(5));
-    expect(log.slept).toBeGreaterThan(endPatience);
+    expect(log.slept).toBeGreaterThan(flushTimeout);
   });
 
   it('gives a reader up that takes nothing', () => {
@@ -201,7 +201,7 @@ describe('the end of the log', () => {
     log.take = () => 'EAGAIN';
     log.line('a\n');
     log.output.end();
-    expect(log.slept).toBe(endPatience);
+    expect(log.slept).toBe(flushTimeout);
   });
 
   it('does not wait for a reader that is gone', () => {

@@ -73,8 +73,8 @@ describe('the command', () => {
     [['send'], "missing the fixture's name or file"],
     [['send', 'call-ended'], "missing the option '--to <url>'"],
     [['send', 'call-ended', '--to', 'localhost:80'], "option '--to <url>' has an invalid value."],
-    [['send', 'call-ended', '--layout', 'foo'], "option '--layout <name>' has an invalid value."],
-    [['send', 'call-ended', '--layout', 'foo'], 'It should be one of t-v1-hex-whole, t-v1-hex-suffix, '],
+    [['send', 'call-ended', '--scheme', 'foo'], "option '--scheme <name>' has an invalid value."],
+    [['send', 'call-ended', '--scheme', 'foo'], 'It should be one of t-v1-hex-whole, t-v1-hex-suffix, '],
     [['demo', '--pace', 'quick'], 'It should be a duration'],
     [
       ['send', 'call-ended', '--to', 'http://me:word@host'],
@@ -97,13 +97,13 @@ describe('the command', () => {
   });
 
   it.each([
-    [['send', 'call-ended', '--layout', secret], 'It should be one of t-v1-hex-whole'],
-    [['send', 'call-ended', '--layout', 'c2VjcmV0'], 'It should be one of t-v1-hex-whole'],
-    [['send', 'call-ended', '--layout', `it's ${secret}' is invalid.\nIt`], 'It should be one of'],
+    [['send', 'call-ended', '--scheme', secret], 'It should be one of t-v1-hex-whole'],
+    [['send', 'call-ended', '--scheme', 'c2VjcmV0'], 'It should be one of t-v1-hex-whole'],
+    [['send', 'call-ended', '--scheme', `it's ${secret}' is invalid.\nIt`], 'It should be one of'],
     [['send', 'call-ended', `--secrets=${secret}`], "unknown option '--secrets'"],
     [['send', secret, '--to', 'http://127.0.0.1:1'], "should be a fixture's name"],
     [['send', 'call-ended', secret], 'Expected 1 argument but got 2'],
-    [['signature', 'verify', 'x', '--layout', secret], 'or a layout as JSON'],
+    [['signature', 'verify', 'x', '--scheme', secret], 'or a scheme as JSON'],
     [['inbox', 'delivery', secret], 'It should be the id'],
     [[secret], "unknown command 'whsec_[hidden]'"],
   ])('quotes no secret that was given in the wrong place: %j', async (args, sentence) => {

@@ -144,7 +144,7 @@ describe('the sandbox', () => {
         response.end();
       });
     });
-    const running = sandbox(['--calls-per-minute', '60', '--speed', '100', '--layout', 'v1-base64-whole']);
+    const running = sandbox(['--calls-per-minute', '60', '--speed', '100', '--scheme', 'v1-base64-whole']);
     const secret = await subscribe(await opened(running), `http://127.0.0.1:${port}/`);
     const attempt = await running.logged('delivery_attempted');
     const [delivery] = received;
@@ -247,7 +247,7 @@ describe('the sandbox ends with a sentence and 2 when', () => {
     ['--speed', '0', 'It should be a number above 0, at most 1,000,000'],
     ['--speed', '1e400', 'It should be a number above 0, at most 1,000,000'],
     ['--calls-per-minute', 'many', 'It should be a number above 0, at most 1,000,000'],
-    ['--layout', 'none', 'It should be one of t-v1-hex-whole, '],
+    ['--scheme', 'none', 'It should be one of t-v1-hex-whole, '],
   ])('%s is %s', async (option, value, expected) => {
     const { code, sentence } = await sentenceOf([option, value]);
     expect(sentence).toContain(expected);

@@ -130,9 +130,9 @@ describe('send', () => {
     });
   });
 
-  it('signs in another layout', async () => {
+  it('signs in another scheme', async () => {
     const to = await target();
-    const args = ['send', 'call-ended', '--to', to, '--layout', 'standard-webhooks-suffix-base64'];
+    const args = ['send', 'call-ended', '--to', to, '--scheme', 'standard-webhooks-suffix-base64'];
     expect((await ringback(args, { env })).stdout).toContain('← 200');
   });
 

@@ -107,7 +107,7 @@ describe('the log of serve', () => {
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
     expect(numbers.length).toBeLessThan(lines);
     // The receiver's own lines about the event may have been dropped as well, and are then in the count.
-    const dropped = ['run_done', 'layout_pinned'].filter((event) => !stdout.includes(`"event":"${event}"`));
+    const dropped = ['run_done', 'scheme_pinned'].filter((event) => !stdout.includes(`"event":"${event}"`));
     expect(numbers.length + Number(count)).toBe(lines + dropped.length);
   });
 

@@ -196,7 +196,7 @@ describe('a signal', () => {
     },
   );
 
-  it('lets a delivery that is under way be answered, and closes its connection', async () => {
+  it('lets a delivery that is in flight be answered, and closes its connection', async () => {
     const running = serve();
     const { body, headers } = buildDelivery('call-ended', { secret });
     const sending = request(`${await running.url()}/webhooks`, {

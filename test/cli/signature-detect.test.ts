@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Layout } from '../../src/events/model.ts';
-import type { LayoutName } from '../../src/signature/layouts.ts';
+import type { Scheme } from '../../src/events/model.ts';
+import type { SchemeName } from '../../src/signature/schemes.ts';
 import { fingerprint } from '../../src/signature/secrets.ts';
 import { folder, otherSecret, ringback, secret } from './command.ts';
 import { type CaptureParts, body, capture, run } from './signature-support.ts';
@@ -28,7 +28,7 @@ describe('signature detect', () => {
   });
 
   it('takes the secret from the environment, and a capture without a request line', async () => {
-    const cwd = folder({ 'one.http': capture({ layout: 'v1-base64-suffix' }).replace(/^.*\r\n/, '') });
+    const cwd = folder({ 'one.http': capture({ scheme: 'v1-base64-suffix' }).replace(/^.*\r\n/, '') });
     const { code, stdout } = await ringback(['signature', 'detect', '--request', 'one.http'], {
       cwd,
       env: { RINGBACK_SECRETS: `${otherSecret},${secret}` },
@@ -38,8 +38,8 @@ describe('signature detect', () => {
     expect(stdout).toContain('No time is signed');
   });
 
-  it('finds a layout that has no name, and says that it must be set', async () => {
-    const layout = {
+  it('finds a scheme that has no name, and says that it must be set', async () => {
+    const scheme = {
       header: 'x-other-signature',
       syntax: 'bare',
       content: '{timestamp}:{body}',
@@ -47,25 +47,25 @@ describe('signature detect', () => {
       hash: 'sha512',
       key: 'suffix',
     } as const;
-    const { code, stdout } = await detect({ 'one.http': capture({ layout }) });
+    const { code, stdout } = await detect({ 'one.http': capture({ scheme }) });
     expect(code).toBe(0);
-    expect(JSON.parse(/signature: (\{.*\})/.exec(stdout)?.[1] ?? '')).toEqual(layout);
-    expect(stdout).toContain("'auto' doesn't try this layout");
+    expect(JSON.parse(/signature: (\{.*\})/.exec(stdout)?.[1] ?? '')).toEqual(scheme);
+    expect(stdout).toContain("'auto' doesn't try this scheme");
   });
 
-  it.each<[string, LayoutName | Layout]>([
+  it.each<[string, SchemeName | Scheme]>([
     ['a name', 'v1-hex-suffix'],
     [
       'JSON',
       { header: 'x-s', syntax: 'v1=', content: '{body}', encoding: 'hex', hash: 'sha256', key: 'whole' },
     ],
-  ])('prints after signature: what --layout of verify takes, as %s', async (_what, layout) => {
-    const files = { 'one.http': capture({ layout }) };
+  ])('prints after signature: what --scheme of verify takes, as %s', async (_what, scheme) => {
+    const files = { 'one.http': capture({ scheme }) };
     const { stdout } = await detect(files);
     const printed = /signature: (.*)/.exec(stdout)?.[1] ?? '';
     // As a shell reads it, which takes the quotes of a name away.
     const copied = printed.replace(/^'(.*)'$/, '$1');
-    expect((await run(['verify', 'one.http', '--layout', copied], files)).code).toBe(0);
+    expect((await run(['verify', 'one.http', '--scheme', copied], files)).code).toBe(0);
   });
 
   it('tells of each request how its body was altered', async () => {
@@ -73,15 +73,15 @@ describe('signature detect', () => {
     const altered: Readonly<Record<string, readonly [CaptureParts, RegExp]>> = {
       'end.http': [
         { captured: `${body}\n`, headers: declared },
-        /Content-Length says 53 bytes, but 54 follow.*\n.*it verifies without the line break at its end, in the layout t-v1-/,
+        /Content-Length says 53 bytes, but 54 follow.*\n.*it verifies without the line break at its end, in the scheme t-v1-/,
       ],
       'spaced.http': [
         { signed: '{"a": [1, {"b": null}], "name": "\\u00fc"}', captured: '{"a":[1,{"b":null}],"name":"ü"}' },
-        /it verifies as JSON with a blank after each comma and colon, in ASCII only, in the layout t-v1-hex-whole/,
+        /it verifies as JSON with a blank after each comma and colon, in ASCII only, in the scheme t-v1-hex-whole/,
       ],
       'indented.http': [
         { captured: JSON.stringify(JSON.parse(body), null, 2) },
-        /it verifies as JSON without blanks, in the layout/,
+        /it verifies as JSON without blanks, in the scheme/,
       ],
       'breaks.http': [{ signed: '{\r\n}', captured: '{\n}' }, /it verifies with CRLF for each LF/],
       'length.http': [
@@ -115,13 +115,13 @@ describe('signature detect', () => {
     const files = { 'one.http': capture(), 'two.http': capture({ secrets: otherSecret }) };
     const { code, stdout } = await detect(files);
     expect(code).toBe(1);
-    expect(stdout).toContain('No layout verifies all of these 2 requests');
-    expect(stdout).toContain('one.http verifies, by itself, in the layout t-v1-hex-whole.');
+    expect(stdout).toContain('No scheme verifies all of these 2 requests');
+    expect(stdout).toContain('one.http verifies, by itself, in the scheme t-v1-hex-whole.');
     expect(stdout).toMatch(/two\.http does not verify\.\n {2}Others verify with the secret \w{8}, so either/);
   });
 
   it('takes a header for a signature by its value as well, when the secret is another', async () => {
-    const layout = {
+    const scheme = {
       header: 'x-hmac',
       syntax: 'v1=',
       content: '{body}',
@@ -129,7 +129,7 @@ describe('signature detect', () => {
       hash: 'sha256',
       key: 'whole',
     } as const;
-    const { code, stdout } = await detect({ 'one.http': capture({ layout }) }, otherSecret);
+    const { code, stdout } = await detect({ 'one.http': capture({ scheme }) }, otherSecret);
     expect(code).toBe(1);
     expect(stdout).toContain('The secret is most likely not the one that signed it');
   });
@@ -170,7 +170,7 @@ describe('signature detect', () => {
       'neither --secret-file nor RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set',
     ],
     [['verify', 'one.http', '--at', 'noon'], 'It should be a time in ISO 8601'],
-    [['sign', 'one.http', '--layout', 'foo'], 'It should be one of t-v1-hex-whole, '],
+    [['sign', 'one.http', '--scheme', 'foo'], 'It should be one of t-v1-hex-whole, '],
     [['recognize'], "unknown command 'recognize'"],
   ])('of %j is misused', async (args, sentence) => {
     const cwd = folder({ 'one.http': capture() });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Layout } from '../../src/events/model.ts';
-import type { LayoutName } from '../../src/signature/layouts.ts';
+import type { Scheme } from '../../src/events/model.ts';
+import type { SchemeName } from '../../src/signature/schemes.ts';
 import { sign } from '../../src/signature/sign.ts';
 import { folder, ringback, secret } from './command.ts';
 
@@ -10,7 +10,7 @@ export const body = '{"traceId":"trace-1","payload":{"call_id":"call-ü"}}';
 /** How a captured request differs from an ordinary one. */
 export interface CaptureParts {
   readonly secrets?: string;
-  readonly layout?: LayoutName | Layout;
+  readonly scheme?: SchemeName | Scheme;
   readonly timestamp?: number;
   /** What was signed, if it differs from what was captured. */
   readonly signed?: string;

@@ -2,33 +2,33 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
-import { type LayoutName } from '../support/public.ts';
+import { type SchemeName } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { folder, ringback } from './command.ts';
 
-/** Starts a receiver, delivers an event that is signed in this layout, and resolves to the status of the answer. */
-async function delivered(database: string, layout: LayoutName): Promise<number> {
+/** Starts a receiver, delivers an event that is signed in this scheme, and resolves to the status of the answer. */
+async function delivered(database: string, scheme: SchemeName): Promise<number> {
   const { receiver } = await started({ database });
   const body = bodyOf();
-  const { status } = await deliver(receiver, body, signedHeaders(body, { layout }));
+  const { status } = await deliver(receiver, body, signedHeaders(body, { scheme }));
   await receiver.stop();
   return status;
 }
 
 describe('signature unpin', () => {
-  it('shows the pinned layout, and lets it go only when told so', async () => {
+  it('shows the pinned scheme, and lets it go only when told so', async () => {
     const database = join(folder(), 'inbox.db');
     const env = { RINGBACK_DATABASE: database };
     expect(await delivered(database, 'v1-hex-whole')).toBe(200);
     expect(await ringback(['signature', 'unpin'], { env })).toEqual({
       code: 0,
-      stdout: `The layout v1-hex-whole is pinned in ${database}. To let it go, add --yes.`,
+      stdout: `The scheme v1-hex-whole is pinned in ${database}. To let it go, add --yes.`,
       stderr: '',
     });
     expect(await delivered(database, 't-v1-hex-whole')).toBe(401);
     const { code, stdout } = await ringback(['signature', 'unpin', '--yes', '--database', database]);
     expect(code).toBe(0);
-    expect(stdout).toContain('The layout v1-hex-whole is no longer pinned.');
+    expect(stdout).toContain('The scheme v1-hex-whole is no longer pinned.');
     expect(await delivered(database, 't-v1-hex-whole')).toBe(200);
     expect(await delivered(database, 'v1-hex-whole')).toBe(401);
   });
@@ -37,7 +37,7 @@ describe('signature unpin', () => {
     const database = join(folder(), 'inbox.db');
     await started({ database });
     const { stdout } = await ringback(['signature', 'unpin', '--yes', '--database', database]);
-    expect(stdout).toBe(`No layout is pinned in ${database}.`);
+    expect(stdout).toBe(`No scheme is pinned in ${database}.`);
   });
 
   it('makes no database', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { folder, otherSecret, ringback, secret } from './command.ts';
 import { body, capture, run } from './signature-support.ts';
 
-/** A layout whose signature is in a header that is none of the usual ones. */
+/** A scheme whose signature is in a header that is none of the usual ones. */
 const otherHeader =
   '{"header":"x-other","syntax":"v1=","content":"{body}","encoding":"hex","hash":"sha256","key":"whole"}';
 
@@ -10,12 +10,12 @@ describe('signature sign and verify', () => {
   it.each([
     ['standard-webhooks-suffix-base64', ['--trace-id', 'trace-1']],
     ['{"syntax":"v1=","content":"{body}","encoding":"hex","hash":"sha512","key":"suffix"}', []],
-  ])('fit each other in the layout %s', async (layout, more) => {
-    const { code, stdout } = await run(['sign', 'body', '--layout', layout, ...more], { body });
+  ])('fit each other in the scheme %s', async (scheme, more) => {
+    const { code, stdout } = await run(['sign', 'body', '--scheme', scheme, ...more], { body });
     expect(code).toBe(0);
     const files = { 'one.http': `POST / HTTP/1.1\r\n${stdout.replaceAll('\n', '\r\n')}\r\n\r\n${body}` };
-    const verified = await run(['verify', 'one.http', '--layout', layout], files);
-    expect(verified.stdout).toMatch(/^authentic: layout .*, secret \w{8}, (its|no) time is signed$/);
+    const verified = await run(['verify', 'one.http', '--scheme', scheme], files);
+    expect(verified.stdout).toMatch(/^authentic: scheme .*, secret \w{8}, (its|no) time is signed$/);
     expect(verified.code).toBe(0);
   });
 
@@ -28,11 +28,11 @@ describe('signature sign and verify', () => {
   it.each([
     ['x-signature-256', [], 'v1='],
     ['x-hmac', [], 'sha256='],
-    ['x-webhook-signature', ['--layout', otherHeader], 'v1='],
+    ['x-webhook-signature', ['--scheme', otherHeader], 'v1='],
   ] as const)(
     'tell that the header %s looks like a signature, and how to find out',
     async (header, more, syntax) => {
-      const layout = {
+      const scheme = {
         header,
         syntax,
         content: '{body}',
@@ -41,7 +41,7 @@ describe('signature sign and verify', () => {
         key: 'whole',
       } as const;
       const { code, stdout } = await run(['verify', 'one.http', ...more], {
-        'one.http': capture({ layout }),
+        'one.http': capture({ scheme }),
       });
       expect(code).toBe(1);
       expect(stdout).toMatch(
@@ -57,7 +57,7 @@ describe('signature sign and verify', () => {
     const { code, stdout } = await run(['verify', 'one.http'], { 'one.http': unsigned });
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^not authentic: signature_missing\. There is no signature in the header of the layout that counts: is signing enabled/,
+      /^not authentic: signature_missing\. There is no signature in the header of the scheme that counts: is signing enabled/,
     );
   });
 
@@ -91,10 +91,10 @@ describe('signature sign and verify', () => {
   });
 
   it.each([
-    [['sign', 'body', '--layout', 'standard-webhooks-suffix-base64'], '--trace-id', 'missing'],
+    [['sign', 'body', '--scheme', 'standard-webhooks-suffix-base64'], '--trace-id', 'missing'],
     [['sign', 'body', '--timestamp', 'noon'], '--timestamp', 'not a time'],
-    [['sign', 'body', '--layout', '{}'], '--layout', 'not a layout'],
-    [['verify', 'one.http', '--layout', '{}'], '--layout', 'not a layout'],
+    [['sign', 'body', '--scheme', '{}'], '--scheme', 'not a scheme'],
+    [['verify', 'one.http', '--scheme', '{}'], '--scheme', 'not a scheme'],
   ])('name what is wrong in %j by its flag', async (args, flag, found) => {
     const { code, stderr } = await run(args, { body, 'one.http': capture() });
     expect(code).toBe(2);

@@ -54,6 +54,6 @@ test('time that passes while no process runs counts, where the clock has gone on
   await first.logs.until('run_retry');
   await first.receiver.stop();
   const second = await boot(new ManualClock(present + 10_000));
-  // Its clock stands still.
+  // Its clock is blocked.
   await second.logs.until('run_done');
 });

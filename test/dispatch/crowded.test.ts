@@ -9,10 +9,10 @@ import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 /** The most runs that may follow a run of their call in memory, with order `call`, and the most claimed at once. */
-const mostInMemory = 2_000 + 250;
+const maxInMemory = 2_000 + 250;
 
 /** The most runs that may follow a run of their call in memory. */
-const mostFollowing = { call: 2_000, strict: 250 };
+const maxFollowing = { call: 2_000, strict: 250 };
 
 async function fill(receiver: Receiver, { calls, each }: { calls: number; each: number }): Promise<void> {
   for (let call = 0; call < calls; call += 1) {
@@ -35,7 +35,7 @@ test('what memory has no room for stays in the inbox, of however many calls it i
   while (count('select count(*) from waiting') > 0) await turn();
   for (let turns = 0; turns < 300; turns += 1) await turn();
   const inMemory = "(select count(*) from claims) + (select count(*) from runs where state = 'claimed')";
-  expect(count(`select ${inMemory}`)).toBeLessThan(mostInMemory);
+  expect(count(`select ${inMemory}`)).toBeLessThan(maxInMemory);
   gate.open();
 });
 
@@ -74,7 +74,7 @@ test.each(['call', 'strict'] as const)(
     const clock = new ManualClock();
     const gate = new Gate();
     const seen: string[] = [];
-    const count = mostFollowing[order] * 1.6;
+    const count = maxFollowing[order] * 1.6;
     const { receiver, logs } = await started({ clock, database: temporaryDatabase() }, (r) =>
       r.on('*', { order }, async ({ traceId }) => {
         if (traceId === 'trace-0') await gate.pass();
@@ -115,7 +115,7 @@ test('a delivery of a call that fills the memory does not look through all that 
   const untilWaiting = async (count: number) => {
     while ((await receiver.counts()).runs.due < count) await turn();
   };
-  for (let place = 0; place <= mostFollowing.call; place += 1) await send();
+  for (let place = 0; place <= maxFollowing.call; place += 1) await send();
   await send();
   await untilWaiting(1);
   const before = looks;

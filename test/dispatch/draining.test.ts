@@ -17,13 +17,13 @@ test('a process that drains says that it lives until its runs have ended', async
   await gate.reached;
   const other = new Database(database, { readonly: true });
   onTestFinished(() => void other.close());
-  const beats = (): number => other.prepare('select beats from processes').pluck().get() as number;
+  const heartbeats = (): number => other.prepare('select heartbeats from processes').pluck().get() as number;
   const stopping = receiver.stop({ drain: '20s' });
-  const before = beats();
+  const before = heartbeats();
   for (let beat = 1; beat <= 3; beat += 1) {
     await clock.timer(2_000);
     clock.advance(2_000);
-    while (beats() < before + beat) await turn();
+    while (heartbeats() < before + beat) await turn();
   }
   gate.open();
   await stopping;

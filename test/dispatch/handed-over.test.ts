@@ -5,7 +5,7 @@ import { deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { started } from '../support/receiver.ts';
 import { type Work, storeAround } from '../support/store-around.ts';
-import { deliverOthers, eventOf, mostWaiting, orders, traceIdOf } from './one-call.ts';
+import { deliverOthers, eventOf, maxWaiting, orders, traceIdOf } from './one-call.ts';
 
 /** Why the earlier event takes longer than the later one. */
 const delays = ['none', 'its body is large', 'a process has died over it'] as const;
@@ -79,11 +79,11 @@ test('a run that has ended takes no room while its end is written', async () => 
   const { receiver, logs } = await started({ database }, (r) =>
     r.on('*', () => {
       runs += 1;
-      if (runs === mostWaiting + 1) void all.pass();
+      if (runs === maxWaiting + 1) void all.pass();
     }),
   );
-  await deliverOthers(receiver, mostWaiting + 1);
+  await deliverOthers(receiver, maxWaiting + 1);
   await all.reached;
   end.open();
-  await logs.until('run_done', mostWaiting + 1);
+  await logs.until('run_done', maxWaiting + 1);
 });

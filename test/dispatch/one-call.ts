@@ -6,7 +6,7 @@ import type { Order, Receiver } from '../support/public.ts';
 export const orders: readonly Order[] = ['call', 'strict'];
 
 /** The most runs of one handler that wait in memory. */
-export const mostWaiting = 1_000;
+export const maxWaiting = 1_000;
 
 /** The trace id of a record that a store is given. */
 export const traceIdOf = (record: unknown): string => (record as { traceId: string }).traceId;

@@ -18,13 +18,13 @@ test('each handler has its turn, whichever was registered first', async () => {
   const database = faultyStore(':memory:', clock, () => undefined, { handsOver: false });
   const seen: string[] = [];
   let active = 0;
-  let mostActive = 0;
+  let maxActive = 0;
   const { receiver } = await started({ clock, database }, (r) => {
     r.database.exec(makePoison(2));
     for (const name of ['one', 'another'])
       r.on('*', { name }, async ({ traceId }) => {
         active += 1;
-        mostActive = Math.max(mostActive, active);
+        maxActive = Math.max(maxActive, active);
         seen.push(`${name} ${traceId}`);
         await new Promise(setImmediate);
         active -= 1;
@@ -34,7 +34,7 @@ test('each handler has its turn, whichever was registered first', async () => {
   while ((await receiver.counts()).events.done < 3) await new Promise(setImmediate);
   expect(seen.slice(0, 4)).toEqual(['one first', 'another first', 'one second', 'another second']);
   expect(seen).toHaveLength(6);
-  expect(mostActive).toBe(1);
+  expect(maxActive).toBe(1);
 });
 
 test('after one death a run is alone for a second, so that one which takes an hour holds up no others', async () => {

@@ -111,13 +111,13 @@ test('an idle receiver does next to nothing', async () => {
       async () => {
         asked += 1;
         after = await process.activity();
-        return after.beats;
+        return after.heartbeats;
       },
       { interval: 200 },
     )
-    .toBeGreaterThan(before.beats + 1);
-  // Each beat and each of our questions takes a few turns. Looking for work without a pause takes thousands a second.
-  expect(after.turns - before.turns).toBeLessThan(20 * (after.beats - before.beats + asked));
+    .toBeGreaterThan(before.heartbeats + 1);
+  // Each heartbeat and each of our questions takes a few turns. Looking for work without a pause takes thousands a second.
+  expect(after.turns - before.turns).toBeLessThan(20 * (after.heartbeats - before.heartbeats + asked));
 });
 
 test('a process that waits for the inbox, or for the end of a run, does not end meanwhile', async () => {

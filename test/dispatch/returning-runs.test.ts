@@ -7,7 +7,7 @@ import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { started } from '../support/receiver.ts';
 import { type Work, storeAround } from '../support/store-around.ts';
-import { deliverOthers, eventOf, mostWaiting, orders, traceIdOf } from './one-call.ts';
+import { deliverOthers, eventOf, maxWaiting, orders, traceIdOf } from './one-call.ts';
 
 test.each(orders)('a handed over event stays behind, with order %s', async (order) => {
   const [full, written, handedOver, wayBack] = [new Gate(), new Gate(), new Gate(), new Gate()];
@@ -39,7 +39,7 @@ test.each(orders)('a handed over event stays behind, with order %s', async (orde
       })
       .on('*', { name: 'quick', order: 'none' }, () => {}),
   );
-  await deliverOthers(receiver, mostWaiting - 1);
+  await deliverOthers(receiver, maxWaiting - 1);
   // `later` counts on the last place in memory. While it is written, `another` takes that place, and `earlier`, of the
   // same call, finds none.
   const later = deliver(receiver, eventOf('later'));
@@ -52,11 +52,11 @@ test.each(orders)('a handed over event stays behind, with order %s', async (orde
   written.open();
   await handedOver.reached;
   full.open();
-  await logs.until('run_done', 2 * mostWaiting);
+  await logs.until('run_done', 2 * maxWaiting);
   handedOver.open();
   await later;
   wayBack.open();
-  await logs.until('run_done', 2 * mostWaiting + 4);
+  await logs.until('run_done', 2 * maxWaiting + 4);
   expect(seen.slice(-2)).toEqual(['earlier', 'later']);
 });
 

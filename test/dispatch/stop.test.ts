@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pulseInterval } from '../../src/dispatch/pulse.ts';
+import { heartbeatInterval } from '../../src/dispatch/heartbeat.ts';
 import { faultyStore } from '../faults/faulty-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { address, bodyOf, deliver } from '../support/deliveries.ts';
@@ -94,12 +94,12 @@ describe('stop', () => {
     const clock = new ManualClock();
     const beating = new Gate();
     const ended = Promise.withResolvers<void>();
-    let beats = 0;
+    let heartbeats = 0;
     const database = storeAround(':memory:', clock, (verb, work) =>
       verb === 'keepAlive'
         ? async (...given) => {
-            beats += 1;
-            if (beats === 1) return work(...given);
+            heartbeats += 1;
+            if (heartbeats === 1) return work(...given);
             await beating.pass();
             setImmediate(ended.resolve);
             throw new Error('the inbox is closed');
@@ -112,15 +112,15 @@ describe('stop', () => {
     await gate.reached;
     const stopping = receiver.stop({ drain: '10s' });
     await clock.timer(10_000);
-    clock.advance(pulseInterval);
+    clock.advance(heartbeatInterval);
     await beating.reached;
     gate.open();
     await stopping;
     beating.open();
     await ended.promise;
-    clock.advance(10 * pulseInterval);
+    clock.advance(10 * heartbeatInterval);
     expect(logs.of('dispatch_failed')).toEqual([]);
-    expect(beats).toBe(2);
+    expect(heartbeats).toBe(2);
   });
 
   test('refuses a drain that is no duration, and goes on', async () => {
@@ -158,8 +158,8 @@ describe('stop', () => {
     expect(receiver.isReady).toBe(false);
   });
 
-  test('without patience does not wait for the pause before a write is tried again', async () => {
-    // Time stands still: the pause would never be over.
+  test('without timeout does not wait for the pause before a write is tried again', async () => {
+    // Time is blocked: the pause would never be over.
     const clock = new ManualClock();
     const database = faultyStore(':memory:', clock, (verb) => (verb === 'settle' ? 'before' : undefined));
     const { receiver, logs } = await started({ clock, database }, (r) => r.on('*', () => {}));

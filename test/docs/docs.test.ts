@@ -46,7 +46,7 @@ describe('the documents and the options', () => {
       expect([name, comparable(resolveOptions({ secrets, ...nest(name, value) }))]).toEqual([name, resolved]);
     }
     const documented = [...given.keys()].filter((name) => name !== 'signature');
-    const actual = leaves(resolved).filter((name) => name !== 'isLayoutGiven');
+    const actual = leaves(resolved).filter((name) => name !== 'isSchemeGiven');
     expect(documented.sort()).toEqual(actual.sort());
   });
 
@@ -183,7 +183,7 @@ function levelOf(name: (typeof logEventNames)[number]): string {
     { level: 'trace', formatters: { level: (label) => ({ level: label }) } },
     { write: (line: string) => void lines.push(JSON.parse(line)) },
   );
-  new Telemetry(logger).tell(name);
+  new Telemetry(logger).report(name);
   return lines[0]?.level ?? '';
 }
 

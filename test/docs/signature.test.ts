@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { Layout } from '../../src/events/model.ts';
-import { knownLayouts, layoutSchema } from '../../src/signature/layouts.ts';
+import type { Scheme } from '../../src/events/model.ts';
+import { knownSchemes, schemeSchema } from '../../src/signature/schemes.ts';
 import { literal, tableRows } from './documents.ts';
 
 const path = 'docs/signature.md';
 const codes = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
-it('the documents name every known layout, with its fields', () => {
+it('the documents name every known scheme, with its fields', () => {
   const keys = tableRows(path, 'name ends with').map((row) => literal(row[0]) ?? '');
   const documented = tableRows(path, 'name begins with').flatMap(([start, encodings, ...rest]) => {
     const [header, syntax, content] = rest.map(literal);
@@ -18,13 +18,13 @@ it('the documents name every known layout, with its fields', () => {
       }),
     );
   });
-  expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(knownLayouts));
+  expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(knownSchemes));
 });
 
-it('the documents have the fields of a layout and their values', () => {
+it('the documents have the fields of a scheme and their values', () => {
   const rows = tableRows(path, 'field', 'values');
-  expect(rows.map((row) => literal(row[0]) ?? '').sort()).toEqual(Object.keys(layoutSchema.shape).sort());
-  const plain: Layout = {
+  expect(rows.map((row) => literal(row[0]) ?? '').sort()).toEqual(Object.keys(schemeSchema.shape).sort());
+  const plain: Scheme = {
     header: 'x-s',
     syntax: 'v1=',
     content: '{body}',
@@ -34,7 +34,7 @@ it('the documents have the fields of a layout and their values', () => {
   };
   for (const field of ['syntax', 'encoding', 'hash', 'key'] as const) {
     const documented = codes(rows.find((row) => literal(row[0]) === field)?.[1]);
-    const refused = layoutSchema.safeParse({ ...plain, [field]: 'none' }).error?.issues[0];
+    const refused = schemeSchema.safeParse({ ...plain, [field]: 'none' }).error?.issues[0];
     expect([field, documented]).toEqual([field, (refused as { values?: unknown } | undefined)?.values]);
   }
 });

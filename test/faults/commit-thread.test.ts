@@ -10,7 +10,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 const poisonous = `create trigger poisonous before insert on events
   when new.trace_id like 'poison-%' begin select raise(abort, 'poisoned'); end`;
 
-function standStill(ms: number): void {
+function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
@@ -20,7 +20,7 @@ test('no handler begins before its answer is given, not even beside a delivery t
     r.on('*', { name: 'noting', concurrency: 100 }, ({ traceId }) => void order.push(`begun ${traceId}`)),
   );
   receiver.database.exec(poisonous);
-  // Pins the layout, so that all the other deliveries are verified in the same way.
+  // Pins the scheme, so that all the other deliveries are verified in the same way.
   await deliver(receiver, bodyOf({ traceId: 'first' }));
   const traceIds = Array.from({ length: 20 }, (_, index) =>
     index % 5 === 1 ? `poison-${index}` : `t-${index}`,
@@ -44,14 +44,14 @@ test('no handler begins before its answer is given, not even beside a delivery t
   expect(early).toEqual([]);
 });
 
-test('a delivery that is on disk is acknowledged, even if the app has stood still meanwhile', async () => {
+test('a delivery that is on disk is acknowledged, even if the app has was blocked meanwhile', async () => {
   const { receiver } = await started({ database: temporaryDatabase() });
   await deliver(receiver);
   const answer = deliver(receiver);
   // After two turns the event has been sent to the commit thread.
   await turn();
   await turn();
-  standStill(900);
+  block(900);
   expect((await answer).json.status).toBe('accepted');
 });
 

@@ -4,25 +4,25 @@
  */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { knownLayouts } from '../../src/signature/layouts.ts';
+import { knownSchemes } from '../../src/signature/schemes.ts';
 import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/deliveries.ts';
-import type { LayoutName, Receiver } from '../support/public.ts';
+import type { SchemeName, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { respelled } from '../support/respelled.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 /** A delivery as the platform signs it. */
-function genuine(layout: LayoutName, body = bodyOf()) {
-  return { body, headers: signedHeaders(body, { layout, traceId: 'trace-of-header' }) };
+function genuine(scheme: SchemeName, body = bodyOf()) {
+  return { body, headers: signedHeaders(body, { scheme, traceId: 'trace-of-header' }) };
 }
 
-async function statusOf(receiver: Receiver, layout: LayoutName): Promise<number> {
-  const { body, headers } = genuine(layout);
+async function statusOf(receiver: Receiver, scheme: SchemeName): Promise<number> {
+  const { body, headers } = genuine(scheme);
   return (await deliver(receiver, body, headers)).status;
 }
 
 describe('a re-spelled delivery that comes first', () => {
-  const attacks: readonly [how: string, platform: LayoutName, attacker: LayoutName][] = [
+  const attacks: readonly [how: string, platform: SchemeName, attacker: SchemeName][] = [
     ['in base64 instead of hex', 'v1-hex-whole', 'v1-base64-whole'],
     ['in hex instead of base64', 't-v1-base64-suffix', 't-v1-hex-suffix'],
     ['as sha256=', 'v1-hex-whole', 'sha256-hex-whole'],
@@ -47,7 +47,7 @@ describe('a re-spelled delivery that comes first', () => {
     expect(await statusOf(receiver, platform)).toBe(200);
     expect(await statusOf(receiver, platform)).toBe(200);
     // The log names the option to set, and corrects it with the next event.
-    expect(logs.of('layout_pinned').map(({ option }) => option)).toEqual([
+    expect(logs.of('scheme_pinned').map(({ option }) => option)).toEqual([
       `signature: '${attacker}'`,
       `signature: '${platform}'`,
     ]);
@@ -64,7 +64,7 @@ describe('a re-spelled delivery that comes first', () => {
     expect(await statusOf(receiver, otherKey)).toBe(401);
   });
 
-  test('a layout that is set as an option is that one spelling', async () => {
+  test('a scheme that is set as an option is that one spelling', async () => {
     const { receiver } = await started({ signature: 'v1-hex-whole' });
     const { body, headers } = genuine('v1-hex-whole');
     expect(
@@ -74,26 +74,26 @@ describe('a re-spelled delivery that comes first', () => {
   });
 });
 
-/** What the signature of a known layout covers, by the beginning of its name. */
+/** What the signature of a known scheme covers, by the beginning of its name. */
 const contents: readonly [RegExp, string][] = [
   [/^(t-v1|v1-timestamp)-/, 'time and body'],
   [/^x?-?standard-webhooks-/, 'id, time and body'],
   [/^(v1|sha256|bare)-/, 'body'],
 ];
 
-function contentOf(name: LayoutName): string {
+function contentOf(name: SchemeName): string {
   return contents.find(([pattern]) => pattern.test(name))?.[1] ?? 'none';
 }
 
-function keyOf(name: LayoutName): string {
+function keyOf(name: SchemeName): string {
   return /-(whole|suffix|suffix-base64)$/.exec(name)?.[1] ?? 'none';
 }
 
 test('in whatever spelling, a delivery is accepted if its proof is right, and never otherwise', async () => {
-  const names = fc.constantFrom(...knownLayouts.keys());
-  const receivers = new Map<LayoutName, Receiver>();
-  /** A receiver in which an event of this layout has pinned. */
-  const pinnedTo = async (name: LayoutName): Promise<Receiver> => {
+  const names = fc.constantFrom(...knownSchemes.keys());
+  const receivers = new Map<SchemeName, Receiver>();
+  /** A receiver in which an event of this scheme has pinned. */
+  const pinnedTo = async (name: SchemeName): Promise<Receiver> => {
     const known = receivers.get(name);
     if (known) return known;
     const { receiver } = await started();
@@ -102,11 +102,11 @@ test('in whatever spelling, a delivery is accepted if its proof is right, and ne
     return receiver;
   };
   const changes = fc.constantFrom('nothing', 'the secret', 'the body', 'the time');
-  const check = async (pinned: LayoutName, signed: LayoutName, spelled: LayoutName, changed: string) => {
+  const check = async (pinned: SchemeName, signed: SchemeName, spelled: SchemeName, changed: string) => {
     const receiver = await pinnedTo(pinned);
     const body = bodyOf();
     const secrets = changed === 'the secret' ? otherSecret : secret;
-    const headers = signedHeaders(body, { layout: signed, secrets, traceId: 'trace-of-header' });
+    const headers = signedHeaders(body, { scheme: signed, secrets, traceId: 'trace-of-header' });
     const isTimed = contentOf(signed) !== 'body';
     const sent = respelled(changed === 'the time' && isTimed ? later(headers) : headers, signed, spelled);
     const isGenuine = changed === 'nothing' || (changed === 'the time' && !isTimed);
@@ -114,12 +114,12 @@ test('in whatever spelling, a delivery is accepted if its proof is right, and ne
     const isProof = contentOf(signed) === contentOf(pinned) && keyOf(signed) === keyOf(pinned);
     const { status } = await deliver(receiver, changed === 'the body' ? `${body} ` : body, sent);
     if (!isGenuine || !isProof) expect(status).toBe(401);
-    // Some layouts can read what another one has written over other content, so that is not asked for.
+    // Some schemes can read what another one has written over other content, so that is not asked for.
     else if (isSpelling) expect(status).toBe(200);
   };
-  // Of three layouts taken at random, hardly any have the same proof.
-  const alike = (name: LayoutName) =>
-    [...knownLayouts.keys()].filter(
+  // Of three schemes taken at random, hardly any have the same proof.
+  const alike = (name: SchemeName) =>
+    [...knownSchemes.keys()].filter(
       (other) => contentOf(other) === contentOf(name) && keyOf(other) === keyOf(name),
     );
   const spellings = fc.oneof(

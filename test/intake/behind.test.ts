@@ -6,9 +6,9 @@ import { storeAround } from '../support/store-around.ts';
 
 /** A receiver whose inbox is behind for as long as the test says so. */
 async function behind() {
-  const state = { isBehind: true };
+  const state = { isOverloaded: true };
   const database = storeAround(':memory:', systemClock, (verb) =>
-    verb === 'isBehind' ? () => state.isBehind as never : undefined,
+    verb === 'isOverloaded' ? () => state.isOverloaded as never : undefined,
   );
   return { state, ...(await started({ database })) };
 }
@@ -23,7 +23,7 @@ test('while the inbox is behind, the sender is asked to come again, and then tak
     '2',
   ]);
   expect(logs.of('delivery_refused')).toMatchObject([{ code: 'unavailable', reason: 'inbox_behind' }]);
-  state.isBehind = false;
+  state.isOverloaded = false;
   expect((await deliver(receiver, body)).json.status).toBe('accepted');
 });
 

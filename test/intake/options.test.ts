@@ -39,7 +39,7 @@ describe('a wrong option gives a sentence', () => {
     [{ https: { hosts: [''] } }, /hosts\.0 should be a host name, without scheme, port/],
     [{ logger: 'pino' }, /logger should be a pino instance or options for one, but is "pino"/],
     [{ signature: 'v1-hex-whol' }, /signature should be .* Did you mean v1-hex-whole\?/],
-    [{ signature: { syntax: 'v1=' } }, /signature should be .* but is not a layout/],
+    [{ signature: { syntax: 'v1=' } }, /signature should be .* but is not a scheme/],
     [{ clock: {} }, /clock should be a clock/],
     [{ clock: { now: () => 0 } }, /clock should be a clock, with the methods now, elapsed and after/],
     [{ timeout: 0 }, /timeout should be more than 0: .* but is 0/],
@@ -54,9 +54,9 @@ describe('a wrong option gives a sentence', () => {
     [{ headers: ['a'] }, /headers should be an object of header names and values, but is a list/],
     [
       { signature: { header: 'x' } },
-      /not a layout \(syntax: should be 'v1=',.*; content: should be a text such/,
+      /not a scheme \(syntax: should be 'v1=',.*; content: should be a text such/,
     ],
-    [{ signature: null }, /signature should be .* but is not a layout \(an object with header, syntax, /],
+    [{ signature: null }, /signature should be .* but is not a scheme \(an object with header, syntax, /],
     [{ logger: { level: 'foo' } }, /logger should be options that pino takes, but is refused by pino: .*foo/],
     [{ logger: console }, /logger should be a pino instance or options for one, but is of type object/],
     [

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/kit/clock.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
-import type { LayoutName, Receiver } from '../support/public.ts';
+import type { SchemeName, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -12,21 +12,21 @@ import { temporaryDatabase } from '../support/temporary.ts';
 async function unpin(database: string): Promise<void> {
   const store = new SqliteStore(database, systemClock);
   await store.open();
-  await store.unpinLayout();
+  await store.unpinScheme();
   await store.close();
 }
 
-async function statusOf(receiver: Receiver, layout: LayoutName, body = bodyOf()): Promise<number> {
-  const headers = signedHeaders(body, { layout, traceId: 'trace-1' });
+async function statusOf(receiver: Receiver, scheme: SchemeName, body = bodyOf()): Promise<number> {
+  const headers = signedHeaders(body, { scheme, traceId: 'trace-1' });
   return (await deliver(receiver, body, headers)).status;
 }
 
 describe("signature 'auto'", () => {
-  test('pins the layout of the first delivery that verifies: another one is refused from then on', async () => {
+  test('pins the scheme of the first delivery that verifies: another one is refused from then on', async () => {
     const database = temporaryDatabase();
     const { receiver, logs } = await started({ database });
     expect(await statusOf(receiver, 'v1-hex-suffix')).toBe(200);
-    expect(logs.of('layout_pinned')).toMatchObject([{ option: "signature: 'v1-hex-suffix'" }]);
+    expect(logs.of('scheme_pinned')).toMatchObject([{ option: "signature: 'v1-hex-suffix'" }]);
     expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(401);
     expect(await statusOf(receiver, 'v1-hex-suffix')).toBe(200);
     await receiver.stop();
@@ -34,18 +34,18 @@ describe("signature 'auto'", () => {
     const next = await started({ database });
     expect(await statusOf(next.receiver, 't-v1-hex-whole')).toBe(401);
     expect(await statusOf(next.receiver, 'v1-hex-suffix')).toBe(200);
-    expect(next.logs.of('layout_pinned')).toEqual([]);
+    expect(next.logs.of('scheme_pinned')).toEqual([]);
   });
 
-  test.each<LayoutName>(['v1-hex-whole', 'sha256-hex-whole', 'standard-webhooks-whole', 't-v1-hex-suffix'])(
-    'whoever signs in the layout %s is told in the log which one is pinned',
-    async (layout) => {
+  test.each<SchemeName>(['v1-hex-whole', 'sha256-hex-whole', 'standard-webhooks-whole', 't-v1-hex-suffix'])(
+    'whoever signs in the scheme %s is told in the log which one is pinned',
+    async (scheme) => {
       const { receiver, logs } = await started();
       expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(200);
-      expect(await statusOf(receiver, layout)).toBe(401);
+      expect(await statusOf(receiver, scheme)).toBe(401);
       const [told] = logs.of('refusal_fix');
       expect(told?.['fix']).toMatch(
-        /the layout t-v1-hex-whole, which .* pinned: .* ringback signature unpin/,
+        /the scheme t-v1-hex-whole, which .* pinned: .* ringback signature unpin/,
       );
     },
   );
@@ -53,10 +53,10 @@ describe("signature 'auto'", () => {
   test('is not pinned by a forgery, whatever it looks like', async () => {
     const { receiver, logs } = await started();
     const body = bodyOf();
-    const forged = signedHeaders(body, { layout: 'bare-hex-whole', secrets: 'whsec_Zm9yZ2Vk' });
+    const forged = signedHeaders(body, { scheme: 'bare-hex-whole', secrets: 'whsec_Zm9yZ2Vk' });
     expect((await deliver(receiver, body, forged)).status).toBe(401);
     expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(200);
-    expect(logs.of('layout_pinned')).toHaveLength(1);
+    expect(logs.of('scheme_pinned')).toHaveLength(1);
   });
 
   test('two first events at once that are signed over different contents: both are kept, and one pins', async () => {
@@ -65,7 +65,7 @@ describe("signature 'auto'", () => {
     const both = () => Promise.all(names.map((name) => statusOf(receiver, name)));
     expect(await both()).toEqual([200, 200]);
     expect((await both()).toSorted((a, b) => a - b)).toEqual([200, 401]);
-    expect(logs.of('layout_pinned')).toHaveLength(1);
+    expect(logs.of('scheme_pinned')).toHaveLength(1);
   });
 
   test('two processes that pin at the same time: the store decides, and both use what it says', async () => {
@@ -74,33 +74,33 @@ describe("signature 'auto'", () => {
     expect(await statusOf(first.receiver, 'v1-hex-whole')).toBe(200);
     // The second process has not heard of it: its event counts, but pins nothing.
     expect(await statusOf(second.receiver, 't-v1-hex-whole')).toBe(200);
-    expect(second.logs.of('layout_pinned')).toMatchObject([{ option: "signature: 'v1-hex-whole'" }]);
+    expect(second.logs.of('scheme_pinned')).toMatchObject([{ option: "signature: 'v1-hex-whole'" }]);
     for (const { receiver } of [first, second]) {
       expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(401);
       expect(await statusOf(receiver, 'v1-hex-whole')).toBe(200);
     }
   });
 
-  test('an event counts although its layout could not be pinned, and the next one pins', async () => {
+  test('an event counts although its scheme could not be pinned, and the next one pins', async () => {
     let isBroken = true;
     const store = storeAround(':memory:', systemClock, (verb, work) =>
-      verb === 'pinLayout'
+      verb === 'pinScheme'
         ? (...given) => (isBroken ? Promise.reject(new Error('broken')) : work(...given))
         : undefined,
     );
     const { receiver, logs } = await started({ database: store });
     expect(await statusOf(receiver, 'v1-hex-whole')).toBe(200);
-    expect(await store.pinnedLayout()).toBeUndefined();
+    expect(await store.pinnedScheme()).toBeUndefined();
     isBroken = false;
     expect(await statusOf(receiver, 'v1-hex-whole')).toBe(200);
-    expect(await store.pinnedLayout()).toBe('v1-hex-whole');
-    expect(logs.of('layout_pinned')).toHaveLength(1);
+    expect(await store.pinnedScheme()).toBe('v1-hex-whole');
+    expect(logs.of('scheme_pinned')).toHaveLength(1);
   });
 
   test('a duplicate never pins: not an old delivery that is sent again after the pin was let go', async () => {
     const database = temporaryDatabase();
     const body = bodyOf();
-    const headers = signedHeaders(body, { layout: 'v1-hex-whole' });
+    const headers = signedHeaders(body, { scheme: 'v1-hex-whole' });
     const before = await started({ database });
     expect((await deliver(before.receiver, body, headers)).json.status).toBe('accepted');
     await before.receiver.stop();
@@ -108,22 +108,22 @@ describe("signature 'auto'", () => {
 
     const { receiver, logs } = await started({ database });
     expect((await deliver(receiver, body, headers)).json.status).toBe('duplicate');
-    expect(logs.of('layout_pinned')).toEqual([]);
+    expect(logs.of('scheme_pinned')).toEqual([]);
     expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(200);
-    expect(logs.of('layout_pinned')).toMatchObject([{ option: "signature: 't-v1-hex-whole'" }]);
+    expect(logs.of('scheme_pinned')).toMatchObject([{ option: "signature: 't-v1-hex-whole'" }]);
     expect((await deliver(receiver, body, headers)).status).toBe(401);
   });
 
-  test.each<LayoutName>([
+  test.each<SchemeName>([
     't-v1-hex-whole',
     'v1-timestamp-hex-whole',
     'v1-hex-whole',
     'standard-webhooks-whole',
-  ])('a delivery out of tolerance never pins: %s', async (layout) => {
+  ])('a delivery out of tolerance never pins: %s', async (scheme) => {
     const clock = new ManualClock();
     const { receiver, logs } = await started({ clock });
     const body = bodyOf();
-    const headers = signedHeaders(body, { layout, traceId: 'trace-1', timestamp: clock.now() });
+    const headers = signedHeaders(body, { scheme, traceId: 'trace-1', timestamp: clock.now() });
     // Where no time is signed, the one in the header counts all the same.
     const timed = { 'x-webhook-timestamp': new Date(clock.now()).toISOString(), ...headers };
     clock.advance(3_600_000);
@@ -131,16 +131,16 @@ describe("signature 'auto'", () => {
     const [entry] = (await receiver.quarantine.list()).deliveries;
     await expect(receiver.quarantine.release(entry?.id ?? 0)).rejects.toThrow('timestamp_out_of_tolerance');
     expect(await receiver.quarantine.reverify()).toMatchObject({ released: 0, remaining: 1 });
-    expect(logs.of('layout_pinned')).toEqual([]);
+    expect(logs.of('scheme_pinned')).toEqual([]);
   });
 
   test('a running receiver notices that the pin was let go, at the next delivery that it would refuse', async () => {
     const database = temporaryDatabase();
     const clock = new ManualClock();
     const { receiver } = await started({ database, clock });
-    const send = (layout: LayoutName) => {
+    const send = (scheme: SchemeName) => {
       const body = bodyOf();
-      return deliver(receiver, body, signedHeaders(body, { layout, timestamp: clock.now() }));
+      return deliver(receiver, body, signedHeaders(body, { scheme, timestamp: clock.now() }));
     };
     expect((await send('v1-hex-whole')).status).toBe(200);
     clock.advance(1_000);
@@ -156,10 +156,10 @@ describe("signature 'auto'", () => {
   test('a burst of first deliveries waits for one write, and all of them are taken', async () => {
     let writes = 0;
     const store = storeAround(':memory:', systemClock, (verb, work) =>
-      verb === 'pinLayout'
-        ? (layout) => {
+      verb === 'pinScheme'
+        ? (scheme) => {
             writes += 1;
-            return work(layout);
+            return work(scheme);
           }
         : undefined,
     );
@@ -169,37 +169,37 @@ describe("signature 'auto'", () => {
     expect(writes).toBe(1);
   });
 
-  test('a captured delivery that is cut apart for another layout neither pins nor reaches a handler', async () => {
+  test('a captured delivery that is cut apart for another scheme neither pins nor reaches a handler', async () => {
     const seen: unknown[] = [];
     const { receiver, logs } = await started({}, (r) => r.on('*', (event) => seen.push(event.traceId)));
     const body = bodyOf({ traceId: 'captured' });
-    const signature = signedHeaders(body, { layout: 't-v1-hex-whole' })['x-webhook-signature'] ?? '';
+    const signature = signedHeaders(body, { scheme: 't-v1-hex-whole' })['x-webhook-signature'] ?? '';
     const [, t, v1] = /^t=(\d+),v1=(\w+)$/.exec(signature) ?? [];
     const json = { 'content-type': 'application/json' };
-    // The signature covers "<t>.<body>". Sent as a body, that text verifies under a layout that signs only the body.
+    // The signature covers "<t>.<body>". Sent as a body, that text verifies under a scheme that signs only the body.
     const cut = await deliver(receiver, `${t}.${body}`, { ...json, 'x-webhook-signature': `v1=${v1}` });
     expect(cut.json.status).toBe('quarantined');
     expect(seen).toEqual([]);
-    expect(logs.of('layout_pinned')).toEqual([]);
+    expect(logs.of('scheme_pinned')).toEqual([]);
     expect((await deliver(receiver, body, { ...json, 'x-webhook-signature': signature })).status).toBe(200);
     await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
     expect(seen).toEqual(['captured']);
-    expect(logs.of('layout_pinned')).toMatchObject([{ option: "signature: 't-v1-hex-whole'" }]);
+    expect(logs.of('scheme_pinned')).toMatchObject([{ option: "signature: 't-v1-hex-whole'" }]);
     const again = await deliver(receiver, `${t}.${body}`, { ...json, 'x-webhook-signature': `v1=${v1}` });
     expect(again.status).toBe(401);
   });
 });
 
-describe('a layout that is given', () => {
+describe('a scheme that is given', () => {
   test('by name counts from the first delivery on, and nothing is pinned', async () => {
     const { receiver, logs } = await started({ signature: 'sha256-base64-suffix' });
     expect(await statusOf(receiver, 'v1-hex-whole')).toBe(401);
     expect(await statusOf(receiver, 'sha256-base64-suffix')).toBe(200);
-    expect(logs.of('layout_pinned')).toEqual([]);
+    expect(logs.of('scheme_pinned')).toEqual([]);
   });
 
   test('in full may have a header of its own', async () => {
-    const layout = {
+    const scheme = {
       header: 'X-Signed',
       syntax: 'bare',
       content: '{id}|{body}',
@@ -207,9 +207,9 @@ describe('a layout that is given', () => {
       hash: 'sha512',
       key: 'suffix',
     } as const;
-    const { receiver } = await started({ signature: layout });
+    const { receiver } = await started({ signature: scheme });
     const body = bodyOf();
-    const headers = signedHeaders(body, { layout, traceId: 'trace-1', secrets: secret });
+    const headers = signedHeaders(body, { scheme, traceId: 'trace-1', secrets: secret });
     expect((await deliver(receiver, body, headers)).status).toBe(200);
     expect((await deliver(receiver, body, { ...headers, 'x-webhook-traceid': 'trace-2' })).status).toBe(401);
   });

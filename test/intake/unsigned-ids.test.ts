@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
-import type { LayoutName } from '../support/public.ts';
+import type { SchemeName } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { respelled } from '../support/respelled.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -33,14 +33,14 @@ describe('an unsigned trace id in the header', () => {
   });
 });
 
-const inItsOwnHeader: LayoutName = 'x-standard-webhooks-whole';
-const inStandardHeader: LayoutName = 'standard-webhooks-whole';
+const inItsOwnHeader: SchemeName = 'x-standard-webhooks-whole';
+const inStandardHeader: SchemeName = 'standard-webhooks-whole';
 
 describe('a signed trace id in the header', () => {
   test('is what counts, and is not a duplicate of an unsigned one', async () => {
     const { receiver } = await started();
     const kept = unnamed('call-kept-back');
-    const genuine = signedHeaders(kept, { layout: inItsOwnHeader, traceId: 'trace-1' });
+    const genuine = signedHeaders(kept, { scheme: inItsOwnHeader, traceId: 'trace-1' });
     // In the other header's name, the platform's own header with the id is no longer covered by the signature.
     const attack = {
       ...respelled(genuine, inItsOwnHeader, inStandardHeader),
@@ -49,7 +49,7 @@ describe('a signed trace id in the header', () => {
     expect((await deliver(receiver, kept, attack)).json).toEqual({ status: 'accepted', traceId: 'trace-1' });
     expect((await deliver(receiver, kept, genuine)).json.status).toBe('duplicate');
     const body = unnamed('call-1');
-    const headers = signedHeaders(body, { layout: inItsOwnHeader, traceId: 'trace-to-come' });
+    const headers = signedHeaders(body, { scheme: inItsOwnHeader, traceId: 'trace-to-come' });
     expect((await deliver(receiver, body, headers)).json.status).toBe('accepted');
     expect((await receiver.events.get('trace-to-come'))?.body).toEqual(JSON.parse(body));
     expect((await receiver.events.get('trace-1'))?.body).toEqual(JSON.parse(kept));
@@ -57,13 +57,13 @@ describe('a signed trace id in the header', () => {
 
   test.each([inItsOwnHeader, inStandardHeader])(
     'tells apart two events with the same bytes, and knows a copy: %s',
-    async (layout) => {
+    async (scheme) => {
       const seen: string[] = [];
       const { receiver, logs } = await started({}, (r) =>
         r.on('*', ({ traceId }) => void seen.push(traceId)),
       );
       const body = unnamed('call-1');
-      const send = (traceId: string) => deliver(receiver, body, signedHeaders(body, { layout, traceId }));
+      const send = (traceId: string) => deliver(receiver, body, signedHeaders(body, { scheme, traceId }));
       const statuses: unknown[] = [];
       for (const traceId of ['trace-1', 'trace-2', 'trace-1'])
         statuses.push((await send(traceId)).json.status);

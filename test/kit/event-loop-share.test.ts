@@ -7,7 +7,7 @@ import { ManualClock } from '../support/clock.ts';
 /** A receiver that takes 0.5 ms to verify and read a delivery, and a millisecond of each turn. */
 class Receiver {
   readonly clock = new ManualClock();
-  readonly #share = new EventLoopShare(this.clock, { ofTurn: 1, longestWait: 30 });
+  readonly #share = new EventLoopShare(this.clock, { ofTurn: 1, maxWait: 30 });
   /** The deliveries that were taken in each turn of the event loop. */
   readonly turns: number[][] = [[]];
   /** What else happens when a delivery is taken. */

@@ -216,7 +216,7 @@ describe('receiver.erase', () => {
     expect(foundInFiles(database, erased)).toEqual([]);
   });
 
-  test('loses a run that is under way, without a storm of errors, and commits nothing of it', async () => {
+  test('loses a run that is in flight, without a storm of errors, and commits nothing of it', async () => {
     const gate = new Gate();
     const { receiver, logs } = await started({}, (r) =>
       r

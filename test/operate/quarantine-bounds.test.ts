@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { type SignParts, bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
-import type { LayoutName, ReceiverOptions } from '../support/public.ts';
+import type { SchemeName, ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 
 /** A receiver with a manual clock, and a function that sends deliveries that are not authentic. */
@@ -131,7 +131,7 @@ describe('the alarm of a rotated secret', () => {
     expect(alarms()).toBe(2);
   });
 
-  const otherLayouts: readonly LayoutName[] = [
+  const otherSchemes: readonly SchemeName[] = [
     'v1-hex-whole',
     't-v1-base64-suffix',
     'sha256-hex-whole',
@@ -139,18 +139,18 @@ describe('the alarm of a rotated secret', () => {
     'standard-webhooks-suffix-base64',
     'x-standard-webhooks-suffix-base64',
   ];
-  test.each(otherLayouts)('rings when the layout has become %s', async (layout) => {
+  test.each(otherSchemes)('rings when the scheme has become %s', async (scheme) => {
     const { receiver, refuse, alarms } = await watched();
     const body = bodyOf();
-    await deliver(receiver, body, signedHeaders(body, { layout: 't-v1-hex-whole' }));
+    await deliver(receiver, body, signedHeaders(body, { scheme: 't-v1-hex-whole' }));
     await refuse(5, () => ({
       body,
-      headers: { ...platformHeaders, ...signedHeaders(body, { layout, traceId: 'trace' }) },
+      headers: { ...platformHeaders, ...signedHeaders(body, { scheme, traceId: 'trace' }) },
     }));
     expect(alarms()).toBe(1);
   });
 
-  test('says what to do: about the secret, or about a layout in which they verify', async () => {
+  test('says what to do: about the secret, or about a scheme in which they verify', async () => {
     const fixOf = async (options: ReceiverOptions, signing: SignParts): Promise<unknown> => {
       const { receiver, logs } = await started(options);
       await deliver(receiver);
@@ -162,11 +162,11 @@ describe('the alarm of a rotated secret', () => {
       return logs.of('secret_rotation_suspected')[0]?.['fix'];
     };
     expect(await fixOf({}, { secrets: otherSecret })).toMatch(/secret been rotated.* signature detect/);
-    const layout = 'v1-hex-suffix';
-    expect(await fixOf({}, { layout })).toMatch(
-      /secret is right.* in the layout v1-hex-suffix, and t-v1-hex-whole is pinned.* ringback signature unpin/,
+    const scheme = 'v1-hex-suffix';
+    expect(await fixOf({}, { scheme })).toMatch(
+      /secret is right.* in the scheme v1-hex-suffix, and t-v1-hex-whole is pinned.* ringback signature unpin/,
     );
-    expect(await fixOf({ signature: 't-v1-hex-whole' }, { layout })).toMatch(
+    expect(await fixOf({ signature: 't-v1-hex-whole' }, { scheme })).toMatch(
       /set signature: 'v1-hex-suffix'/,
     );
   });

@@ -5,7 +5,7 @@ import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-test('the alarm of a rotated secret rings after a restart too, since the layout was pinned before it', async () => {
+test('the alarm of a rotated secret rings after a restart too, since the scheme was pinned before it', async () => {
   const database = temporaryDatabase();
   const first = await started({ database });
   await deliver(first.receiver);

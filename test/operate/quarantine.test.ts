@@ -63,7 +63,7 @@ describe('quarantine.release', () => {
   test('says what to do about the reason, and not about a secret that is right', async () => {
     const { receiver, clock, take } = await rotating();
     await take(bodyOf(), secret);
-    await deliver(receiver, bodyOf(), signedHeaders(bodyOf(), { layout: 'v1-hex-whole' }));
+    await deliver(receiver, bodyOf(), signedHeaders(bodyOf(), { scheme: 'v1-hex-whole' }));
     const pinned = receiver.quarantine.release(await firstId(receiver));
     await expect(pinned).rejects.toThrow(/timestamp_missing\. .* signs a time, .* ringback signature unpin/);
     await take(bodyOf({ traceId: 'trace-old' }), secret, clock.now() - hour);
@@ -179,14 +179,14 @@ describe('quarantine.reverify', () => {
     expect(await receiver.quarantine.reverify()).toMatchObject({ checked: 5, released: 5, remaining: 0 });
     await logs.until('run_done', 5);
     expect(seen.toSorted()).toEqual(['trace-0', 'trace-1', 'trace-2', 'trace-3', 'trace-4']);
-    expect(logs.of('layout_pinned')).toHaveLength(1);
+    expect(logs.of('scheme_pinned')).toHaveLength(1);
   });
 
-  test('holds them against the layout that is given now', async () => {
+  test('holds them against the scheme that is given now', async () => {
     const database = temporaryDatabase();
     const wrong = await started({ database, signature: 't-v1-hex-whole' });
     const body = bodyOf();
-    const headers = signedHeaders(body, { layout: 'v1-base64-suffix' });
+    const headers = signedHeaders(body, { scheme: 'v1-base64-suffix' });
     expect((await deliver(wrong.receiver, body, headers)).status).toBe(401);
     expect(await wrong.receiver.quarantine.reverify()).toMatchObject({ released: 0, remaining: 1 });
     await wrong.receiver.stop();
@@ -194,7 +194,7 @@ describe('quarantine.reverify', () => {
     expect(await receiver.quarantine.reverify()).toMatchObject({ released: 1, remaining: 0 });
   });
 
-  test('a delivery cut apart for another layout neither pins it nor becomes an event', async () => {
+  test('a delivery cut apart for another scheme neither pins it nor becomes an event', async () => {
     const { receiver, logs, rotate, clock } = await rotating();
     const body = bodyOf();
     const signed = signedHeaders(body, { secrets: otherSecret, timestamp: clock.now() });
@@ -204,7 +204,7 @@ describe('quarantine.reverify', () => {
     await deliver(receiver, body, signed);
     rotate(otherSecret);
     expect(await receiver.quarantine.reverify()).toMatchObject({ released: 1, unreadable: 1 });
-    expect(logs.of('layout_pinned')).toMatchObject([{ option: "signature: 't-v1-hex-whole'" }]);
+    expect(logs.of('scheme_pinned')).toMatchObject([{ option: "signature: 't-v1-hex-whole'" }]);
   });
 });
 

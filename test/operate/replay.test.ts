@@ -239,10 +239,10 @@ describe('replaying events', () => {
   test('keeps to the rate although the wall clock is set meanwhile', async () => {
     const clock = new ManualClock();
     const store = new SqliteStore(':memory:', clock);
-    const putBack = store.events.putBack.bind(store.events);
+    const requeue = store.events.requeue.bind(store.events);
     const steps: number[] = [];
-    store.events.putBack = async (step) => {
-      const put = await putBack(step);
+    store.events.requeue = async (step) => {
+      const put = await requeue(step);
       if (steps.push(put.length) > 1) return put;
       clock.setWallClock(3_600_000);
       clock.advance(5_000);

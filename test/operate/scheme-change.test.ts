@@ -1,29 +1,29 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
-import type { LayoutName, ReceiverOptions } from '../support/public.ts';
+import type { SchemeName, ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { respelled } from '../support/respelled.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-/** The layout of a delivery that was sent as a test, and the one in which the platform signs. */
-const tested: LayoutName = 't-v1-hex-whole';
-const platform: LayoutName = 'v1-hex-suffix';
+/** The scheme of a delivery that was sent as a test, and the one in which the platform signs. */
+const tested: SchemeName = 't-v1-hex-whole';
+const platform: SchemeName = 'v1-hex-suffix';
 
-/** A receiver in which an event of the first layout has pinned, and a function that sends a new event in any. */
+/** A receiver in which an event of the first scheme has pinned, and a function that sends a new event in any. */
 async function pinned(options: ReceiverOptions = {}) {
   const clock = new ManualClock();
   const { receiver, logs } = await started({ clock, ...options });
-  const send = async (layout: LayoutName, body = bodyOf()) => {
+  const send = async (scheme: SchemeName, body = bodyOf()) => {
     clock.advance(1_000);
-    const headers = signedHeaders(body, { layout, timestamp: clock.now() });
+    const headers = signedHeaders(body, { scheme, timestamp: clock.now() });
     return (await deliver(receiver, body, headers)).json.status ?? 'refused';
   };
   expect(await send(tested)).toBe('accepted');
   return { receiver, logs, clock, send };
 }
 
-describe('quarantine.reverify, when the platform signs in another layout than the one that is pinned', () => {
+describe('quarantine.reverify, when the platform signs in another scheme than the one that is pinned', () => {
   test('moves the pin, and releases what was refused, however long ago', async () => {
     const database = temporaryDatabase();
     const { receiver, logs, clock, send } = await pinned({ database });
@@ -39,10 +39,10 @@ describe('quarantine.reverify, when the platform signs in another layout than th
       unreadable: 0,
       remaining: 1,
     });
-    expect(logs.of('layout_pinned').at(-1)).toMatchObject({ option: `signature: '${platform}'` });
+    expect(logs.of('scheme_pinned').at(-1)).toMatchObject({ option: `signature: '${platform}'` });
     expect(await send(platform)).toBe('accepted');
     expect(await send(tested)).toBe('refused');
-    // Under the layout that counts now, the last one is authentic, and unreadable.
+    // Under the scheme that counts now, the last one is authentic, and unreadable.
     expect(await receiver.quarantine.reverify()).toMatchObject({ unreadable: 1, remaining: 1 });
   });
 
@@ -65,7 +65,7 @@ describe('quarantine.reverify, when the platform signs in another layout than th
       },
     ],
     [
-      'events that the pinned layout has outlived',
+      'events that the pinned scheme has outlived',
       async (send: Send) => {
         for (let index = 0; index < 2; index += 1) await send(platform);
         expect(await send(tested)).toBe('accepted');
@@ -75,21 +75,21 @@ describe('quarantine.reverify, when the platform signs in another layout than th
     const { receiver, logs, send } = await pinned();
     await attack(send);
     expect(await receiver.quarantine.reverify()).toMatchObject({ released: 0 });
-    expect(logs.of('layout_pinned')).toHaveLength(1);
+    expect(logs.of('scheme_pinned')).toHaveLength(1);
     expect(await send(tested)).toBe('accepted');
   });
 
-  test('old deliveries that are stored never bring their layout back', async () => {
+  test('old deliveries that are stored never bring their scheme back', async () => {
     const { receiver, logs, clock, send } = await pinned();
     const old = [bodyOf(), bodyOf(), bodyOf()];
     for (const body of old) await send(platform, body);
     expect(await receiver.quarantine.reverify()).toMatchObject({ released: 3 });
-    // The platform changes to a layout that signs the time.
+    // The platform changes to a scheme that signs the time.
     const changed = async () => {
       clock.advance(1_000);
       const body = bodyOf();
-      const layout = 'standard-webhooks-whole';
-      const headers = signedHeaders(body, { layout, traceId: 'trace-1', timestamp: clock.now() });
+      const scheme = 'standard-webhooks-whole';
+      const headers = signedHeaders(body, { scheme, traceId: 'trace-1', timestamp: clock.now() });
       return (await deliver(receiver, body, headers)).json.status ?? 'refused';
     };
     expect([await changed(), await changed()]).toEqual(['refused', 'refused']);
@@ -97,7 +97,7 @@ describe('quarantine.reverify, when the platform signs in another layout than th
     expect(await changed()).toBe('accepted');
     for (const body of old) expect(await send(platform, body)).toBe('refused');
     expect(await receiver.quarantine.reverify()).toMatchObject({ released: 0, duplicates: 3, remaining: 0 });
-    expect(logs.of('layout_pinned').at(-1)).toMatchObject({ option: "signature: 'standard-webhooks-whole'" });
+    expect(logs.of('scheme_pinned').at(-1)).toMatchObject({ option: "signature: 'standard-webhooks-whole'" });
     expect(await changed()).toBe('accepted');
   });
 
@@ -105,19 +105,19 @@ describe('quarantine.reverify, when the platform signs in another layout than th
     const { receiver, clock, send } = await pinned();
     for (let index = 0; index < 2; index += 1) {
       const body = bodyOf();
-      const layout = 'v1-timestamp-hex-suffix';
-      const headers = signedHeaders(body, { layout, timestamp: clock.now() - 3_600_000 });
+      const scheme = 'v1-timestamp-hex-suffix';
+      const headers = signedHeaders(body, { scheme, timestamp: clock.now() - 3_600_000 });
       expect((await deliver(receiver, body, headers)).status).toBe(401);
     }
     expect(await receiver.quarantine.reverify()).toMatchObject({ released: 0, remaining: 2 });
     expect(await send(tested)).toBe('accepted');
   });
 
-  test('captured deliveries that are cut apart for another layout move nothing', async () => {
+  test('captured deliveries that are cut apart for another scheme move nothing', async () => {
     const { receiver, clock, send } = await pinned();
     for (let index = 0; index < 2; index += 1) {
       const body = bodyOf();
-      const headers = signedHeaders(body, { layout: tested, timestamp: clock.now() });
+      const headers = signedHeaders(body, { scheme: tested, timestamp: clock.now() });
       const [, t] = /^t=(\d+),/.exec(headers['x-webhook-signature'] ?? '') ?? [];
       await deliver(receiver, `${t}.${body}`, respelled(headers, tested, 'v1-hex-whole'));
     }
@@ -133,4 +133,4 @@ describe('quarantine.reverify, when the platform signs in another layout than th
   });
 });
 
-type Send = (layout: LayoutName, body?: string) => Promise<string>;
+type Send = (scheme: SchemeName, body?: string) => Promise<string>;

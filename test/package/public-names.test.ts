@@ -31,7 +31,7 @@ describe('the public names', () => {
         "RingbackError",
         "Unconfirmed",
         "createReceiver",
-        "describeLayout",
+        "describeScheme",
         "eventNames",
         "isKnownEvent",
         "sign",

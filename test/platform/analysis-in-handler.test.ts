@@ -16,7 +16,7 @@ it('a handler stores the analysis of its call, and tries again later if it is no
   receiver.on('callAnalysis.pcaCompleted', { name: 'save-findings' }, async (event, ctx) => {
     const { agent_id, call_id } = event.payload;
     if (agent_id === undefined) throw new Discard('the event names no agent');
-    const { items } = await platform.analyses.get(agent_id, call_id, { patience: 0, signal: ctx.signal });
+    const { items } = await platform.analyses.get(agent_id, call_id, { timeout: 0, signal: ctx.signal });
     await ctx.commit((db) => {
       const save = db.prepare('insert into findings values (?, ?, ?)');
       for (const { name, result } of items) save.run(call_id, String(name).trim(), String(result));

@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { standStill } from '../../src/kit/clock.ts';
+import { block } from '../../src/kit/clock.ts';
 import { FileLock } from '../../src/platform/secrets/file-lock.ts';
 
 const file = process.argv[2] ?? '';
@@ -14,10 +14,10 @@ const isExpected = () =>
 
 new FileLock(lock).hold(() => {
   process.stdout.write('{"held":true}\n');
-  while (!isExpected()) standStill(5);
-  standStill(200);
+  while (!isExpected()) block(5);
+  block(200);
   process.stdout.write(`${JSON.stringify({ wasWritten: existsSync(file) })}\n`);
   process.kill(process.pid, 'SIGKILL');
   // The signal may come a moment later, and the lock must be held until then.
-  for (;;) standStill(1_000);
+  for (;;) block(1_000);
 });

@@ -66,20 +66,18 @@ describe('analyses.get', () => {
     const { url, received } = await standIn({ status: 404, json });
     const { platform, waits } = clientOf(url);
     const error = await platformError(
-      platform.analyses.get('agent_1', 'call_1', { patience: '5s', interval: '2s' }),
+      platform.analyses.get('agent_1', 'call_1', { timeout: '5s', interval: '2s' }),
     );
     expect(error).toMatchObject({ code: 'not_ready', status: 404, requestId: 'trace-7' });
     expect(waits).toEqual([2_000, 2_000, 1_000]);
     expect(received).toHaveLength(4);
   });
 
-  it('asks once without patience', async () => {
+  it('asks once without timeout', async () => {
     const { platform, call } = await afterCall('unanalysed');
-    expect(await platformError(platform.analyses.get('agent_1', call.callId, { patience: 0 }))).toMatchObject(
-      {
-        code: 'not_ready',
-      },
-    );
+    expect(await platformError(platform.analyses.get('agent_1', call.callId, { timeout: 0 }))).toMatchObject({
+      code: 'not_ready',
+    });
   });
 
   test.each([

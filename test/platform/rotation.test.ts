@@ -53,7 +53,7 @@ function answered(sandbox: Sandbox, more: number): Promise<void> {
 test.each([
   ['ringback serve', servingProcess],
   ['a receiver that reads the file', receiverWithFunction],
-])('two rotations reach %s under way, and no delivery is refused', async (_, startReceiver) => {
+])('two rotations reach %s in flight, and no delivery is refused', async (_, startReceiver) => {
   const { sandbox, platform } = await sandboxAndPlatform();
   const secretFile = join(temporaryFolder(), 'secrets');
   const wanted = { name: 'calls', url: 'https://calls.example.com/webhooks' };

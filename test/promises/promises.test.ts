@@ -143,7 +143,7 @@ test('7. the sender learns nothing from a refusal: the reason is in the log, the
 });
 
 test('9. the answer is fast: handlers run after it, never inside it', async () => {
-  // Time stands still and the handler never ends: an answer that waited for either would not come.
+  // Time is blocked and the handler never ends: an answer that waited for either would not come.
   const gate = new Gate();
   const { receiver, logs } = await started({ clock: new ManualClock(), timeout: '1h' }, (r) =>
     r.on('*', gate.pass),

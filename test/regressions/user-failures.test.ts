@@ -53,7 +53,7 @@ describe('impossible:', () => {
     const { receiver } = await started({ clock: new ManualClock(), timeout: '1h' }, (r) =>
       r.on('*', gate.pass),
     );
-    // The answers come although the handler has not ended and time stands still.
+    // The answers come although the handler has not ended and time is blocked.
     for (let index = 0; index < 20; index += 1) expect((await deliver(receiver)).status).toBe(200);
     await gate.reached;
   });

@@ -116,7 +116,7 @@ describe('not this receiver', () => {
 
   test('signature-after-parse: what is not signed is not parsed, what is signed is verified byte by byte', async () => {
     const { receiver, logs } = await started({ signature: 'v1-hex-whole' });
-    const signature = (body: string) => signedHeaders(body, { layout: 'v1-hex-whole' });
+    const signature = (body: string) => signedHeaders(body, { scheme: 'v1-hex-whole' });
     const unreadable = '{"traceId": ';
     const refused = await deliver(receiver, unreadable, signature('another body'));
     expect(refused).toMatchObject({ status: 401, json: { error: 'not_authentic' } });

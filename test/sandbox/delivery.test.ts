@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { AttemptQuery } from '../../src/sandbox/index.ts';
-import { knownLayouts } from '../../src/signature/layouts.ts';
+import { knownSchemes } from '../../src/signature/schemes.ts';
 import { ManualClock } from '../support/clock.ts';
 import { verify } from '../support/public.ts';
 import { deleted, changed, rotated, subscribed } from './delivery-subscription.ts';
@@ -72,15 +72,15 @@ test('attempts are not listed by a condition that there is not', async () => {
   expect(() => sandbox.attempts.list({ callid: 'call_1' } as AttemptQuery)).toThrow(/Did you mean callId\?$/);
 });
 
-for (const layout of knownLayouts.keys()) {
-  test(`deliveries in the layout ${layout} verify`, async () => {
-    const sandbox = await startedSandbox({ speed, layout });
+for (const scheme of knownSchemes.keys()) {
+  test(`deliveries in the scheme ${scheme} verify`, async () => {
+    const sandbox = await startedSandbox({ speed, scheme });
     const { url, received } = await destination();
     const { secret } = await subscribed(sandbox, url);
     await sandbox.calls.play({ scenario: 'transferred', transferBody: 'flat' });
     expect(received).toHaveLength(4);
     for (const { bytes, headers } of received) {
-      expect(verify(bytes, headers, { secrets: secret, signature: layout })).toMatchObject({
+      expect(verify(bytes, headers, { secrets: secret, signature: scheme })).toMatchObject({
         ok: true,
       });
     }

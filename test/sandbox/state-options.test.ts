@@ -92,7 +92,7 @@ describe('an option that is not right', () => {
     ['host', { host: 'example.com' }],
     ['speed', { speed: 0 }],
     ['database', { database: '' }],
-    ['layout', { layout: 'mine' }],
+    ['scheme', { scheme: 'mine' }],
     ['adversary', { adversary: 'yes' }],
     ['logger', { logger: () => {} }],
     ['clock', { clock: {} }],

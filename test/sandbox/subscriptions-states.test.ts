@@ -6,7 +6,7 @@ import { type Destination, type Received, destination } from './destination.ts';
 import { ask, startedSandbox } from './support.ts';
 
 const path = '/v1/public/webhook/subscription';
-const layout = 't-v1-hex-whole';
+const scheme = 't-v1-hex-whole';
 
 interface Body {
   readonly id: string;
@@ -87,7 +87,7 @@ describe('the secret that deliveries are signed with', () => {
     const signatures = String(headers['x-webhook-signature'])
       .split(',')
       .filter((item) => item.startsWith('v1='));
-    const verifying = secrets.filter((one) => verify(bytes, headers, { secrets: one, signature: layout }).ok);
+    const verifying = secrets.filter((one) => verify(bytes, headers, { secrets: one, signature: scheme }).ok);
     return { verifying, signatures: signatures.length };
   }
 

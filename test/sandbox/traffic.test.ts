@@ -32,7 +32,7 @@ test('calls are spread evenly over the minute', async () => {
   expect(await traffic).toBe(4);
 });
 
-test('what a machine that stood still has missed is not made up for', async () => {
+test('what a machine that was blocked has missed is not made up for', async () => {
   const clock = new ManualClock();
   const sandbox = await startedSandbox({ clock });
   const ending = new AbortController();

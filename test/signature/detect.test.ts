@@ -1,29 +1,29 @@
 import { expect, test } from 'vitest';
-import { detectLayout } from '../../src/signature/detect.ts';
-import { knownLayouts } from '../../src/signature/layouts.ts';
+import { detectScheme } from '../../src/signature/detect.ts';
+import { knownSchemes } from '../../src/signature/schemes.ts';
 import { fingerprint } from '../../src/signature/secrets.ts';
 import { sign } from '../../src/signature/sign.ts';
 import { iso, now, one, two } from './helpers.ts';
 
-test.each([...knownLayouts])('finds %s, and nothing else', (name, layout) => {
+test.each([...knownSchemes])('finds %s, and nothing else', (name, scheme) => {
   const samples = ['{"n":1}', '{"n":2}'].map((body, index) => {
-    const options = { secrets: two, layout, traceId: `trace-${index}`, timestamp: now + index };
+    const options = { secrets: two, scheme, traceId: `trace-${index}`, timestamp: now + index };
     const common = { 'x-webhook-traceid': `trace-${index}`, 'x-webhook-timestamp': iso, host: 'example.com' };
     return { body, headers: { ...common, ...sign(body, options) } };
   });
-  const found = detectLayout(samples, [one, two]);
+  const found = detectScheme(samples, [one, two]);
   expect(found).toEqual([
     {
-      layout,
+      scheme,
       option: name,
-      timestampSigned: /\{t/.test(layout.content),
+      timestampSigned: /\{t/.test(scheme.content),
       secrets: [fingerprint(two), fingerprint(two)],
     },
   ]);
 });
 
-test('finds a layout that is not known, in another header', () => {
-  const layout = {
+test('finds a scheme that is not known, in another header', () => {
+  const scheme = {
     header: 'x-other-signature',
     syntax: 'bare',
     content: '{timestamp}:{body}',
@@ -31,18 +31,18 @@ test('finds a layout that is not known, in another header', () => {
     hash: 'sha512',
     key: 'suffix',
   } as const;
-  const headers = new Headers(sign('{}', { secrets: one, layout, timestamp: now }));
-  const [found, ...others] = detectLayout([{ body: '{}', headers }], one);
-  expect(found?.layout).toEqual(layout);
-  expect(JSON.parse(found?.option ?? '')).toEqual(layout);
+  const headers = new Headers(sign('{}', { secrets: one, scheme, timestamp: now }));
+  const [found, ...others] = detectScheme([{ body: '{}', headers }], one);
+  expect(found?.scheme).toEqual(scheme);
+  expect(JSON.parse(found?.option ?? '')).toEqual(scheme);
   expect(others).toEqual([]);
 });
 
-test('finds nothing when one sample is not of the layout, or when there is none', () => {
+test('finds nothing when one sample is not of the scheme, or when there is none', () => {
   const good = { body: '{}', headers: sign('{}', { secrets: one }) };
   const tampered = { body: '{ }', headers: good.headers };
-  expect(detectLayout([good], one)).toHaveLength(1);
-  expect(detectLayout([good, tampered], one)).toEqual([]);
-  expect(detectLayout([good], two)).toEqual([]);
-  expect(detectLayout([], one)).toEqual([]);
+  expect(detectScheme([good], one)).toHaveLength(1);
+  expect(detectScheme([good, tampered], one)).toEqual([]);
+  expect(detectScheme([good], two)).toEqual([]);
+  expect(detectScheme([], one)).toEqual([]);
 });

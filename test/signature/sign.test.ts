@@ -1,42 +1,42 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { knownLayouts } from '../../src/signature/layouts.ts';
+import { knownSchemes } from '../../src/signature/schemes.ts';
 import { sign } from '../../src/signature/sign.ts';
 import { verify } from '../../src/signature/verify.ts';
 import { iso, now, one, seconds, two, untyped } from './helpers.ts';
 import vectors from './vectors.json' with { type: 'json' };
 
 describe('signatures computed by Python', () => {
-  test('cover every known layout', () => {
-    expect(new Set(vectors.vectors.map((vector) => vector.layout))).toEqual(new Set(knownLayouts.keys()));
+  test('cover every known scheme', () => {
+    expect(new Set(vectors.vectors.map((vector) => vector.scheme))).toEqual(new Set(knownSchemes.keys()));
   });
 
   test.each(vectors.vectors)(
-    '$layout over a body that is $body',
-    ({ layout: name, bodyBase64, ...vector }) => {
-      const layout = knownLayouts.get(untyped(name));
-      if (layout === undefined) throw new Error(`${name} is no known layout any more`);
+    '$scheme over a body that is $body',
+    ({ scheme: name, bodyBase64, ...vector }) => {
+      const scheme = knownSchemes.get(untyped(name));
+      if (scheme === undefined) throw new Error(`${name} is no known scheme any more`);
       const body = Buffer.from(bodyBase64, 'base64');
       const headers: Record<string, string> = vector.headers;
       const { secret, traceId, timestamp } = vectors;
 
-      const signed = sign(body, { secrets: secret, layout, traceId, timestamp: new Date(timestamp) });
+      const signed = sign(body, { secrets: secret, scheme, traceId, timestamp: new Date(timestamp) });
       expect(signed).toEqual(headers);
-      const expected = { ok: true, layout };
-      expect(verify(body, headers, { secrets: secret, signature: layout, now })).toMatchObject(expected);
+      const expected = { ok: true, scheme };
+      expect(verify(body, headers, { secrets: secret, signature: scheme, now })).toMatchObject(expected);
       expect(verify(body, headers, { secrets: secret, now })).toMatchObject(expected);
     },
   );
 });
 
 describe('the standardwebhooks package', () => {
-  const layout = 'standard-webhooks-suffix-base64';
+  const scheme = 'standard-webhooks-suffix-base64';
   const body = '{"traceId":"trace-1","note":"café"}';
 
   test('verifies what we sign', () => {
     // The package uses the machine's time, so in this test we sign with the machine's time as well.
-    const headers = sign(body, { secrets: [two, one], layout, traceId: 'trace-1' });
+    const headers = sign(body, { secrets: [two, one], scheme, traceId: 'trace-1' });
     expect(new Webhook(one).verify(body, headers)).toEqual(JSON.parse(body));
     expect(new Webhook(two).verify(body, headers)).toEqual(JSON.parse(body));
   });
@@ -47,7 +47,7 @@ describe('the standardwebhooks package', () => {
       'webhook-timestamp': String(seconds),
       'webhook-signature': `v1a,ignored ${new Webhook(one).sign('trace-1', new Date(now), body)}`,
     };
-    for (const signature of [layout, 'auto'] as const) {
+    for (const signature of [scheme, 'auto'] as const) {
       const verification = verify(body, headers, { secrets: [two, one], signature, now });
       expect(verification).toMatchObject({ ok: true, timestampSigned: true });
     }
@@ -63,28 +63,28 @@ describe('sign', () => {
   });
 
   test('writes one signature for each secret, as during a rotation', () => {
-    const old = sign('{}', { secrets: one, layout: 'v1-hex-whole' })['x-webhook-signature'];
-    const fresh = sign('{}', { secrets: two, layout: 'v1-hex-whole' })['x-webhook-signature'];
-    const both = sign('{}', { secrets: [one, two], layout: 'v1-hex-whole' })['x-webhook-signature'];
+    const old = sign('{}', { secrets: one, scheme: 'v1-hex-whole' })['x-webhook-signature'];
+    const fresh = sign('{}', { secrets: two, scheme: 'v1-hex-whole' })['x-webhook-signature'];
+    const both = sign('{}', { secrets: [one, two], scheme: 'v1-hex-whole' })['x-webhook-signature'];
     expect(both).toBe(`${old},${fresh}`);
   });
 
   test('returns the headers that are signed', () => {
     const options = { secrets: one, traceId: 'trace-1', timestamp: new Date(now) };
-    expect(sign('{}', { ...options, layout: 'x-standard-webhooks-whole' })).toMatchObject({
+    expect(sign('{}', { ...options, scheme: 'x-standard-webhooks-whole' })).toMatchObject({
       'x-webhook-traceid': 'trace-1',
       'x-webhook-timestamp': iso,
     });
-    expect(sign('{}', { ...options, layout: 'standard-webhooks-whole' })).toMatchObject({
+    expect(sign('{}', { ...options, scheme: 'standard-webhooks-whole' })).toMatchObject({
       'webhook-id': 'trace-1',
       'webhook-timestamp': String(seconds),
     });
-    expect(Object.keys(sign('{}', { ...options, layout: 'v1-hex-whole' }))).toEqual(['x-webhook-signature']);
+    expect(Object.keys(sign('{}', { ...options, scheme: 'v1-hex-whole' }))).toEqual(['x-webhook-signature']);
   });
 
   test('sends a timestamp given as text, and its t, as they are', () => {
     const timestamp = '2026-01-01T01:00:00.123456789+01:00';
-    expect(sign('{}', { secrets: one, layout: 'v1-timestamp-hex-whole', timestamp })).toMatchObject({
+    expect(sign('{}', { secrets: one, scheme: 'v1-timestamp-hex-whole', timestamp })).toMatchObject({
       'x-webhook-timestamp': timestamp,
     });
     expect(sign('{}', { secrets: one, timestamp })['x-webhook-signature']).toMatch(/^t=1767225600,/);
@@ -94,7 +94,7 @@ describe('sign', () => {
   test('signs bytes as bytes', () => {
     const body = Uint8Array.of(0xff, 0x00, 0xfe);
     const expected = createHmac('sha512', one).update(body).digest('base64');
-    const layout = {
+    const scheme = {
       header: 'X-Other',
       syntax: 'bare',
       content: '{body}',
@@ -102,23 +102,23 @@ describe('sign', () => {
       hash: 'sha512',
       key: 'whole',
     } as const;
-    expect(sign(body, { secrets: one, layout })).toEqual({ 'x-other': expected });
+    expect(sign(body, { secrets: one, scheme })).toEqual({ 'x-other': expected });
   });
 
   test.each([
-    ['an unknown layout', { secrets: one, layout: untyped('t-v2') }],
-    ['a missing trace id', { secrets: one, layout: 'standard-webhooks-whole' as const }],
+    ['an unknown scheme', { secrets: one, scheme: untyped('t-v2') }],
+    ['a missing trace id', { secrets: one, scheme: 'standard-webhooks-whole' as const }],
     [
       'a line break in the trace id',
-      { secrets: one, layout: 'standard-webhooks-whole' as const, traceId: 'a\nb: c' },
+      { secrets: one, scheme: 'standard-webhooks-whole' as const, traceId: 'a\nb: c' },
     ],
     ['a comma in t', { secrets: one, t: '1,v1=00' }],
     ['a semicolon in t', { secrets: one, t: '1;v1=00' }],
     ['a time that is none', { secrets: one, timestamp: new Date(NaN) }],
     ['a text that is no time, where t is needed', { secrets: one, timestamp: 'yesterday' }],
     [
-      'a layout that the secret has no key for',
-      { secrets: 'whsec_made-up!', layout: 'v1-hex-suffix-base64' as const },
+      'a scheme that the secret has no key for',
+      { secrets: 'whsec_made-up!', scheme: 'v1-hex-suffix-base64' as const },
     ],
   ])('refuses %s', (_, options) => {
     expect(() => sign('{}', options)).toThrow(expect.objectContaining({ code: 'option_invalid' }));

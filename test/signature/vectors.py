@@ -39,11 +39,11 @@ SHAPES = {
 vectors = []
 
 
-def add(layout, body, key, before, encode, header, written, others):
+def add(scheme, body, key, before, encode, header, written, others):
     digest = hmac.new(KEYS[key], before.encode() + BODIES[body], hashlib.sha256).digest()
     vectors.append(
         {
-            "layout": layout,
+            "scheme": scheme,
             "body": body,
             "bodyBase64": base64.b64encode(BODIES[body]).decode(),
             "headers": {header: written % encode(digest), **others},

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { knownLayouts, layoutNamed, resolveLayouts } from '../../src/signature/layouts.ts';
-import type { LayoutName } from '../../src/signature/layouts.ts';
+import { knownSchemes, schemeNamed, resolveSchemes } from '../../src/signature/schemes.ts';
+import type { SchemeName } from '../../src/signature/schemes.ts';
 import { signatureReasons } from '../../src/signature/match.ts';
 import { fingerprint, prepareSecrets } from '../../src/signature/secrets.ts';
 import { sign } from '../../src/signature/sign.ts';
@@ -9,21 +9,21 @@ import { verify, verifySignature } from '../../src/signature/verify.ts';
 import { iso, minutes, now, one, seconds, two, untyped } from './helpers.ts';
 
 const body = '{"traceId":"trace-1"}';
-const names = [...knownLayouts.keys()];
+const names = [...knownSchemes.keys()];
 const header = 'x-webhook-signature';
 
-function signed(layout: LayoutName, secrets: string | string[] = one) {
-  return sign(body, { secrets, layout, traceId: 'trace-1', timestamp: now });
+function signed(scheme: SchemeName, secrets: string | string[] = one) {
+  return sign(body, { secrets, scheme, traceId: 'trace-1', timestamp: now });
 }
 
-function signatureOf(layout: LayoutName, secrets: string | string[] = one): string {
-  return signed(layout, secrets)[header] ?? '';
+function signatureOf(scheme: SchemeName, secrets: string | string[] = one): string {
+  return signed(scheme, secrets)[header] ?? '';
 }
 
-test('what is no option of verify or sign is refused: the one calls a layout signature, the other layout', () => {
+test('what is no option of verify or sign is refused: the one calls a scheme signature, the other scheme', () => {
   const headers = signed('v1-hex-whole');
   const wrong = (options: object) => () => verify(body, headers, untyped({ secrets: one, ...options }));
-  expect(wrong({ layout: 't-v1-hex-whole' })).toThrow(/There is no option layout in verify/);
+  expect(wrong({ scheme: 't-v1-hex-whole' })).toThrow(/There is no option scheme in verify/);
   expect(wrong({ tolerence: '2h' })).toThrow(/Did you mean tolerance/);
   expect(() => sign(body, untyped({ secrets: one, signature: 'v1-hex-whole' }))).toThrow(
     /There is no option signature in sign/,
@@ -33,11 +33,11 @@ test('what is no option of verify or sign is refused: the one calls a layout sig
 });
 
 describe('what verifies', () => {
-  test('every known layout, with any body, pinned or tried', () => {
-    const check = (bytes: Uint8Array, name: LayoutName) => {
-      const headers = sign(bytes, { secrets: one, layout: name, traceId: 'trace-1', timestamp: now });
+  test('every known scheme, with any body, pinned or tried', () => {
+    const check = (bytes: Uint8Array, name: SchemeName) => {
+      const headers = sign(bytes, { secrets: one, scheme: name, traceId: 'trace-1', timestamp: now });
       const timestampSigned = /^t-|timestamp|standard/.test(name);
-      const expected = { ok: true, layout: layoutNamed(name), secret: fingerprint(one), timestampSigned };
+      const expected = { ok: true, scheme: schemeNamed(name), secret: fingerprint(one), timestampSigned };
       expect(verify(bytes, headers, { secrets: one, signature: name, now })).toEqual(expected);
       expect(verify(bytes, headers, { secrets: [two, one], now })).toEqual(expected);
     };
@@ -112,7 +112,7 @@ describe('what verifies', () => {
 
   test('a secret that has no base64 key, where another kind of key signed', () => {
     const secrets = 'whsec_made-up!';
-    const headers = sign(body, { secrets, layout: 't-v1-hex-suffix', timestamp: now });
+    const headers = sign(body, { secrets, scheme: 't-v1-hex-suffix', timestamp: now });
     expect(verify(body, headers, { secrets, now })).toMatchObject({ ok: true });
     const signature = 't-v1-hex-suffix-base64';
     expect(verify(body, headers, { secrets, signature, now })).toEqual({
@@ -230,9 +230,9 @@ describe('what is refused', () => {
       value,
     );
     const secrets = prepareSecrets([one, two]);
-    const layouts = resolveLayouts('auto');
+    const schemes = resolveSchemes('auto');
     const check = (bytes: Uint8Array, headers: Record<string, string | string[]>) => {
-      const verification = verifySignature(bytes, headers, secrets, layouts, { now, tolerance: 5 * minutes });
+      const verification = verifySignature(bytes, headers, secrets, schemes, { now, tolerance: 5 * minutes });
       expect(verification).toEqual({
         ok: false,
         reason: expect.toSatisfy((reason) => signatureReasons.includes(reason)),
@@ -263,7 +263,7 @@ describe('the time', () => {
     ['seconds', String(seconds)],
     ['milliseconds', String(now)],
   ])('may be sent as %s', (_, timestamp) => {
-    const headers = sign(body, { secrets: one, layout: 'v1-timestamp-hex-whole', timestamp });
+    const headers = sign(body, { secrets: one, scheme: 'v1-timestamp-hex-whole', timestamp });
     expect(verify(body, headers, { secrets: one, now, tolerance: 1 })).toMatchObject({ ok: true });
   });
 
@@ -276,7 +276,7 @@ describe('the time', () => {
   test('a signed time must be readable', () => {
     const unreadable = { ok: false, reason: 'timestamp_unreadable' };
     const t = sign(body, { secrets: one, t: 'soon' });
-    const timestamp = sign(body, { secrets: one, layout: 'v1-timestamp-hex-whole', timestamp: 'soon' });
+    const timestamp = sign(body, { secrets: one, scheme: 'v1-timestamp-hex-whole', timestamp: 'soon' });
     for (const headers of [t, timestamp])
       expect(verify(body, headers, { secrets: one, now })).toEqual(unreadable);
   });
@@ -301,7 +301,7 @@ describe('options that can’t be', () => {
   test.each([
     ['a secret without its prefix', { secrets: 'made-up' }, 'secret_malformed'],
     ['no secrets', { secrets: [] }, 'option_invalid'],
-    ['an unknown layout', { secrets: one, signature: untyped('v9') }, 'option_invalid'],
+    ['an unknown scheme', { secrets: one, signature: untyped('v9') }, 'option_invalid'],
     ['a tolerance that is no duration', { secrets: one, tolerance: untyped('5 parsecs') }, 'option_invalid'],
     ['a negative tolerance', { secrets: one, tolerance: -1 }, 'option_invalid'],
     ['a now that is no time', { secrets: one, now: NaN }, 'option_invalid'],

@@ -106,7 +106,7 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
       expect(await store.claimRuns('handler', 10, 0, order)).toMatchObject([{ traceId: 'd' }]);
     });
 
-    test('leaves what a replay has put back to it, and is found by a later one', async () => {
+    test('leaves what a replay has requeued to it, and is found by a later one', async () => {
       const store = await opened();
       const event = only(await claimedOf(store, eventOf('a')));
       await store.settle(settlementOf(event, dead));
@@ -115,11 +115,11 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
       const filter = { by: undefined, reason: undefined, filter: '{}', now: presentTime };
       const replay = await store.events.beginReplay(filter);
       const write = { candidates, joins: new Set<string>(), replay, spread: undefined };
-      await store.events.putBack({ ...write, onlyDead: true });
+      await store.events.requeue({ ...write, onlyDead: true });
       expect(await store.events.dismiss(dismissalOf([sequence], { takesWaiting: false }))).toEqual([]);
       await store.events.dismiss(dismissalOf([sequence]));
-      expect(await store.events.putBack({ ...write, onlyDead: true })).toEqual([]);
-      expect(await store.events.putBack({ ...write, onlyDead: false })).toEqual(candidates);
+      expect(await store.events.requeue({ ...write, onlyDead: true })).toEqual([]);
+      expect(await store.events.requeue({ ...write, onlyDead: false })).toEqual(candidates);
       expect(await store.claimRuns('handler', 1, 1)).toMatchObject([{ traceId: 'a', attempts: 0 }]);
     });
   });

@@ -1,4 +1,4 @@
-/** What every store must do with runs that a replay puts back. */
+/** What every store must do with runs that a replay requeues. */
 import { describe, expect, test } from 'vitest';
 import type { ReplayCandidate } from '../../src/store/event-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -16,10 +16,10 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
       for (const event of events) await store.settle(settlementOf(event, dead));
       const candidates = events.map(({ sequence, callId }) => ({ ...run, sequence, callId }));
       const other = await store.events.beginReplay(request);
-      await store.events.putBack({ ...atOnce, candidates: candidates.slice(3), replay: other });
+      await store.events.requeue({ ...atOnce, candidates: candidates.slice(3), replay: other });
       const replay = await store.events.beginReplay(request);
       expect(await store.events.replayed(replay)).toEqual({ open: 0, done: 0, dead: 0 });
-      await store.events.putBack({ ...atOnce, candidates, replay });
+      await store.events.requeue({ ...atOnce, candidates, replay });
       expect(await store.events.replayed(replay)).toEqual({ open: 3, done: 0, dead: 0 });
       const [first, second] = await store.claimRuns('handler', 2, 1);
       if (!first || !second) throw new Error('two runs are due');
@@ -30,17 +30,17 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
       expect(await store.events.replayed(other)).toEqual({ open: 1, done: 0, dead: 0 });
     });
 
-    test('a run that another replay puts back is told of by that one', async () => {
+    test('a run that another replay requeues is told of by that one', async () => {
       const store = await opened();
       const event = only(await claimedOf(store, eventOf('a')));
       await store.settle(settlementOf(event, dead));
       const candidates = [{ ...run, sequence: event.sequence, callId: event.callId }];
       const first = await store.events.beginReplay(request);
-      await store.events.putBack({ ...atOnce, candidates, replay: first });
+      await store.events.requeue({ ...atOnce, candidates, replay: first });
       await store.settle(settlementOf(only(await store.claimRuns('handler', 1, 1)), dead));
       expect(await store.events.replayed(first)).toEqual({ open: 0, done: 0, dead: 1 });
       const second = await store.events.beginReplay(request);
-      await store.events.putBack({ ...atOnce, candidates, replay: second });
+      await store.events.requeue({ ...atOnce, candidates, replay: second });
       expect(await store.events.replayed(first)).toEqual({ open: 0, done: 0, dead: 0 });
       expect(await store.events.replayed(second)).toEqual({ open: 1, done: 0, dead: 0 });
     });

@@ -13,11 +13,11 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       const before = under.make(systemClock);
       await before.open();
       await claimedOf(before, eventOf('a'));
-      await before.pinLayout('layout');
+      await before.pinScheme('scheme');
       await before.close();
       const store = await openedOf(under, systemClock);
       expect(await store.record(eventOf('a'))).toBe('duplicate');
-      expect(await store.pinnedLayout()).toBe('layout');
+      expect(await store.pinnedScheme()).toBe('scheme');
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', takeovers: 0 }]);
     });
 
@@ -61,7 +61,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       const request = { by: undefined, reason: undefined, filter: '{}', now: Date.now() };
       const replay = await store.events.beginReplay(request);
       const step = { candidates: [candidate], onlyDead: true, joins: new Set<string>() };
-      await store.events.putBack({ ...step, replay, spread: undefined });
+      await store.events.requeue({ ...step, replay, spread: undefined });
       const run = only(await store.claimRuns('handler', 10, Date.now()));
       expect(run).toMatchObject({ takeovers: 2, readingCrashes: 0 });
     });

@@ -63,21 +63,21 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       expect((await store.claimEvents(10)).map(({ traceId }) => traceId)).toEqual(['trace-1', 'trace-2']);
     });
 
-    test('the first layout pinned is the one that stays', async () => {
+    test('the first scheme pinned is the one that stays', async () => {
       const store = await opened();
-      expect(await store.pinnedLayout()).toBeUndefined();
-      const pinned = await Promise.all(['first', 'second'].map((layout) => store.pinLayout(layout)));
+      expect(await store.pinnedScheme()).toBeUndefined();
+      const pinned = await Promise.all(['first', 'second'].map((scheme) => store.pinScheme(scheme)));
       expect(pinned).toEqual(['first', 'first']);
-      expect(await store.pinnedLayout()).toBe('first');
+      expect(await store.pinnedScheme()).toBe('first');
     });
 
-    test('a layout takes the place of the one that it is to replace, and of no other', async () => {
+    test('a scheme takes the place of the one that it is to replace, and of no other', async () => {
       const store = await opened();
-      expect(await store.pinLayout('first', 'another')).toBe('first');
-      expect(await store.pinLayout('second', 'another')).toBe('first');
-      const pinned = await Promise.all(['second', 'third'].map((layout) => store.pinLayout(layout, 'first')));
+      expect(await store.pinScheme('first', 'another')).toBe('first');
+      expect(await store.pinScheme('second', 'another')).toBe('first');
+      const pinned = await Promise.all(['second', 'third'].map((scheme) => store.pinScheme(scheme, 'first')));
       expect(pinned).toEqual(['second', 'second']);
-      expect(await store.pinnedLayout()).toBe('second');
+      expect(await store.pinnedScheme()).toBe('second');
     });
 
     test('a key by which an event is only found makes no other a duplicate', async () => {
@@ -90,13 +90,13 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       expect((await store.events.get('trace-1'))?.traceId).toBe('trace-1');
     });
 
-    test('a layout that is let go makes room for another', async () => {
+    test('a scheme that is let go makes room for another', async () => {
       const store = await opened();
-      expect(await store.unpinLayout()).toBeUndefined();
-      await store.pinLayout('first');
-      expect(await store.unpinLayout()).toBe('first');
-      expect(await store.pinnedLayout()).toBeUndefined();
-      expect(await store.pinLayout('second')).toBe('second');
+      expect(await store.unpinScheme()).toBeUndefined();
+      await store.pinScheme('first');
+      expect(await store.unpinScheme()).toBe('first');
+      expect(await store.pinnedScheme()).toBeUndefined();
+      expect(await store.pinScheme('second')).toBe('second');
     });
 
     test('quarantine: unreadable once for all copies, strangers no more than so many, the oldest go', async () => {

@@ -3,8 +3,8 @@ import { concurrently } from './concurrently.ts';
 import {
   type BodySource,
   type Delivery,
-  type Layout,
-  type LayoutName,
+  type Scheme,
+  type SchemeName,
   type Receiver,
   sign,
 } from './public.ts';
@@ -42,7 +42,7 @@ export function bodyOf({
 /** How to sign, where it differs from the ordinary way. */
 export interface SignParts {
   readonly secrets?: string | readonly string[];
-  readonly layout?: LayoutName | Layout;
+  readonly scheme?: SchemeName | Scheme;
   readonly timestamp?: number;
   readonly traceId?: string;
 }

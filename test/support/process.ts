@@ -114,9 +114,9 @@ export class ReceiverProcess extends Script {
   }
 
   /** How many turns its event loop has made, and how often it has said that it is alive. */
-  async activity(): Promise<{ turns: number; beats: number }> {
+  async activity(): Promise<{ turns: number; heartbeats: number }> {
     const response = await fetch(`${await this.#ready}/activity`);
-    return (await response.json()) as { turns: number; beats: number };
+    return (await response.json()) as { turns: number; heartbeats: number };
   }
 
   /** Lets the gated handlers end. */

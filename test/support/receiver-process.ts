@@ -88,10 +88,10 @@ app.use('/webhooks', receiver.middleware());
 app.get('/counts', async (_request, response) => {
   response.json(await receiver.counts());
 });
-const beats = receiver.database.prepare('select sum(beats) as beats from processes');
+const heartbeats = receiver.database.prepare('select sum(heartbeats) as heartbeats from processes');
 app.get('/activity', (_request, response) => {
   const { loopCount } = performance.nodeTiming.uvMetricsInfo;
-  response.json({ turns: loopCount, ...(beats.get() as object) });
+  response.json({ turns: loopCount, ...(heartbeats.get() as object) });
 });
 app.post('/release', (_request, response) => {
   released.resolve();

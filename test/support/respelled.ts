@@ -1,5 +1,5 @@
-import { knownLayouts } from '../../src/signature/layouts.ts';
-import type { LayoutName } from './public.ts';
+import { knownSchemes } from '../../src/signature/schemes.ts';
+import type { SchemeName } from './public.ts';
 
 /** The parts of a delivery's proof, taken from its headers: all that anybody who holds the delivery has. */
 interface Held {
@@ -14,8 +14,8 @@ interface Held {
  */
 export function respelled(
   headers: Readonly<Record<string, string>>,
-  from: LayoutName,
-  to: LayoutName,
+  from: SchemeName,
+  to: SchemeName,
 ): Record<string, string> {
   const { digest, time = '', id = '' } = held(headers, from);
   const { header, syntax, encoding, content } = schemeOf(to);
@@ -31,7 +31,7 @@ export function respelled(
   };
 }
 
-function held(headers: Readonly<Record<string, string>>, from: LayoutName): Held {
+function held(headers: Readonly<Record<string, string>>, from: SchemeName): Held {
   const { header, encoding } = schemeOf(from);
   const text = headers[header] ?? '';
   const [, t, signature = ''] = /^(?:t=([^,]*),)?(?:v1=|v1,|sha256=)?(.+)$/.exec(text) ?? [];
@@ -42,8 +42,8 @@ function held(headers: Readonly<Record<string, string>>, from: LayoutName): Held
   };
 }
 
-function schemeOf(name: LayoutName) {
-  const scheme = knownLayouts.get(name);
+function schemeOf(name: SchemeName) {
+  const scheme = knownSchemes.get(name);
   if (!scheme) throw new Error(`There is no scheme ${name}`);
   return scheme;
 }

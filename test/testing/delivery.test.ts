@@ -110,11 +110,11 @@ describe('a delivery has', () => {
     expect(body.toString()).toContain('1234567890123456789');
   });
 
-  it('the secret, the layout, the time and the headers that were asked for', () => {
+  it('the secret, the scheme, the time and the headers that were asked for', () => {
     const secret = ['whsec_b25l', 'whsec_dHdv'];
     const { body, headers } = buildDelivery('call-ended', {
       secret,
-      layout: 'v1-timestamp-hex-whole',
+      scheme: 'v1-timestamp-hex-whole',
       timestamp: new Date('2026-03-02T10:00:00Z'),
       headers: { 'X-Extra': 'one', 'X-Webhook-Event': undefined },
     });

@@ -43,7 +43,7 @@ describe('under faked timers', () => {
   });
 });
 
-describe('a stop without patience', () => {
+describe('a stop without timeout', () => {
   it('waits for no clock, although a handler never ends', async () => {
     const gate = new Gate();
     onTestFinished(() => gate.open());

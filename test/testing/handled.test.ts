@@ -23,7 +23,7 @@ describe('handled with a manual clock', () => {
       attempts.push(attempt);
       // Until the receiver has nothing else to look for.
       for (let turns = 0; turns < 20; turns += 1) await turn();
-      // Soon, so that no pulse of the receiver comes before it.
+      // Soon, so that no heartbeat of the receiver comes before it.
       if (attempt === 1) throw new RetryLater('1s');
     });
     await receiver.start();

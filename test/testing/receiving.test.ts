@@ -96,7 +96,7 @@ describe('handled', () => {
     ]);
   });
 
-  it('moves a manual clock on only while nothing runs: no deadline passes over what is under way', async () => {
+  it('moves a manual clock on only while nothing runs: no deadline passes over what is in flight', async () => {
     const clock = manualClock();
     const attempts: number[] = [];
     const looks: string[] = [];

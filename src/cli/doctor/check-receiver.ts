@@ -45,7 +45,7 @@ const fine: Readonly<Record<Stage, string>> = {
 };
 
 /** How long the platform waits for an answer, in milliseconds (platform document, Limits). */
-const platformPatience = 1_000;
+const platformTimeout = 1_000;
 
 /** What the answer to an unsigned delivery shows: one finding for each stage. */
 export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
@@ -90,11 +90,11 @@ function strangeAnswer(status: number, url: URL): string {
 function answerTime(latency: number): Finding {
   const check = 'answer time';
   const told = `answered within ${latency} ms`;
-  if (latency < platformPatience / 2) return finding(check, 'ok', told);
-  const status = latency < platformPatience ? 'warning' : 'wrong';
+  if (latency < platformTimeout / 2) return finding(check, 'ok', told);
+  const status = latency < platformTimeout ? 'warning' : 'wrong';
   return finding(
     check,
     status,
-    `${told}, and the platform waits for ${platformPatience} ms: look at the proxy.`,
+    `${told}, and the platform waits for ${platformTimeout} ms: look at the proxy.`,
   );
 }

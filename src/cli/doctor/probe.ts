@@ -4,7 +4,7 @@ import type { Clock } from '../../kit/clock.ts';
 import { sentOnce } from '../../kit/sent-once.ts';
 
 /** How long to wait for an answer, in milliseconds. */
-const patience = 10_000;
+const timeout = 10_000;
 
 /** The answer to a request, or why there was none. */
 export type Probe =
@@ -22,7 +22,7 @@ export type Probe =
 
 /**
  * Sends an unsigned delivery, as a stranger would. A receiver refuses it, and the refusal shows what is in the way of
- * genuine ones. It is not signed, because a delivery that verifies would be stored, and could pin a layout.
+ * genuine ones. It is not signed, because a delivery that verifies would be stored, and could pin a scheme.
  */
 export function probeReceiver(url: URL, clock: Clock): Promise<Probe> {
   const body = new TextEncoder().encode('{"probe":"doctor"}');
@@ -38,7 +38,7 @@ async function probe(url: URL, request: RequestInit, clock: Clock): Promise<Prob
   const startedAt = clock.elapsed();
   const sentAt = clock.now();
   try {
-    const signal = AbortSignal.timeout(patience);
+    const signal = AbortSignal.timeout(timeout);
     const response = await fetch(url, { ...request, redirect: 'manual', signal });
     const latency = clock.elapsed() - startedAt;
     const date = Date.parse(response.headers.get('date') ?? '');
@@ -61,10 +61,10 @@ const halfSecond = 500;
  * The largest answer that is read, in bytes. A refusal is one line of JSON, so a longer answer is none, and an endless
  * one must not fill the memory.
  */
-const longestAnswer = 65_536;
+const maxAnswer = 65_536;
 
 async function textOf({ body }: Response): Promise<string> {
-  const bytes = await readBounded(body, longestAnswer);
+  const bytes = await readBounded(body, maxAnswer);
   return bytes?.toString() ?? '';
 }
 

@@ -44,7 +44,7 @@ export function lookInto(store: Store): Looking {
       clock: systemClock,
       handlerNames: () => [],
       route: () => [],
-      onPutBack: () => {},
+      onRequeued: () => {},
     }),
     calls: new Calls({ ...common, store: store.calls }),
     drift: new DriftLedger({ ...common, store: store.drift, clock: systemClock }),

@@ -26,10 +26,10 @@ interface ReplayFlags extends EventFilter {
   readonly wait?: true;
 }
 
-/** Why nothing was put back, or not all of it. */
+/** Why nothing was requeued, or not all of it. */
 const unmeant = 'nothing was run: add --yes';
 const unmatched = 'no run matches';
-const stopped = 'stopped before all was put back: what has been is run, and the same command takes the rest';
+const stopped = 'stopped before all was requeued: what has been is run, and the same command takes the rest';
 type Undone = typeof unmeant | typeof unmatched | typeof stopped;
 
 /** Adds `ringback inbox replay`. */
@@ -50,7 +50,7 @@ export function addReplay(inbox: Command, exitWith: (code: number) => void): voi
       'after',
       [
         '',
-        'Restart the receiver with the mended handlers first: it may run what is put back.',
+        'Restart the receiver with the mended handlers first: it may run what is requeued.',
         'It needs the app file and the secrets of `ringback serve`. With --wait, it handles events beside it meanwhile.',
         'Dead letters of a handler: ringback inbox replay --state dead --handler journal --app app.js',
       ].join('\n'),
@@ -75,7 +75,7 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
   const store = new SqliteStore(database, systemClock);
   const receiver = receiverBeside(store, environment, options);
   await register(receiver);
-  const result = await putBack(receiver, store, filter, flags);
+  const result = await requeue(receiver, store, filter, flags);
   if (typeof result === 'string') {
     remark(result);
     return result !== stopped;
@@ -86,10 +86,10 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
 }
 
 /**
- * Puts the selected runs back and prints how many they are; resolves to the replay's number. What is put back is
+ * Puts the selected runs back and prints how many they are; resolves to the replay's number. What is requeued is
  * decided before any handler runs here: otherwise, events that wait would be handled first, and then be run again.
  */
-async function putBack(
+async function requeue(
   receiver: Receiver,
   store: SqliteStore,
   filter: EventFilter,

@@ -4,7 +4,7 @@ import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
 /** How long to wait between two looks at the runs, in milliseconds. */
 const lookPause = 500;
 
-/** Waits until every run that the replay has put back is done or dead, or the signal comes. */
+/** Waits until every run that the replay has requeued is done or dead, or the signal comes. */
 export async function untilSettled(
   store: EventStore,
   replay: number,
@@ -17,8 +17,8 @@ export async function untilSettled(
   letGo();
 }
 
-/** Says how many of the runs that were put back are done, dead or waiting, and what will run the rest. */
+/** Says how many of the runs that were requeued are done, dead or waiting, and what will run the rest. */
 export function describeRuns({ done, dead, open }: ReplayedRuns): string {
-  const counts = `runs put back: ${done} done, ${dead} dead, ${open} still waiting`;
+  const counts = `runs requeued: ${done} done, ${dead} dead, ${open} still waiting`;
   return open === 0 ? counts : `${counts}. A receiver on this database runs those that wait`;
 }

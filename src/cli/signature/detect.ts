@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../kit/clock.ts';
-import { type Detection, detectLayout } from '../../signature/detect.ts';
+import { type Detection, detectScheme } from '../../signature/detect.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { databaseOption } from '../environment.ts';
 import { readDeliveryId } from '../inbox/delivery-id.ts';
@@ -29,13 +29,13 @@ export function addDetect(signature: Command, exitWith: (code: number) => void):
     .addOption(quarantineOption())
     .option(...databaseOption)
     .addOption(secretFileOption())
-    .addHelpText('after', '\nExits with 0 when one layout verifies all of them, else with 1.')
+    .addHelpText('after', '\nExits with 0 when one scheme verifies all of them, else with 1.')
     .action(async (flags: DetectFlags, command: Command) => {
       const captures = await capturesOf(flags);
       if (captures.length === 0)
         command.error("error: missing the option '--request <file...>' or '--quarantine <id...>'");
       const secrets = asUsage(() => secretsFrom(flags.secretFile));
-      const detections = asUsage(() => detectLayout(captures, secrets));
+      const detections = asUsage(() => detectScheme(captures, secrets));
       const lines =
         detections.length > 0
           ? describeFinding(detections, captures)
@@ -76,7 +76,7 @@ function describeFinding(detections: readonly Detection[], captures: readonly Ca
       (capture, index) => `  ${capture.file.padEnd(width)}  ${evidence(capture, first.secrets[index])}`,
     ),
     ...others.map(
-      ({ option }) => `\nThis layout fits as well, so capture another request: ${quoted(option)}`,
+      ({ option }) => `\nThis scheme fits as well, so capture another request: ${quoted(option)}`,
     ),
     ...notes(first),
   ];
@@ -91,7 +91,7 @@ function evidence(capture: Capture, secret: string | undefined): string {
 function notes({ option, timestampSigned }: Detection): readonly string[] {
   return [
     ...(option.startsWith('{')
-      ? ["\n'auto' doesn't try this layout: without the option, nothing would verify."]
+      ? ["\n'auto' doesn't try this scheme: without the option, nothing would verify."]
       : []),
     ...(timestampSigned ? [] : ['\nNo time is signed: whoever sees a delivery can send it again later.']),
   ];

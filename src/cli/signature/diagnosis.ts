@@ -1,5 +1,5 @@
 import { parseInstant } from '../../kit/time.ts';
-import { type Detection, detectLayout, signatureHeaders } from '../../signature/detect.ts';
+import { type Detection, detectScheme, signatureHeaders } from '../../signature/detect.ts';
 import { headerText } from '../../signature/headers.ts';
 import { fingerprint } from '../../signature/secrets.ts';
 import { readSignatures } from '../../signature/syntax.ts';
@@ -9,16 +9,16 @@ import { variantsOf } from './variants.ts';
 /** How long the platform signs with the old secret as well, in milliseconds (platform document, Signature). */
 const bothSecrets = 72 * 3_600_000;
 
-/** Lines for a person that say what is known about requests that no single layout verifies. */
+/** Lines for a person that say what is known about requests that no single scheme verifies. */
 export function diagnose(
   captures: readonly Capture[],
   secrets: readonly string[],
   now: number,
 ): readonly string[] {
-  const alone = captures.map((capture) => ({ capture, found: detectLayout([capture], secrets)[0] }));
+  const alone = captures.map((capture) => ({ capture, found: detectScheme([capture], secrets)[0] }));
   const verified = alone.flatMap(({ found }) => (found === undefined ? [] : [found]));
   return [
-    `No layout verifies ${captures.length === 1 ? 'this request' : `all of these ${captures.length} requests`} with ` +
+    `No scheme verifies ${captures.length === 1 ? 'this request' : `all of these ${captures.length} requests`} with ` +
       `the secret ${secrets.map(fingerprint).join(' or ')} (the beginning of its SHA-256).`,
     ...alone.flatMap(({ capture, found }) => [
       '',
@@ -27,7 +27,7 @@ export function diagnose(
             `${capture.file} does not verify.`,
             ...reasonsOf(capture, secrets, verified, now).map((reason) => `  ${reason}`),
           ]
-        : [`${capture.file} verifies, by itself, in the layout ${found.option}.`]),
+        : [`${capture.file} verifies, by itself, in the scheme ${found.option}.`]),
     ]),
   ];
 }
@@ -63,10 +63,10 @@ function alterations({ headers, body }: Capture, secrets: readonly string[]): re
     reasons.push('It was sent in chunks: save the body without the lengths of the chunks.');
   }
   for (const variant of variantsOf(body)) {
-    const [found] = detectLayout([{ headers, body: variant.body }], secrets);
+    const [found] = detectScheme([{ headers, body: variant.body }], secrets);
     if (found === undefined) continue;
     reasons.push(
-      `The body was altered: it verifies ${variant.how}, in the layout ${found.option}. ` +
+      `The body was altered: it verifies ${variant.how}, in the scheme ${found.option}. ` +
         'Whatever captured it, or stands in front of the receiver, has written it anew: pass the raw bytes on.',
     );
     break;

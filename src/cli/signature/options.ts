@@ -1,16 +1,16 @@
 import { Option } from 'commander';
 import { configError } from '../../errors/errors.ts';
-import type { Layout } from '../../events/model.ts';
-import type { LayoutName } from '../../signature/layouts.ts';
+import type { Scheme } from '../../events/model.ts';
+import type { SchemeName } from '../../signature/schemes.ts';
 import { argument } from '../argument.ts';
 import { type Environment, readEnvironment } from '../environment.ts';
-import { layoutNames } from '../layout-name.ts';
+import { schemeNames } from '../scheme-name.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
 
 /** The flags of the command line for the options of `sign` and `verify`. */
 export const flagsOfOptions = {
-  layout: '--layout',
-  signature: '--layout',
+  scheme: '--scheme',
+  signature: '--scheme',
   timestamp: '--timestamp',
   traceId: '--trace-id',
 } as const;
@@ -23,10 +23,10 @@ export function secretFileOption(): Option {
   );
 }
 
-/** `--layout`, which takes the value that `signature detect` prints after `signature:`. */
-export function layoutOption(description: string): Option {
-  const expectation = `one of ${layoutNames.join(', ')}, or a layout as JSON`;
-  return new Option('--layout <layout>', description).argParser(argument(expectation, readLayout));
+/** `--scheme`, which takes the value that `signature detect` prints after `signature:`. */
+export function schemeOption(description: string): Option {
+  const expectation = `one of ${schemeNames.join(', ')}, or a scheme as JSON`;
+  return new Option('--scheme <scheme>', description).argParser(argument(expectation, readScheme));
 }
 
 /**
@@ -45,13 +45,13 @@ function environmentWithSecrets(): Environment {
   return environment;
 }
 
-/** The name of a known layout, or a layout in full, which is checked when it is used. */
-function readLayout(value: unknown): LayoutName | Layout | undefined {
-  const name = layoutNames.find((known) => known === value);
+/** The name of a known scheme, or a scheme in full, which is checked when it is used. */
+function readScheme(value: unknown): SchemeName | Scheme | undefined {
+  const name = schemeNames.find((known) => known === value);
   if (name !== undefined || typeof value !== 'string') return name;
   try {
-    const layout: unknown = JSON.parse(value);
-    return typeof layout === 'object' && layout !== null ? (layout as Layout) : undefined;
+    const scheme: unknown = JSON.parse(value);
+    return typeof scheme === 'object' && scheme !== null ? (scheme as Scheme) : undefined;
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@ import type { Capture } from './capture.ts';
 
 /**
  * Deliveries in quarantine, as if they had been captured. Only some of their headers are kept, so a signature in a
- * header that neither the platform nor a known layout uses is lost.
+ * header that neither the platform nor a known scheme uses is lost.
  *
  * @throws RingbackError `quarantine_unknown`, `quarantine_cut`
  */

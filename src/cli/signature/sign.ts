@@ -2,15 +2,15 @@ import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
 import { ringbackError } from '../../errors/errors.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import type { Layout } from '../../events/model.ts';
-import type { LayoutName } from '../../signature/layouts.ts';
+import type { Scheme } from '../../events/model.ts';
+import type { SchemeName } from '../../signature/schemes.ts';
 import { sign } from '../../signature/sign.ts';
 import { asUsage } from '../failure.ts';
-import { flagsOfOptions, layoutOption, secretFileOption, secretsFrom } from './options.ts';
+import { flagsOfOptions, schemeOption, secretFileOption, secretsFrom } from './options.ts';
 
 interface SignFlags {
   readonly secretFile?: string;
-  readonly layout?: LayoutName | Layout;
+  readonly scheme?: SchemeName | Scheme;
   readonly traceId?: string;
   readonly timestamp?: string;
 }
@@ -22,8 +22,8 @@ export function addSign(signature: Command): void {
     .description('sign the bytes of a file as the platform would, and print the headers')
     .argument('<body>', 'the file whose bytes are the body')
     .addOption(secretFileOption())
-    .addOption(layoutOption('how to sign (default: t-v1-hex-whole)'))
-    .option('--trace-id <id>', 'for layouts that sign it')
+    .addOption(schemeOption('how to sign (default: t-v1-hex-whole)'))
+    .option('--trace-id <id>', 'for schemes that sign it')
     .option('--timestamp <time>', 'the time of the delivery, sent as it is written (default: now)')
     .addHelpText('after', '\nEvery secret gives one signature, as after a rotation.')
     .action((file: string, { secretFile, ...options }: SignFlags) => {

@@ -12,7 +12,7 @@ export function addUnpin(signature: Command): void {
   signature
     .command('unpin')
     .option(...databaseOption)
-    .description('show the layout that is pinned in the inbox, and with --yes unpin it')
+    .description('show the scheme that is pinned in the inbox, and with --yes unpin it')
     .option('--yes', 'unpin it: the next new event pins its own')
     .addHelpText('after', '\nA running receiver notices at the next delivery that it would refuse.')
     .action(async (flags: UnpinFlags) => {
@@ -21,9 +21,9 @@ export function addUnpin(signature: Command): void {
 }
 
 async function unpin(file: string, isMeant: boolean): Promise<string> {
-  const layout = await withInbox(file, (store) => (isMeant ? store.unpinLayout() : store.pinnedLayout()));
-  if (layout === undefined) return `No layout is pinned in ${file}.`;
+  const scheme = await withInbox(file, (store) => (isMeant ? store.unpinScheme() : store.pinnedScheme()));
+  if (scheme === undefined) return `No scheme is pinned in ${file}.`;
   return isMeant
-    ? `The layout ${layout} is no longer pinned. The next new event pins anew.`
-    : `The layout ${layout} is pinned in ${file}. To let it go, add --yes.`;
+    ? `The scheme ${scheme} is no longer pinned. The next new event pins anew.`
+    : `The scheme ${scheme} is pinned in ${file}. To let it go, add --yes.`;
 }

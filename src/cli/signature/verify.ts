@@ -2,19 +2,19 @@ import type { Command } from 'commander';
 import { fixes } from '../../errors/refusals.ts';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
 import { parseInstant } from '../../kit/time.ts';
-import type { Headers, Layout } from '../../events/model.ts';
+import type { Headers, Scheme } from '../../events/model.ts';
 import { signatureHeaders } from '../../signature/detect.ts';
-import { type LayoutName, describeLayout } from '../../signature/layouts.ts';
+import { type SchemeName, describeScheme } from '../../signature/schemes.ts';
 import type { SignatureReason } from '../../signature/match.ts';
 import { type Verification, verify } from '../../signature/verify.ts';
 import { argument } from '../argument.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { readCapture } from './capture.ts';
-import { flagsOfOptions, layoutOption, secretFileOption, secretsFrom } from './options.ts';
+import { flagsOfOptions, schemeOption, secretFileOption, secretsFrom } from './options.ts';
 
 interface VerifyFlags {
   readonly secretFile?: string;
-  readonly layout?: LayoutName | Layout;
+  readonly scheme?: SchemeName | Scheme;
   readonly tolerance?: Duration;
   readonly at?: number;
 }
@@ -26,7 +26,7 @@ export function addVerify(signature: Command, exitWith: (code: number) => void):
     .description('check the signature of a captured request')
     .argument('<request>', 'request line, headers, a blank line, and the exact bytes of the body')
     .addOption(secretFileOption())
-    .addOption(layoutOption('how it is signed (default: every known layout is tried)'))
+    .addOption(schemeOption('how it is signed (default: every known scheme is tried)'))
     .option(
       '--tolerance <duration>',
       'how far its time may be from that of --at (default: 5m)',
@@ -38,13 +38,13 @@ export function addVerify(signature: Command, exitWith: (code: number) => void):
       argument('a time in ISO 8601, or a UNIX timestamp', (value) => parseInstant(value)?.milliseconds),
     )
     .addHelpText('after', '\nExits with 0 when it is authentic, else with 1.')
-    .action((file: string, { secretFile, layout, tolerance, at }: VerifyFlags) => {
+    .action((file: string, { secretFile, scheme, tolerance, at }: VerifyFlags) => {
       const { headers, body } = readCapture(file);
       const verification = asUsage(
         () =>
           verify(body, headers as Record<string, string | readonly string[] | undefined>, {
             secrets: secretsFrom(secretFile),
-            ...(layout !== undefined && { signature: layout }),
+            ...(scheme !== undefined && { signature: scheme }),
             ...(tolerance !== undefined && { tolerance }),
             ...(at !== undefined && { now: at }),
           }),
@@ -58,14 +58,14 @@ export function addVerify(signature: Command, exitWith: (code: number) => void):
 function describe(verification: Verification, headers: Headers): string {
   if (!verification.ok)
     return `not authentic: ${verification.reason}. ${fixOf(verification.reason, headers)}`;
-  const { layout, secret, timestampSigned } = verification;
+  const { scheme, secret, timestampSigned } = verification;
   const time = timestampSigned ? 'its time is signed' : 'no time is signed';
-  return `authentic: layout ${describeLayout(layout)}, secret ${secret}, ${time}`;
+  return `authentic: scheme ${describeScheme(scheme)}, secret ${secret}, ${time}`;
 }
 
 /**
  * The general fixes are for a receiver: of a request that was saved long ago, they would blame the clock, and of one that
- * is signed in a header that no layout looks at, they would say that it is not signed.
+ * is signed in a header that no scheme looks at, they would say that it is not signed.
  */
 function fixOf(reason: SignatureReason, headers: Headers): string {
   if (reason === 'timestamp_out_of_tolerance') {
@@ -77,7 +77,7 @@ function fixOf(reason: SignatureReason, headers: Headers): string {
   const elsewhere = reason === 'signature_missing' ? signatureHeaders(headers) : [];
   if (elsewhere.length === 0) return fixes[reason]();
   return (
-    `The header ${elsewhere.join(', ')} looks like a signature, but is not where the layouts that were tried have ` +
-    'theirs: find out with ringback signature detect how the request is signed, and set --layout.'
+    `The header ${elsewhere.join(', ')} looks like a signature, but is not where the schemes that were tried have ` +
+    'theirs: find out with ringback signature detect how the request is signed, and set --scheme.'
   );
 }

@@ -33,7 +33,7 @@ export interface AnalysisOptions extends CallOptions {
    * How long to wait for an analysis that isn't ready; 0 asks once. In a handler, set it well below the handler's
    * timeout, which is 30 s by default. @default '60s': twice the longest that is typical
    */
-  readonly patience?: Duration;
+  readonly timeout?: Duration;
   /** How long to wait before asking again. @default '2s' */
   readonly interval?: Duration;
 }
@@ -41,7 +41,7 @@ export interface AnalysisOptions extends CallOptions {
 const duration = checked("milliseconds or a duration such as '2s', '5m'", parseDuration);
 const optionsSchema = z.strictObject({
   signal: aSignal.optional(),
-  patience: duration.default(60_000),
+  timeout: duration.default(60_000),
   interval: duration.default(2_000),
 });
 const itemShape = z.looseObject({}) satisfies z.ZodType<AnalysisItem>;
@@ -68,15 +68,15 @@ export class Analyses {
 
   /**
    * The analysis of a call. Waits while it isn't ready, which an answer of 404 or 500, or one without items, shows. Not
-   * in the platform's document: seen in use. In a handler, pass `ctx.signal` and less patience than the handler has
+   * in the platform's document: seen in use. In a handler, pass `ctx.signal` and less timeout than the handler has
    * time: then the run fails with `not_ready`, and is tried again later.
    *
    * @throws PlatformError `not_ready` when it was not ready in time: perhaps it never will be, or an id is wrong
-   * @example const { items } = await platform.analyses.get(agent_id, call_id, { patience: '2m' });
+   * @example const { items } = await platform.analyses.get(agent_id, call_id, { timeout: '2m' });
    */
   async get(agentId: string, callId: string, options: AnalysisOptions = {}): Promise<Analysis> {
     const operation = 'analyses.get';
-    const { patience: timeout, interval, signal } = parseStrictly(optionsSchema, options, operation);
+    const { timeout, interval, signal } = parseStrictly(optionsSchema, options, operation);
     const agentPart = pathPart(agentId, 'agentId', operation);
     const path = `/v2/ai-agents/${agentPart}/postcall-analysis/results/${pathPart(callId, 'callId', operation)}`;
     const { clock } = this.#connection;
@@ -111,7 +111,7 @@ export class Analyses {
 function notReady(operation: string, answered: string, error: PlatformError | undefined): PlatformError {
   return new PlatformError(
     `${operation} should find the analysis of the call, but was answered with ${answered} to the last. ` +
-      'Allow more patience, or check the ids of agent and call.',
+      'Allow more timeout, or check the ids of agent and call.',
     {
       operation,
       code: 'not_ready',

@@ -29,7 +29,7 @@ export const unnamedSubscription = 'unknown';
 
 /**
  * How long a secret that is replaced without a rotation is still needed, in milliseconds: by then, attempts to deliver
- * that were under way are over.
+ * that were in flight are over.
  */
 const lastAttempts = 3_600_000;
 

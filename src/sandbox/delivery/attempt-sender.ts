@@ -1,5 +1,5 @@
 import type { Clock } from '../../kit/clock.ts';
-import type { Layout } from '../../events/model.ts';
+import type { Scheme } from '../../events/model.ts';
 import type { Attempt, SandboxEvent, Subscription } from '../model.ts';
 import type { Adversary, Disturbance } from './adversary.ts';
 import type { Attempts } from './attempts.ts';
@@ -10,7 +10,7 @@ import type { Sender } from './sender.ts';
 interface AttemptSenderParts {
   readonly sender: Sender;
   readonly attempts: Attempts;
-  readonly scheme: Layout;
+  readonly scheme: Scheme;
   readonly clock: Clock;
   /** Undefined when nothing disturbs deliveries. */
   readonly adversary: Adversary | undefined;

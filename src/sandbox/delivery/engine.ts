@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import { Semaphore } from '../../kit/semaphore.ts';
-import type { Layout } from '../../events/model.ts';
+import type { Scheme } from '../../events/model.ts';
 import type { BatchedWrites } from '../batched-writes.ts';
 import type { SandboxEvent } from '../model.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
@@ -24,7 +24,7 @@ export interface DeliveryEngineParts {
   readonly attempts: Attempts;
   readonly writes: BatchedWrites;
   /** How deliveries are signed. */
-  readonly scheme: Layout;
+  readonly scheme: Scheme;
   readonly adversary: Adversary | undefined;
   readonly logger: Logger;
 }

@@ -1,4 +1,4 @@
-import type { Layout } from '../../events/model.ts';
+import type { Scheme } from '../../events/model.ts';
 import { sign } from '../../signature/sign.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 
@@ -11,7 +11,7 @@ export interface DeliveryRequest {
 
 /** What a request is made with; the adversary gives other secrets, or another body to sign. */
 interface RequestParts {
-  readonly scheme: Layout;
+  readonly scheme: Scheme;
   /** When it is sent, in milliseconds since 1970. */
   readonly now: number;
   /** What to sign with. @default the subscription's own */
@@ -42,7 +42,7 @@ export function requestOf(
     'x-webhook-event': eventName,
     'x-webhook-traceid': traceId,
     'x-webhook-timestamp': new Date(now).toISOString(),
-    ...(secrets.length > 0 && sign(signedBody, { secrets, layout: scheme, traceId, timestamp: now })),
+    ...(secrets.length > 0 && sign(signedBody, { secrets, scheme: scheme, traceId, timestamp: now })),
   };
   return { url: subscription.url, headers, body };
 }

@@ -11,11 +11,11 @@ import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
 import type { ClaimOrder, ClaimedEvent, ClaimedRun } from '../claims.ts';
 import type { Settlement, Store, StoreCounts } from '../store.ts';
 import type { StoreNotice } from '../store-notice.ts';
-import { recordPatience } from './writer/commit-group.ts';
+import { recordTimeout } from './writer/commit-group.ts';
 import { inTime } from './connection/in-time.ts';
 import { keepAlive } from './work/keep-alive.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
-import { pin, pinnedLayout, unpin } from './admin/pinned-layout.ts';
+import { pin, pinnedScheme, unpin } from './admin/pinned-scheme.ts';
 import { readNoted } from './read-noted.ts';
 import { Session } from './connection/session.ts';
 import { settlementRow } from './work/settle.ts';
@@ -80,20 +80,20 @@ export class SqliteStore implements Store {
     await this.#session.writes.probe();
   }
 
-  isBehind(): boolean {
-    return this.#session.writes.isBehind;
+  isOverloaded(): boolean {
+    return this.#session.writes.isOverloaded;
   }
 
-  pinnedLayout(): Promise<string | undefined> {
-    return asPromise(() => pinnedLayout(this.#session.opened()));
+  pinnedScheme(): Promise<string | undefined> {
+    return asPromise(() => pinnedScheme(this.#session.opened()));
   }
 
-  pinLayout(layout: string, instead?: string): Promise<string> {
-    const pinned = this.#session.write((inbox) => pin(inbox, layout, instead), { patience: recordPatience });
+  pinScheme(scheme: string, instead?: string): Promise<string> {
+    const pinned = this.#session.write((inbox) => pin(inbox, scheme, instead), { timeout: recordTimeout });
     return inTime(pinned, this.#clock);
   }
 
-  unpinLayout(): Promise<string | undefined> {
+  unpinScheme(): Promise<string | undefined> {
     return this.#session.write(unpin);
   }
 
@@ -195,7 +195,7 @@ export class SqliteStore implements Store {
  */
 const claim = { endsWithProcess: true };
 /** Limits of telling the handlers: a start waits for it, and is not worth holding up for a warning. */
-const announcement = { endsWithProcess: true, patience: 1_000 };
+const announcement = { endsWithProcess: true, timeout: 1_000 };
 
 /**
  * Where the file is, for good. The threads open it too, and some of them much later: an app that has moved to another

@@ -58,11 +58,11 @@ test.each(full)('a database that falls behind takes no more than so many $what',
   await Promise.all(beyond);
   expect(new Set(outcomes.slice(most))).toEqual(new Set(['the database has fallen behind']));
   expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['waiting']));
-  expect(store.isBehind()).toBe(true);
+  expect(store.isOverloaded()).toBe(true);
   unlock();
   await Promise.all(under);
   expect(new Set(outcomes.slice(0, most))).toEqual(new Set(['new']));
-  expect(store.isBehind()).toBe(false);
+  expect(store.isOverloaded()).toBe(false);
   // There is room again, and the refused events were not stored.
   expect(await store.record(eventOf(`trace-${most}`, { body }))).toBe('new');
 });

@@ -46,8 +46,8 @@ function change(field: string, value: string | number): void {
     .run(`$.${field}`, value);
 }
 
-function beats(): unknown[] {
-  return other.prepare('select beats from processes order by id').pluck().all();
+function heartbeats(): unknown[] {
+  return other.prepare('select heartbeats from processes order by id').pluck().all();
 }
 
 /** Looks for dead processes `count` times, and returns how much each look has taken over. */
@@ -98,21 +98,21 @@ test('one that does not know that it is hidden is told, and says that it lives e
   expect(await looks(3)).toEqual([0, 0, 0]);
 });
 
-test('nobody beats where all can see each other, nor any longer once the hidden one has left', async () => {
+test('nobody heartbeats where all can see each other, nor any longer once the hidden one has left', async () => {
   const rounds = async (): Promise<void> => {
     for (const store of [here, elsewhere, here, elsewhere]) await store.keepAlive();
   };
   await rounds();
-  expect(beats()).toEqual([0, 0]);
+  expect(heartbeats()).toEqual([0, 0]);
   const third = openable(other.name);
   await third.open();
   change('boot', '');
   await rounds();
-  const [first = 0, second = 0] = beats() as number[];
+  const [first = 0, second = 0] = heartbeats() as number[];
   expect([first, second]).toEqual([2, 2]);
   await third.close();
   await rounds();
-  const after = beats();
+  const after = heartbeats();
   await rounds();
-  expect(beats()).toEqual(after);
+  expect(heartbeats()).toEqual(after);
 });

@@ -1,7 +1,7 @@
 /** When writes in SQLite's log may count, tested below the receiver. */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { LogFile } from '../../../src/store/sqlite/connection/log-file.ts';
+import { LogFile } from '../../../src/store/sqlite/connection/wal-file.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { Checkpoint } from '../../../src/store/sqlite/writer/checkpoint.ts';
 import { connect, openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import { prepareLookThrough } from '../../../src/store/sqlite/dedupe/earlier-identities.ts';
-import { LogIndex } from '../../../src/store/sqlite/connection/log-index.ts';
+import { LogIndex } from '../../../src/store/sqlite/connection/wal-index.ts';
 import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { prepareWriteGroup } from '../../../src/store/sqlite/writer/write-group.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';

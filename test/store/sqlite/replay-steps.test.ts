@@ -111,7 +111,7 @@ describe("order 'call'", () => {
       onlyDead: true,
       joins: new Set<string>(),
     };
-    await store.events.putBack({ ...step, replay, spread: { delay: 2_000, gap: 20_000 } });
+    await store.events.requeue({ ...step, replay, spread: { delay: 2_000, gap: 20_000 } });
     expect(dueTimesOf(store)).toEqual([
       { sequence: 1, dueAt: 5_000 },
       { sequence: 2, dueAt: 25_000 },
@@ -134,7 +134,7 @@ describe("order 'call'", () => {
     }
     const replay = await store.events.beginReplay({ by: undefined, reason: undefined, filter: '{}', now: 0 });
     const step = { candidates: [1, 3].map(candidateOf), onlyDead: true, joins: new Set<string>() };
-    await store.events.putBack({ ...step, replay, spread: undefined });
+    await store.events.requeue({ ...step, replay, spread: undefined });
     expect(dueTimesOf(store)).toEqual([
       { sequence: 1, dueAt: 0 },
       { sequence: 2, dueAt: 20_000 },

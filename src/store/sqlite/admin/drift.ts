@@ -3,8 +3,8 @@ import type { Drift } from '../../../events/drift.ts';
 import type { DriftRow } from '../../drift-store.ts';
 
 /** The names are the sender's to choose: without bounds they could fill the disk. */
-const mostRows = 1_000;
-const mostRowsOfEvent = 200;
+const maxRows = 1_000;
+const maxRowsOfEvent = 200;
 
 /** Counts differences, and lists them. */
 export function prepareDrift(database: Database.Database) {
@@ -14,8 +14,8 @@ export function prepareDrift(database: Database.Database) {
     where event_name = @eventName and path = @path and kind = @kind`);
   const hasRoom = database
     .prepare(
-      `select (select count(*) from drift) < ${mostRows}
-         and (select count(*) from drift where event_name = ?) < ${mostRowsOfEvent}`,
+      `select (select count(*) from drift) < ${maxRows}
+         and (select count(*) from drift where event_name = ?) < ${maxRowsOfEvent}`,
     )
     .pluck();
   const insert = database.prepare(

@@ -13,7 +13,7 @@ import type { OpenInbox } from '../connection/open-inbox.ts';
 import type { Access } from '../query/sqlite-calls.ts';
 
 /** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */
-const cleaningPatience = 1_000;
+const cleaningTimeout = 1_000;
 /** Each step has a transaction of its own, so that a delivery never shares the transaction, and the time it takes. */
 const alone = { alone: true } as const;
 
@@ -28,7 +28,7 @@ export class SqliteRetention implements RetentionStore {
   async clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep> {
     const { hasWork, next } = await this.#access.read(({ cleaning }) => cleaning.hasWork(limits, after));
     if (!hasWork) return { events: 0, runs: 0, quarantined: 0, traceIds: 0, next };
-    const writing = { ...alone, patience: cleaningPatience };
+    const writing = { ...alone, timeout: cleaningTimeout };
     return this.#access.write(({ cleaning }) => cleaning.step(limits, after), writing);
   }
 

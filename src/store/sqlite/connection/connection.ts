@@ -4,13 +4,13 @@ import Database from 'better-sqlite3';
 import { RingbackError, requireNodeApi, ringbackError } from '../../../errors/errors.ts';
 import { messageOf } from '../../../kit/error-text.ts';
 import { linkTarget } from '../../../kit/link-target.ts';
-import { standStill } from '../../../kit/clock.ts';
+import { block } from '../../../kit/clock.ts';
 import { refuseForeign } from './foreign-database.ts';
 import { DatabaseFiles, type FileIds } from './database-files.ts';
 import { migrate } from './migrations/migrate.ts';
 
 /** How long opening the file, and users' writes before the start, wait for another process, in milliseconds. */
-export const openPatience = 5_000;
+export const openTimeout = 5_000;
 /** At how many pages in the log the main thread writes the log back itself: more than the commit thread lets gather. */
 const pagesBeforeMain = 48_000;
 /** With how much room SQLite can make its index of the WAL for certain, in bytes. */
@@ -92,7 +92,7 @@ export function connect(
 ): Database.Database {
   requireNodeApi();
   if (file !== ':memory:' && !isThere) makePrivate(file);
-  const database = new Database(file, { timeout: openPatience, fileMustExist: isThere });
+  const database = new Database(file, { timeout: openTimeout, fileMustExist: isThere });
   try {
     inspect(database);
     turnToWal(database);
@@ -154,17 +154,17 @@ function isOfKind(error: unknown, kind: string): boolean {
  */
 function turnToWal(database: Database.Database): void {
   database.pragma('busy_timeout = 0');
-  for (let waited = 0; !tryToTurn(database, waited); waited += walPause) standStill(walPause);
-  database.pragma(`busy_timeout = ${openPatience}`);
+  for (let waited = 0; !tryToTurn(database, waited); waited += walPause) block(walPause);
+  database.pragma(`busy_timeout = ${openTimeout}`);
 }
 
-/** Tries once. A lock is an error only when there is no patience left. */
+/** Tries once. A lock is an error only when there is no timeout left. */
 function tryToTurn(database: Database.Database, waited: number): boolean {
   try {
     database.pragma('journal_mode = WAL');
     return true;
   } catch (error) {
-    if (!isLocked(error) || waited >= openPatience) throw error;
+    if (!isLocked(error) || waited >= openTimeout) throw error;
     return false;
   }
 }

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../../errors/errors.ts';
 import type { StoreCounts } from '../../store.ts';
-import { openPatience } from './connection.ts';
+import { openTimeout } from './connection.ts';
 import { refuseForeign } from './foreign-database.ts';
 import { schemaVersion } from './migrations/migrate.ts';
 import { prepareOverview } from '../query/overview.ts';
@@ -21,7 +21,7 @@ export interface Examination {
  */
 export function examineDatabase(file: string): Examination {
   requireNodeApi();
-  const database = new Database(file, { fileMustExist: true, timeout: openPatience });
+  const database = new Database(file, { fileMustExist: true, timeout: openTimeout });
   try {
     refuseForeign(database, file);
     const schema = schemaOf(database);

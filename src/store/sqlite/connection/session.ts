@@ -13,11 +13,11 @@ import { inboxDatabase } from './user-database.ts';
 import { Writes } from '../writer/writes.ts';
 
 /** How long closing waits for a locked database, in milliseconds. */
-const closePatience = 5_000;
+const closeTimeout = 5_000;
 /** How long to wait before trying again to give back what closing could not, in milliseconds. */
 const leavePause = 1_000;
 /** How long users' own writes wait for a locked database, in milliseconds. */
-const usersPatience = 1_000;
+const usersTimeout = 1_000;
 
 /** This process's use of the file, from its opening until everything it held is given back. */
 export class Session {
@@ -64,7 +64,7 @@ export class Session {
     const inbox = this.#inbox;
     if (!inbox) return;
     await this.writes.close();
-    const hasLeft = await this.write(leave, { patience: closePatience }).then(
+    const hasLeft = await this.write(leave, { timeout: closeTimeout }).then(
       () => true,
       () => false,
     );
@@ -126,7 +126,7 @@ export class Session {
   #patiently<T>(work: () => T): T {
     // Before `open`, the connection has a busy timeout of its own.
     const database = this.#isOpen ? this.#inbox?.database : undefined;
-    if (database) setPragma(database, `busy_timeout = ${usersPatience}`);
+    if (database) setPragma(database, `busy_timeout = ${usersTimeout}`);
     try {
       return work();
     } finally {

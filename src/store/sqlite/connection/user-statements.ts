@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 
 /** How many statements are kept. */
-const mostKept = 100;
+const maxKept = 100;
 /** The longest text that is kept, in characters: a longer one has values in it, and would not come again. */
-const longestKept = 10_000;
+const maxKeptLength = 10_000;
 
 /**
  * Prepares users' statements, and keeps them by their text: a handler prepares the same ones in each of its runs. One
@@ -20,14 +20,14 @@ export class UserStatements {
 
   /** The statement of this text. */
   prepare(sql: string): Database.Statement {
-    if (sql.length > longestKept) return this.#database.prepare(sql);
+    if (sql.length > maxKeptLength) return this.#database.prepare(sql);
     const statement = this.#kept.get(sql) ?? this.#database.prepare(sql);
     // The one that was asked for last is the last one in the map.
     this.#kept.delete(sql);
     this.#kept.set(sql, statement);
     const [oldest] = this.#kept.keys();
     // A text with values in it may never come again.
-    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest);
+    if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest);
     return statement;
   }
 }

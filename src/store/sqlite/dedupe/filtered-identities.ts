@@ -12,7 +12,7 @@ import { addTo, filterBytes, newFilter, placesOf } from './bloom-filter.ts';
  */
 const pace = 16;
 /** The most that are added at once, in whatever group. */
-const mostAtOnce = 4_096;
+const maxAtOnce = 4_096;
 /** Era -1 gets no filter: it has all identities from before there were eras, which are too many for one filter. */
 const firstEra = 0;
 
@@ -59,7 +59,7 @@ export class FilteredIdentities implements EarlierIdentities {
   /** Reused for every filter that is made: each new one would take memory until the next full garbage collection. */
   readonly #bits = newFilter();
   /** Reused for the same reason. */
-  readonly #slice = Buffer.allocUnsafeSlow(mostAtOnce * identityBytes);
+  readonly #slice = Buffer.allocUnsafeSlow(maxAtOnce * identityBytes);
 
   constructor(database: Database.Database) {
     this.#find = database.prepare('select 1 from identities where era = ? and identity = ?');
@@ -109,7 +109,7 @@ export class FilteredIdentities implements EarlierIdentities {
     // Another process may have made the filter.
     if (!this.#unfinished && this.#takeStored(era)) return;
     this.#unfinished ??= this.#begin(era);
-    this.#goOn(this.#unfinished, Math.min(events * pace, mostAtOnce));
+    this.#goOn(this.#unfinished, Math.min(events * pace, maxAtOnce));
   }
 
   #isIn(era: number, key: Buffer): boolean {

@@ -19,7 +19,7 @@ interface FoundRow {
   readonly run: string | null;
 }
 
-/** How a run that is put back waits. */
+/** How a run that is requeued waits. */
 interface Waiting {
   readonly state: 'due' | 'blocked';
   readonly dueAt: number;
@@ -33,7 +33,7 @@ interface UnbegunRow {
 /** Finds the next run of the candidate's call and handler that has not begun. */
 type FindUnbegun = (candidate: ReplayCandidate) => UnbegunRow | undefined;
 
-/** Puts settled runs back. `begin`, `end` and `putBack` run inside a transaction of the caller's. */
+/** Puts settled runs back. `begin`, `end` and `requeue` run inside a transaction of the caller's. */
 export function prepareReplays(database: Database.Database, dueTime: DueTime) {
   const insertReplay = database.prepare(
     'insert into replays (requested_at, requested_by, reason, filter) values (?, ?, ?, ?)',
@@ -92,7 +92,7 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     return !joins.has(joinKey(candidate)) && openOfCall.get(keyOf(candidate)) === undefined;
   };
 
-  /** Decides on the candidates one by one, so that a join is put back only once for each call. */
+  /** Decides on the candidates one by one, so that a join is requeued only once for each call. */
   const decide = (
     { candidates, onlyDead, joins }: ReplayStep,
     onWanted: (wanted: ReplayCandidate) => void,
@@ -150,13 +150,13 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     countIn: (replay: number, range: { readonly from: Sequence; readonly to: Sequence }): ReplayedRuns =>
       countIn.get({ replay, ...range }) as ReplayedRuns,
 
-    wouldPutBack(step: ReplayStep): ReplayCandidate[] {
+    wouldRequeue(step: ReplayStep): ReplayCandidate[] {
       const wanted: ReplayCandidate[] = [];
       decide(step, (candidate) => wanted.push(candidate));
       return wanted;
     },
 
-    putBack(step: ReplayWrite): ReplayCandidate[] {
+    requeue(step: ReplayWrite): ReplayCandidate[] {
       const done: ReplayCandidate[] = [];
       const after = rememberingAfter();
       decide(step, (candidate) => {

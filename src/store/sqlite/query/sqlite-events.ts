@@ -87,16 +87,16 @@ export class SqliteEvents implements EventStore {
     return ahead?.after === after && ahead.upTo === upTo && ahead.sequences.length > 0 ? ahead : undefined;
   }
 
-  wouldPutBack(step: ReplayStep): Promise<readonly ReplayCandidate[]> {
-    return this.#access.read(({ replays }) => replays.wouldPutBack(step));
+  wouldRequeue(step: ReplayStep): Promise<readonly ReplayCandidate[]> {
+    return this.#access.read(({ replays }) => replays.wouldRequeue(step));
   }
 
   beginReplay(request: ReplayRequest): Promise<number> {
     return this.#access.write(({ replays }) => replays.begin(request));
   }
 
-  putBack(step: ReplayWrite): Promise<readonly ReplayCandidate[]> {
-    return this.#access.write(({ replays }) => replays.putBack(step));
+  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]> {
+    return this.#access.write(({ replays }) => replays.requeue(step));
   }
 
   endReplay(replay: number, now: number): Promise<void> {
@@ -128,7 +128,7 @@ export class SqliteEvents implements EventStore {
 }
 
 /**
- * Looks up the next events of a replay. They may change before they are handed out, because `putBack` decides on each
+ * Looks up the next events of a replay. They may change before they are handed out, because `requeue` decides on each
  * run anew.
  */
 function lookAhead(

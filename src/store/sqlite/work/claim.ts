@@ -27,7 +27,7 @@ interface RunRow extends EventRow {
 /** Claims stop here even when more rows were asked for: bodies of 5 MB must not pile up in memory. */
 const claimBytes = 8 * 1024 * 1024;
 /** How many rows one step passes over at the most: they are read for nothing, while deliveries wait. */
-const mostPassedOver = 500;
+const maxPassedOver = 500;
 
 /** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
@@ -42,7 +42,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   const claimEvent = database.prepare('insert into claims values (?, ?)');
   const storedHandlers = database.prepare('select handler from runs where sequence = ?').pluck();
   // With order `strict`, a run waits for the earlier runs of its call that are due or blocked, but not for blocked
-  // ones that a replay has put back. The nearest comes first: the earliest runs of the call are those that this process
+  // ones that a replay has requeued. The nearest comes first: the earliest runs of the call are those that this process
   // has claimed, and each of the due ones would go through all of them.
   const dueRuns = database.prepare(`
     select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
@@ -118,7 +118,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
         if (!isOneACall || callId === null) return true;
         return calls.size < calls.add(callId).size;
       };
-      // A run that has begun, or that a replay has put back, has already had its turn.
+      // A run that has begun, or that a replay has requeued, has already had its turn.
       const mayGo = ({ attempts, replay, sequence, call_id: callId }: RunRow): boolean =>
         (attempts > 0 || replay !== null || !behind.has({ sequence, callId })) && isAnother(callId);
       const rows = take(dueRuns.iterate(due) as Iterable<RunRow>, limit, mayGo);
@@ -184,7 +184,7 @@ function take<Row extends EventRow>(
   let passedOver = 0;
   let bytes = 0;
   for (const row of rows) {
-    if (found.length >= limit || bytes >= claimBytes || passedOver >= mostPassedOver) break;
+    if (found.length >= limit || bytes >= claimBytes || passedOver >= maxPassedOver) break;
     if (mayGo(row)) found.push(row);
     else passedOver += 1;
     bytes += row.body.length;

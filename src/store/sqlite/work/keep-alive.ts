@@ -5,7 +5,7 @@ import type { Session } from '../connection/session.ts';
 /** How long a write may wait before what was read ahead of it no longer counts, in milliseconds. */
 const trustedWait = 1_000;
 
-/** Beats for this process, and takes over the claims of dead ones; resolves to how many those were. */
+/** Heartbeats for this process, and takes over the claims of dead ones; resolves to how many those were. */
 export async function keepAlive(session: Session, clock: Clock): Promise<number> {
   const { processes, claims, dueTime } = session.opened();
   if (dueTime.isDisputed()) dueTime.accept(await session.write(() => dueTime.propose()));
@@ -18,16 +18,16 @@ export async function keepAlive(session: Session, clock: Clock): Promise<number>
   const takenOver = await session
     .write((parts) => (clock.elapsed() - askedAt > trustedWait ? undefined : takeOver(parts, dead)))
     .catch((error: unknown) => {
-      processes.forgiveSilence();
+      processes.forgiveMissedHeartbeats();
       throw error;
     });
-  // While the database was locked no process could beat, so their silences are counted anew.
-  if (takenOver === undefined) processes.forgiveSilence();
+  // While the database was locked no process could beat, so their missedHeartbeats are counted anew.
+  if (takenOver === undefined) processes.forgiveMissedHeartbeats();
   return takenOver ?? 0;
 }
 
 /**
- * Beats for this process, and takes over what is held by processes that the kernel says are dead, and by those that
+ * Heartbeats for this process, and takes over what is held by processes that the kernel says are dead, and by those that
  * have been silent for too long.
  */
 function takeOver({ processes, claims, dueTime }: OpenInbox, dead: readonly number[]): number {

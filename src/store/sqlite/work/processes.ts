@@ -6,15 +6,15 @@ import { type Fate, type ProcessIdentity, fateOf, ownIdentity } from './process-
 interface ProcessRow {
   readonly id: number;
   readonly identity: string;
-  readonly beats: number;
-  /** 1 if the process said at its last beat that it judges others by their beats. */
-  readonly countsBeats: number;
+  readonly heartbeats: number;
+  /** 1 if the process said at its last heartbeat that it judges others by their heartbeats. */
+  readonly countsHeartbeats: number;
   /** The names of its handlers, as JSON; null until it has told them, and if it has none. */
   readonly handlers: string | null;
 }
 
 /** In how many looks, one after the other, a process must be found silent to count as dead. */
-const mostSilences = 3;
+const maxMissedHeartbeats = 3;
 
 /**
  * Whether the database is closed by `close` alone. When a worker thread is ended, the driver closes it, and nothing of
@@ -22,17 +22,17 @@ const mostSilences = 3;
  */
 const closesOnlyByItself = isMainThread;
 
-/** The beats of another process at the last look, and in how many looks they have not changed. */
+/** The heartbeats of another process at the last look, and in how many looks they have not changed. */
 interface Look {
-  readonly beats: number;
-  readonly silences: number;
+  readonly heartbeats: number;
+  readonly missedHeartbeats: number;
 }
 
 /** The process under whose id claims are written. */
 export interface Holder {
   readonly id: number;
   /**
-   * Enters the process again if another process took it for dead because it stood still too long: claims under an id
+   * Enters the process again if another process took it for dead because it was blocked too long: claims under an id
    * that has no row would never be taken over. Ids are never given twice, so it keeps its old id.
    */
   ensureEntered(): void;
@@ -46,8 +46,8 @@ export function holderOf(database: Database.Database, id: number, identity: stri
 
 /**
  * The processes that share one database file. Each has a row; its id marks what it has claimed. A process is
- * dead when the kernel says so, or, where the kernel can't be asked (another container, a hidden /proc), when its beats
- * stand still although it could have written. Beats are counted, not dated, so that a wall clock that jumps kills
+ * dead when the kernel says so, or, where the kernel can't be asked (another container, a hidden /proc), when its heartbeats
+ * block although it could have written. Heartbeats are counted, not dated, so that a wall clock that jumps kills
  * nobody.
  */
 export class Processes implements Holder {
@@ -61,11 +61,11 @@ export class Processes implements Holder {
   readonly #insert: Database.Statement;
   readonly #delete: Database.Statement;
   readonly #selectAll: Database.Statement;
-  readonly #updateBeats: Database.Statement;
+  readonly #updateHeartbeats: Database.Statement;
   readonly #selectWithoutWal: Database.Statement;
   readonly #forgetWal: Database.Statement;
   #holder: Holder;
-  /** The handlers that this process has told. Each beat repeats them, since one that enters again has a new row. */
+  /** The handlers that this process has told. Each heartbeat repeats them, since one that enters again has a new row. */
   #told: readonly string[] | null = null;
 
   /** `files`: undefined for a database in memory. */
@@ -76,12 +76,12 @@ export class Processes implements Holder {
     this.#insert = database.prepare('insert into processes (identity) values (?)');
     this.#delete = database.prepare('delete from processes where id = ?');
     this.#selectAll = database.prepare(`
-      select id, identity, beats, coalesce(json_extract(identity, '$.countsBeats'), 0) as countsBeats,
+      select id, identity, heartbeats, coalesce(json_extract(identity, '$.countsHeartbeats'), 0) as countsHeartbeats,
         json_extract(identity, '$.handlers') as handlers
       from processes`);
-    this.#updateBeats = database.prepare(`
-      update processes set beats = beats + 1,
-        identity = json_set(identity, '$.countsBeats', json(?), '$.handlers', json(?))
+    this.#updateHeartbeats = database.prepare(`
+      update processes set heartbeats = heartbeats + 1,
+        identity = json_set(identity, '$.countsHeartbeats', json(?), '$.handlers', json(?))
       where id = ?`);
     this.#selectWithoutWal = database
       .prepare(
@@ -111,11 +111,11 @@ export class Processes implements Holder {
     return this.#others('alive').length + this.#others('unknown').length === 0;
   }
 
-  /** Says that this process lives, and whether it judges others by their beats. */
+  /** Says that this process lives, and whether it judges others by their heartbeats. */
   beat(): void {
     this.ensureEntered();
-    const countsBeats = this.#others('unknown').length > 0;
-    this.#updateBeats.run(JSON.stringify(countsBeats), JSON.stringify(this.#told), this.id);
+    const countsHeartbeats = this.#others('unknown').length > 0;
+    this.#updateHeartbeats.run(JSON.stringify(countsHeartbeats), JSON.stringify(this.#told), this.id);
   }
 
   /** Says which handlers this process has. Returns those of each other process that is not dead and has said its own. */
@@ -167,12 +167,15 @@ export class Processes implements Holder {
   }
 
   /**
-   * Whether this process has to beat, even if it holds nothing: a process may judge it by its beats. It can't know
-   * what another one is able to ask the kernel, so that one says it; within the time of the silences it is heard. The
+   * Whether this process has to beat, even if it holds nothing: a process may judge it by its heartbeats. It can't know
+   * what another one is able to ask the kernel, so that one says it; within the time of the missedHeartbeats it is heard. The
    * row of this process counts too, so that what it has said is taken back.
    */
   isWatched(): boolean {
-    return this.#others('unknown').length > 0 || this.#rows().some(({ countsBeats }) => countsBeats === 1);
+    return (
+      this.#others('unknown').length > 0 ||
+      this.#rows().some(({ countsHeartbeats }) => countsHeartbeats === 1)
+    );
   }
 
   /**
@@ -180,16 +183,16 @@ export class Processes implements Holder {
    * that they count as dead. Called only when this process can write, because then the others could have written too.
    */
   lookAtSilent(): number[] {
-    return this.#others('unknown').flatMap(({ id, beats }) => {
+    return this.#others('unknown').flatMap(({ id, heartbeats }) => {
       const last = this.#looks.get(id);
-      const silences = last?.beats === beats ? last.silences + 1 : 0;
-      this.#looks.set(id, { beats, silences });
-      return silences >= mostSilences ? [id] : [];
+      const missedHeartbeats = last?.heartbeats === heartbeats ? last.missedHeartbeats + 1 : 0;
+      this.#looks.set(id, { heartbeats, missedHeartbeats });
+      return missedHeartbeats >= maxMissedHeartbeats ? [id] : [];
     });
   }
 
-  /** Starts counting silences anew: while no process could write, a missing beat says nothing. */
-  forgiveSilence(): void {
+  /** Starts counting missedHeartbeats anew: while no process could write, a missing heartbeat says nothing. */
+  forgiveMissedHeartbeats(): void {
     this.#looks.clear();
   }
 

@@ -82,7 +82,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   /**
    * Decides the state inside the transaction, because the inbox may have changed since the caller decided. The run
    * that a blocked one was to wait for may have been settled, and nothing would unblock it any more. And a replay may
-   * have put back an earlier run, which a strict run that failed has to wait for.
+   * have requeued an earlier run, which a strict run that failed has to wait for.
    */
   const decided = (row: SettlementRow): SettlementRow => {
     const { state, isStrict } = row;

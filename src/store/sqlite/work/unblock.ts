@@ -9,7 +9,7 @@ interface BlockedRun {
   readonly dueAt: number | null;
 }
 
-/** SQL that makes blocked runs due. A run that a replay has put back may have a time before which it must not begin. */
+/** SQL that makes blocked runs due. A run that a replay has requeued may have a time before which it must not begin. */
 const dueUpdate = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
 
 /** Unblocks the next run of a call and handler when the run that it waited for is over. */
@@ -22,7 +22,7 @@ export function prepareUnblockNext(database: Database.Database) {
 }
 
 /** How many runs one step unblocks at the most: deliveries wait meanwhile. */
-const mostInAStep = 500;
+const maxInAStep = 500;
 
 /**
  * Unblocks runs that no settlement would ever unblock. A run that is settled unblocks the next one of its call; but a
@@ -33,7 +33,7 @@ const mostInAStep = 500;
 export function prepareUnblock(database: Database.Database) {
   const ofHandler = `from runs indexed by runs_blocked where handler = ${asText('?')} and state = 'blocked'`;
   const some = database.prepare(`
-    select sequence, call_id as callId, due_at as dueAt ${ofHandler} order by call_id, sequence limit ${mostInAStep}`);
+    select sequence, call_id as callId, due_at as dueAt ${ofHandler} order by call_id, sequence limit ${maxInAStep}`);
   const dueBefore = database
     .prepare(
       `select due_at from runs ${byCallAndTime} where call_id = ${asText('?')} and handler = ${asText('?')}
@@ -48,7 +48,7 @@ export function prepareUnblock(database: Database.Database) {
       select sequence, handler ${ofHandler} and not exists (
         select 1 from runs o ${byCall} where o.call_id = runs.call_id and o.handler = runs.handler and o.${isOpen}
           and (o.sequence < runs.sequence or o.state <> 'blocked'))
-      limit ${mostInAStep})`);
+      limit ${maxInAStep})`);
 
   const any = database.prepare(`select 1 ${ofHandler} limit 1`);
 

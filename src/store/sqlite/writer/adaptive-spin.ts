@@ -3,10 +3,10 @@ import type { Clock } from '../../../kit/clock.ts';
 import { type Waiting, fewWrites } from './incoming.ts';
 
 /** How long to spin after a commit, in milliseconds: about twice what a lone sender takes to send its next delivery. */
-const longestSpin = 0.5;
+const maxSpin = 0.5;
 /** A spin in vain undoes as many that found an event: it has taken a core from whoever else could have used it. */
 const costOfVain = 8;
-const mostCredit = 2 * costOfVain;
+const maxCredit = 2 * costOfVain;
 /** How long not to spin when too many were in vain, in milliseconds: then they take half a percent of a core at most. */
 const rest = 100;
 
@@ -53,11 +53,11 @@ export class AdaptiveSpin {
     do {
       if (this.#clock.elapsed() >= this.#until) return this.#wasInVain();
     } while (!look());
-    this.#credit = Math.min(this.#credit + 1, mostCredit);
+    this.#credit = Math.min(this.#credit + 1, maxCredit);
   }
 
   get #until(): number {
-    return this.#committedAt + longestSpin;
+    return this.#committedAt + maxSpin;
   }
 
   get #isPromising(): boolean {

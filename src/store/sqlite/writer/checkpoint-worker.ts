@@ -16,7 +16,7 @@ import {
 import { connectAgain } from '../connection/connection.ts';
 import { DatabaseFiles } from '../connection/database-files.ts';
 import { DatabaseFile } from '../connection/database-file.ts';
-import { LogIndex } from '../connection/log-index.ts';
+import { LogIndex } from '../connection/wal-index.ts';
 
 /**
  * Commits add much to the log during the first pass, and little during the second: that is left to the commit thread.

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isDiskFull, isLocked } from '../connection/connection.ts';
-import type { LogIndex } from '../connection/log-index.ts';
+import type { LogIndex } from '../connection/wal-index.ts';
 
 /**
  * What a checkpoint reports: whether another connection stood in its way, the pages in the log, and how many of them

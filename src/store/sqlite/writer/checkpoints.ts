@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import type { FileIds } from '../connection/database-files.ts';
 import { Checkpoint } from './checkpoint.ts';
-import { LogIndex } from '../connection/log-index.ts';
+import { LogIndex } from '../connection/wal-index.ts';
 import { setPragma } from '../connection/pragma.ts';
 import { threadFile } from './thread-file.ts';
 
@@ -31,19 +31,19 @@ const pagesOfWrite = 0.8;
 const pagesOfCommit = 8;
 const pageSize = 4_096;
 /** At how many pages the commit thread writes the rest back even while writes wait for it. */
-const mostPages = 24_000;
+const maxPages = 24_000;
 /** The checkpoint thread makes next to no objects. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 /**
  * How long closing waits for a checkpoint, in milliseconds. If it takes longer, the log stays larger, but nothing is
  * lost.
  */
-const closePatience = 5_000;
+const closeTimeout = 5_000;
 /**
  * How long a write-back waits for connections that read the log, in milliseconds: those of this process read only for
  * moments.
  */
-const readersPatience = 200;
+const readersTimeout = 200;
 
 /**
  * Has the log written back to the database. A thread of its own does this while commits go on, and syncs the
@@ -77,7 +77,7 @@ export class Checkpoints {
     else if (state === failed) this.#tryLater();
     // Finishing makes two syncs, which hold up every answer that waits for a commit: on a slow disk, longer than its
     // sender waits.
-    else if (state === checkpointed && this.#pages >= mostPages) this.#finish();
+    else if (state === checkpointed && this.#pages >= maxPages) this.#finish();
   }
 
   /** No write waits for a commit. */
@@ -96,7 +96,7 @@ export class Checkpoints {
    * @throws unless the log begins anew
    */
   writeBack(): void {
-    setPragma(this.#database, `busy_timeout = ${readersPatience}`);
+    setPragma(this.#database, `busy_timeout = ${readersTimeout}`);
     try {
       // Most of it while other processes can write; the rest while they wait.
       this.#finishing.run();
@@ -108,12 +108,12 @@ export class Checkpoints {
     }
   }
 
-  /** Stands still until the thread has closed its connection to the database, or the patience is over. */
+  /** Blocks until the thread has closed its connection to the database, or the timeout is over. */
   close(): void {
     if (!this.#worker) return;
     Atomics.store(this.#state, 0, ending);
     Atomics.notify(this.#state, 0);
-    Atomics.wait(this.#state, 0, ending, closePatience);
+    Atomics.wait(this.#state, 0, ending, closeTimeout);
   }
 
   #begin(): void {

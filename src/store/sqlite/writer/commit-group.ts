@@ -8,7 +8,7 @@ import { type Committed, type Synced, Unsynced } from './unsynced.ts';
 /** What a caller can specify for a write. */
 export interface WriteLimits<T = unknown> {
   /** How long it may wait for a locked database, in milliseconds; default without end. */
-  readonly patience?: number;
+  readonly timeout?: number;
   /** Its size, so that a group stays bounded. */
   readonly bytes?: number;
   /** Gives the write a transaction of its own: for work that must not be run a second time when another write fails. */
@@ -52,7 +52,7 @@ const groupBytes = 4 * 1024 * 1024;
 const lockedPause = 20;
 
 /** How long a delivery waits for its commit, in milliseconds: the sender gives up after 1,000. */
-export const recordPatience = 700;
+export const recordTimeout = 700;
 
 /**
  * Gathers the writes of one turn of the event loop into one transaction: the sync to disk, which is what a
@@ -85,9 +85,9 @@ export class CommitGroup {
 
   /** Runs `operation` inside the next transaction and resolves when that is on disk. */
   write<T>(operation: () => T, limits: WriteLimits<T> = {}): Promise<T> {
-    const { patience = Infinity, bytes = 0, alone = false, endsWithProcess = false } = limits;
+    const { timeout = Infinity, bytes = 0, alone = false, endsWithProcess = false } = limits;
     return new Promise<T>((resolve, reject) => {
-      const deadline = this.#clock.elapsed() + patience;
+      const deadline = this.#clock.elapsed() + timeout;
       const onDisk = (value: unknown): void => {
         limits.onCommitted?.(value as T);
         resolve(value as T);
@@ -188,7 +188,7 @@ export class CommitGroup {
   }
 
   /**
-   * Lets writes wait for the lock. All of them are checked against their deadline: behind a write of endless patience
+   * Lets writes wait for the lock. All of them are checked against their deadline: behind a write of endless timeout
    * may be one whose sender gives up in a moment.
    */
   #waitForLock(group: readonly Write[], { cause }: Locked): void {

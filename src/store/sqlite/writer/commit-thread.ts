@@ -58,7 +58,7 @@ export class CommitThread {
       // See LogIndex: its file must outlive the thread.
       trackUnmanagedFds: false,
     });
-    // Writes under way keep the process alive; a thread that waits for writes doesn't.
+    // Writes in flight keep the process alive; a thread that waits for writes doesn't.
     this.#worker.unref();
     this.#worker.on('error', (error) => this.#onGone(error));
     this.#exited = new Promise((resolve) => this.#worker.on('exit', resolve));
@@ -84,10 +84,10 @@ export class CommitThread {
   }
 
   /** Whether an event that came now would have to wait for longer than its sender does. */
-  get isBehind(): boolean {
-    // If the app's event loop has stood still, results may be here already, and nothing waits any more.
-    if (this.#queue.isBehind) this.hearAll();
-    return this.#queue.isBehind;
+  get isOverloaded(): boolean {
+    // If the app's event loop has was blocked, results may be here already, and nothing waits any more.
+    if (this.#queue.isOverloaded) this.hearAll();
+    return this.#queue.isOverloaded;
   }
 
   /** Writes an event, or a delivery into quarantine; fails when that can't be done before its sender gives up. */

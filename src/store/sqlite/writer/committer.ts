@@ -16,14 +16,14 @@ import {
   readyMessage,
 } from './commit-message.ts';
 import { messageOf } from '../../../kit/error-text.ts';
-import { standStill, systemClock } from '../../../kit/clock.ts';
+import { block, systemClock } from '../../../kit/clock.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { connectAgain } from '../connection/connection.ts';
 import { DatabaseFiles } from '../connection/database-files.ts';
 import { GroupResult } from './group-result.ts';
 import type { Waiting } from './incoming.ts';
 import { FilteredIdentities } from '../dedupe/filtered-identities.ts';
-import { LogFile } from '../connection/log-file.ts';
+import { LogFile } from '../connection/wal-file.ts';
 import { holderOf } from '../work/processes.ts';
 import { Received } from './received.ts';
 import { ThreadTurn } from './turn.ts';
@@ -126,7 +126,7 @@ export class Committer {
       this.#syncLog();
       const isAbandoned = Atomics.load(this.#givenUp, 1) !== 0n;
       if (isAbandoned) result.giveUpTo(Infinity);
-      else standStill(lockedPause);
+      else block(lockedPause);
     }
     // Writes that were given up are not in the log and don't count: a slow disk would get checkpoints, and their
     // syncs, for nothing.

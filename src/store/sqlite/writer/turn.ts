@@ -14,15 +14,15 @@ const nobody = 0;
 const mainThread = 1;
 const commitThread = 2;
 
-/** How the main thread waits: for a message, or standing still. */
+/** How the main thread waits: for a message, or blocking. */
 const byMessage = 1;
 const standingStill = 2;
 
 /**
- * How long the main thread stands still at the most, in milliseconds: meanwhile nobody can tell it that the commit
+ * How long the main thread is blocked at the most, in milliseconds: meanwhile nobody can tell it that the commit
  * thread has ended.
  */
-const longestStand = 2_000;
+const maxStand = 2_000;
 
 /** The message that tells the main thread that it has the turn. */
 export const turnMessage = 'turn';
@@ -52,7 +52,7 @@ export class MainTurn {
   }
 
   /**
-   * Runs `work` now, and stands still until it is this thread's turn: for users' synchronous writes.
+   * Runs `work` now, and is blocked until it is this thread's turn: for users' synchronous writes.
    *
    * @throws SQLITE_BUSY when the commit thread doesn't give the turn back: it may have ended
    */
@@ -86,7 +86,7 @@ export class MainTurn {
     while (!this.#take() && !this.#isMine()) {
       Atomics.or(this.memory, wanted, standingStill);
       if (this.#take()) return;
-      const waited = Atomics.wait(this.memory, owner, commitThread, longestStand);
+      const waited = Atomics.wait(this.memory, owner, commitThread, maxStand);
       if (waited === 'timed-out' && this.#withdraw()) throw locked();
     }
   }
@@ -96,7 +96,7 @@ export class MainTurn {
   }
 
   /**
-   * Takes back the request of a main thread that stands still; false when the commit thread has seen it, and hands
+   * Takes back the request of a main thread that is blocked; false when the commit thread has seen it, and hands
    * over.
    */
   #withdraw(): boolean {
@@ -123,7 +123,7 @@ function locked(): Error {
   return Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
 }
 
-/** The commit thread's side. It has no event loop to keep going, so it stands still while it waits. */
+/** The commit thread's side. It has no event loop to keep going, so it is blocked while it waits. */
 export class ThreadTurn {
   readonly #memory: Int32Array<SharedArrayBuffer>;
   readonly #tell: (message: typeof turnMessage) => void;

@@ -17,7 +17,7 @@ export interface Committed {
 
 /**
  * Writes that the main thread has committed and the commit thread is to sync: on a slow disk, the app's event loop
- * would otherwise stand still for each commit.
+ * would otherwise block for each commit.
  */
 export class Unsynced {
   readonly #synced: Synced;

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { messageOf } from '../../../kit/error-text.ts';
-import { recordPatience } from './commit-group.ts';
+import { recordTimeout } from './commit-group.ts';
 import {
   type WriteItem,
   type WriteResult,
@@ -15,7 +15,7 @@ import {
 import { isDiskError, isDiskFull, isLocked } from '../connection/connection.ts';
 import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
 import { prepareKeepDelivery } from '../admin/keep-delivery.ts';
-import type { LogFile } from '../connection/log-file.ts';
+import type { LogFile } from '../connection/wal-file.ts';
 import { setPragma } from '../connection/pragma.ts';
 import type { Holder } from '../work/processes.ts';
 import { prepareRecord } from '../work/record.ts';
@@ -48,7 +48,7 @@ export function prepareWriteGroup(
   // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
   const begin = database.prepare('begin immediate');
   const commit = database.prepare('commit');
-  const touch = database.prepare('update processes set beats = beats + 1 where id = ?');
+  const touch = database.prepare('update processes set heartbeats = heartbeats + 1 where id = ?');
   let hasDiskRefused = false;
 
   /** Whether the disk takes a write again is known only when something has been written. */
@@ -93,7 +93,7 @@ export function prepareWriteGroup(
    */
   const oneByOne = (items: readonly WriteItem[]): (WriteResult | string)[] => {
     // Another process may take the lock between two of these transactions.
-    setPragma(database, `busy_timeout = ${recordPatience}`);
+    setPragma(database, `busy_timeout = ${recordTimeout}`);
     const results = items.map((item) => {
       try {
         // If it was the disk that refused, the next sync may succeed, and yet not count.

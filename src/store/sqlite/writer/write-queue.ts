@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
-import { recordPatience } from './commit-group.ts';
+import { recordTimeout } from './commit-group.ts';
 import { type WriteItem, type WriteResult, type WrittenMessage, hasChanged } from './commit-message.ts';
 import { fewWrites, groupBytes, groupWrites } from './incoming.ts';
 
-/** How many writes may be under way: a disk that falls behind must not take the process's memory. */
-const mostWrites = 16_384;
-const mostBytes = 48 * 1024 * 1024;
+/** How many writes may be in flight: a disk that falls behind must not take the process's memory. */
+const maxWrites = 16_384;
+const maxBytes = 48 * 1024 * 1024;
 
 /**
  * At how many writes they are sent without waiting for the end of the turn: one turn of the event loop may bring
@@ -73,21 +73,21 @@ export class WriteQueue {
    * group is always taken, because it may be long ago that the disk was slow. Where no commit is fast enough for anybody,
    * as many as memory holds are taken: some are written late, and the copies that are sent again are duplicates.
    */
-  get isBehind(): boolean {
-    if (this.count >= mostWrites || this.#bytes >= mostBytes) return true;
+  get isOverloaded(): boolean {
+    if (this.count >= maxWrites || this.#bytes >= maxBytes) return true;
     const groups = Math.max(Math.floor(this.count / groupWrites), Math.floor(this.#bytes / groupBytes));
     const took = Math.min(...this.#took);
-    return groups > 0 && took <= recordPatience && (groups + 1) * took > recordPatience;
+    return groups > 0 && took <= recordTimeout && (groups + 1) * took > recordTimeout;
   }
 
   /** Adds an event, or a delivery for the quarantine; it fails when it can't be written before its sender gives up. */
   record(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
-    if (this.isBehind || this.#bytes + bytes > mostBytes)
+    if (this.isOverloaded || this.#bytes + bytes > maxBytes)
       return onFailed(new Error('the database has fallen behind'));
-    const deadline = this.#ties.clock.elapsed() + recordPatience;
+    const deadline = this.#ties.clock.elapsed() + recordTimeout;
     this.#events += 1;
     this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
-    this.#cancelWatch ??= this.#ties.clock.after(recordPatience, () => this.#watch());
+    this.#cancelWatch ??= this.#ties.clock.after(recordTimeout, () => this.#watch());
     // An event that comes alone is sent at once, also if the mark of the one before still waits for it. Where many
     // come, it waits for the others of the same turn of the event loop: if it were sent ahead of them, it would have a
     // commit of its own, and they would wait for that.
@@ -167,7 +167,7 @@ export class WriteQueue {
 
   /** Gives up events that nobody waits for any more: their answer must be given while the sender is still there. */
   #watch(): void {
-    // If the app's event loop has stood still, results may be here already, and the disk was not slow.
+    // If the app's event loop has was blocked, results may be here already, and the disk was not slow.
     this.#ties.hearAll();
     const now = this.#ties.clock.elapsed();
     let next = Infinity;
@@ -176,7 +176,7 @@ export class WriteQueue {
       if (write.deadline > now) next = Math.min(next, write.deadline);
       else {
         write.isGivenUp = true;
-        // Events are given up in the order in which they were sent: all have the same patience.
+        // Events are given up in the order in which they were sent: all have the same timeout.
         Atomics.store(this.givenUp, 0, BigInt(write.number));
         write.onFailed(new Error('the database did not take it in time'));
       }

@@ -4,7 +4,7 @@ import type { QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
 import type { Sequence, Settled } from '../../run-key.ts';
 import type { ClaimedEvent } from '../../claims.ts';
 import type { Settlement } from '../../store.ts';
-import { type GroupTies, type WriteLimits, recordPatience } from './commit-group.ts';
+import { type GroupTies, type WriteLimits, recordTimeout } from './commit-group.ts';
 import { type WriteResult, probe, recordedOf, settled } from './commit-message.ts';
 import { CommitThread } from './commit-thread.ts';
 import type { FileGuard } from '../connection/file-guard.ts';
@@ -55,8 +55,8 @@ export class Writes implements GroupTies {
   }
 
   /** Whether an event that came now would have to wait for longer than its sender does. */
-  get isBehind(): boolean {
-    return this.#thread?.isBehind ?? false;
+  get isOverloaded(): boolean {
+    return this.#thread?.isOverloaded ?? false;
   }
 
   /** Ends the commit thread when all that it was given is written. */
@@ -96,8 +96,7 @@ export class Writes implements GroupTies {
     const row = quarantineRow(record);
     const bytes = row.body.byteLength;
     const thread = this.#committer(this.#opened());
-    if (!thread)
-      return this.here(({ keepDelivery }) => keepDelivery(row), { patience: recordPatience, bytes });
+    if (!thread) return this.here(({ keepDelivery }) => keepDelivery(row), { timeout: recordTimeout, bytes });
     return new Promise((resolve, reject) => {
       thread.record(row, bytes, (kept) => resolve(kept as Kept), reject);
     });
@@ -129,7 +128,7 @@ export class Writes implements GroupTies {
     bytes: number,
     onCommitted: (recorded: RecordedRow) => void,
   ): Promise<'new' | 'duplicate'> {
-    const limits = { patience: recordPatience, bytes, onCommitted };
+    const limits = { timeout: recordTimeout, bytes, onCommitted };
     return statusOf(await this.here((inbox) => inbox.recordOne(row), limits));
   }
 

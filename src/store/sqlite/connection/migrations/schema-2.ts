@@ -117,11 +117,11 @@ export const schema2 = `
     where kind = new.kind;
   end;
 
-  -- The processes that share this file. A process that lives counts its beats; claims carry its id.
+  -- The processes that share this file. A process that lives counts its heartbeats; claims carry its id.
   create table processes (
     id       integer primary key autoincrement,
     identity text not null,
-    beats    integer not null default 0
+    heartbeats    integer not null default 0
   );
 
   -- For a person with any SQL tool: one row a call, times as ISO 8601 in UTC. It says what calls/timeline.ts tells;
@@ -151,7 +151,7 @@ export const schema2 = `
   ) without rowid;
   create index joins_of_call on joins (call_id);
 
-  -- Who asked for events to be run again, when, why, and how many were put back; without finished_at it was
+  -- Who asked for events to be run again, when, why, and how many were requeued; without finished_at it was
   -- cut short, and the numbers say how far it came.
   create table replays (
     id           integer primary key autoincrement,

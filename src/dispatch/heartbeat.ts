@@ -4,9 +4,9 @@ import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** How often a process reports that it is alive and looks for dead processes, in milliseconds. */
-export const pulseInterval = 2_000;
+export const heartbeatInterval = 2_000;
 
-/** What the pulse needs. */
+/** What the heartbeat needs. */
 export interface PulseParts {
   readonly store: Store;
   readonly telemetry: Telemetry;
@@ -18,7 +18,7 @@ export interface PulseParts {
 }
 
 /** Reports that this process is alive, takes over what dead processes held, and notices what other processes store. */
-export class Pulse {
+export class Heartbeat {
   readonly #parts: PulseParts;
   #isDraining = false;
   #isStopped = false;
@@ -28,13 +28,13 @@ export class Pulse {
     this.#parts = parts;
   }
 
-  /** Beats at once, and then at every interval. Rejects when the inbox can't be reached the first time. */
+  /** Heartbeats at once, and then at every interval. Rejects when the inbox can't be reached the first time. */
   async start(): Promise<void> {
     await this.#keepAlive();
     this.#schedule();
   }
 
-  /** From now on a stop doesn't wait for beats: another process that locks the database must not hold it up. */
+  /** From now on a stop doesn't wait for heartbeats: another process that locks the database must not hold it up. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -47,7 +47,7 @@ export class Pulse {
   #schedule(): void {
     if (this.#isStopped) return;
     const { clock, follow } = this.#parts;
-    this.#cancel = clock.after(pulseInterval, () => {
+    this.#cancel = clock.after(heartbeatInterval, () => {
       const beat = this.#beat();
       if (!this.#isDraining) follow(beat);
     });
@@ -59,7 +59,7 @@ export class Pulse {
       await this.#keepAlive();
       if (store.changedElsewhere()) onWork();
     } catch (error) {
-      if (!this.#isStopped) telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+      if (!this.#isStopped) telemetry.report('dispatch_failed', { cause: messageOf(error) });
     }
     this.#schedule();
   }
@@ -68,7 +68,7 @@ export class Pulse {
     const { store, telemetry, onWork } = this.#parts;
     const { takenOver } = await store.keepAlive();
     if (takenOver === 0) return;
-    telemetry.tell('claims_taken_over', { count: takenOver });
+    telemetry.report('claims_taken_over', { count: takenOver });
     onWork();
   }
 }

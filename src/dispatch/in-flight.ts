@@ -3,7 +3,7 @@ import { holdProcess } from '../kit/clock.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** Counts the work that has begun and not ended, so that a stop can wait for it. Logs its errors. */
-export class UnderWay {
+export class InFlight {
   readonly #telemetry: Telemetry;
   #count = 0;
   #idle: (() => void)[] = [];
@@ -17,7 +17,7 @@ export class UnderWay {
     this.#count += 1;
     work.then(this.#ended, (error: unknown) => {
       this.#ended();
-      this.#telemetry.tell('dispatch_failed', { cause: messageOf(error) });
+      this.#telemetry.report('dispatch_failed', { cause: messageOf(error) });
     });
   }
 

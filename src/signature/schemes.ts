@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
 import { closest } from '../kit/closest-name.ts';
 import { headerName } from '../kit/header-fields.ts';
-import type { Layout } from '../events/model.ts';
-import { prepareLayout } from './content.ts';
-import type { PreparedLayout } from './content.ts';
+import type { Scheme } from '../events/model.ts';
+import { prepareScheme } from './content.ts';
+import type { PreparedScheme } from './content.ts';
 
 const platformHeader = 'x-webhook-signature';
 
@@ -29,23 +29,23 @@ const standards = [
 const encodings = ['hex', 'base64'] as const;
 const keyKinds = ['whole', 'suffix', 'suffix-base64'] as const;
 
-const fields = ['header', 'syntax', 'content', 'encoding', 'hash', 'key'] as const satisfies (keyof Layout)[];
+const fields = ['header', 'syntax', 'content', 'encoding', 'hash', 'key'] as const satisfies (keyof Scheme)[];
 
-/** The name of a known layout: its syntax and signed content, its encoding, its key. */
-export type LayoutName =
-  | `${(typeof shapes)[number]['name']}-${(typeof encodings)[number]}-${Layout['key']}`
-  | `${(typeof standards)[number]['name']}-${Layout['key']}`;
+/** The name of a known scheme: its syntax and signed content, its encoding, its key. */
+export type SchemeName =
+  | `${(typeof shapes)[number]['name']}-${(typeof encodings)[number]}-${Scheme['key']}`
+  | `${(typeof standards)[number]['name']}-${Scheme['key']}`;
 
-/** How the platform signs: `'auto'` to try every known layout, the name of a known layout, or a layout in full. */
-export type SignatureOption = 'auto' | LayoutName | Layout;
+/** How the platform signs: `'auto'` to try every known scheme, the name of a known scheme, or a scheme in full. */
+export type SignatureOption = 'auto' | SchemeName | Scheme;
 
-/** Every layout that `'auto'` tries, by name. The names are stable: users' configurations hold them. */
-export const knownLayouts: ReadonlyMap<LayoutName, Layout> = new Map(listLayouts());
+/** Every scheme that `'auto'` tries, by name. The names are stable: users' configurations hold them. */
+export const knownSchemes: ReadonlyMap<SchemeName, Scheme> = new Map(listSchemes());
 
 const list = fields.join(', ');
 
-/** A layout described by a user. */
-export const layoutSchema = z
+/** A scheme described by a user. */
+export const schemeSchema = z
   .strictObject(
     {
       header: z
@@ -70,57 +70,57 @@ export const layoutSchema = z
         code === 'unrecognized_keys' ? `has no more than ${list}` : `an object with ${list}`,
     },
   )
-  .refine((layout) => layout.syntax === 't=,v1=' || !layout.content.includes('{t}'), {
+  .refine((scheme) => scheme.syntax === 't=,v1=' || !scheme.content.includes('{t}'), {
     path: ['content'],
     message: 'can contain {t} only with the syntax "t=,v1=", where t is found',
   })
-  .refine((layout) => layout.syntax !== 'sha256=' || layout.hash === 'sha256', {
+  .refine((scheme) => scheme.syntax !== 'sha256=' || scheme.hash === 'sha256', {
     path: ['hash'],
     message: 'should be sha256, as the syntax "sha256=" says',
-  }) satisfies z.ZodType<Layout>;
+  }) satisfies z.ZodType<Scheme>;
 
-/** The known layout of that name, or undefined. */
-export function layoutNamed(name: string): Layout | undefined {
-  return isLayoutName(name) ? knownLayouts.get(name) : undefined;
+/** The known scheme of that name, or undefined. */
+export function schemeNamed(name: string): Scheme | undefined {
+  return isSchemeName(name) ? knownSchemes.get(name) : undefined;
 }
 
-function isLayoutName(name: string): name is LayoutName {
-  const byAnyText: ReadonlyMap<string, Layout> = knownLayouts;
+function isSchemeName(name: string): name is SchemeName {
+  const byAnyText: ReadonlyMap<string, Scheme> = knownSchemes;
   return byAnyText.has(name);
 }
 
-/** What to set as the option `signature` to get this layout: its name when it has one, else the layout as JSON. */
-export function describeLayout(layout: Layout): string {
-  for (const [name, known] of knownLayouts) if (isSameLayout(known, layout)) return name;
-  return JSON.stringify(Object.fromEntries(fields.map((field) => [field, layout[field]])));
+/** What to set as the option `signature` to get this scheme: its name when it has one, else the scheme as JSON. */
+export function describeScheme(scheme: Scheme): string {
+  for (const [name, known] of knownSchemes) if (isSameScheme(known, scheme)) return name;
+  return JSON.stringify(Object.fromEntries(fields.map((field) => [field, scheme[field]])));
 }
 
 /**
- * The layouts that the option `signature` stands for, ready for use.
+ * The schemes that the option `signature` stands for, ready for use.
  *
- * @throws ConfigError `option_invalid` for an unknown name or an invalid layout object.
+ * @throws ConfigError `option_invalid` for an unknown name or an invalid scheme object.
  */
-export function resolveLayouts(signature: SignatureOption): readonly PreparedLayout[] {
-  if (signature === 'auto') return [...knownLayouts.values()].map(prepareLayout);
-  return [prepareLayout(resolveLayout(signature, 'signature', `'auto', ${oneLayout}`))];
+export function resolveSchemes(signature: SignatureOption): readonly PreparedScheme[] {
+  if (signature === 'auto') return [...knownSchemes.values()].map(prepareScheme);
+  return [prepareScheme(resolveScheme(signature, 'signature', `'auto', ${oneScheme}`))];
 }
 
-const oneLayout = 'the name of a known layout, or a layout object';
+const oneScheme = 'the name of a known scheme, or a scheme object';
 
-/** The one layout that an option stands for; `option` and `expected` tell of it in the error. */
-export function resolveLayout(value: LayoutName | Layout, option: string, expected = oneLayout): Layout {
+/** The one scheme that an option stands for; `option` and `expected` tell of it in the error. */
+export function resolveScheme(value: SchemeName | Scheme, option: string, expected = oneScheme): Scheme {
   if (typeof value === 'string') {
-    const known = layoutNamed(value);
+    const known = schemeNamed(value);
     if (known !== undefined) return known;
     throw configError('option_invalid', { option, expected, ...unknownName(value) });
   }
-  const read = layoutSchema.safeParse(value);
+  const read = schemeSchema.safeParse(value);
   if (read.success) return read.data;
   const found = read.error.issues.map((issue) => [...issue.path, issue.message].join(': ')).join('; ');
-  throw configError('option_invalid', { option, expected, found: `not a layout (${found})` });
+  throw configError('option_invalid', { option, expected, found: `not a scheme (${found})` });
 }
 
-/** The value may be the secret, given for the wrong option. So it is quoted only if it is nearly the name of a layout. */
+/** The value may be the secret, given for the wrong option. So it is quoted only if it is nearly the name of a scheme. */
 function unknownName(value: string): { readonly found: string; readonly fix: string } {
   const meant = meantNames(value);
   return meant.length === 0
@@ -130,33 +130,33 @@ function unknownName(value: string): { readonly found: string; readonly fix: str
 
 /** The closest name, else the names of which this is the beginning. */
 function meantNames(value: string): readonly string[] {
-  const names = [...knownLayouts.keys()];
+  const names = [...knownSchemes.keys()];
   const nearest = closest(value, names);
   if (nearest !== undefined) return [nearest];
   return value === '' ? [] : names.filter((name) => name.startsWith(`${value}-`));
 }
 
-function listLayouts(): [LayoutName, Layout][] {
-  const layouts: [LayoutName, Layout][] = [];
+function listSchemes(): [SchemeName, Scheme][] {
+  const schemes: [SchemeName, Scheme][] = [];
   for (const { name, syntax, content } of shapes) {
     for (const encoding of encodings) {
       for (const key of keyKinds) {
-        const layout = { header: platformHeader, syntax, content, encoding, hash: 'sha256', key } as const;
-        layouts.push([`${name}-${encoding}-${key}`, Object.freeze(layout)]);
+        const scheme = { header: platformHeader, syntax, content, encoding, hash: 'sha256', key } as const;
+        schemes.push([`${name}-${encoding}-${key}`, Object.freeze(scheme)]);
       }
     }
   }
   for (const { name, header } of standards) {
     for (const key of keyKinds) {
       const content = '{id}.{timestamp}.{body}';
-      const layout = { header, syntax: 'v1,', content, encoding: 'base64', hash: 'sha256', key } as const;
-      layouts.push([`${name}-${key}`, Object.freeze(layout)]);
+      const scheme = { header, syntax: 'v1,', content, encoding: 'base64', hash: 'sha256', key } as const;
+      schemes.push([`${name}-${key}`, Object.freeze(scheme)]);
     }
   }
-  return layouts;
+  return schemes;
 }
 
-function isSameLayout(left: Layout, right: Layout): boolean {
+function isSameScheme(left: Scheme, right: Scheme): boolean {
   return fields.every((field) => left[field] === right[field]);
 }
 
