@@ -22,6 +22,19 @@ export function isRefusal(code: unknown, status: number): code is RefusalCode {
   return refusals[code as RefusalCode].status === status;
 }
 
+/** How a delivery came: the peer's address is undefined in `receiver.fetch`, and on a Unix socket. */
+interface Connection {
+  readonly peer: string | undefined;
+}
+
+const trustWithoutAddress =
+  "the peer's address is not known (receiver.fetch, or a Unix socket), so no list of addresses in trustProxy can match " +
+  'it. If nothing but your proxy can reach this server, set https: { trustProxy: 1 }';
+
+function named(peer: string | undefined): string {
+  return peer === undefined ? '' : ` ${peer}`;
+}
+
 /**
  * What users can do about a refusal whose cause may be their own set-up, by the reason of the refusal. For the log
  * only: the first refusal for each reason logs the sentence.
@@ -30,21 +43,26 @@ export const fixes = {
   not_open: () =>
     'The receiver has never been started, so it takes no delivery: call await receiver.start() once its handlers ' +
     'are registered.',
-  proxy_not_trusted: (d: { peer: string }) =>
-    `The peer ${d.peer} says https, but is not a trusted proxy: set https: { trustProxy }, for example to 'loopback' ` +
-    '(--trust-proxy loopback).',
-  not_https: (d: { peer: string }) =>
-    `The peer ${d.peer} sent a delivery over plain HTTP: serve HTTPS, or put a TLS proxy in front that sets ` +
-    'X-Forwarded-Proto and name it in https: { trustProxy } (--trust-proxy). For development on loopback set ' +
-    'https: { required: false } (--insecure-http).',
-  proxy_silent: (d: { peer: string }) =>
-    `The trusted proxy ${d.peer} did not say whether the client came over HTTPS: let it set X-Forwarded-Proto ` +
+  proxy_not_trusted: ({ peer }: Connection) =>
+    peer === undefined
+      ? `A header says https, but no proxy is trusted: ${trustWithoutAddress}.`
+      : `The peer ${peer} says https, but is not a trusted proxy: set https: { trustProxy }, for example to 'loopback' ` +
+        '(--trust-proxy loopback).',
+  not_https: ({ peer }: Connection) =>
+    (peer === undefined
+      ? 'A delivery came over plain HTTP: serve HTTPS, or put a TLS proxy in front that sets X-Forwarded-Proto; ' +
+        `${trustWithoutAddress}. `
+      : `The peer ${peer} sent a delivery over plain HTTP: serve HTTPS, or put a TLS proxy in front that sets ` +
+        'X-Forwarded-Proto and name it in https: { trustProxy } (--trust-proxy). ') +
+    'For development on loopback set https: { required: false } (--insecure-http).',
+  proxy_silent: ({ peer }: Connection) =>
+    `The trusted proxy${named(peer)} did not say whether the client came over HTTPS: let it set X-Forwarded-Proto ` +
     '(nginx: proxy_set_header X-Forwarded-Proto $scheme).',
-  proxy_says_http: (d: { peer: string }) =>
-    `The trusted proxy ${d.peer} says that the client came over plain HTTP: serve HTTPS there. If another proxy in front ` +
-    'of it ends TLS, let that one set X-Forwarded-Proto, and this one pass it on.',
-  https_contradicted: (d: { peer: string }) =>
-    `The trusted proxy ${d.peer} sent headers that contradict each other on http or https: make it overwrite ` +
+  proxy_says_http: ({ peer }: Connection) =>
+    `The trusted proxy${named(peer)} says that the client came over plain HTTP: serve HTTPS there. If another proxy in ` +
+    'front of it ends TLS, let that one set X-Forwarded-Proto, and this one pass it on.',
+  https_contradicted: ({ peer }: Connection) =>
+    `The trusted proxy${named(peer)} sent headers that contradict each other on http or https: make it overwrite ` +
     "X-Forwarded-Proto and Forwarded instead of passing the client's on.",
   host_is_address: () =>
     'The Host header is an IP address, but the platform delivers to domain names only. Behind a proxy, let it ' +

@@ -29,8 +29,7 @@ function isPeerTrusted({ appTrustProxy, peerAddress }: Delivery, { trustProxy }:
 }
 
 function requireHttps(delivery: Delivery, admission: Admission): void {
-  const { headers } = delivery;
-  const peer = delivery.peerAddress ?? 'unknown';
+  const { headers, peerAddress: peer } = delivery;
   const protocols = [...listOf(headers['x-forwarded-proto']), ...forwarded(headers, 'proto')];
   const isTrusted = isPeerTrusted(delivery, admission);
   if (!protocols.includes('https')) throw notHttps(peer, isTrusted ? protocols : undefined);
@@ -42,7 +41,7 @@ function requireHttps(delivery: Delivery, admission: Admission): void {
 }
 
 /** The refusal of plain HTTP. With a trusted proxy in front, its fix says what that proxy has to change. */
-function notHttps(peer: string, saidByProxy: readonly string[] | undefined): Refusal {
+function notHttps(peer: string | undefined, saidByProxy: readonly string[] | undefined): Refusal {
   if (saidByProxy === undefined) return refusal('https_required', 'not_https', { peer });
   if (saidByProxy.length === 0) return refusal('https_required', 'proxy_silent', { peer });
   return refusal('https_required', 'proxy_says_http', { peer });

@@ -94,6 +94,20 @@ describe('over Request and Response', () => {
     expect((await receiver.fetch(request('https://192.0.2.1/'))).status).toBe(421);
   });
 
+  test('a list of proxies matches nobody, and the fix names what does', async () => {
+    const proxied = () => {
+      const body = bodyOf();
+      const headers = { ...signedHeaders(body), 'x-forwarded-proto': 'https' };
+      return new Request('http://calls.example.com/', { method: 'POST', headers, body });
+    };
+    const { receiver, logs } = await started({ https: { trustProxy: ['0.0.0.0/0', '::/0'] } });
+    expect((await receiver.fetch(proxied())).status).toBe(403);
+    const [{ fix } = {}] = logs.of('refusal_fix');
+    expect(fix).toMatch(/no list of addresses .* set https: \{ trustProxy: 1 \}/);
+    const { receiver: trusting } = await started({ https: { trustProxy: 1 } });
+    expect((await trusting.fetch(proxied())).status).toBe(200);
+  });
+
   test('a body that was read already, or is missing, is answered', async () => {
     const { receiver } = await started();
     const body = bodyOf();
