@@ -3,22 +3,52 @@ import { z } from 'zod';
 import { type KnownEventName, knownEventNames } from '../src/events/names.ts';
 import { payloadSchemas } from '../src/events/schemas.ts';
 
-/** When an event comes, and the fixtures that show it. */
-const occasions: Readonly<Record<KnownEventName, string>> = {
-  'CallHandler.CallStarted': 'A call begins. Fixture: `call-started`.',
-  'CallHandler.CallEnded': 'A call completes. Fixture: `call-ended`.',
-  'CallHandler.CallTransferred':
-    'The agent transfers a call to a person or another number. The payload is the same whether it was sent flat or ' +
-    'wrapped.\nFixtures: `call-transferred-flat`, `call-transferred-wrapped`.',
-  'callAnalysis.pcaCompleted':
-    'The post-call analysis is ready, usually 1 to 30 seconds after the call. The analysis itself is not in the ' +
-    'event: fetch\nit with [`analyses.get`](platform.md#operations). Fixture: `pca-completed`.',
+/** When an event comes, and what else there is to say of it, with the fixtures that show it. */
+const occasions: Readonly<Record<KnownEventName, { readonly when: string; readonly notes: string }>> = {
+  'CallHandler.CallStarted': { when: 'a call begins', notes: 'Fixture: `call-started`.' },
+  'CallHandler.CallEnded': { when: 'a call completes', notes: 'Fixture: `call-ended`.' },
+  'CallHandler.CallTransferred': {
+    when: 'the agent transfers a call to a person or another number',
+    notes:
+      'The payload is the same whether it was sent flat or wrapped. Fixtures: `call-transferred-flat`,\n' +
+      '`call-transferred-wrapped`.',
+  },
+  'callAnalysis.pcaCompleted': {
+    when: 'the post-call analysis is ready, usually 1 to 30 seconds after the call',
+    notes:
+      'The analysis itself is not in the event: fetch it with [`analyses.get`](platform.md#operations). Fixture:\n' +
+      '`pca-completed`.',
+  },
 };
 
 const introduction = `# Events
 
-What \`event.payload\` has, for each event that Ringback knows. \`npm run schemas\` writes this page from the schemas that
-read the events; don't edit it. The fields of the event around the payload are in the [README](../README.md#events).
+\`npm run schemas\` writes this page from the schemas that read the events; don't edit it. The package has JSON Schemas of
+the events in \`ringback/schemas/*\`.
+
+## Names
+
+| name | known event |
+|---|---|
+${knownEventNames.map((name) => `| \`${name}\` | ${occasions[name].when} |`).join('\n')}
+
+## Fields of an event
+
+| field | what it is |
+|---|---|
+| \`traceId\` | identity of the event: the body's, else the header's, else \`sha256:\` and the body's digest. Ids and event names have at most 512 characters; a longer one counts as missing |
+| \`traceIdSource\` | where the trace id was found: \`body\`, \`header\` or \`digest\` |
+| \`eventName\` | the event's name; \`unknown\` if neither body nor header has one |
+| \`callId\` | identity of the call, or undefined; don't rely on its format |
+| \`organizationId\` | the organization, or undefined |
+| \`payload\` | the payload, typed by the event's name; the same shape whether it was sent flat or wrapped |
+| \`body\` | the JSON exactly as it was sent |
+| \`occurredAt\`, \`occurredAtNs\` | when it happened: a Date, and nanoseconds as a bigint. A flat transfer has no such field in its body: the header's counts, which may be the time of the delivery |
+| \`occurredAtSource\` | where that time was found: \`body\`, \`header\` or \`arrival\` |
+| \`timestamp\` | the timestamp as it was sent |
+| \`issues\` | what the payload lacks of what its name promises: an event with issues goes to the [fallback](handlers.md#the-fallback) |
+
+## Payloads
 
 \`\`\`ts
 import { createReceiver } from 'ringback';
@@ -29,8 +59,8 @@ receiver.on('CallHandler.CallTransferred', async ({ payload }, ctx) => {
 });
 \`\`\`
 
-- The types are those that a handler sees. Every field may be **missing**, and is then \`undefined\`, except those marked
-  as required: an event without them goes to the fallback. A \`null\` counts as missing.
+- The types are those that a handler sees. A field may be **missing**, and is then \`undefined\`, unless it is marked as
+  required: an event without it goes to the fallback. A \`null\` counts as missing.
 - Ids are strings, even if they were sent as numbers. \`call_id\` is also read from \`callId\` or \`_id\`, and \`agent_id\` from
   \`ai_agent_id\`.
 - The values given are those that are known. Others may come.
@@ -45,7 +75,7 @@ export function eventsDocument(): string {
 function sectionOf(name: KnownEventName): string {
   const rows = rowsOf(insideOf(payloadSchemas[name]), '').map((cells) => `| ${cells.join(' | ')} |`);
   const table = ['| field of the payload | type | meaning |', '|---|---|---|', ...rows];
-  return `${[`## ${name}`, '', occasions[name], '', ...table].join('\n')}\n`;
+  return `${[`## ${name}`, '', occasions[name].notes, '', ...table].join('\n')}\n`;
 }
 
 /** What handlers see of a value: its type, the known values, and an object's fields with the way to them. */

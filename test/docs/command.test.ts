@@ -4,24 +4,24 @@ import { describe, expect, it } from 'vitest';
 import { literal, root, tableRows } from './documents.ts';
 import { environmentVariables } from './sources.ts';
 
+const document = 'docs/command.md';
+
 describe('the documents and the command', () => {
   const commands = commandsBelow();
 
   it('have the same sub-commands', () => {
-    const documented = tableRows('README.md', 'command', 'what it does').map((row) => literal(row[0]) ?? '');
+    const documented = tableRows(document, 'command', 'what it does').map((row) => literal(row[0]) ?? '');
     expect(documented.sort()).toEqual(commands.map((name) => `ringback ${name}`).sort());
   });
 
   it.each(commands)('have the same options of %s', (command) => {
-    const documented = tableRows(documentOf(command), `option of \`${command}\``).map((row) =>
-      literal(row[0]),
-    );
+    const documented = tableRows(document, `option of \`${command}\``).map((row) => literal(row[0]));
     const actual = optionsOf(command);
     expect(documented.filter((name) => name !== undefined).sort()).toEqual(actual.sort());
   });
 
   it.each(commands)('name the variables that the options of %s come from', (command) => {
-    const rows = tableRows(documentOf(command), `option of \`${command}\``);
+    const rows = tableRows(document, `option of \`${command}\``);
     for (const text of helpOf(...command.split(' ')).split(/^ {2}(?=-)/m)) {
       const row = rows.find(([option]) => text.startsWith(`${literal(option)} `))?.join(' ') ?? '';
       const said = namesIn(text.split('\n\n', 1)[0] ?? '', /(RINGBACK_\w+)/g);
@@ -31,9 +31,7 @@ describe('the documents and the command', () => {
 
   it('have the same variables of the environment', () => {
     const documented = ['serve', 'doctor'].flatMap((command) =>
-      tableRows(documentOf(command), `option of \`${command}\``, 'variable').flatMap(
-        (row) => literal(row[1]) ?? [],
-      ),
+      tableRows(document, `option of \`${command}\``, 'variable').flatMap((row) => literal(row[1]) ?? []),
     );
     expect([...new Set(documented)].sort()).toEqual(environmentVariables());
   });
@@ -43,16 +41,11 @@ describe('the documents and the command', () => {
     const said = new Map(
       [...help.matchAll(/(RINGBACK_\w+); default: ([^)]+)\)/g)].map(([, name, value]) => [name, value]),
     );
-    const rows = tableRows('README.md', 'option of `serve`').filter((row) => said.has(literal(row[1])));
+    const rows = tableRows(document, 'option of `serve`').filter((row) => said.has(literal(row[1])));
     expect(rows.map((row) => [literal(row[1]), literal(row[2])])).toEqual([...said]);
     expect(said.size).toBeGreaterThan(0);
   });
 });
-
-/** The document with a command's options. Those of `serve` are in the README, because most readers need them. */
-function documentOf(command: string): string {
-  return command === 'serve' ? 'README.md' : 'docs/command.md';
-}
 
 function helpOf(...command: readonly string[]): string {
   const main = join(root, 'src/cli/main.ts');

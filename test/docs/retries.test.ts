@@ -10,7 +10,7 @@ it('the documents say how long the retries of a run last', () => {
   expect(rows).toEqual(computed);
   const [[, longest, average] = []] = computed;
   const sentence = `take at most ${longest}, and ${average} on average`.replaceAll(' min', ' minutes');
-  expect(read('README.md').replaceAll(/\s+/g, ' ')).toContain(sentence);
+  expect(read('docs/options.md').replaceAll(/\s+/g, ' ')).toContain(sentence);
 });
 
 function policyOf(cell: string) {
