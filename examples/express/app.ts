@@ -6,7 +6,7 @@ import handlers from './handlers.ts';
 const receiver = createReceiver({
   secrets: process.env['WEBHOOK_SECRET'],
   database: process.env['DATABASE'] ?? './calls.db',
-  // The proxy that ends TLS runs on this machine.
+  // The proxy that terminates TLS runs on this machine.
   https: { trustProxy: 'loopback' },
 });
 
