@@ -135,6 +135,18 @@ describe('ctx.commit', () => {
     expect(orders).toEqual([7]);
   });
 
+  test("doesn't give away the driver's own connection as what `exec` returns", async () => {
+    const given: unknown[] = [];
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', async (_event, { commit }) => {
+        given.push(await commit((db) => db.exec('create table orders (id integer primary key)')));
+      }),
+    );
+    await deliver(receiver);
+    await logs.until('run_done');
+    expect([...given, receiver.database.exec('select 1')]).toEqual([undefined, undefined]);
+  });
+
   test('without a function fails the attempt, and says what it expects', async () => {
     const { receiver, logs } = await started({}, (r) =>
       r.on('*', (_event, { commit }) => {

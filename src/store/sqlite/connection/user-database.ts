@@ -72,7 +72,8 @@ function userDatabase(
         const statement = userStatements.prepare(sql);
         return userStatement(statement, statement.readonly ? guarded : guardedInTurn);
       }),
-    exec: (sql) => guardedInTurn(() => database.exec(sql)),
+    // The driver returns its own connection, on which nothing is guarded.
+    exec: (sql) => guardedInTurn(() => void database.exec(sql)),
   };
 }
 
