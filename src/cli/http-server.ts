@@ -7,7 +7,7 @@ import {
   createServer,
 } from 'node:http';
 import { type Clock, pause, systemClock } from '../kit/clock.ts';
-import { Slots } from '../kit/slots.ts';
+import { Slots } from '../kit/churn.ts';
 import { listen, urlOf } from '../http/listening.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import { isPlainDelivery } from './delivery-target.ts';

@@ -4,7 +4,7 @@
  * version is therefore checked before anything is imported that loads the driver.
  */
 import { ringbackError } from '../errors/errors.ts';
-import { hasNeededNodeApi } from '../kit/node-api.ts';
+import { hasNeededNodeApi } from '../kit/sqlite.ts';
 import { messageOf } from '../kit/error-text.ts';
 
 if (!hasNeededNodeApi()) {

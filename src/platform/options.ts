@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type ConfigError, configError } from '../errors/errors.ts';
-import type { Clock } from '../kit/clock.ts';
+import type { Clock, Random } from '../kit/clock.ts';
 import { type Duration, parseDuration, parsePositiveDuration } from '../kit/duration.ts';
-import type { Random } from '../kit/random.ts';
 import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../errors/option-problems.ts';
 import { readBaseUrl } from './requests/address.ts';
 

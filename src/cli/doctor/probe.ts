@@ -1,7 +1,6 @@
-import { readBounded } from '../../kit/read-bounded.ts';
+import { readBounded, sentOnce } from '../../kit/http-bodies.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { sentOnce } from '../../kit/sent-once.ts';
 
 /** How long to wait for an answer, in milliseconds. */
 const timeout = 10_000;

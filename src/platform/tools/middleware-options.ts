@@ -2,8 +2,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
 import { type Duration, parsePositiveDuration } from '../../kit/duration.ts';
-import { hasOwnHeader } from '../../kit/header-fields.ts';
-import { RequiredHeaders } from '../../kit/required-headers.ts';
+import { RequiredHeaders, hasOwnHeader } from '../../kit/header-fields.ts';
 import {
   checked,
   clockOption,

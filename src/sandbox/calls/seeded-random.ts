@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Random } from '../../kit/random.ts';
+import type { Random } from '../../kit/clock.ts';
 
 type Word = string | number;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RequiredHeaders } from '../../src/kit/required-headers.ts';
+import { RequiredHeaders } from '../../src/kit/header-fields.ts';
 
 const required = new RequiredHeaders([
   ['X-First', 'right'],

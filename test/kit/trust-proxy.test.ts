@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { clientAddress } from '../../src/kit/forwarded.ts';
-import { compileTrustProxy } from '../../src/kit/trust-proxy.ts';
+import { clientAddress, compileTrustProxy } from '../../src/kit/trust-proxy.ts';
 
 const forwardedFor = (value: string) => ({ 'x-forwarded-for': value });
 

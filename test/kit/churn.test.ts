@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { RenewedMap } from '../../src/kit/renewed-map.ts';
+import { RenewedMap, Slots } from '../../src/kit/churn.ts';
 import { bytesLeftBy } from './bytes-left.ts';
 
 describe('a renewed map', () => {
-  it('lets go of what was deleted without a full garbage collection, which a map does not', async () => {
+  it('frees what was deleted without a full garbage collection, which a map does not', async () => {
     const [ofRenewedMap = NaN, ofMap = NaN] = await bytesLeftBy('RenewedMap', 'Map');
     expect(ofRenewedMap * 4).toBeLessThan(ofMap);
   });
@@ -22,5 +22,25 @@ describe('a renewed map', () => {
     expect([map.has(3), map.has(4)]).toEqual([true, false]);
     map.clear();
     expect([map.size, map.has(3)]).toEqual([0, false]);
+  });
+});
+
+describe('slots', () => {
+  it('leave nothing behind of what was taken out, which a set does', async () => {
+    const [ofSlots = NaN, ofSet = NaN] = await bytesLeftBy('Slots', 'Set');
+    expect(ofSlots * 30).toBeLessThan(ofSet);
+  });
+
+  it('have what was added and not taken out, also when something is taken out twice', () => {
+    const slots = new Slots<{ readonly name: string }>();
+    const names = () => slots.items.map(({ name }) => name).toSorted();
+    const takeOutFirst = slots.add({ name: 'first' });
+    slots.add({ name: 'second' });
+    takeOutFirst();
+    expect(names()).toEqual(['second']);
+    slots.add({ name: 'third' });
+    takeOutFirst();
+    slots.add({ name: 'fourth' });
+    expect(names()).toEqual(['fourth', 'second', 'third']);
   });
 });

@@ -1,8 +1,10 @@
+/** Collections for what comes and goes thousands of times a second. */
+
 /** After how many deletions the entries move, or as many as there are entries if that is more. */
 const deletionsBetween = 4_096;
 
 /**
- * A map whose entries come and go all the time, such as what is in hand. A `Map` leaves a table behind whenever it has
+ * A map whose entries come and go all the time, such as what is in flight. A `Map` leaves a table behind whenever it has
  * seen some deletions, and that table refers to the next one. Once a full garbage collection has found one of them in
  * use, it outlives all smaller collections, and so does every later table, with all that was ever in it: under load,
  * that was half a megabyte in a fifth of a second, and a full collection every few seconds, which stalls the event
@@ -47,5 +49,33 @@ export class RenewedMap<K, V> {
 
   values(): Iterable<V> {
     return this.#entries.values();
+  }
+}
+
+/**
+ * Keeps what is in flight, in no order, in slots that are used again. So what comes and goes thousands of times a
+ * second leaves nothing behind; a `Set` would leave tables behind, like a `Map`: see `RenewedMap`.
+ */
+export class Slots<T extends object> {
+  readonly #slots: (T | undefined)[] = [];
+  readonly #free: number[] = [];
+
+  /** Adds an item, and returns the function that takes it out again. */
+  add(item: T): () => void {
+    const slot = this.#free.pop() ?? this.#slots.length;
+    this.#slots[slot] = item;
+    let isIn = true;
+    return () => {
+      // Taken out twice, a slot would be given to two items.
+      if (!isIn) return;
+      isIn = false;
+      this.#slots[slot] = undefined;
+      this.#free.push(slot);
+    };
+  }
+
+  /** The items that are in at this moment. */
+  get items(): readonly T[] {
+    return this.#slots.filter((item) => item !== undefined);
   }
 }
