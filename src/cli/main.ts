@@ -14,7 +14,7 @@ if (!hasNeededNodeApi()) {
 }
 
 const { run } = await import('./program.ts');
-const { onOutputFailure } = await import('./output-failure.ts');
+const { onOutputFailure } = await import('./stderr.ts');
 process.stdout.on('error', onOutputFailure);
 const exitCode = await run(process.argv.slice(2));
 // Waits for what a pipe has not taken yet, which would be lost.

@@ -6,7 +6,7 @@ import { systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../receiver/telemetry.ts';
 import { type App, loadApp } from './app-file.ts';
 import { receiverOptions } from './app-options.ts';
-import { argument } from './argument.ts';
+import { argument } from './arguments.ts';
 import {
   type Environment,
   databaseOption,
@@ -20,7 +20,7 @@ import { asUsage } from './failure.ts';
 import { type Address, HttpServer, healthPaths, isHealthPath } from './http-server.ts';
 import { atEveryLevel, openLog } from './log.ts';
 import { stopSignal } from './stop-signal.ts';
-import { remark } from './remark.ts';
+import { remark } from './stderr.ts';
 
 /** The flags of the command line. */
 export interface ServeFlags {

@@ -22,7 +22,7 @@ describe('signature unpin', () => {
     expect(await delivered(database, 'v1-hex-whole')).toBe(200);
     expect(await ringback(['signature', 'unpin'], { env })).toEqual({
       code: 0,
-      stdout: `The scheme v1-hex-whole is pinned in ${database}. To let it go, add --yes.`,
+      stdout: `The scheme v1-hex-whole is pinned in ${database}. To unpin it, add --yes.`,
       stderr: '',
     });
     expect(await delivered(database, 't-v1-hex-whole')).toBe(401);

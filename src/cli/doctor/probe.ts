@@ -20,7 +20,7 @@ export type Probe =
     };
 
 /**
- * Sends an unsigned delivery, as a stranger would. A receiver refuses it, and the refusal shows what is in the way of
+ * Sends an unsigned delivery, as anybody could. A receiver refuses it, and the refusal shows what is in the way of
  * genuine ones. It is not signed, because a delivery that verifies would be stored, and could pin a scheme.
  */
 export function probeReceiver(url: URL, clock: Clock): Promise<Probe> {

@@ -1,5 +1,5 @@
-import type { CallPlan } from '../sandbox/calls/call-plan.ts';
-import type { SandboxOptions } from '../sandbox/options.ts';
+import type { CallPlan } from '../../sandbox/calls/call-plan.ts';
+import type { SandboxOptions } from '../../sandbox/options.ts';
 
 /** One call of the demonstration. */
 export interface Scene {

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { ringbackError } from '../errors/errors.ts';
-import { systemClock } from '../kit/clock.ts';
-import { whyNoInbox } from '../store/sqlite/connection/why-no-inbox.ts';
-import { SqliteStore } from '../store/sqlite/sqlite-store.ts';
-import { type Environment, databaseOf, readEnvironment } from './environment.ts';
-import { asUsage } from './failure.ts';
+import { ringbackError } from '../../errors/errors.ts';
+import { systemClock } from '../../kit/clock.ts';
+import { whyNoInbox } from '../../store/sqlite/connection/why-no-inbox.ts';
+import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
+import { type Environment, databaseOf, readEnvironment } from '../environment.ts';
+import { asUsage } from '../failure.ts';
 
 /**
  * The file of an existing inbox. Refuses any other file, since opening it would create an empty inbox: beside the one

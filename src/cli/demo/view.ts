@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
-import type { Disturbance } from '../sandbox/delivery/adversary.ts';
-import type { Attempt } from '../sandbox/model.ts';
-import type { LogEvent } from '../receiver/telemetry.ts';
-import type { Scene } from './demo-script.ts';
+import type { LogEvent } from '../../receiver/telemetry.ts';
+import type { Disturbance } from '../../sandbox/delivery/adversary.ts';
+import type { Attempt } from '../../sandbox/model.ts';
+import type { Scene } from './script.ts';
 
 /** The fields of a line of the receiver's log that are shown. */
 interface LogLine {

@@ -1,7 +1,45 @@
-import { Option } from 'commander';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import { configError } from '../errors/errors.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
+import { type SchemeName, knownSchemes } from '../signature/schemes.ts';
 import { asUsage } from './failure.ts';
+
+/** Makes a parser of an argument, whose usage error says what the argument should be. */
+export function argument<T>(
+  expectation: string,
+  read: (value: unknown) => T | undefined,
+): (value: string) => T {
+  return (value) => {
+    const result = read(value);
+    if (result === undefined) throw new InvalidArgumentError(`It should be ${expectation}.`);
+    return result;
+  };
+}
+
+/** The names of the known schemes. */
+export const schemeNames = [...knownSchemes.keys()];
+
+/** The name of a known scheme, as the argument of an option. */
+export const schemeName = argument(`one of ${schemeNames.join(', ')}`, readSchemeName);
+
+function readSchemeName(value: unknown): SchemeName | undefined {
+  return schemeNames.find((name) => name === value);
+}
+
+/** What the id of a delivery in quarantine should be, in the words of an error. */
+const expectedId = 'the id of a delivery in quarantine, as ringback inbox quarantine prints it';
+
+/** Reads an id, or says in a usage error what it should be. */
+export const readDeliveryId = argument(expectedId, (value) =>
+  typeof value === 'string' && /^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined,
+);
+
+/** The argument for the id of a delivery in quarantine. */
+export function deliveryIdArgument(): Argument {
+  return new Argument('<id>', 'its number, as `ringback inbox quarantine` prints it').argParser(
+    readDeliveryId,
+  );
+}
 
 /** What the HTTP client sets itself, replaces, or refuses to send. */
 const ofTheClient =
