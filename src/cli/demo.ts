@@ -19,7 +19,7 @@ import { asUsage } from './failure.ts';
 import { HttpServer } from './http-server.ts';
 import { hasSecrets } from './secrets.ts';
 import { close, serve } from './serve.ts';
-import { stopSignal } from './stop-signal.ts';
+import { stopSignal } from './signals.ts';
 
 /** How long the demonstration waits between two calls, in steps of a call. */
 const betweenCalls = 2;

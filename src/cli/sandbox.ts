@@ -14,7 +14,7 @@ import { expected, readEnvironment, readPort } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { atEveryLevel, openLog } from './log.ts';
 import { remark } from './stderr.ts';
-import { stopSignal } from './stop-signal.ts';
+import { stopSignal } from './signals.ts';
 
 /** The flags of the command line. */
 interface SandboxFlags {

@@ -19,7 +19,7 @@ import {
 import { asUsage } from './failure.ts';
 import { type Address, HttpServer, healthPaths, isHealthPath } from './http-server.ts';
 import { atEveryLevel, openLog } from './log.ts';
-import { stopSignal } from './stop-signal.ts';
+import { stopSignal } from './signals.ts';
 import { remark } from './stderr.ts';
 
 /** The flags of the command line. */

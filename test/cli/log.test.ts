@@ -8,7 +8,7 @@ import {
   flushTimeout,
   flushInterval,
   retryInterval,
-} from '../../src/cli/log-output.ts';
+} from '../../src/cli/log.ts';
 import { ManualClock } from '../support/clock.ts';
 
 const info = 30;

@@ -9,7 +9,7 @@ import { argument } from '../arguments.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { keepConsoleOffStdout, remark } from '../stderr.ts';
-import { stopSignal } from '../stop-signal.ts';
+import { stopSignal } from '../signals.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { inboxFile, withInbox } from './inbox-file.ts';
 import { printResult } from './print.ts';
