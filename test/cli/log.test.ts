@@ -212,7 +212,7 @@ describe('the end of the log', () => {
     expect(log.slept).toBe(0);
   });
 
-  it('tells of what was dropped', () => {
+  it('reports what was dropped', () => {
     const log = new Log();
     log.take = () => 'EAGAIN';
     for (let count = 0; count <= capacity / chunkSize; count += 1) log.line('x'.repeat(chunkSize));

@@ -16,7 +16,7 @@ async function delivered(database: string, scheme: SchemeName): Promise<number> 
 }
 
 describe('signature unpin', () => {
-  it('shows the pinned scheme, and lets it go only when told so', async () => {
+  it('shows the pinned scheme, and unpins it only with --yes', async () => {
     const database = join(folder(), 'inbox.db');
     const env = { RINGBACK_DATABASE: database };
     expect(await delivered(database, 'v1-hex-whole')).toBe(200);
