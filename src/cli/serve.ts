@@ -112,10 +112,10 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
 
 /** Logs once that deliveries come to another path: nothing else would show it, and each of them is lost. */
 function reportOnce(logger: Logger, { path }: Address): () => void {
-  let isTold = false;
+  let isReported = false;
   return () => {
-    if (!isTold) new Telemetry(logger).report('delivery_misdirected', { path });
-    isTold = true;
+    if (!isReported) new Telemetry(logger).report('delivery_misdirected', { path });
+    isReported = true;
   };
 }
 

@@ -127,12 +127,12 @@ function readRate(value: unknown): number | undefined {
 /** How long to wait between two looks at the runs, in milliseconds. */
 const lookPause = 500;
 
-/** Waits until every run that the replay has requeued is done or dead, or the signal comes. */
-async function untilSettled(store: EventStore, replay: number, signal: Promise<unknown>): Promise<void> {
-  const stopped = signal.then(() => 'stopped');
-  const pausing = () => Promise.race([stopped, pause(systemClock, lookPause)]);
+/** Waits until every run that the replay `id` has requeued is done or dead, or the signal comes. */
+async function untilSettled(store: EventStore, id: number, signal: Promise<unknown>): Promise<void> {
+  const signalled = signal.then(() => 'signalled');
+  const pausing = () => Promise.race([signalled, pause(systemClock, lookPause)]);
   const unref = holdProcess();
-  while ((await store.replayed(replay)).open > 0 && (await pausing()) !== 'stopped');
+  while ((await store.replayed(id)).open > 0 && (await pausing()) !== 'signalled');
   unref();
 }
 
