@@ -44,10 +44,10 @@ export type { AnyHeaders } from './signature/headers.ts';
 export { ConfigError, RingbackError } from './errors/errors.ts';
 export type { ProblemCode } from './errors/problems.ts';
 export type { RefusalCode } from './errors/refusals.ts';
-export type { Clock } from './kit/clock.ts';
+export type { Clock, Random } from './kit/clock.ts';
 export type { Duration } from './kit/duration.ts';
 export type { Size } from './kit/bytes.ts';
-export type { Random } from './kit/random.ts';
+
 export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
 export type { RunState, Settlement, Store, StoreCounts } from './store/store.ts';
 export type { HeldWork, RunKey, Sequence, Settled } from './store/run-key.ts';

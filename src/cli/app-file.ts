@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import * as nodeModule from 'node:module';
+import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RingbackError, configError } from '../errors/errors.ts';
-import { messageOf } from '../kit/error-text.ts';
-import { placeOf } from '../kit/error-location.ts';
 import { isObject } from '../errors/option-problems.ts';
+import { placeOf } from '../kit/error-location.ts';
+import { messageOf } from '../kit/error-text.ts';
 import type { AppOptions } from '../receiver/options.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import { readAppOptions } from './app-options.ts';
 import { isRingbackError } from './failure.ts';
-import { ownCopy, provideOwnCopy } from './own-copy.ts';
 
 type RegisterHandlers = (receiver: Receiver) => unknown;
 
@@ -143,4 +143,27 @@ function unloadable(file: string, error: unknown): RingbackError {
   // At the log level debug, the stack of the cause is printed as well.
   problem.cause = error;
   return problem;
+}
+
+/** Ringback's public entry beside this file: TypeScript in the sources, JavaScript once built. */
+const ownEntry = new URL(`../index${extname(import.meta.url)}`, import.meta.url).href;
+
+let isInPlace = false;
+
+/**
+ * Makes `import … from 'ringback'` load the Ringback that runs the command, so that an app file works in any folder,
+ * and never loads a second copy. Node before 22.15 has no hooks for that: there, the app's own copy is loaded.
+ */
+function provideOwnCopy(): void {
+  if (isInPlace || typeof nodeModule.registerHooks !== 'function') return;
+  isInPlace = true;
+  nodeModule.registerHooks({
+    resolve: (specifier, context, nextResolve) =>
+      specifier === 'ringback' ? { url: ownEntry, shortCircuit: true } : nextResolve(specifier, context),
+  });
+}
+
+/** The public names of the Ringback that runs the command. */
+function ownCopy(): Promise<unknown> {
+  return import(ownEntry);
 }

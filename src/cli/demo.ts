@@ -6,20 +6,20 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { pause, systemClock } from '../kit/clock.ts';
 import { parseDuration } from '../kit/duration.ts';
+import { createPlatform } from '../platform/platform.ts';
 import { readSecretFile } from '../platform/secrets/secret-file.ts';
 import { type Receiver, createReceiver } from '../receiver/receiver.ts';
 import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
 import { loadApp } from './app-file.ts';
-import { argument } from './argument.ts';
-import { sandboxOptions, sceneOf } from './demo-script.ts';
-import { subscribe } from './demo-subscription.ts';
-import { DemoView } from './demo-view.ts';
+import { argument } from './arguments.ts';
+import { sandboxOptions, sceneOf } from './demo/script.ts';
+import { DemoView } from './demo/view.ts';
 import { readEnvironment } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { HttpServer } from './http-server.ts';
 import { hasSecrets } from './secrets.ts';
 import { close, serve } from './serve.ts';
-import { stopSignal } from './stop-signal.ts';
+import { stopSignal } from './signals.ts';
 
 /** How long the demonstration waits between two calls, in steps of a call. */
 const betweenCalls = 2;
@@ -90,6 +90,12 @@ async function demonstrate(pace: number): Promise<void> {
   view.end();
   await reportEnd(receiver);
   await close(receiver, server);
+}
+
+/** Subscribes a receiver at the sandbox, as at the platform, and stores the secret in the file. */
+async function subscribe(sandbox: Sandbox, url: string, secretFile: string): Promise<void> {
+  const { subscriptions } = createPlatform({ baseUrl: sandbox.url, apiKey: sandbox.apiKey });
+  await subscriptions.ensure({ name: 'demonstration', url }, { secretFile });
 }
 
 async function play(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { argument } from './argument.ts';
+import { argument } from './arguments.ts';
 import { examine } from './doctor/examine.ts';
-import { isWell, jsonOf, linesOf } from './doctor/report.ts';
+import { isWell, jsonOf, linesOf } from './doctor/findings.ts';
 import {
   databaseOf,
   databaseOption,
@@ -11,7 +11,7 @@ import {
   refuseCredentials,
 } from './environment.ts';
 import { asUsage, exitCodes } from './failure.ts';
-import { withoutSecrets } from './hide-values.ts';
+import { withoutSecrets } from './stderr.ts';
 
 interface DoctorFlags {
   readonly database?: string;

@@ -1,13 +1,12 @@
 import { RingbackError } from '../errors/errors.ts';
 import type { ProblemCode } from '../errors/problems.ts';
 import { messageOf } from '../kit/error-text.ts';
-import { withoutSecrets } from './hide-values.ts';
-import { remark } from './remark.ts';
+import { remark, withoutSecrets } from './stderr.ts';
 
 /** The exit codes of the command. */
 export const exitCodes = {
   success: 0,
-  /** A problem that the user can fix, told in a sentence on stderr. */
+  /** A problem that the user can fix, reported in a sentence on stderr. */
   failure: 1,
   /** The command was used wrongly. */
   usage: 2,

@@ -1,4 +1,3 @@
-import express from 'express';
 import {
   type IncomingMessage,
   type RequestListener,
@@ -6,11 +5,11 @@ import {
   type ServerResponse,
   createServer,
 } from 'node:http';
-import { type Clock, pause, systemClock } from '../kit/clock.ts';
-import { Slots } from '../kit/slots.ts';
+import express from 'express';
 import { listen, urlOf } from '../http/listening.ts';
+import { Slots } from '../kit/churn.ts';
+import { type Clock, pause, systemClock } from '../kit/clock.ts';
 import type { Receiver } from '../receiver/receiver.ts';
-import { isPlainDelivery } from './delivery-target.ts';
 
 /** Where to listen. */
 export interface Address {
@@ -129,6 +128,19 @@ export class HttpServer {
     if (this.#isDraining) askToClose(response);
     response.once('close', this.#answering.add(response));
   }
+}
+
+/** Printable ASCII without `#`. With any other character in the query, Express may not end the path at the `?`. */
+const plainQuery = /^[!"$-~]*$/;
+
+/**
+ * Whether this is a POST whose target is exactly the path, with or without a query, as nearly every delivery is. The
+ * other targets that Express sends to the receiver (other case, a slash at the end, a path below) are left to Express:
+ * a second reading of them here would sooner or later differ from it.
+ */
+function isPlainDelivery({ method, url = '' }: Pick<IncomingMessage, 'method' | 'url'>, path: string) {
+  if (method !== 'POST' || !url.startsWith(path)) return false;
+  return url.length === path.length || (url[path.length] === '?' && plainQuery.test(url.slice(path.length)));
 }
 
 /** Express, for requests that are not plainly a delivery. It passes those that may still be one to the receiver. */

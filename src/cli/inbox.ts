@@ -2,19 +2,19 @@ import type { Command } from 'commander';
 import { type Commands, addWanted } from './commands.ts';
 
 const commands: Commands = {
-  counts: async () => (await import('./inbox/counts.ts')).addCounts,
+  counts: async () => (await import('./inbox/events.ts')).addCounts,
   events: async () => (await import('./inbox/events.ts')).addEvents,
-  event: async () => (await import('./inbox/event.ts')).addEvent,
+  event: async () => (await import('./inbox/events.ts')).addEvent,
   replay: async () => (await import('./inbox/replay.ts')).addReplay,
   dismiss: async () => (await import('./inbox/dismiss.ts')).addDismiss,
   calls: async () => (await import('./inbox/calls.ts')).addCalls,
-  call: async () => (await import('./inbox/call.ts')).addCall,
-  drift: async () => (await import('./inbox/drift.ts')).addDrift,
+  call: async () => (await import('./inbox/calls.ts')).addCall,
+  drift: async () => (await import('./inbox/events.ts')).addDrift,
   quarantine: async () => (await import('./inbox/quarantine.ts')).addQuarantine,
-  delivery: async () => (await import('./inbox/delivery.ts')).addDelivery,
+  delivery: async () => (await import('./inbox/quarantine.ts')).addDelivery,
   reverify: async () => (await import('./inbox/release.ts')).addReverify,
   release: async () => (await import('./inbox/release.ts')).addRelease,
-  discard: async () => (await import('./inbox/discard.ts')).addDiscard,
+  discard: async () => (await import('./inbox/quarantine.ts')).addDiscard,
   erase: async () => (await import('./inbox/erase.ts')).addErase,
 };
 

@@ -4,7 +4,7 @@
  * version is therefore checked before anything is imported that loads the driver.
  */
 import { ringbackError } from '../errors/errors.ts';
-import { hasNeededNodeApi } from '../kit/node-api.ts';
+import { hasNeededNodeApi } from '../kit/sqlite.ts';
 import { messageOf } from '../kit/error-text.ts';
 
 if (!hasNeededNodeApi()) {
@@ -14,7 +14,7 @@ if (!hasNeededNodeApi()) {
 }
 
 const { run } = await import('./program.ts');
-const { onOutputFailure } = await import('./output-failure.ts');
+const { onOutputFailure } = await import('./stderr.ts');
 process.stdout.on('error', onOutputFailure);
 const exitCode = await run(process.argv.slice(2));
 // Waits for what a pipe has not taken yet, which would be lost.

@@ -1,9 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { readFileSync } from 'node:fs';
-import { type Commands, addWanted } from './commands.ts';
+import { type Commands, addWanted, withHelpAsOption } from './commands.ts';
 import { exitCodes, explain } from './failure.ts';
-import { withHelpAsOption } from './help.ts';
-import { withoutValues } from './hide-values.ts';
+import { withoutValues } from './stderr.ts';
 
 const versionFlag = '--version';
 

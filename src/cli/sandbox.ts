@@ -1,17 +1,20 @@
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { ringbackError } from '../errors/errors.ts';
+import { messageOf } from '../kit/error-text.ts';
+import type { Attempt } from '../sandbox/model.ts';
 import type { SandboxOptions } from '../sandbox/options.ts';
 import { type Sandbox, createSandbox } from '../sandbox/sandbox.ts';
+import type { Seed } from '../sandbox/seed.ts';
 import type { SchemeName } from '../signature/schemes.ts';
-import { argument } from './argument.ts';
+import { argument, schemeName } from './arguments.ts';
 import { expected, readEnvironment, readPort } from './environment.ts';
 import { asUsage } from './failure.ts';
-import { schemeName } from './scheme-name.ts';
-import { openLog } from './log.ts';
-import { remark } from './remark.ts';
-import { logAttempts, logListening } from './sandbox-log.ts';
-import { readSeedFile } from './sandbox-seed.ts';
-import { stopSignal } from './stop-signal.ts';
+import { atEveryLevel, openLog } from './log.ts';
+import { remark } from './stderr.ts';
+import { stopSignal } from './signals.ts';
 
 /** The flags of the command line. */
 interface SandboxFlags {
@@ -107,4 +110,73 @@ function playCalls({ calls }: Sandbox, { callsPerMinute }: SandboxFlags): readon
 function readRate(value: unknown): number | undefined {
   const rate = typeof value === 'string' && /^\d*\.?\d+$/.test(value) ? Number(value) : 0;
   return rate > 0 && rate <= highestRate ? rate : undefined;
+}
+
+/**
+ * Reads a seed file. The sandbox checks the seed itself.
+ *
+ * @throws RingbackError `seed_unreadable`
+ */
+function readSeedFile(file: string): Seed {
+  return parsed(textOf(file), file);
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    throw ringbackError('seed_unreadable', { file, cause: messageOf(error) });
+  }
+}
+
+/** Doesn't pass on the parser's message, which quotes the text and could show a key. */
+function parsed(text: string, file: string): Seed {
+  try {
+    return JSON.parse(text) as Seed;
+  } catch {
+    throw ringbackError('seed_unreadable', { file, cause: 'it is no JSON' });
+  }
+}
+
+/**
+ * Logs the line that people and scripts wait for, at every log level. The key is known only while a database is new,
+ * because the database keeps only its digest. It gives access to nothing but this sandbox.
+ *
+ * @param adversary The seed with which the adversary does the same again
+ */
+function logListening(
+  logger: Logger,
+  { url, apiKey }: Pick<Sandbox, 'url' | 'apiKey'>,
+  adversary: string | undefined,
+): void {
+  const always = atEveryLevel(logger);
+  always.info({ event: 'listening', url, apiKey, adversary }, 'listening');
+  always.flush();
+}
+
+/** Writes a line for every attempt. */
+function logAttempts(logger: Logger, { attempts }: Pick<Sandbox, 'attempts'>): void {
+  attempts.watch((attempt) => {
+    const { eventName, callId, traceId, subscriptionId, number, status, failure, disturbance } = attempt;
+    logger[levelOf(attempt)](
+      {
+        event: 'delivery_attempted',
+        eventName,
+        callId,
+        traceId,
+        subscriptionId,
+        attempt: number,
+        status,
+        failure,
+        disturbance,
+        latencyMs: Math.round(attempt.latencyMs),
+      },
+      'delivery attempted',
+    );
+  });
+}
+
+/** A delivery of the adversary should be refused, or not answered: that is no warning. */
+function levelOf({ isDelivered, disturbance }: Attempt): 'info' | 'warn' {
+  return isDelivered || disturbance !== undefined ? 'info' : 'warn';
 }

@@ -9,12 +9,10 @@ import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
 import { fixture, fixtureNames, readFixture, unknownFixture } from '../testing/fixtures.ts';
 import { expected, readEnvironment, readUrl, refuseCredentials } from './environment.ts';
-import { argument } from './argument.ts';
+import { argument, headerOption, schemeName } from './arguments.ts';
 import { asUsage, exitCodes } from './failure.ts';
-import { headerOption } from './header-option.ts';
-import { schemeName } from './scheme-name.ts';
 import { hasSecrets, secretsOf } from './secrets.ts';
-import { remark } from './remark.ts';
+import { remark } from './stderr.ts';
 
 interface SendFlags {
   readonly to?: URL;

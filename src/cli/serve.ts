@@ -6,7 +6,7 @@ import { systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../receiver/telemetry.ts';
 import { type App, loadApp } from './app-file.ts';
 import { receiverOptions } from './app-options.ts';
-import { argument } from './argument.ts';
+import { argument } from './arguments.ts';
 import {
   type Environment,
   databaseOption,
@@ -19,8 +19,8 @@ import {
 import { asUsage } from './failure.ts';
 import { type Address, HttpServer, healthPaths, isHealthPath } from './http-server.ts';
 import { atEveryLevel, openLog } from './log.ts';
-import { stopSignal } from './stop-signal.ts';
-import { remark } from './remark.ts';
+import { stopSignal } from './signals.ts';
+import { remark } from './stderr.ts';
 
 /** The flags of the command line. */
 export interface ServeFlags {
@@ -112,10 +112,10 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
 
 /** Logs once that deliveries come to another path: nothing else would show it, and each of them is lost. */
 function reportOnce(logger: Logger, { path }: Address): () => void {
-  let isTold = false;
+  let isReported = false;
   return () => {
-    if (!isTold) new Telemetry(logger).report('delivery_misdirected', { path });
-    isTold = true;
+    if (!isReported) new Telemetry(logger).report('delivery_misdirected', { path });
+    isReported = true;
   };
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { CallRecord } from '../calls/timeline.ts';
 import { type RingbackError, ringbackError } from '../errors/errors.ts';
 import type { Run, RunContext, UserDatabase } from './handling.ts';
-import { isThenable } from '../kit/thenable.ts';
+import { isThenable } from '../kit/values.ts';
 import { isDecision } from './outcomes.ts';
 
 /** What a run's context needs from the dispatcher. */

@@ -3,7 +3,7 @@ import { joinedCall } from '../calls/joined-call.ts';
 import { callRecordOf } from '../calls/timeline.ts';
 import { backoffAfter } from '../kit/backoff.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
-import type { Random } from '../kit/random.ts';
+import type { Random } from '../kit/clock.ts';
 import type { JoinTerms, JoinedCall, Outcome, OwnEvent, Run, UserDatabase } from './handling.ts';
 import type { CallEvent } from '../events/model.ts';
 import { mayBePoison } from '../store/claims.ts';

@@ -1,5 +1,5 @@
 import type { Run } from './handling.ts';
-import { RenewedMap } from '../kit/renewed-map.ts';
+import { RenewedMap } from '../kit/churn.ts';
 import type { HeldWork, Sequence } from '../store/run-key.ts';
 
 /**

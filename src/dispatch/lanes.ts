@@ -1,5 +1,5 @@
 import type { Handler } from './handling.ts';
-import { RenewedMap } from '../kit/renewed-map.ts';
+import { RenewedMap } from '../kit/churn.ts';
 
 /**
  * The most runs of one handler that are ready or active in memory; further runs wait in the inbox. Each delivery that

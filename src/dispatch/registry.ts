@@ -8,7 +8,7 @@ import {
   resolveJoinOptions,
 } from '../receiver/handler-options.ts';
 import { suspectName } from '../events/names.ts';
-import { defined } from '../kit/defined.ts';
+import { defined } from '../kit/values.ts';
 import type { ResolvedOptions } from '../receiver/options.ts';
 
 /** The name under which the fallback's runs are stored. */

@@ -1,6 +1,6 @@
 import { RingbackError } from '../errors/errors.ts';
 import type { Clock } from '../kit/clock.ts';
-import { isThenable } from '../kit/thenable.ts';
+import { isThenable } from '../kit/values.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
 import { classOf, reasonOf } from '../kit/error-text.ts';
 import type { Outcome, Run, RunContext } from './handling.ts';

@@ -1,5 +1,5 @@
 /** The errors that users meet: each has a code and the sentence of `problems.ts`. */
-import { hasNeededNodeApi } from '../kit/node-api.ts';
+import { hasNeededNodeApi } from '../kit/sqlite.ts';
 import { type ProblemCode, problems } from './problems.ts';
 
 /** An error that the user can fix: a wrong option, an unreadable database, a port in use. */

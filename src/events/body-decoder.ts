@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type JsonLimits, partLength } from '../kit/json-reader.ts';
-import { Semaphore } from '../kit/semaphore.ts';
+import { Semaphore } from '../kit/limiters.ts';
 import { type Decoded, decodeBody, decodeInParts } from './decoding.ts';
 
 /**

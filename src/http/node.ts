@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { closeAfterLingering } from '../kit/close-refused-request.ts';
+import { closeAfterLingering } from '../kit/http-bodies.ts';
 import type { TrustProxy } from '../kit/trust-proxy.ts';
 import type { BodySource, Delivery, Reply, Take } from '../events/model.ts';
 

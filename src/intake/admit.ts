@@ -1,8 +1,7 @@
 import { type Refusal, refusal } from '../errors/refusals.ts';
 import { hostName, isAddressLiteral } from '../kit/addresses.ts';
-import { forwarded, listOf } from '../kit/forwarded.ts';
-import type { RequiredHeaders } from '../kit/required-headers.ts';
-import { type TrustProxy, trustNobody } from '../kit/trust-proxy.ts';
+import { type TrustProxy, forwarded, listOf, trustNobody } from '../kit/trust-proxy.ts';
+import type { RequiredHeaders } from '../kit/header-fields.ts';
 import type { Delivery } from '../events/model.ts';
 
 /** Which deliveries are let in. */

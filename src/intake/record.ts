@@ -1,5 +1,5 @@
 import { Refusal } from '../errors/refusals.ts';
-import { Allowance } from '../kit/allowance.ts';
+import { Allowance } from '../kit/limiters.ts';
 import { headOf, sha256 } from '../kit/bytes.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Reading } from '../events/read-bytes.ts';

@@ -1,6 +1,5 @@
 import { networkOf } from '../kit/addresses.ts';
-import { clientAddress } from '../kit/forwarded.ts';
-import { type TrustProxy, trustNobody } from '../kit/trust-proxy.ts';
+import { type TrustProxy, clientAddress, trustNobody } from '../kit/trust-proxy.ts';
 import type { Delivery } from '../events/model.ts';
 
 /**

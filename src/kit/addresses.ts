@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net';
 
 /** The names that Express knows for ranges of addresses; we take the same. */
-const namedRanges: Readonly<Record<string, readonly string[]>> = {
-  loopback: ['127.0.0.1/8', '::1/128'],
-  linklocal: ['169.254.0.0/16', 'fe80::/10'],
-  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
-};
+const namedRanges: ReadonlyMap<string, readonly string[]> = new Map([
+  ['loopback', ['127.0.0.1/8', '::1/128']],
+  ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
+  ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
+]);
 
 /**
  * Whether an address is in a list of addresses, CIDR ranges and named ranges (`loopback`, `linklocal`,
@@ -14,7 +14,7 @@ const namedRanges: Readonly<Record<string, readonly string[]>> = {
  */
 export function addressMatcher(list: readonly string[]): ((address: string) => boolean) | undefined {
   const block = new BlockList();
-  for (const entry of list.flatMap((name) => namedRanges[name] ?? [name])) {
+  for (const entry of list.flatMap((name) => namedRanges.get(name) ?? [name])) {
     if (!addRange(block, entry)) return undefined;
   }
   return (address) => {

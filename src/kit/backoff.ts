@@ -1,4 +1,4 @@
-import type { Random } from './random.ts';
+import type { Random } from './clock.ts';
 
 /** How long to wait between attempts, in milliseconds. */
 export interface Backoff {
@@ -17,6 +17,6 @@ export interface Backoff {
 export function backoffAfter(attempt: number, backoff: Backoff, random: Random): number {
   // The power of a late attempt may be infinite, and a base of zero times infinity is NaN.
   const power = Math.min(backoff.factor ** (attempt - 1), Number.MAX_VALUE);
-  const longest = Math.min(backoff.cap, backoff.base * power);
-  return Math.round(random() * longest);
+  const maxWait = Math.min(backoff.cap, backoff.base * power);
+  return Math.round(random() * maxWait);
 }

@@ -46,10 +46,10 @@ export async function sha256(bytes: Uint8Array): Promise<string> {
 }
 
 /** The first bytes of a text in UTF-8, at most so many, without a part of a character at the end. */
-export function headOf(bytes: Uint8Array, most: number): Uint8Array {
-  if (bytes.byteLength <= most) return bytes;
-  let end = most;
-  while (end > most - 3 && isContinuation(bytes[end])) end -= 1;
+export function headOf(bytes: Uint8Array, max: number): Uint8Array {
+  if (bytes.byteLength <= max) return bytes;
+  let end = max;
+  while (end > max - 3 && isContinuation(bytes[end])) end -= 1;
   return bytes.subarray(0, end);
 }
 

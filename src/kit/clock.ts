@@ -14,6 +14,9 @@ export interface Clock {
   after(ms: number, action: () => void): () => void;
 }
 
+/** Chance as an input: a number from 0 up to, not including, 1. `Math.random` is the default. */
+export type Random = () => number;
+
 /** The longest wait that Node's timers take; a longer one would fire at once. */
 const maxTimer = 2 ** 31 - 1;
 

@@ -10,27 +10,27 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
-/** How many errors a reason tells of at the most, and how many parts of a list or an object. */
+/** The most errors that a reason reports, and the most parts of a list or an object. */
 const maxParts = 20;
 /** The most characters of one text within a reason. */
 const maxText = 500;
 
 /**
  * The message with everything that is behind it: the chain of causes, and the errors of an `AggregateError`. What was
- * thrown without being an error is told as JSON. May hold anything, so it is not for the log. Never throws.
+ * thrown without being an error is written as JSON. May hold anything, so it is not for the log. Never throws.
  */
 export function reasonOf(thrown: unknown): string {
   return reasonWithin(thrown, new Set());
 }
 
-/** `told` holds what is told already: an error may be its own cause, or be behind several others. */
-function reasonWithin(thrown: unknown, told: Set<unknown>): string {
-  told.add(thrown);
+/** `reported` holds what is in the reason already: an error may be its own cause, or be behind several others. */
+function reasonWithin(thrown: unknown, reported: Set<unknown>): string {
+  reported.add(thrown);
   const text = textOf(thrown).slice(0, maxText);
   const reasons: string[] = [];
   for (const other of errorsBehind(thrown)) {
-    if (told.size >= maxParts || told.has(other)) continue;
-    const reason = reasonWithin(other, told);
+    if (reported.size >= maxParts || reported.has(other)) continue;
+    const reason = reasonWithin(other, reported);
     // Many messages end with that of their cause.
     if (reason !== text && !text.endsWith(`: ${reason}`)) reasons.push(reason);
   }
@@ -61,7 +61,7 @@ function namelessReason(thrown: unknown): string {
   }
 }
 
-/** The message, or for something that is no error the text that tells most about it. */
+/** The message, or for something that is no error the text that says most about it. */
 function textOf(thrown: unknown): string {
   try {
     return typeof thrown === 'object' && thrown !== null && !isError(thrown)
@@ -78,16 +78,16 @@ function textOfObject(thrown: object): string {
   return json === undefined || json === '{}' ? messageOf(thrown) : json;
 }
 
-/** JSON of bounded size, in which an object is told once. */
+/** JSON of bounded size, in which an object appears once. */
 function shortJson(thrown: object): string | undefined {
-  const told = new Set<unknown>();
+  const written = new Set<unknown>();
   const shorten = (_key: string, value: unknown): unknown => {
     if (typeof value === 'bigint') return String(value);
     if (typeof value === 'string') return value.slice(0, maxText);
     if (typeof value !== 'object' || value === null) return value;
     if (isError(value)) return messageOf(value);
-    if (told.size >= maxParts || told.has(value) || ArrayBuffer.isView(value)) return '…';
-    told.add(value);
+    if (written.size >= maxParts || written.has(value) || ArrayBuffer.isView(value)) return '…';
+    written.add(value);
     if (Array.isArray(value)) return value.slice(0, maxParts);
     return Object.fromEntries(Object.entries(value).slice(0, maxParts));
   };

@@ -38,7 +38,7 @@ export class EventLoopShare {
   readonly #lines = new Map<string, Line>();
   /** How many wait in all lines. */
   #waiting = 0;
-  /** The line of what was let go last, and since when that has been in flight. */
+  /** The line of what was begun last, and since when that has been in flight. */
   #busy: Line | undefined;
   #busySince = 0;
   /** When the share of this turn is used up. */
@@ -76,11 +76,11 @@ export class EventLoopShare {
     setImmediate(() => {
       this.#isCounting = false;
       this.#charge(this.#clock.elapsed());
-      if (this.#waiting > 0) void this.#letSomeGo();
+      if (this.#waiting > 0) void this.#beginSome();
     });
   }
 
-  async #letSomeGo(): Promise<void> {
+  async #beginSome(): Promise<void> {
     this.#count(this.#clock.elapsed());
     let line = this.#next();
     while (line) {
@@ -129,7 +129,7 @@ export class EventLoopShare {
     this.#busySince = now;
   }
 
-  /** Ends what was let go last. */
+  /** Ends what was begun last. */
   #charge(now: number): void {
     if (this.#busy) this.#busy.taken += now - this.#busySince;
     this.#busy = undefined;

@@ -1,4 +1,5 @@
-/** What a header's name and value may be, and which headers say nothing about who sends them. */
+/** What a header's name and value may be, and which headers show who sends them. */
+import { equalInConstantTime, textDigest } from './bytes.ts';
 
 /** What can be the name of a header (RFC 9110, 5.1). */
 export const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
@@ -13,7 +14,30 @@ export const headerValue = /^[!-~](?:[ -~]*[!-~])?$/;
 const ordinary =
   /^(?:accept|accept-.+|connection|content-.+|forwarded|host|origin|referer|te|transfer-encoding|user-agent|via|x-forwarded-.+|x-real-ip|x-webhook-.+)$/i;
 
-/** Whether at least one of the names is of a header whose value only the platform was told. */
+/** Whether at least one of the names is of a header whose value only the platform knows. */
 export function hasOwnHeader(names: Iterable<string>): boolean {
   return [...names].some((name) => !ordinary.test(name));
+}
+
+/** Headers that a caller must send, each with its value: a credential. Only digests of the values are kept. */
+export class RequiredHeaders {
+  readonly #digests: readonly (readonly [name: string, digest: Buffer])[];
+
+  constructor(headers: Iterable<readonly [name: string, value: string]>) {
+    this.#digests = [...headers].map(([name, value]) => [name.toLowerCase(), textDigest(value)]);
+  }
+
+  /**
+   * The first of them that is missing or different. All are always compared: stopping at the first wrong one would
+   * reveal by the time it takes which one that is.
+   */
+  firstWrongIn(headers: Readonly<Record<string, unknown>>): string | undefined {
+    let wrong: string | undefined;
+    for (const [name, digest] of this.#digests) {
+      const found = headers[name];
+      const isSame = equalInConstantTime(textDigest(typeof found === 'string' ? found : ''), digest);
+      if (!isSame || typeof found !== 'string') wrong ??= name;
+    }
+    return wrong;
+  }
 }

@@ -5,7 +5,7 @@ import { readBytes } from '../events/read-bytes.ts';
 import type { Handler } from '../dispatch/handling.ts';
 import type { Clock } from '../kit/clock.ts';
 import { closest } from '../kit/closest-name.ts';
-import { defined } from '../kit/defined.ts';
+import { defined } from '../kit/values.ts';
 import type { CallEvent } from '../events/model.ts';
 import { givenText, listOptions } from '../errors/option-problems.ts';
 import {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type ConfigError, configError } from '../errors/errors.ts';
-import type { Clock } from '../kit/clock.ts';
+import type { Clock, Random } from '../kit/clock.ts';
 import { type Duration, parseDuration, parsePositiveDuration } from '../kit/duration.ts';
-import type { Random } from '../kit/random.ts';
 import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../errors/option-problems.ts';
 import { readBaseUrl } from './requests/address.ts';
 
@@ -46,8 +45,10 @@ export interface PlatformOptions {
   random?: Random;
 }
 
-const duration = checked("milliseconds or a duration such as '500ms', '30s'", parseDuration);
-const attemptTime = checked(
+/** A length of time, as an option. */
+export const durationOption = checked("milliseconds or a duration such as '500ms', '30s'", parseDuration);
+/** The same for what must take some time, such as an attempt. */
+export const positiveDurationOption = checked(
   "more than 0: milliseconds or a duration such as '500ms', '10s'",
   parsePositiveDuration,
 );
@@ -59,13 +60,13 @@ const optionsSchema = z.strictObject({
   baseUrl: z.unknown().optional(),
   apiKey: z.unknown().optional(),
   fetch: aFunction.transform((value) => value as typeof fetch).default(() => fetch),
-  timeout: attemptTime.default(10_000),
+  timeout: positiveDurationOption.default(10_000),
   retry: z
     .strictObject({
       attempts: z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more').default(4),
-      base: duration.default(500),
+      base: durationOption.default(500),
       factor: z.number('a number of 1 or more').min(1, 'a number of 1 or more').default(2),
-      cap: duration.default(30_000),
+      cap: durationOption.default(30_000),
     })
     .prefault({}),
   logger: checked('a logger, with the methods debug and warn', (value) =>

@@ -6,7 +6,7 @@ import { configError } from '../errors/errors.ts';
 import { hostName } from '../kit/addresses.ts';
 import { parseSize } from '../kit/bytes.ts';
 import { parseDuration, parsePositiveDuration } from '../kit/duration.ts';
-import type { Random } from '../kit/random.ts';
+import type { Random } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
 import { checked, hasMethods, isObject } from '../errors/option-problems.ts';

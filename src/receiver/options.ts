@@ -2,10 +2,9 @@ import type { Logger, LoggerOptions } from 'pino';
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
 import type { Size } from '../kit/bytes.ts';
-import type { Clock } from '../kit/clock.ts';
+import type { Clock, Random } from '../kit/clock.ts';
 import type { Duration } from '../kit/duration.ts';
 import { hasOwnHeader } from '../kit/header-fields.ts';
-import type { Random } from '../kit/random.ts';
 import type { TrustProxySetting } from '../kit/trust-proxy.ts';
 import { clockOption, headersOption, parseStrictly } from '../errors/option-problems.ts';
 import {

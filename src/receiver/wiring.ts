@@ -14,7 +14,7 @@ import { Authenticator } from '../intake/authenticate.ts';
 import { AfterAnswer } from '../intake/after-answer.ts';
 import { type Expected, Intake, type IntakeParts } from '../intake/intake.ts';
 import { Recorder } from '../intake/record.ts';
-import { RequiredHeaders } from '../kit/required-headers.ts';
+import { RequiredHeaders } from '../kit/header-fields.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
 import { SecretSource } from '../signature/secret-source.ts';

@@ -1,6 +1,6 @@
 import BetterSqlite from 'better-sqlite3';
 import { RingbackError, requireNodeApi, ringbackError } from '../errors/errors.ts';
-import { sandboxMark } from '../kit/database-marks.ts';
+import { sandboxMark } from '../kit/sqlite.ts';
 import { messageOf } from '../kit/error-text.ts';
 
 /** An open connection of the database driver. */

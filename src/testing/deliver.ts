@@ -1,7 +1,6 @@
 import { ringbackError } from '../errors/errors.ts';
 import { fetchCauseOf, metPlainHttp } from '../kit/error-text.ts';
-import { jsonOrText } from '../kit/json-or-text.ts';
-import { sentOnce } from '../kit/sent-once.ts';
+import { jsonOrText, sentOnce } from '../kit/http-bodies.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import type { SignedDelivery } from './delivery.ts';
 

@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import { defined } from '../kit/defined.ts';
+import { defined } from '../kit/values.ts';
 import type { ReceiverOptions } from '../receiver/options.ts';
 import { type Receiver, createReceiver } from '../receiver/receiver.ts';
 import { testSecret } from './delivery.ts';

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { DemoView } from '../../src/cli/demo-view.ts';
+import { DemoView } from '../../src/cli/demo/view.ts';
 import type { Attempt } from '../../src/sandbox/index.ts';
 
 const scene = { plan: { callId: 'call-1' }, remark: 'a call' };

@@ -36,14 +36,14 @@ describe('doctor, at the public address', () => {
       { https: { required: false, hosts: ['calls.example.com'] } },
       { 'trust proxy': /^warning/, 'host allowed': /^wrong: .*https\.hosts/, 'raw body': /^skipped/ },
     ],
-  ])('tells when %s', async (_what, options, expected) => {
+  ])('reports when %s', async (_what, options, expected) => {
     const found = await examined({ url: await receiverAt(options) });
     for (const [check, pattern] of Object.entries(expected)) expect(found[check]).toMatch(pattern);
     expect(found['https']).toMatch(/^wrong: the address is http/);
     expect(found['host']).toMatch(/^wrong: 127\.0\.0\.1 is no domain name/);
   });
 
-  it('tells of a body parser in front', async () => {
+  it('reports a body parser in front', async () => {
     const url = await receiverAt(plain, (app) => app.use(express.json()));
     expect(await commanded([], { env: { RINGBACK_PUBLIC_URL: url.href } })).toMatchObject({
       'host allowed': expect.stringMatching(/^ok/),
@@ -82,7 +82,7 @@ describe('doctor, at the public address', () => {
     ['others use the same words', answering(400, '{"error":"not_authentic"}'), /^wrong: .* answers 400/],
     ['others use words of no table', answering(401, '{"error":"toString"}'), /^wrong: .* answers 401/],
     ['nobody answers', (request) => void request.socket.destroy(), /^wrong: .* can't be reached \(/],
-  ])('tells when %s', async (_what, listener, expected) => {
+  ])('reports when %s', async (_what, listener, expected) => {
     const found = await examined({ url: new URL(`http://127.0.0.1:${await listening(listener)}/webhooks`) });
     expect(found['reachable']).toMatch(expected);
     expect(found['signature']).toMatch(/^skipped/);
@@ -92,7 +92,7 @@ describe('doctor, at the public address', () => {
     [-3_600_000, /^wrong: 36\d\d s ahead of the clock behind/],
     [60_000, /^warning: (59|6\d) s behind the clock behind/],
     [0, /^ok: agrees with the clock behind/],
-  ])('tells when the clocks differ by %i ms', async (by, expected) => {
+  ])('reports when the clocks differ by %i ms', async (by, expected) => {
     const port = await listening((_request, response) => {
       response.writeHead(401, { date: new Date(Date.now() + by).toUTCString() });
       response.end('{"error":"not_authentic"}');
@@ -114,7 +114,7 @@ describe('doctor, at the public address', () => {
     });
   });
 
-  it('tells of a certificate that nobody trusts', async () => {
+  it('reports a certificate that nobody trusts', async () => {
     const { url, node } = await behindTls();
     expect((await commanded(['--url', url], { node }))['reachable']).toMatch(/^wrong: .*certificate/);
   });

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { linesOf } from '../../src/cli/doctor/report.ts';
-import { finding } from '../../src/cli/doctor/finding.ts';
+import { finding, linesOf } from '../../src/cli/doctor/findings.ts';
 import { listening } from '../support/servers.ts';
 import { examined } from './doctor-support.ts';
 

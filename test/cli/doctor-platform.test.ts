@@ -47,7 +47,7 @@ describe('doctor, at the platform', () => {
     });
   });
 
-  it('tells that it is paused and not signed, or that there are two', async () => {
+  it('reports that it is paused and not signed, or that there are two', async () => {
     const { create, found } = await subscribed({ active: false, enable_signed_webhooks: false });
     expect(await found()).toMatchObject({
       active: expect.stringMatching(/^wrong: .*set active to true/),
@@ -70,17 +70,17 @@ describe('doctor, at the platform', () => {
       /^ok: .* for CallHandler\.\*, callAnalysis\.pcaCompleted$/,
     ],
     [['*'], /^ok: .* for every event$/],
-  ])('tells whether it asks for events that there are: %j', async (events, expected) => {
+  ])('shows whether it asks for events that there are: %j', async (events, expected) => {
     const { found } = await subscribed({ events });
     expect((await found())['events']).toMatch(expected);
   });
 
-  it('tells that it delivers elsewhere', async () => {
+  it('reports that it delivers elsewhere', async () => {
     const { found } = await subscribed({ url: 'https://elsewhere.example.com/' });
     expect((await found())['subscription']).toMatch(/^wrong: none of 1 subscriptions delivers to http:/);
   });
 
-  it('tells that nobody answers at the address of the platform', async () => {
+  it('reports that nobody answers at the address of the platform', async () => {
     const { url } = await subscribed();
     const environment = { RINGBACK_PLATFORM_KEY: 'key' };
     const platform = new URL(`http://127.0.0.1:${await freePort()}`);
@@ -101,7 +101,7 @@ describe('doctor, at the platform', () => {
     );
   });
 
-  it('tells that the key is not taken, and never prints it', async () => {
+  it('reports that the key is not taken, and never prints it', async () => {
     const { url, platform } = await subscribed();
     const environment = { RINGBACK_PLATFORM_KEY: 'a-private-key' };
     const found = await examined({ url, platform, environment });

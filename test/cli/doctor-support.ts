@@ -1,7 +1,7 @@
 import express from 'express';
 import { expect, onTestFinished } from 'vitest';
 import { type Deployment, examine } from '../../src/cli/doctor/examine.ts';
-import type { Finding } from '../../src/cli/doctor/finding.ts';
+import type { Finding } from '../../src/cli/doctor/findings.ts';
 import { type ReceiverOptions, createReceiver } from '../support/public.ts';
 import { listening } from '../support/servers.ts';
 import { ringback, secret } from './command.ts';

@@ -2,8 +2,8 @@ import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { fileSystemFinding } from '../../src/cli/doctor/check-disk.ts';
-import { checkNode } from '../../src/cli/doctor/check-node.ts';
+import { fileSystemFinding } from '../../src/cli/doctor/check-database.ts';
+import { checkNode } from '../../src/cli/doctor/check-environment.ts';
 import type { Environment } from '../../src/cli/environment.ts';
 import { openDatabase } from '../../src/store/sqlite/connection/connection.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
@@ -13,7 +13,7 @@ import { folder, ringback, secret, serve } from './command.ts';
 import { commanded, examined } from './doctor-support.ts';
 
 describe('doctor, on this machine', () => {
-  it('finds all well, and skips what it was not told of', async () => {
+  it('finds all well, and skips what it was not given', async () => {
     const cwd = folder();
     expect(await commanded([], { cwd, env: { RINGBACK_SECRETS: secret } })).toEqual({
       node: `ok: Node ${process.versions.node}`,
@@ -99,13 +99,13 @@ describe('doctor, on this machine', () => {
       /^wrong: .* it is another program's.*a file of its own/,
     ],
     ['is none', (file) => writeFileSync(file, 'a text'.repeat(1_000)), /^wrong: .* can't be opened for writ/],
-  ])('tells of a database that %s', async (_what, prepare, expected) => {
+  ])('reports a database that %s', async (_what, prepare, expected) => {
     const database = join(folder(), 'inbox.db');
     prepare(database);
     expect((await examined({ database }))['database']).toMatch(expected);
   });
 
-  it.skipIf(process.getuid?.() === 0)('tells of a database that can only be read', async () => {
+  it.skipIf(process.getuid?.() === 0)('reports a database that can only be read', async () => {
     const database = join(folder(), 'inbox.db');
     openDatabase(database).close();
     chmodSync(database, 0o444);
@@ -122,7 +122,7 @@ describe('doctor, on this machine', () => {
     expect(readFileSync(database).equals(before)).toBe(true);
   });
 
-  it('tells of a database that another process has locked', async () => {
+  it('reports a database that another process has locked', async () => {
     const database = join(folder(), 'inbox.db');
     const other = new Database(database);
     other.exec('begin exclusive');
@@ -130,7 +130,7 @@ describe('doctor, on this machine', () => {
     other.close();
   });
 
-  it('tells of secrets that are missing, malformed, unreadable or open to all', async () => {
+  it('reports secrets that are missing, malformed, unreadable or open to all', async () => {
     const files = folder({ secrets: `${secret}\n`, empty: '# none yet\n' });
     const found = async (environment: Environment) => (await examined({ environment }))['secret'];
     const foundIn = (name: string) => found({ RINGBACK_SECRETS_FILE: join(files, name) });

@@ -17,7 +17,7 @@ describe('ringback inbox', () => {
     });
   });
 
-  it('shows calls, and one call, as their events tell of them', async () => {
+  it('shows calls, and one call, as their events report them', async () => {
     const cwd = await inboxWithTrouble({ besides: [sent('call-transferred-flat', 't-transferred')] });
     const [latest, first] = await linesOf(cwd, 'calls');
     expect(latest).toMatchObject({ status: 'transferred', events: [{ traceId: 't-transferred' }] });

@@ -18,13 +18,13 @@ describe('ringback inbox quarantine', () => {
   it('finds by kind, reason and time of arrival', async () => {
     const besides = [buildDelivery('unreadable-not-json', { secret })];
     const cwd = await inboxWithTrouble({ besides });
-    const [unreadable, stranger] = await linesOf(cwd, 'quarantine');
-    expect([unreadable, stranger]).toMatchObject([{ kind: 'unreadable' }, { reason: 'signature_mismatch' }]);
+    const [unreadable, forged] = await linesOf(cwd, 'quarantine');
+    expect([unreadable, forged]).toMatchObject([{ kind: 'unreadable' }, { reason: 'signature_mismatch' }]);
     expect(await linesOf(cwd, 'quarantine', '--kind', 'unreadable')).toEqual([unreadable]);
-    expect(await linesOf(cwd, 'quarantine', '--reason', 'signature_mismatch')).toEqual([stranger]);
-    expect(stranger).toMatchObject({ traceId: expect.stringMatching(/./) });
-    const { traceId } = stranger as { readonly traceId: string };
-    expect(await linesOf(cwd, 'quarantine', '--trace-id', traceId)).toContainEqual(stranger);
+    expect(await linesOf(cwd, 'quarantine', '--reason', 'signature_mismatch')).toEqual([forged]);
+    expect(forged).toMatchObject({ traceId: expect.stringMatching(/./) });
+    const { traceId } = forged as { readonly traceId: string };
+    expect(await linesOf(cwd, 'quarantine', '--trace-id', traceId)).toContainEqual(forged);
     expect(await linesOf(cwd, 'quarantine', '--trace-id', `${traceId}x`)).toEqual([]);
     expect(await linesOf(cwd, 'quarantine', '--since', '2020-01-01T00:00:00Z')).toHaveLength(2);
     expect(await linesOf(cwd, 'quarantine', '--until', '2020-01-01T00:00:00Z')).toEqual([]);

@@ -25,8 +25,8 @@ describe('ringback inbox replay', () => {
   });
 
   it('leaves alone what waits to be handled for the first time, whether it is meant or not', async () => {
-    const told = "(event, ctx) => { console.log(ctx.replay ? 'again' : 'for the first time'); }";
-    const cwd = folder({ 'app.mjs': appWith(told) });
+    const logs = "(event, ctx) => { console.log(ctx.replay ? 'again' : 'for the first time'); }";
+    const cwd = folder({ 'app.mjs': appWith(logs) });
     const collecting = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
     await collecting.start();
     // So many that a handler would run before the last of them is looked at.

@@ -9,7 +9,7 @@ const fullDevice = '/dev/full';
 
 describe.runIf(existsSync(fullDevice))('output to a full disk', () => {
   it.each([['counts'], ['event', 't-dead'], ['events'], ['erase', '--call-id', 'call_0001']])(
-    'is a failure that is told in a sentence: inbox %s',
+    'is a failure that is reported in a sentence: inbox %s',
     async (...args) => {
       const cwd = await inboxWithTrouble();
       const full = openSync(fullDevice, 'w');

@@ -97,7 +97,7 @@ describe('the sandbox', () => {
     expect((await running.ended()).code).toBe(0);
   });
 
-  it('keeps its state in a database, whose key it tells once', async () => {
+  it('keeps its state in a database, whose key it prints once', async () => {
     const cwd = folder();
     const first = sandbox(['--database', 'sandbox.db'], { cwd });
     const { apiKey = '' } = await opened(first);

@@ -108,8 +108,10 @@ describe('serve', () => {
     await deliverTo(`${url}/webhooks`, buildDelivery('call-ended', { secret }));
     running.child.kill('SIGTERM');
     const { stdout } = await running.ended();
-    const told = stdout.split('\n').filter((line) => line.includes('delivery_misdirected'));
-    expect(told.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ level: 40, path: '/webhooks' }]);
+    const misdirected = stdout.split('\n').filter((line) => line.includes('delivery_misdirected'));
+    expect(misdirected.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { level: 40, path: '/webhooks' },
+    ]);
   });
 
   it('lets its options go before the environment', async () => {

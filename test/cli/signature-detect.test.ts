@@ -68,7 +68,7 @@ describe('signature detect', () => {
     expect((await run(['verify', 'one.http', '--scheme', copied], files)).code).toBe(0);
   });
 
-  it('tells of each request how its body was altered', async () => {
+  it('says of each request how its body was altered', async () => {
     const declared = { 'Content-Length': String(Buffer.byteLength(body)) };
     const altered: Readonly<Record<string, readonly [CaptureParts, RegExp]>> = {
       'end.http': [
@@ -97,13 +97,13 @@ describe('signature detect', () => {
     const { code, stdout } = await detect(Object.fromEntries(files));
     expect(code).toBe(1);
     for (const [name, [, sentence]] of Object.entries(altered)) {
-      const told = stdout.split('\n\n').find((block) => block.startsWith(`${name} does not verify.`));
-      expect(told).toMatch(sentence);
-      expect(told).not.toContain('most likely');
+      const block = stdout.split('\n\n').find((one) => one.startsWith(`${name} does not verify.`));
+      expect(block).toMatch(sentence);
+      expect(block).not.toContain('most likely');
     }
   });
 
-  it('tells that the secret is most likely another, and how old the request is', async () => {
+  it('reports that the secret is most likely another, and how old the request is', async () => {
     const timestamp = Date.parse('2026-01-01T00:00:00Z');
     const { code, stdout } = await detect({ 'one.http': capture({ timestamp }) }, otherSecret);
     expect(code).toBe(1);
@@ -111,7 +111,7 @@ describe('signature detect', () => {
     expect(stdout).toMatch(/The secret is most likely not the one.*\n.*days old.*rotated since/);
   });
 
-  it('tells which of several verify by themselves', async () => {
+  it('reports which of several verify by themselves', async () => {
     const files = { 'one.http': capture(), 'two.http': capture({ secrets: otherSecret }) };
     const { code, stdout } = await detect(files);
     expect(code).toBe(1);
@@ -134,7 +134,7 @@ describe('signature detect', () => {
     expect(stdout).toContain('The secret is most likely not the one that signed it');
   });
 
-  it('tells that there is no signature', async () => {
+  it('reports that there is no signature', async () => {
     const { code, stdout } = await detect({ 'one.http': 'POST / HTTP/1.1\nHost: a\n\n{}' });
     expect(code).toBe(1);
     expect(stdout).toContain('There is no signature header: is signing enabled');

@@ -16,13 +16,13 @@ async function delivered(database: string, scheme: SchemeName): Promise<number> 
 }
 
 describe('signature unpin', () => {
-  it('shows the pinned scheme, and lets it go only when told so', async () => {
+  it('shows the pinned scheme, and unpins it only with --yes', async () => {
     const database = join(folder(), 'inbox.db');
     const env = { RINGBACK_DATABASE: database };
     expect(await delivered(database, 'v1-hex-whole')).toBe(200);
     expect(await ringback(['signature', 'unpin'], { env })).toEqual({
       code: 0,
-      stdout: `The scheme v1-hex-whole is pinned in ${database}. To let it go, add --yes.`,
+      stdout: `The scheme v1-hex-whole is pinned in ${database}. To unpin it, add --yes.`,
       stderr: '',
     });
     expect(await delivered(database, 't-v1-hex-whole')).toBe(401);

@@ -19,7 +19,7 @@ describe('signature sign and verify', () => {
     expect(verified.code).toBe(0);
   });
 
-  it('tell what is not authentic', async () => {
+  it('report what is not authentic', async () => {
     const { code, stdout } = await run(['verify', 'one.http'], { 'one.http': `${capture()} ` });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^not authentic: signature_mismatch\. The signature was made with another/);
@@ -30,7 +30,7 @@ describe('signature sign and verify', () => {
     ['x-hmac', [], 'sha256='],
     ['x-webhook-signature', ['--scheme', otherHeader], 'v1='],
   ] as const)(
-    'tell that the header %s looks like a signature, and how to find out',
+    'report that the header %s looks like a signature, and how to find out',
     async (header, more, syntax) => {
       const scheme = {
         header,
@@ -52,7 +52,7 @@ describe('signature sign and verify', () => {
     },
   );
 
-  it('tell that there is no signature, whatever else has the length of one', async () => {
+  it('report that there is no signature, whatever else has the length of one', async () => {
     const unsigned = `POST / HTTP/1.1\nAuthorization: Bearer ${'ab'.repeat(32)}\n\n${body}`;
     const { code, stdout } = await run(['verify', 'one.http'], { 'one.http': unsigned });
     expect(code).toBe(1);

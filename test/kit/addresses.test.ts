@@ -27,6 +27,25 @@ test('a range may have a netmask, as Express takes it', () => {
     expect(addressMatcher([wrong])).toBeUndefined();
 });
 
+test.each(['loopback', 'linklocal', 'uniquelocal'])('%s is the name of a range', (name) => {
+  expect(addressMatcher([name])).toBeDefined();
+});
+
+test.each(['Loopback', 'constructor', 'toString', '__proto__', '', '10', '010.0.0.1', '2130706433'])(
+  '"%s" is neither an address, nor a range, nor the name of one',
+  (entry) => {
+    expect(addressMatcher(['loopback', entry])).toBeUndefined();
+  },
+);
+
+test('an address of a range may be mapped into IPv6, or have a zone', () => {
+  const isIn = addressMatcher(['loopback', 'linklocal']);
+  expect(isIn?.('::ffff:127.0.0.1')).toBe(true);
+  expect(isIn?.('::FFFF:127.0.0.1')).toBe(true);
+  expect(isIn?.('fe80::1%eth0')).toBe(true);
+  expect(isIn?.('::ffff:192.0.2.1')).toBe(false);
+});
+
 test.each([
   ['192.0.2.1', '192.0.2.1'],
   ['::ffff:192.0.2.1', '192.0.2.1'],

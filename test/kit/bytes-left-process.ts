@@ -3,8 +3,7 @@
  * that its arguments name. `bytes-left.ts` starts it.
  */
 import { getHeapSpaceStatistics } from 'node:v8';
-import { RenewedMap } from '../../src/kit/renewed-map.ts';
-import { Slots } from '../../src/kit/slots.ts';
+import { RenewedMap, Slots } from '../../src/kit/churn.ts';
 import type { Collection } from './bytes-left.ts';
 
 /** How many items of some 800 bytes come. All but the last fifty of them go. */

@@ -65,7 +65,7 @@ test('a delivery that comes while those that wait are taken waits behind them', 
   expect(receiver.turns).toEqual([[1, 2], [3, 4], [5, 6], []]);
 });
 
-test('a delivery that comes when the last that waits was let go, but is not taken yet, is taken after it', async () => {
+test('a delivery that comes when the last that waits has begun, but is not taken yet, is taken after it', async () => {
   const receiver = new Receiver();
   receiver.onTaken = (delivery) => {
     if (delivery === 3) queueMicrotask(() => receiver.comes(1));

@@ -212,7 +212,7 @@ describe('a signal', () => {
   });
 });
 
-it('tells the log of what is tried again, without the key', async () => {
+it('logs what is tried again, without the key', async () => {
   const logs = new Logs();
   const { url } = await standIn({ status: 503, json: { error: 'db', message: apiKey } }, { json: kb });
   await clientOf(url, { logger: logs.logger }).platform.knowledgeBases.get('kb_1');

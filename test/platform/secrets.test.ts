@@ -111,7 +111,7 @@ describe('onSecret', () => {
     await platform.subscriptions.pause(subscription.id, { onSecret });
   });
 
-  it('fails: the error has the secret, and does not tell it', async () => {
+  it('fails: the error has the secret, and does not print it', async () => {
     const { platform } = await sandboxAndPlatform();
     const onSecret = ({ secret }: SecretToKeep) =>
       Promise.reject(new Error(`the vault is sealed for ${secret}`));

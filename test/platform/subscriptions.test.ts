@@ -202,7 +202,7 @@ describe('warnings, in the result and in the log', () => {
     expect(warnings[0]?.message).toContain('Did you mean callAnalysis.pcaCompleted?');
   });
 
-  it('tell that the platform did not store what it was sent, and that a secret is missing', async () => {
+  it('report that the platform did not store what it was sent, and that a secret is missing', async () => {
     const { url: address } = await standIn({ json: { ...answered, active: false } });
     const { warnings, secret } = await clientOf(address).platform.subscriptions.create({
       name: 'calls',

@@ -196,7 +196,7 @@ describe('an error', () => {
     ['an error of a name', () => Promise.reject(Object.assign(new Error(), { name: '+49 30 1234' }))],
     ['no error at all', () => Promise.reject('+49 30 1234')],
     ['a result that JSON can not write', () => ({ phone: '+49 30 1234', big: 1n })],
-  ])('that it may not (%s) is told nowhere', async (_what, run) => {
+  ])('that it may not (%s) is reported nowhere', async (_what, run) => {
     lines.length = 0;
     const { call } = await served([doing(run)], { logger });
     expect(await call('/', '{}')).toEqual({ status: 500, json: { error: 'That did not work just now.' } });

@@ -24,19 +24,19 @@ async function disturbed(adversary: AdversaryOptions, fields: Readonly<Record<st
   ({ secret } = await subscribed(sandbox, url, { ...one, ...fields }));
   await sandbox.calls.play();
   const attempts = sandbox.attempts.list();
-  const told = ({ number, status, failure, disturbance }: Attempt) => [
+  const attempted = ({ number, status, failure, disturbance }: Attempt) => [
     number,
     status ?? failure,
     disturbance,
   ];
-  return { sandbox, received, told: attempts.map(told) };
+  return { sandbox, received, attempted: attempts.map(attempted) };
 }
 
 test('duplicated: the same delivery twice', async () => {
-  const { received, told } = await disturbed({ duplicated: 1 });
+  const { received, attempted } = await disturbed({ duplicated: 1 });
   // Both requests are sent at the same time, so either may be answered first.
-  expect(told).toHaveLength(2);
-  expect(told).toEqual(
+  expect(attempted).toHaveLength(2);
+  expect(attempted).toEqual(
     expect.arrayContaining([
       [1, 200, 'duplicated'],
       [1, 200, undefined],
@@ -47,8 +47,8 @@ test('duplicated: the same delivery twice', async () => {
 });
 
 test('delayed: later events overtake it', async () => {
-  const { sandbox, told } = await disturbed({ delayed: 1 });
-  expect(told).toEqual([[1, 200, 'delayed']]);
+  const { sandbox, attempted } = await disturbed({ delayed: 1 });
+  expect(attempted).toEqual([[1, 200, 'delayed']]);
   const calls = await Promise.all(Array.from({ length: 50 }, () => sandbox.calls.play()));
   const happened = calls.map(({ callId }) => callId);
   const delivered = sandbox.attempts.list().map(({ callId }) => callId);
@@ -57,16 +57,16 @@ test('delayed: later events overtake it', async () => {
 });
 
 test('dropped: the receiver has the body, the platform has no answer and tries again', async () => {
-  const { sandbox, received, told } = await disturbed({ dropped: 1 });
-  expect(told).toEqual([1, 2, 3, 4].map((number) => [number, 'cut', 'dropped']));
+  const { sandbox, received, attempted } = await disturbed({ dropped: 1 });
+  expect(attempted).toEqual([1, 2, 3, 4].map((number) => [number, 'cut', 'dropped']));
   expect(sandbox.deliveries.givenUp()).toHaveLength(1);
   await expect.poll(() => received.length).toBe(4);
 });
 
 for (const disturbance of ['tampered', 'wrong_secret'] as const) {
   test(`${disturbance}: what is forged doesn't verify, the true delivery comes as well`, async () => {
-    const { sandbox, told } = await disturbed({ [disturbance]: 1 });
-    expect(told).toEqual([
+    const { sandbox, attempted } = await disturbed({ [disturbance]: 1 });
+    expect(attempted).toEqual([
       [1, 401, disturbance],
       [1, 200, undefined],
     ]);
@@ -74,14 +74,14 @@ for (const disturbance of ['tampered', 'wrong_secret'] as const) {
   });
 
   test(`${disturbance}: not where nothing is signed, because nobody could tell`, async () => {
-    const { told } = await disturbed({ [disturbance]: 1 }, { enable_signed_webhooks: false });
-    expect(told).toEqual([[1, 200, undefined]]);
+    const { attempted } = await disturbed({ [disturbance]: 1 }, { enable_signed_webhooks: false });
+    expect(attempted).toEqual([[1, 200, undefined]]);
   });
 }
 
 test('rubbish: signed bytes that are no event, under another trace id', async () => {
-  const { received, told } = await disturbed({ rubbish: 1 });
-  expect(told).toEqual([
+  const { received, attempted } = await disturbed({ rubbish: 1 });
+  expect(attempted).toEqual([
     [1, 200, 'rubbish'],
     [1, 200, undefined],
   ]);

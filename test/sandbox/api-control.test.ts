@@ -80,7 +80,7 @@ describe('the controls over HTTP', () => {
     expect((await ask(sandbox, 'GET /api/v1/knowledge-bases/kb_demonstration')).status).toBe(503);
   });
 
-  it('tell what was given up', async () => {
+  it('report what was given up', async () => {
     const sandbox = await startedSandbox({ seed: twoTenants, speed: 100_000 });
     const body = {
       ...subscription,

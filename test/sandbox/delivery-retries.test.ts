@@ -209,7 +209,7 @@ test('an attempt that a stop breaks off is none: it is made at the next start', 
   expect(received).toHaveLength(2);
 });
 
-test('who watches is told of every attempt', async () => {
+test('who watches gets every attempt', async () => {
   const sandbox = await startedSandbox({ speed });
   const { url } = await destination();
   await subscribed(sandbox, url);

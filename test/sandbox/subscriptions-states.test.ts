@@ -172,7 +172,7 @@ describe('a replacement', () => {
     }
   });
 
-  it('keeps the id, who created it and when, and tells when it was changed', async () => {
+  it('keeps the id, who created it and when, and reports when it was changed', async () => {
     const clock = new ManualClock(Date.UTC(2026, 0, 1));
     const sandbox = await startedSandbox({ clock });
     const [before] = await steps(sandbox, [unsigned]);

@@ -1,5 +1,7 @@
+import { type RefusalCode, isRefusal } from '../../errors/refusals.ts';
 import { isAddressLiteral } from '../../kit/addresses.ts';
-import { type Finding, finding } from './finding.ts';
+import { type Finding, finding } from './findings.ts';
+import type { Probe } from './probe.ts';
 
 /** Whether the platform would deliver to this address at all: HTTPS, and a domain name (platform document, Limits). */
 export function checkAddress(url: URL): readonly Finding[] {
@@ -27,4 +29,128 @@ function checkName({ hostname }: URL): Finding {
     );
   }
   return finding('host', 'ok', `${hostname} is a domain name`);
+}
+
+/** The stages that one unsigned delivery checks, in the order in which a receiver comes to them. */
+const stages = ['reachable', 'trust proxy', 'host allowed', 'raw body', 'signature'] as const;
+
+type Stage = (typeof stages)[number];
+
+/** The stage at which each refusal holds a delivery up, and what to do. A refusal at the last stage is expected. */
+const heldUp: Readonly<Record<RefusalCode, readonly [stage: Stage, message: string]>> = {
+  method: ['reachable', 'a POST arrives as something else: look for a redirect or a rewrite in the proxy.'],
+  media_type: [
+    'reachable',
+    'the content type is changed, or the body compressed, on its way: let the proxy pass both on.',
+  ],
+  too_large: ['reachable', 'even a small body is too large: raise limits.body.'],
+  timeout: ['reachable', 'the body does not arrive: let the proxy pass requests on whole.'],
+  unavailable: [
+    'reachable',
+    'the receiver takes nothing: it is not started, is stopping, or has too much in flight. See its log.',
+  ],
+  https_required: [
+    'trust proxy',
+    'the receiver does not see that it came over HTTPS: let the proxy set X-Forwarded-Proto, and name the proxy in ' +
+      '--trust-proxy (https.trustProxy).',
+  ],
+  host_not_allowed: [
+    'host allowed',
+    'the receiver does not answer to this host: add it to https.hosts, and let the proxy pass the Host header on.',
+  ],
+  body_already_parsed: [
+    'raw body',
+    'a body parser in front takes the raw bytes, which are what is signed: mount the receiver before it.',
+  ],
+  not_authentic: ['signature', 'what is not signed is refused'],
+};
+
+const fine: Readonly<Record<Stage, string>> = {
+  reachable: 'the receiver answers',
+  'trust proxy': 'the receiver sees that it came over HTTPS',
+  'host allowed': 'the receiver answers to this host',
+  'raw body': 'the receiver gets the raw bytes',
+  signature: heldUp.not_authentic[1],
+};
+
+/** How long the platform waits for an answer, in milliseconds (platform document, Limits). */
+const platformTimeout = 1_000;
+
+/** What the answer to an unsigned delivery shows: one finding for each stage. */
+export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
+  if (probe.kind === 'failed') {
+    const hint = 'check DNS, firewall and certificate.';
+    return upTo('reachable', `${url.href} can't be reached (${probe.cause}): ${hint}`, url);
+  }
+  const { status, code, latency } = probe;
+  if (!isRefusal(code, status)) return upTo('reachable', strangeAnswer(status, url), url);
+  const [stage, message] = heldUp[code];
+  return [...upTo(stage, code === 'not_authentic' ? undefined : message, url), answerTime(latency)];
+}
+
+/** The findings of all stages for a delivery that came as far as `last`. Without a message, `last` is ok as well. */
+function upTo(last: Stage, message: string | undefined, url: URL): readonly Finding[] {
+  const end = stages.indexOf(last);
+  return stages.map((stage, index) => {
+    if (index > end) return finding(stage, 'skipped', `no delivery comes so far: see "${last}"`);
+    return index < end || message === undefined ? passed(stage, url) : finding(stage, 'wrong', message);
+  });
+}
+
+function passed(stage: Stage, { protocol }: URL): Finding {
+  if (stage !== 'trust proxy' || protocol === 'https:') return finding(stage, 'ok', fine[stage]);
+  const hint =
+    'leave https.required, or --insecure-http, as it is by default, and let no proxy say https of what came over http.';
+  return finding(
+    stage,
+    'warning',
+    `the receiver takes what comes over http, which is for development only: ${hint}`,
+  );
+}
+
+function strangeAnswer(status: number, url: URL): string {
+  if (status >= 200 && status < 300) {
+    return `${url.href} takes what is not signed (${status}): that is no receiver, or something in front answers for it.`;
+  }
+  const hint = 'check the path, and what the proxy does with it.';
+  return `${url.href} answers ${status}, but not in a receiver's words: ${hint}`;
+}
+
+function answerTime(latency: number): Finding {
+  const check = 'answer time';
+  const answered = `answered within ${latency} ms`;
+  if (latency < platformTimeout / 2) return finding(check, 'ok', answered);
+  const status = latency < platformTimeout ? 'warning' : 'wrong';
+  return finding(
+    check,
+    status,
+    `${answered}, and the platform waits for ${platformTimeout} ms: look at the proxy.`,
+  );
+}
+
+/** The receiver's default tolerance, in milliseconds: with a larger difference, it refuses deliveries. */
+const tolerance = 300_000;
+/** A difference that neither the network nor the whole seconds of a Date header can explain, in milliseconds. */
+const suspicious = 30_000;
+
+/**
+ * Whether this machine's clock agrees with another one: deliveries with a signed time too far from ours are refused.
+ */
+export function checkClock(probe: Probe | undefined, whose: string): Finding {
+  if (probe === undefined)
+    return finding('clock', 'skipped', 'compared with nobody: set --platform or --url');
+  const ahead = probe.kind === 'answered' ? probe.ahead : undefined;
+  if (ahead === undefined) return finding('clock', 'skipped', `${whose} did not say the time`);
+  const seconds = Math.round(Math.abs(ahead) / 1_000);
+  const difference = `${seconds} s ${ahead < 0 ? 'behind' : 'ahead of'} ${whose}`;
+  if (Math.abs(ahead) > tolerance) {
+    return finding(
+      'clock',
+      'wrong',
+      `${difference}, so that deliveries are refused as too old or too new: set the clock (NTP).`,
+    );
+  }
+  return Math.abs(ahead) > suspicious
+    ? finding('clock', 'warning', `${difference}: let the clock be kept by NTP.`)
+    : finding('clock', 'ok', `agrees with ${whose}`);
 }

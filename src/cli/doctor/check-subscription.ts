@@ -1,7 +1,7 @@
 import { matchesNothing, suspectName } from '../../events/names.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Subscription } from '../../platform/subscriptions/subscription.ts';
-import { type Finding, finding } from './finding.ts';
+import { type Finding, finding } from './findings.ts';
 
 /** Lists all subscriptions at the platform, through all pages. */
 export type ListSubscriptions = () => AsyncIterable<Subscription>;
@@ -68,17 +68,17 @@ function activity({ active }: Subscription): Finding {
 function asking({ events }: Subscription): Finding {
   const unknown = events.filter(matchesNothing);
   if (unknown.length === 0) return finding('events', 'ok', `the subscription asks for ${askedFor(events)}`);
-  const told = unknown.map(withSuspect).join(', ');
+  const named = unknown.map(withSuggestion).join(', ');
   return unknown.length < events.length
     ? finding(
         'events',
         'warning',
-        `the subscription also asks for what no known event is named, which may never come: ${told}.`,
+        `the subscription also asks for what no known event is named, which may never come: ${named}.`,
       )
     : finding(
         'events',
         'wrong',
-        `the subscription asks for no event that is known, so nothing may come: ${told}. Correct its events.`,
+        `the subscription asks for no event that is known, so nothing may come: ${named}. Correct its events.`,
       );
 }
 
@@ -87,7 +87,7 @@ function askedFor(events: readonly string[]): string {
   return events.length === 0 || events.includes('*') ? 'every event' : events.join(', ');
 }
 
-function withSuspect(name: string): string {
+function withSuggestion(name: string): string {
   const meant = suspectName(name);
   return meant === undefined ? `"${name}"` : `"${name}" (did you mean ${meant}?)`;
 }
@@ -104,7 +104,7 @@ function signing({ signing_enabled: isSigned }: Subscription, hasSecrets: boolea
     : finding(
         'signed',
         'warning',
-        `the subscription is not signed, so that its headers alone tell who delivers: ${hint}`,
+        `the subscription is not signed, so that its headers alone show who delivers: ${hint}`,
       );
 }
 

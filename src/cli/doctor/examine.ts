@@ -3,15 +3,11 @@ import { createPlatform } from '../../platform/platform.ts';
 import type { Environment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 import { hasSecrets } from '../secrets.ts';
-import { checkAddress } from './check-address.ts';
-import { checkClock } from './check-clock.ts';
-import { checkDatabase } from './check-database.ts';
-import { checkDisk } from './check-disk.ts';
-import { checkNode } from './check-node.ts';
-import { checkReceiver } from './check-receiver.ts';
-import { checkSecrets } from './check-secrets.ts';
+import { checkAddress, checkClock, checkReceiver } from './check-address.ts';
+import { checkDatabase, checkDisk } from './check-database.ts';
+import { checkNode, checkSecrets } from './check-environment.ts';
 import { type ListSubscriptions, checkSubscription, sourcesOfOptions } from './check-subscription.ts';
-import { type Finding, finding } from './finding.ts';
+import { type Finding, finding } from './findings.ts';
 import { type Probe, probeClock, probeReceiver } from './probe.ts';
 
 /** What to examine. */

@@ -1,7 +1,6 @@
-import { readBounded } from '../../kit/read-bounded.ts';
+import { readBounded, sentOnce } from '../../kit/http-bodies.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { sentOnce } from '../../kit/sent-once.ts';
 
 /** How long to wait for an answer, in milliseconds. */
 const timeout = 10_000;
@@ -21,7 +20,7 @@ export type Probe =
     };
 
 /**
- * Sends an unsigned delivery, as a stranger would. A receiver refuses it, and the refusal shows what is in the way of
+ * Sends an unsigned delivery, as anybody could. A receiver refuses it, and the refusal shows what is in the way of
  * genuine ones. It is not signed, because a delivery that verifies would be stored, and could pin a scheme.
  */
 export function probeReceiver(url: URL, clock: Clock): Promise<Probe> {

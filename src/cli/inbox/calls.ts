@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
+import { ringbackError } from '../../errors/errors.ts';
 import { type CallQuery, callStatuses } from '../../operate/calls.ts';
 import { databaseOption } from '../environment.ts';
-import { inboxFile, withInbox } from '../inbox-file.ts';
+import { takesTimes } from './filter.ts';
+import { inboxFile, withInbox } from './inbox-file.ts';
 import { lookInto } from './looking.ts';
-import { printPages, takesLimit } from './print.ts';
-import { takesTimes } from './times.ts';
+import { printPages, printWhole, takesLimit } from './print.ts';
 
 interface CallsFlags extends Omit<CallQuery, 'cursor'> {
   readonly database?: string;
@@ -18,8 +19,8 @@ export function addCalls(inbox: Command): void {
     .option('--agent-id <id>', 'its agent');
   takesLimit(takesTimes(calls, 'its first event arrived'))
     .option(...databaseOption)
-    .description('print calls as lines of JSON, as their events tell of them, latest first')
-    .action(async ({ limit: most, ...flags }: CallsFlags) => {
+    .description('print calls as lines of JSON, as their events report them, latest first')
+    .action(async ({ limit: max, ...flags }: CallsFlags) => {
       const { database: _, ...conditions } = flags;
       await withInbox(inboxFile(flags), async (store) => {
         const { calls: records } = lookInto(store);
@@ -29,9 +30,24 @@ export function addCalls(inbox: Command): void {
             const page = await records.list(query);
             return { items: page.calls, cursor: page.cursor };
           },
-          most,
+          max,
           'no call matches',
         );
       });
+    });
+}
+
+/** Adds `ringback inbox call`. */
+export function addCall(inbox: Command): void {
+  inbox
+    .command('call')
+    .option(...databaseOption)
+    .description('print one call as JSON: what its events report of it, and which they are')
+    .argument('<call-id>', 'its id')
+    .action(async (callId: string, flags: { readonly database?: string }) => {
+      const file = inboxFile(flags);
+      const call = await withInbox(file, (store) => lookInto(store).calls.get(callId));
+      if (call === undefined) throw ringbackError('call_unknown', { callId, database: file });
+      printWhole(call);
     });
 }

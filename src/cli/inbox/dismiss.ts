@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../operate/events.ts';
 import { databaseOption } from '../environment.ts';
-import { inboxFile, withInbox } from '../inbox-file.ts';
-import { remark } from '../remark.ts';
+import { inboxFile, withInbox } from './inbox-file.ts';
+import { remark } from '../stderr.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { lookInto } from './looking.ts';
 import { printResult } from './print.ts';

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { mentionsOfPhoneNumber } from '../../operate/person-mentions.ts';
-import { argument } from '../argument.ts';
+import { argument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
-import { inboxFile, withInbox } from '../inbox-file.ts';
-import { remark } from '../remark.ts';
+import { inboxFile, withInbox } from './inbox-file.ts';
+import { remark } from '../stderr.ts';
 import { lookInto } from './looking.ts';
 import { printResult } from './print.ts';
 

@@ -1,11 +1,24 @@
 import type { Command } from 'commander';
-import type { EventFilter } from '../../operate/events.ts';
-import { inboxFile, withInbox } from '../inbox-file.ts';
+import { ringbackError } from '../../errors/errors.ts';
+import type { EventFilter, InboxEvent } from '../../operate/events.ts';
 import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
+import { inboxFile, withInbox } from './inbox-file.ts';
 import { lookInto } from './looking.ts';
-import { printPages, takesLimit } from './print.ts';
-import { withDead } from './with-dead.ts';
+import { printPages, printWhole, takesLimit } from './print.ts';
+
+/** Adds `ringback inbox counts`. */
+export function addCounts(inbox: Command): void {
+  inbox
+    .command('counts')
+    .option(...databaseOption)
+    .description(
+      'print how many events, stored runs and deliveries in quarantine there are, by state, as JSON',
+    )
+    .action(async (flags: { readonly database?: string }) => {
+      printWhole(await withInbox(inboxFile(flags), (store) => store.counts()));
+    });
+}
 
 interface EventsFlags extends EventFilter {
   readonly database?: string;
@@ -32,6 +45,42 @@ export function addEvents(inbox: Command): void {
           flags.limit,
           'no event matches',
         );
+      });
+    });
+}
+
+/** Adds `ringback inbox event`. */
+export function addEvent(inbox: Command): void {
+  inbox
+    .command('event')
+    .option(...databaseOption)
+    .description('print one event as JSON: what was delivered, which is personal data, and its stored runs')
+    .argument('<trace-id>', 'its trace id')
+    .action(async (traceId: string, flags: { readonly database?: string }) => {
+      const file = inboxFile(flags);
+      const event = await withInbox(file, (store) => lookInto(store).events.get(traceId));
+      if (event === undefined) throw ringbackError('event_unknown', { traceId, database: file });
+      printWhole(withDead(event));
+    });
+}
+
+/** An event, and whether it has a dead letter: its state can be `done` all the same, when nothing is left to do. */
+function withDead<Event extends InboxEvent>(event: Event): Event & { readonly dead: boolean } {
+  return { dead: event.runs.some(({ state }) => state === 'dead'), ...event };
+}
+
+/** Adds `ringback inbox drift`. */
+export function addDrift(inbox: Command): void {
+  inbox
+    .command('drift')
+    .option(...databaseOption)
+    .description('print as lines of JSON how events differ from their documentation, latest first-seen first')
+    .action(async (flags: { readonly database?: string }) => {
+      await withInbox(inboxFile(flags), async (store) => {
+        const { drift } = lookInto(store);
+        // The table is bounded, so one page has all of it.
+        const all = async () => ({ items: await drift.list(), cursor: undefined });
+        await printPages(all, Infinity, 'no difference is known');
       });
     });
 }

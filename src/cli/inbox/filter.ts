@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import { systemClock } from '../../kit/clock.ts';
+import { parseDuration } from '../../kit/duration.ts';
+import { parseInstant } from '../../kit/time.ts';
 import type { EventFilter } from '../../operate/events.ts';
 import { replayFilterSchema } from '../../operate/replay.ts';
-import { argument } from '../argument.ts';
-import { takesTimes } from './times.ts';
+import { argument } from '../arguments.ts';
 
 const states = replayFilterSchema.shape.state.unwrap().options;
 
@@ -36,4 +38,33 @@ const oneOfStates = `one of ${states.join(', ')}`;
 
 function readState(value: unknown): EventFilter['state'] {
   return states.find((state) => state === value);
+}
+
+const expectedTime =
+  'a time with its zone, such as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00, a date, which begins at midnight UTC, ' +
+  'or how long ago, such as 12h';
+
+const dateForm = /^\d{4}-\d\d-\d\d$/;
+/** A time needs its zone. Without one, it could be meant as local time, and be read hours off. */
+const zonedForm = /^\d{4}-\d\d-\d\d[Tt ].*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$/;
+
+/** Adds the options that select by time of arrival; `what` arrived then, in words. */
+export function takesTimes(command: Command, what = 'arrived'): Command {
+  const read = argument(expectedTime, readTime);
+  return command
+    .option(
+      '--since <time>',
+      `${what} at or after this: a time with its zone, a date (UTC), or an age such as 12h`,
+      read,
+    )
+    .option('--until <time>', `${what} before this`, read);
+}
+
+/** Milliseconds since 1970. */
+function readTime(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const ago = parseDuration(value);
+  if (ago !== undefined) return Math.max(0, systemClock.now() - ago);
+  if (dateForm.test(value)) return parseInstant(`${value}T00:00:00Z`)?.milliseconds;
+  return zonedForm.test(value) ? parseInstant(value)?.milliseconds : undefined;
 }

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
-import { argument } from '../argument.ts';
-import { onOutputFailure } from '../output-failure.ts';
-import { remark } from '../remark.ts';
+import { argument } from '../arguments.ts';
+import { onOutputFailure, remark } from '../stderr.ts';
 
 /** How many items are printed by default: an inbox may have millions. */
 const usual = 100;
@@ -42,16 +41,16 @@ interface Page {
 const pageSize = 1_000;
 
 /**
- * Prints the items of a list, page by page, up to `most`. If `most` is not given and more items match than are printed,
+ * Prints the items of a list, page by page, up to `max`. If `max` is not given and more items match than are printed,
  * it says so. If none match, it says `nothing`, because no output at all would look like a command that failed.
  */
 export async function printPages(
   pageAfter: (cursor: string | undefined, limit: number) => Promise<Page>,
-  most: number | undefined,
+  max: number | undefined,
   nothing: string,
 ): Promise<void> {
   allowLeaving();
-  let left = most ?? usual;
+  let left = max ?? usual;
   let printed = 0;
   let cursor: string | undefined;
   do {
@@ -63,7 +62,7 @@ export async function printPages(
   } while (cursor !== undefined && left > 0);
   if (printed === 0) remark(nothing);
   // A full page has a cursor even if no page follows, so this looks for another item.
-  else if (most === undefined && cursor !== undefined && (await pageAfter(cursor, 1)).items.length > 0)
+  else if (max === undefined && cursor !== undefined && (await pageAfter(cursor, 1)).items.length > 0)
     remark('more match: --limit all');
 }
 

@@ -1,10 +1,17 @@
 import { type Command, Option } from 'commander';
-import { type QuarantineQuery, quarantineReasons } from '../../operate/quarantine.ts';
+import { isUtf8 } from 'node:buffer';
+import { ringbackError } from '../../errors/errors.ts';
+import {
+  type QuarantineQuery,
+  type WholeQuarantinedDelivery,
+  quarantineReasons,
+} from '../../operate/quarantine.ts';
+import { deliveryIdArgument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
-import { inboxFile, withInbox } from '../inbox-file.ts';
+import { takesTimes } from './filter.ts';
+import { inboxFile, withInbox } from './inbox-file.ts';
 import { lookInto } from './looking.ts';
-import { printPages, takesLimit } from './print.ts';
-import { takesTimes } from './times.ts';
+import { printPages, printResult, printWhole, takesLimit } from './print.ts';
 
 interface QuarantineFlags extends Omit<QuarantineQuery, 'cursor'> {
   readonly database?: string;
@@ -21,7 +28,7 @@ export function addQuarantine(inbox: Command): void {
   takesLimit(takesTimes(quarantine))
     .option(...databaseOption)
     .description('print the deliveries in quarantine as lines of JSON, latest first, without their bodies')
-    .action(async ({ limit: most, ...flags }: QuarantineFlags) => {
+    .action(async ({ limit: max, ...flags }: QuarantineFlags) => {
       const { database: _, ...filter } = flags;
       await withInbox(inboxFile(flags), async (store) => {
         const { quarantine: kept } = lookInto(store);
@@ -31,9 +38,46 @@ export function addQuarantine(inbox: Command): void {
             const page = await kept.list(query);
             return { items: page.deliveries, cursor: page.cursor };
           },
-          most,
+          max,
           'no delivery in quarantine matches',
         );
       });
+    });
+}
+
+/** Adds `ringback inbox delivery`. */
+export function addDelivery(inbox: Command): void {
+  inbox
+    .command('delivery')
+    .option(...databaseOption)
+    .description('print one delivery in quarantine as JSON, with its headers and its body: personal data')
+    .addArgument(deliveryIdArgument())
+    .action(async (id: number, flags: { readonly database?: string }) => {
+      const delivery = await withInbox(inboxFile(flags), (store) => lookInto(store).quarantine.get(id));
+      if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
+      printWhole(readable(delivery));
+    });
+}
+
+/** The body as text if it is UTF-8, else in base64 under another name, so that the two can't be confused. */
+function readable({ body, ...delivery }: WholeQuarantinedDelivery) {
+  const bytes = Buffer.from(body);
+  return {
+    ...delivery,
+    ...(isUtf8(bytes) ? { body: bytes.toString() } : { bodyBase64: bytes.toString('base64') }),
+  };
+}
+
+/** Adds `ringback inbox discard`. */
+export function addDiscard(inbox: Command): void {
+  inbox
+    .command('discard')
+    .option(...databaseOption)
+    .description('remove a delivery from quarantine for good')
+    .addArgument(deliveryIdArgument())
+    .action(async (id: number, flags: { readonly database?: string }) => {
+      const wasThere = await withInbox(inboxFile(flags), (store) => lookInto(store).quarantine.discard(id));
+      if (!wasThere) throw ringbackError('quarantine_unknown', { id });
+      await printResult({ discarded: id });
     });
 }

@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
 import type { Quarantine } from '../../operate/quarantine.ts';
-import { keepConsoleOffStdout } from '../console.ts';
+import { keepConsoleOffStdout, remark } from '../stderr.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
 import { loadApp } from '../app-file.ts';
 import { asUsage } from '../failure.ts';
-import { inboxFile, withInbox } from '../inbox-file.ts';
-import { remark } from '../remark.ts';
+import { inboxFile, withInbox } from './inbox-file.ts';
 import { receiverBeside } from './receiver-beside.ts';
-import { deliveryIdArgument } from './delivery-id.ts';
+import { deliveryIdArgument } from '../arguments.ts';
 import { printResult } from './print.ts';
 
 interface ReleaseFlags {

@@ -1,20 +1,19 @@
 import type { Command } from 'commander';
+import { holdProcess, pause, systemClock } from '../../kit/clock.ts';
 import type { EventFilter } from '../../operate/events.ts';
-import { systemClock } from '../../kit/clock.ts';
 import { type Receiver, openInbox } from '../../receiver/receiver.ts';
+import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
 import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import { loadApp } from '../app-file.ts';
-import { argument } from '../argument.ts';
-import { keepConsoleOffStdout } from '../console.ts';
+import { argument } from '../arguments.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
 import { asUsage, exitCodes } from '../failure.ts';
-import { inboxFile, withInbox } from '../inbox-file.ts';
-import { remark } from '../remark.ts';
-import { stopSignal } from '../stop-signal.ts';
-import { receiverBeside } from './receiver-beside.ts';
+import { keepConsoleOffStdout, remark } from '../stderr.ts';
+import { stopSignal } from '../signals.ts';
 import { filterOf, takesFilter } from './filter.ts';
+import { inboxFile, withInbox } from './inbox-file.ts';
 import { printResult } from './print.ts';
-import { describeRuns, untilSettled } from './replayed-runs.ts';
+import { receiverBeside } from './receiver-beside.ts';
 
 interface ReplayFlags extends EventFilter {
   readonly database?: string;
@@ -86,7 +85,7 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
 }
 
 /**
- * Puts the selected runs back and prints how many they are; resolves to the replay's number. What is requeued is
+ * Requeues the selected runs and prints how many they are; resolves to the replay's number. What is requeued is
  * decided before any handler runs here: otherwise, events that wait would be handled first, and then be run again.
  */
 async function requeue(
@@ -123,4 +122,22 @@ async function requeue(
 function readRate(value: unknown): number | undefined {
   const rate = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
   return rate > 0 && Number.isFinite(rate) ? rate : undefined;
+}
+
+/** How long to wait between two looks at the runs, in milliseconds. */
+const lookPause = 500;
+
+/** Waits until every run that the replay `id` has requeued is done or dead, or the signal comes. */
+async function untilSettled(store: EventStore, id: number, signal: Promise<unknown>): Promise<void> {
+  const signalled = signal.then(() => 'signalled');
+  const pausing = () => Promise.race([signalled, pause(systemClock, lookPause)]);
+  const unref = holdProcess();
+  while ((await store.replayed(id)).open > 0 && (await pausing()) !== 'signalled');
+  unref();
+}
+
+/** Says how many of the runs that were requeued are done, dead or waiting, and what will run the rest. */
+function describeRuns({ done, dead, open }: ReplayedRuns): string {
+  const counts = `runs requeued: ${done} done, ${dead} dead, ${open} still waiting`;
+  return open === 0 ? counts : `${counts}. A receiver on this database runs those that wait`;
 }

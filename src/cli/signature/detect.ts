@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
+import { ringbackError } from '../../errors/errors.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { type Detection, detectScheme } from '../../signature/detect.ts';
-import { asUsage, exitCodes } from '../failure.ts';
+import { readDeliveryId } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
-import { readDeliveryId } from '../inbox/delivery-id.ts';
-import { inboxFile } from '../inbox-file.ts';
+import { asUsage, exitCodes } from '../failure.ts';
+import { inboxFile, withInbox } from '../inbox/inbox-file.ts';
 import { type Capture, readCapture } from './capture.ts';
 import { diagnose, sentAtOf } from './diagnosis.ts';
-import { readQuarantined } from './quarantined.ts';
 import { secretFileOption, secretsFrom } from './options.ts';
 
 interface DetectFlags {
@@ -60,6 +60,26 @@ async function capturesOf(flags: DetectFlags): Promise<readonly Capture[]> {
   const captured = request.map(readCapture);
   if (quarantine.length === 0) return captured;
   return [...captured, ...(await readQuarantined(inboxFile(flags), quarantine))];
+}
+
+/**
+ * Deliveries in quarantine, as if they had been captured. Only some of their headers are kept, so a signature in a
+ * header that neither the platform nor a known scheme uses is lost.
+ *
+ * @throws RingbackError `quarantine_unknown`, `quarantine_cut`
+ */
+function readQuarantined(inbox: string, ids: readonly number[]): Promise<readonly Capture[]> {
+  return withInbox(inbox, (store) =>
+    Promise.all(
+      ids.map(async (id) => {
+        const kept = await store.quarantine.get(id);
+        if (!kept) throw ringbackError('quarantine_unknown', { id });
+        const { isCut, bytes, body } = kept;
+        if (isCut) throw ringbackError('quarantine_cut', { id, bytes, kept: body.byteLength });
+        return { file: `delivery ${id}`, headers: kept.headers, body: Buffer.from(body) };
+      }),
+    ),
+  );
 }
 
 /** Lines that say what was found, what to set, and what the finding is based on. */

@@ -2,9 +2,8 @@ import { Option } from 'commander';
 import { configError } from '../../errors/errors.ts';
 import type { Scheme } from '../../events/model.ts';
 import type { SchemeName } from '../../signature/schemes.ts';
-import { argument } from '../argument.ts';
+import { argument, schemeNames } from '../arguments.ts';
 import { type Environment, readEnvironment } from '../environment.ts';
-import { schemeNames } from '../scheme-name.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
 
 /** The flags of the command line for the options of `sign` and `verify`. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { databaseOption } from '../environment.ts';
-import { inboxFile, withInbox } from '../inbox-file.ts';
+import { inboxFile, withInbox } from '../inbox/inbox-file.ts';
 
 interface UnpinFlags {
   readonly database?: string;
@@ -25,5 +25,5 @@ async function unpin(file: string, isMeant: boolean): Promise<string> {
   if (scheme === undefined) return `No scheme is pinned in ${file}.`;
   return isMeant
     ? `The scheme ${scheme} is no longer pinned. The next new event pins anew.`
-    : `The scheme ${scheme} is pinned in ${file}. To let it go, add --yes.`;
+    : `The scheme ${scheme} is pinned in ${file}. To unpin it, add --yes.`;
 }

@@ -7,7 +7,7 @@ import { signatureHeaders } from '../../signature/detect.ts';
 import { type SchemeName, describeScheme } from '../../signature/schemes.ts';
 import type { SignatureReason } from '../../signature/match.ts';
 import { type Verification, verify } from '../../signature/verify.ts';
-import { argument } from '../argument.ts';
+import { argument } from '../arguments.ts';
 import { asUsage, exitCodes } from '../failure.ts';
 import { readCapture } from './capture.ts';
 import { flagsOfOptions, schemeOption, secretFileOption, secretsFrom } from './options.ts';

@@ -1,5 +1,5 @@
 import { fetchCauseOf } from '../../kit/error-text.ts';
-import { readBounded } from '../../kit/read-bounded.ts';
+import { readBounded } from '../../kit/http-bodies.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { addressOf } from './address.ts';
 import { PlatformError } from './platform-error.ts';

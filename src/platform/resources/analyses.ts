@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { type Duration, parseDuration } from '../../kit/duration.ts';
-import { checked, parseStrictly } from '../../errors/option-problems.ts';
+import type { Duration } from '../../kit/duration.ts';
+import { parseStrictly } from '../../errors/option-problems.ts';
+import { durationOption } from '../options.ts';
 import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 import { pathPart } from '../requests/address.ts';
@@ -38,11 +39,10 @@ export interface AnalysisOptions extends CallOptions {
   readonly interval?: Duration;
 }
 
-const duration = checked("milliseconds or a duration such as '2s', '5m'", parseDuration);
 const optionsSchema = z.strictObject({
   signal: aSignal.optional(),
-  timeout: duration.default(60_000),
-  interval: duration.default(2_000),
+  timeout: durationOption.default(60_000),
+  interval: durationOption.default(2_000),
 });
 const itemShape = z.looseObject({}) satisfies z.ZodType<AnalysisItem>;
 const answerShape = z.looseObject({

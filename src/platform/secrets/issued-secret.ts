@@ -52,8 +52,8 @@ export class SecretNotKeptError extends RingbackError {
   /** @internal */
   constructor(cause: string, issued: IssuedParts) {
     // The error of `onSecret` or of the file may quote the secret.
-    const told = cause.replaceAll(issued.secret, '[hidden]').replace(/\.$/, '');
-    super('secret_not_kept', ringbackError('secret_not_kept', { cause: told }).message);
+    const safeCause = cause.replaceAll(issued.secret, '[hidden]').replace(/\.$/, '');
+    super('secret_not_kept', ringbackError('secret_not_kept', { cause: safeCause }).message);
     this.secret = new IssuedSecret(issued.secret);
     this.subscriptionId = issued.subscriptionId;
     this.previousSecretExpiresAt = issued.previousSecretExpiresAt;

@@ -3,7 +3,7 @@
  * safe.
  */
 import { type RingbackError, ringbackError } from '../../errors/errors.ts';
-import { defined } from '../../kit/defined.ts';
+import { defined } from '../../kit/values.ts';
 import { oneLine } from '../requests/redact.ts';
 import { readOnlyName } from '../requests/shapes.ts';
 import {

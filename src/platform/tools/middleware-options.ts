@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
-import { type Duration, parsePositiveDuration } from '../../kit/duration.ts';
-import { hasOwnHeader } from '../../kit/header-fields.ts';
-import { RequiredHeaders } from '../../kit/required-headers.ts';
+import type { Duration } from '../../kit/duration.ts';
+import { RequiredHeaders, hasOwnHeader } from '../../kit/header-fields.ts';
 import {
   checked,
   clockOption,
@@ -11,6 +10,7 @@ import {
   headersOption,
   parseStrictly,
 } from '../../errors/option-problems.ts';
+import { positiveDurationOption } from '../options.ts';
 import type { Tool } from './define-tool.ts';
 
 /** Options of `toolMiddleware`. */
@@ -43,9 +43,7 @@ const optionsSchema = z.strictObject({
     (headers) => hasOwnHeader(Object.keys(headers)),
     'an object with at least one header that others do not send, since a tool answers nobody but the platform',
   ),
-  timeout: checked("more than 0: milliseconds or a duration such as '5s'", parsePositiveDuration).default(
-    10_000,
-  ),
+  timeout: positiveDurationOption.default(10_000),
   logger: checked('a pino instance', (value) =>
     hasMethods(value, ['info', 'warn']) ? (value as Logger) : undefined,
   ).optional(),

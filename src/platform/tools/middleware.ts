@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../kit/clock.ts';
-import { closeAfterLingering } from '../../kit/close-refused-request.ts';
+import { closeAfterLingering } from '../../kit/http-bodies.ts';
 import { placeThrownAt } from '../../kit/error-location.ts';
 import { classOf } from '../../kit/error-text.ts';
 import type { Tool } from './define-tool.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Duration, parseDuration } from '../../kit/duration.ts';
-import type { Random } from '../../kit/random.ts';
+import type { Random } from '../../kit/clock.ts';
 import { checked } from '../../errors/option-problems.ts';
 import { type Scenario, scenarios, sentiments, transferStatuses } from './call.ts';
 import { conversations, destinations } from './conversations.ts';

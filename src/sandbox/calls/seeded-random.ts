@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Random } from '../../kit/random.ts';
+import type { Random } from '../../kit/clock.ts';
 
 type Word = string | number;
 
@@ -32,9 +32,9 @@ export function seededUuid(...words: readonly Word[]): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** A whole number from `least` to `most`, both included. */
-export function wholeNumber(random: Random, least: number, most: number): number {
-  return least + Math.floor(random() * (most - least + 1));
+/** A whole number from `min` to `max`, both included. */
+export function wholeNumber(random: Random, min: number, max: number): number {
+  return min + Math.floor(random() * (max - min + 1));
 }
 
 /** One of the items. */

@@ -1,8 +1,7 @@
 import { ringbackError } from '../../errors/errors.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import { jsonOrText } from '../../kit/json-or-text.ts';
-import { readBounded } from '../../kit/read-bounded.ts';
+import { jsonOrText, readBounded } from '../../kit/http-bodies.ts';
 import type { Agent } from '../model.ts';
 import type { Tenants } from '../tenants.ts';
 import type { CustomTools } from './custom-tools.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { configError } from '../../errors/errors.ts';
-import type { Random } from '../../kit/random.ts';
+import type { Random } from '../../kit/clock.ts';
 import { parseStrictly } from '../../errors/option-problems.ts';
 import { oneOf, seededRandom, wholeNumber } from '../calls/seeded-random.ts';
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
-import { Semaphore } from '../../kit/semaphore.ts';
+import { Semaphore } from '../../kit/limiters.ts';
 import type { Scheme } from '../../events/model.ts';
 import type { BatchedWrites } from '../batched-writes.ts';
 import type { SandboxEvent } from '../model.ts';

@@ -5,7 +5,7 @@ import { type LookupFunction, isIP } from 'node:net';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { addressMatcher } from '../../kit/addresses.ts';
-import { readBounded } from '../../kit/read-bounded.ts';
+import { readBounded } from '../../kit/http-bodies.ts';
 
 /** Why a website can't be looked at: it is not on this machine, or it gives no answer. */
 export class WebsiteProblem extends Error {

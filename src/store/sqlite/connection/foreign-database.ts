@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../../errors/errors.ts';
-import { inboxMark, sandboxMark } from '../../../kit/database-marks.ts';
+import { inboxMark, sandboxMark } from '../../../kit/sqlite.ts';
 import { migrations, schemaVersion } from './migrations/migrate.ts';
 
 /** Whether a receiver has made the database its inbox. The first inboxes had no mark: their tables tell. */

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { defined } from '../../../kit/defined.ts';
+import { defined } from '../../../kit/values.ts';
 import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../run-key.ts';
 import { sequencesOfCall } from '../work/call-index.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { ringbackError } from '../../../../errors/errors.ts';
-import { inboxMark } from '../../../../kit/database-marks.ts';
+import { inboxMark } from '../../../../kit/sqlite.ts';
 import { schema2 } from './schema-2.ts';
 import { schema3 } from './schema-3.ts';
 import { schema4 } from './schema-4.ts';

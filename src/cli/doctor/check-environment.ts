@@ -1,0 +1,47 @@
+import { statSync } from 'node:fs';
+import { messageOf } from '../../kit/error-text.ts';
+import { fingerprint, prepareSecrets } from '../../signature/secrets.ts';
+import type { Environment } from '../environment.ts';
+import { hasSecrets, secretsOf } from '../secrets.ts';
+import { type Finding, finding } from './findings.ts';
+
+/** The oldest Node that Ringback runs on. */
+const needed = [22, 14] as const;
+
+/** Whether Ringback runs on this Node, which is usually the one that the receiver is started with as well. */
+export function checkNode(version: string = process.versions.node): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isEnough = major > needed[0] || (major === needed[0] && minor >= needed[1]);
+  return isEnough
+    ? finding('node', 'ok', `Node ${version}`)
+    : finding(
+        'node',
+        'wrong',
+        `Node ${version}, but Ringback needs ${needed.join('.')} or later: install a current one.`,
+      );
+}
+
+/** Whether the signing secrets can be read, and have the form of secrets. */
+export function checkSecrets(environment: Environment): Finding {
+  if (!hasSecrets(environment)) {
+    const hint =
+      'run the doctor with the environment of the receiver, unless your app gives it the secret itself.';
+    return finding('secret', 'warning', `neither RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set: ${hint}`);
+  }
+  try {
+    const given = secretsOf(environment);
+    const secrets = typeof given === 'function' ? given() : given;
+    prepareSecrets(secrets);
+    return finding('secret', ...judged(secrets, environment.RINGBACK_SECRETS_FILE));
+  } catch (error) {
+    return finding('secret', 'wrong', messageOf(error));
+  }
+}
+
+function judged(secrets: readonly string[], file: string | undefined): ['ok' | 'warning', string] {
+  const which = `${secrets.length === 1 ? 'one secret' : `${secrets.length} secrets`}, ${secrets.map(fingerprint).join(' and ')}`;
+  const isOpen = file !== undefined && process.platform !== 'win32' && (statSync(file).mode & 0o007) !== 0;
+  return isOpen
+    ? ['warning', `${which}; but anybody on this machine can read ${file}: chmod 600 it.`]
+    : ['ok', which];
+}

@@ -1,0 +1,37 @@
+/** The outcome of a check. Only `wrong` makes the command fail. */
+export type FindingStatus = 'ok' | 'warning' | 'wrong' | 'skipped';
+
+/** What one check found, in one line. */
+export interface Finding {
+  /** What was checked. */
+  readonly check: string;
+  readonly status: FindingStatus;
+  /** What was found and, unless it is ok, what to do. */
+  readonly message: string;
+}
+
+/**
+ * A finding. Its message is made one line, since it may quote the name of a subscription or the answer of a server:
+ * these must not be able to forge findings, or to send control characters to a terminal.
+ */
+export function finding(check: string, status: FindingStatus, message: string): Finding {
+  return { check, status, message: message.replaceAll(/[\p{Control}\p{Zl}\p{Zp}]+/gu, ' ') };
+}
+
+/** The findings as lines for a person: the status, what was checked, and the message. */
+export function linesOf(findings: readonly Finding[]): readonly string[] {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  return findings.map(
+    ({ check, status, message }) => `${status.padEnd('skipped'.length)}  ${check.padEnd(width)}  ${message}`,
+  );
+}
+
+/** The findings as JSON for a program, in one line. */
+export function jsonOf(findings: readonly Finding[]): string {
+  return JSON.stringify({ ok: isWell(findings), findings });
+}
+
+/** Whether nothing is wrong. A warning does not count as wrong. */
+export function isWell(findings: readonly Finding[]): boolean {
+  return findings.every(({ status }) => status !== 'wrong');
+}

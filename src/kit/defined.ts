@@ -1,6 +1,0 @@
-/** The fields of an object that are set: undefined counts as not set. */
-export function defined<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Defined<T>;
-}
-
-type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };

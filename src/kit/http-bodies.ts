@@ -1,0 +1,62 @@
+/** Bodies of requests and answers: sent, read, and left unread. */
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * A request with a body that `fetch` sends once. Bytes it would send again after an answer of 421, and the receiver would
+ * see two deliveries where there is one. A stream it can't send again; with a Content-Length, nothing else changes.
+ */
+export function sentOnce(
+  body: Uint8Array<ArrayBuffer>,
+  headers: Readonly<Record<string, string>>,
+): RequestInit {
+  return {
+    body: new Blob([body]).stream(),
+    headers: { ...headers, 'content-length': String(body.byteLength) },
+    duplex: 'half',
+  };
+}
+
+/**
+ * Reads the bytes of an answer; undefined if there are more than `max`: an endless answer must not fill the memory. An
+ * answer that is not read to its end is broken off.
+ */
+export async function readBounded(
+  body: AsyncIterable<Uint8Array> | null,
+  max: number,
+): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    // Leaving the loop ends the connection.
+    if (size > max) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The value of JSON, or the text itself if it is none. */
+export function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** How long a refused sender may go on sending before the socket is closed, in milliseconds. */
+const lingering = 2_000;
+
+/**
+ * Closes a request that was answered before all of it was read, after a while. Its sender may still be sending: closing
+ * at once would reset the connection before the sender has read the answer, and reading on without end would let it
+ * hold the socket.
+ */
+export function closeAfterLingering(request: IncomingMessage): void {
+  if (request.complete) return;
+  const timer = setTimeout(() => request.destroy(), lingering);
+  timer.unref();
+  request.once('close', () => clearTimeout(timer));
+  request.on('error', () => {});
+  request.resume();
+}
