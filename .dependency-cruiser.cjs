@@ -66,7 +66,7 @@ module.exports = {
       name: 'public-entries-are-not-imported',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^src/(index|(testing|platform|sandbox)/index)\\.ts$' },
+      to: { path: '^src/(index|(testing|platform|sandbox|store)/index)\\.ts$' },
     },
     {
       name: 'better-sqlite3-stays-in-the-store',

@@ -49,54 +49,9 @@ export type { Duration } from './kit/duration.ts';
 export type { Size } from './kit/bytes.ts';
 
 export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
-export type { RunState, Settlement, Store, StoreCounts } from './store/store.ts';
-export type { HeldWork, RunKey, Sequence, Settled } from './store/run-key.ts';
-export type { ClaimedEvent, ClaimedRun, ClaimOrder, CrashCounts, OpenRun } from './store/claims.ts';
-export type { EventRecord } from './store/event-record.ts';
-export type {
-  DismissalStep,
-  DismissalWrite,
-  DismissedRun,
-  EventFilter as StoreEventFilter,
-  EventState,
-  EventStore,
-  EventStretch,
-  KeptEvent,
-  KeptEventPage,
-  KeptEventWithBytes,
-  KeptRun,
-  ReplayCandidate,
-  ReplayedRuns,
-  ReplayRequest,
-  ReplayStep,
-  ReplayWrite,
-  StoredEvent,
-} from './store/event-store.ts';
-export type { CallFilter, CallStore, JoinArrival, JoinLookBack, JoinView } from './store/call-store.ts';
-export type { DriftRow, DriftStore } from './store/drift-store.ts';
-export type {
-  KeptDelivery,
-  Quarantined,
-  QuarantineEntry,
-  QuarantineFilter,
-  QuarantineKind,
-  QuarantinePage,
-  QuarantineRecord,
-  QuarantineStore,
-} from './store/quarantine-store.ts';
-export type {
-  CleaningStep,
-  ErasureStep,
-  EventCount,
-  Kept,
-  KeptIn,
-  Look,
-  RetentionLimits,
-  RetentionStore,
-  Scrubbed,
-} from './store/retention-store.ts';
-export type { StoreNotice } from './store/store-notice.ts';
-export { Unconfirmed } from './store/unconfirmed.ts';
+export type { Store, StoreCounts } from './store/store.ts';
+export type { EventState } from './store/event-store.ts';
+export type { QuarantineKind } from './store/quarantine-store.ts';
 export type { Drift, DriftKind } from './events/drift.ts';
 export type { DriftFinding } from './operate/drift.ts';
 export type {

@@ -1,0 +1,53 @@
+/**
+ * `ringback/store`: the contract of an inbox, for whoever writes a store of their own. It is unstable until two stores have
+ * passed its conformance suite for a release: a minor version may change it.
+ */
+export type { RunState, Settlement, Store, StoreCounts } from './store.ts';
+export type { RunKey, Sequence, Settled } from './run-key.ts';
+export type { ClaimedEvent, ClaimedRun, ClaimOrder, CrashCounts, OpenRun } from './claims.ts';
+export type { EventRecord } from './event-record.ts';
+export type {
+  DismissalStep,
+  DismissalWrite,
+  DismissedRun,
+  EventFilter,
+  EventState,
+  EventStore,
+  EventStretch,
+  KeptEvent,
+  KeptEventPage,
+  KeptEventWithBytes,
+  KeptRun,
+  ReplayCandidate,
+  ReplayedRuns,
+  ReplayRequest,
+  ReplayStep,
+  ReplayWrite,
+  StoredEvent,
+} from './event-store.ts';
+export type { CallFilter, CallStore, JoinArrival, JoinLookBack, JoinView } from './call-store.ts';
+export type { DriftRow, DriftStore } from './drift-store.ts';
+export type {
+  KeptDelivery,
+  Quarantined,
+  QuarantineEntry,
+  QuarantineFilter,
+  QuarantineKind,
+  QuarantinePage,
+  QuarantineRecord,
+  QuarantineStore,
+} from './quarantine-store.ts';
+export type {
+  CleaningStep,
+  ErasureStep,
+  EventCount,
+  Kept,
+  KeptIn,
+  Look,
+  RetentionLimits,
+  RetentionStore,
+  Scrubbed,
+} from './retention-store.ts';
+export type { StoreNotice } from './store-notice.ts';
+export { Unconfirmed } from './unconfirmed.ts';
+export type { CallPage } from './call-store.ts';
