@@ -15,7 +15,7 @@ const maxClaimed = 250;
 
 /** What the claimer works with. */
 export interface ClaimerParts {
-  readonly store: Pick<Store, 'claimEvents' | 'claimRuns' | 'releaseUnheld'>;
+  readonly store: Pick<Store, 'claimEvents' | 'claimRuns'>;
   readonly clock: Clock;
   readonly dueTimer: DueTimer;
   /** The lanes of every handler. */
@@ -29,8 +29,6 @@ export class Claimer {
   readonly #parts: ClaimerParts;
   /** Whether the inbox may hold more than was claimed. */
   #mayBeMore = false;
-  /** Whether a claim was reported as failed: it may have been written all the same. */
-  #mayHaveLostClaims = false;
   /** Lanes that were crowded when their due runs were claimed, so that some may have been left. */
   readonly #leftForCrowded = new Set<Lanes<ClaimedWork>>();
   /** How many events are being recorded that may be handed over: each may need a place in every handler's lanes. */
@@ -53,18 +51,12 @@ export class Claimer {
     this.#expected -= 1;
   }
 
-  /** Notes that a claim of this process may have been written although it was reported as failed. */
-  claimMayBeLost(): void {
-    this.#mayHaveLostClaims = true;
-  }
-
   /**
    * Claims the due runs of every handler and then new events, one step of each, and places them. Resolves to whether
    * to claim again at once. Rejects when the inbox can't be reached.
    */
   async claim(): Promise<boolean> {
     const { placer, lanes, dueTimer } = this.#parts;
-    await this.#releaseLostClaims();
     await placer.putAllBack();
     dueTimer.looking();
     for (const one of lanes) await this.#claimDue(one);
@@ -99,19 +91,6 @@ export class Claimer {
 
   cancelTimer(): void {
     this.#parts.dueTimer.cancel();
-  }
-
-  /** Gives back claims that were written although they were reported as failed: nobody would ever run their events. */
-  async #releaseLostClaims(): Promise<void> {
-    if (!this.#mayHaveLostClaims) return;
-    const { store, held } = this.#parts;
-    this.#mayHaveLostClaims = false;
-    try {
-      await store.releaseUnheld(() => held.work);
-    } catch (error) {
-      this.#mayHaveLostClaims = true;
-      throw error;
-    }
   }
 
   async #claimDue(lanes: Lanes<ClaimedWork>): Promise<void> {

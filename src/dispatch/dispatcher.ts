@@ -3,7 +3,7 @@ import { messageOf } from '../kit/error-text.ts';
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import type { Handler } from './handling.ts';
 import type { CallEvent } from '../events/model.ts';
-import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
+import { type ClaimedEvent, type CrashCounts } from '../store/claims.ts';
 import { storePause } from '../store/store-pause.ts';
 import { Claimer } from './claimer.ts';
 import { DueTimer } from './due-timer.ts';
@@ -82,12 +82,6 @@ export class Dispatcher {
     if (this.#isPumping || this.#isStopping) return;
     this.#isPumping = true;
     this.#follow(this.#pump());
-  }
-
-  /** Looks for work, and for claims that were written although they were reported as failed. */
-  wakeAfterLostClaim(): void {
-    this.#claimer.claimMayBeLost();
-    this.wake();
   }
 
   /**
@@ -170,7 +164,6 @@ export class Dispatcher {
       await this.#claimer.setTimer(() => this.wake());
       if (this.#isStopping) this.#claimer.cancelTimer();
     } catch (error) {
-      this.#claimer.claimMayBeLost();
       this.#parts.telemetry.report('dispatch_failed', { cause: messageOf(error) });
       this.#beginReady();
       this.#parts.clock.after(storePause, () => this.wake());
@@ -193,8 +186,6 @@ export class Dispatcher {
   }
 
   async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
-    // Other runs have a row already, or are held by their event.
-    if (mayBePoison(work.run)) this.#held.addRun(work.run);
     let hasLeft = false;
     // The next run begins while the end of this one is written: one commit serves many runs, and places are few.
     const leave = (): void => {

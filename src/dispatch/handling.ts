@@ -154,7 +154,7 @@ export interface Run {
   /** Whether the inbox has a row for this run. */
   readonly stored: boolean;
   /** How many processes may have died of the event. */
-  readonly takeovers: number;
+  readonly crashCount: number;
   /** How many of them died while they read it. */
   readonly readingCrashes: number;
   /** Attempts counted so far, without this one. */

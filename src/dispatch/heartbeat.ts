@@ -7,7 +7,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 export const heartbeatInterval = 2_000;
 
 /** What the heartbeat needs. */
-export interface PulseParts {
+export interface HeartbeatParts {
   readonly store: Store;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
@@ -17,20 +17,22 @@ export interface PulseParts {
   readonly follow: (work: Promise<unknown>) => void;
 }
 
-/** Reports that this process is alive, takes over what dead processes held, and notices what other processes store. */
+/** Reports that this process is alive, takes over what dead processes held, and learns what other processes store. */
 export class Heartbeat {
-  readonly #parts: PulseParts;
+  readonly #parts: HeartbeatParts;
   #isDraining = false;
   #isStopped = false;
   #cancel = () => {};
+  #unsubscribe = () => {};
 
-  constructor(parts: PulseParts) {
+  constructor(parts: HeartbeatParts) {
     this.#parts = parts;
   }
 
   /** Heartbeats at once, and then at every interval. Rejects when the inbox can't be reached the first time. */
   async start(): Promise<void> {
     await this.#keepAlive();
+    this.#unsubscribe = this.#parts.store.subscribe(this.#parts.onWork);
     this.#schedule();
   }
 
@@ -42,6 +44,7 @@ export class Heartbeat {
   stop(): void {
     this.#isStopped = true;
     this.#cancel();
+    this.#unsubscribe();
   }
 
   #schedule(): void {
@@ -54,10 +57,9 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const { store, telemetry, onWork } = this.#parts;
+    const { telemetry } = this.#parts;
     try {
       await this.#keepAlive();
-      if (store.changedElsewhere()) onWork();
     } catch (error) {
       if (!this.#isStopped) telemetry.report('dispatch_failed', { cause: messageOf(error) });
     }

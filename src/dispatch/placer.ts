@@ -189,7 +189,7 @@ function reportUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: C
 }
 
 function runOf(handler: Handler, claimed: ClaimedEvent | ClaimedRun, event: Run['event']): Run {
-  const { traceId, eventName, callId, sequence, receivedAt, takeovers, readingCrashes } = claimed;
+  const { traceId, eventName, callId, sequence, receivedAt, crashCount, readingCrashes } = claimed;
   return {
     handler,
     event,
@@ -199,7 +199,7 @@ function runOf(handler: Handler, claimed: ClaimedEvent | ClaimedRun, event: Run[
     sequence,
     receivedAt,
     stored: false,
-    takeovers,
+    crashCount,
     readingCrashes,
     attempts: 0,
     replay: undefined,

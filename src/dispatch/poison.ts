@@ -62,7 +62,7 @@ export class PoisonRuns<Work extends PoisonWork, Lanes> {
 
   /** The handler of a run was called. After two deaths the run stays alone until it ends. */
   called(work: Work): void {
-    if (this.#alone !== work || work.run.takeovers > 1) return;
+    if (this.#alone !== work || work.run.crashCount > 1) return;
     this.#cancelTimer = this.#parts.clock.after(maxAlone, () => this.ended(work));
   }
 

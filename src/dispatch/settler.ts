@@ -73,12 +73,21 @@ export class Settler {
     return this.persist(() => this.#parts.store.finish(sequence));
   }
 
-  /** Reads an event over which a process has died: see the store's `readNoted`. */
-  readNoted<T>(
-    claim: { readonly sequence: Sequence; readonly handler: string | undefined },
+  /**
+   * Reads an event over which a process has died, between two notes in the inbox: see the store's `beginReading`.
+   * Resolves to what `read` returned, or undefined when the claim is lost.
+   */
+  async readNoted<T>(
+    { sequence, handler }: { readonly sequence: Sequence; readonly handler: string | undefined },
     read: () => T | Promise<T>,
   ): Promise<{ readonly value: T } | undefined> {
-    return this.persist(() => this.#parts.store.readNoted(claim, read));
+    const { store } = this.#parts;
+    if (!(await this.persist(() => store.beginReading(sequence, handler)))) return undefined;
+    try {
+      return { value: await read() };
+    } finally {
+      await this.persist(() => store.endReading(sequence));
+    }
   }
 
   /** Makes a dead letter of an event that can't be read, so that nobody knows whose it is. */

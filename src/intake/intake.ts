@@ -34,10 +34,10 @@ export interface IntakeParts {
   readonly expect: (event: CallEvent) => Expected | undefined;
   /** Called when a new event is on disk; `isHandedOver`: it was claimed by the same write, and dispatch has it. */
   readonly onRecorded: (event: CallEvent, receivedAt: number, isHandedOver: boolean) => void;
+  /** Called when recording a delivery has failed or was given up. */
+  readonly onNotRecorded: () => void;
   /** Whether an event that came now could not be written within its sender's second. */
   readonly isOverloaded: () => boolean;
-  /** Called when recording a delivery has failed or was given up: it may be on disk all the same. */
-  readonly onUncertain: () => void;
 }
 
 /** Room that is reserved for an event that is being recorded. */
@@ -190,10 +190,10 @@ export class Intake {
       return replyRefused('unavailable');
     }
     const { code, reason, fix, quarantineId } = problem;
+    if (reason === 'not_recorded') this.#parts.onNotRecorded();
     this.#refusals.refused({ code, reason, quarantineId });
-    if (reason === 'not_recorded') this.#parts.onUncertain();
-    if (fix !== undefined && !this.#explained.has(reason)) {
-      this.#explained.add(reason);
+    if (fix !== undefined && !this.#explained.has(fix)) {
+      this.#explained.add(fix);
       telemetry.report('refusal_fix', { reason, fix });
     }
     return replyRefused(code);

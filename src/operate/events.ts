@@ -104,10 +104,8 @@ export class InboxEvents {
   }> {
     this.#parts.requireStarted('events.list()');
     const { limit, cursor, ...filter } = parseStrictly(querySchema, query, 'events.list', 'query');
-    const before = cursor === undefined ? undefined : Number(cursor);
-    const page = await this.#parts.store.list(filter, { limit, before });
-    const next = page.cursor === undefined ? undefined : String(page.cursor);
-    return { events: page.events.map(inboxEvent), cursor: next };
+    const page = await this.#parts.store.list(filter, { limit, before: cursor });
+    return { events: page.events.map(inboxEvent), cursor: page.cursor };
   }
 
   /**

@@ -163,7 +163,7 @@ export class Quarantine {
     const { store, telemetry, requireStarted } = this.#parts;
     const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, cut: 0, unknown: 0 };
     requireStarted('quarantine.reverify()');
-    for (const id of await store.strangers()) {
+    for (const id of await store.unauthenticated()) {
       requireStarted('quarantine.reverify()');
       const { status } = await this.#release.attempt(id);
       count[status] += 1;
@@ -182,7 +182,7 @@ export class Quarantine {
       duplicates: duplicate,
       unreadable,
       cut,
-      remaining: (await store.strangers()).length,
+      remaining: (await store.unauthenticated()).length,
     };
     telemetry.report('quarantine_reverified', reverified);
     return reverified;

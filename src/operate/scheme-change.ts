@@ -80,7 +80,7 @@ export class SchemeChange {
   async #candidates(): Promise<readonly Candidate[]> {
     const { store } = this.#parts;
     const candidates: Candidate[] = [];
-    for (const id of await store.strangers()) {
+    for (const id of await store.unauthenticated()) {
       const kept = await store.get(id);
       const candidate = kept && (await this.#candidateOf(id, kept));
       if (candidate) candidates.push(candidate);

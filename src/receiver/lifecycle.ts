@@ -40,7 +40,6 @@ export class Lifecycle {
       requireStarted: this.requireStarted,
       wake: () => this.#dispatcher?.wake(),
       begin: () => this.#dispatcher?.begin(),
-      wakeAfterLostClaim: () => this.#dispatcher?.wakeAfterLostClaim(),
       onReplaced: () => void this.#endWork(),
       expect: (event) => this.#dispatcher?.expect(event),
     });

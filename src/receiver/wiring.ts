@@ -33,7 +33,6 @@ export interface Ties {
   /** Begins the runs of events that have been handed over. */
   readonly begin: () => void;
   /** Makes the dispatcher look for work, and for claims that were written although their write was reported failed. */
-  readonly wakeAfterLostClaim: () => void;
   /** Ends all work: the store can't be written any more. */
   readonly onReplaced: () => void;
   /** Reserves room for an event that is about to be recorded; undefined when there is none. */
@@ -138,22 +137,18 @@ function buildIntake(
   { options, ties, store, telemetry }: Common,
   authenticator: Authenticator,
   onRecorded: IntakeParts['onRecorded'],
-  onFailed: () => void,
+  onNotRecorded: () => void,
 ): Intake {
   const { limits, https, headers, schemes, clock } = options;
   const signatureHeaders = [...new Set(schemes.map(({ scheme }) => scheme.header))];
   const recorder = new Recorder(store, telemetry, clock, { signatureHeaders, credentials: headers });
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
-  const { door, expect, wakeAfterLostClaim } = ties;
+  const { door, expect } = ties;
   const decoder = new BodyDecoder(limits);
   const common = { limits, admission, authenticator, decoder, recorder, telemetry, clock };
   const isOverloaded = () => store.isOverloaded?.() ?? false;
-  const onUncertain = () => {
-    onFailed();
-    wakeAfterLostClaim();
-  };
-  return new Intake({ ...common, door, expect, isOverloaded, onRecorded, onUncertain });
+  return new Intake({ ...common, door, expect, isOverloaded, onRecorded, onNotRecorded });
 }
 
 function buildEvents({ options, ties, store, telemetry, decoder }: Common, registry: Registry): InboxEvents {

@@ -27,9 +27,9 @@ export interface OpenRun {
 export interface CrashCounts {
   /**
    * How many processes may have died of this event: the first that died while it held the event, and each that died
-   * after it had begun to try it by itself (`readNoted`). One that only held it as well is not counted.
+   * after it had begun to try it by itself (`beginReading`). One that only held it as well is not counted.
    */
-  readonly takeovers: number;
+  readonly crashCount: number;
   /** How many of them died while they read it, so that no handler can have killed them. */
   readonly readingCrashes: number;
 }
@@ -38,8 +38,8 @@ export interface CrashCounts {
  * Whether an event, or a run of it, may kill the process: one has died over it. Each attempt is then counted before the
  * event is read, and begins by itself.
  */
-export function mayBePoison({ takeovers }: CrashCounts): boolean {
-  return takeovers > 0;
+export function mayBePoison({ crashCount }: CrashCounts): boolean {
+  return crashCount > 0;
 }
 
 /** A claimed event: this process, and no other, may run its handlers until they are settled or the process dies. */

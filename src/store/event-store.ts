@@ -71,7 +71,7 @@ export interface KeptEventWithBytes extends KeptEvent {
 /** A page of events, latest first, and where the next page begins. */
 export interface KeptEventPage {
   readonly events: readonly KeptEvent[];
-  readonly cursor: Sequence | undefined;
+  readonly cursor: string | undefined;
 }
 
 /** Events in order of arrival, with their bytes. */
@@ -166,7 +166,7 @@ export interface EventStore {
   /** The event with a trace id. */
   get(traceId: string): Promise<KeptEventWithBytes | undefined>;
   /** Events, latest first; `before` is the cursor of the previous page. */
-  list(filter: EventFilter, page: { limit: number; before: Sequence | undefined }): Promise<KeptEventPage>;
+  list(filter: EventFilter, page: { limit: number; before: string | undefined }): Promise<KeptEventPage>;
 
   /** The sequence of the latest event: a replay goes no further. */
   lastSequence(): Promise<Sequence>;

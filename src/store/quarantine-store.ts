@@ -80,7 +80,7 @@ export interface QuarantineStore {
   list(filter: QuarantineFilter): Promise<QuarantinePage>;
   get(id: number): Promise<KeptDelivery | undefined>;
   /** The ids of the deliveries that are not authentic, oldest first: no more than the bound on their count. */
-  strangers(): Promise<readonly number[]>;
+  unauthenticated(): Promise<readonly number[]>;
   /** Records the delivery as the event that it turned out to be, and removes it from quarantine, in one transaction. */
   release(id: number, record: EventRecord): Promise<'new' | 'duplicate' | 'missing'>;
   /** Keeps a delivery that was not authentic as unreadable from now on, because it turned out to be the platform's. */

@@ -11,9 +11,3 @@ export interface RunKey {
 
 /** Whether a settlement took effect: `lost` when another process had taken over the claim. */
 export type Settled = 'settled' | 'lost';
-
-/** The claims that a process has in hand. */
-export interface HeldWork {
-  readonly events: readonly Sequence[];
-  readonly runs: readonly Pick<RunKey, 'sequence' | 'handler'>[];
-}

@@ -15,7 +15,7 @@ import type { EventStore } from './event-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
 import type { RetentionStore } from './retention-store.ts';
 import type { StoreNotice } from './store-notice.ts';
-import type { HeldWork, RunKey, Sequence, Settled } from './run-key.ts';
+import type { RunKey, Sequence, Settled } from './run-key.ts';
 
 /** What becomes of a run: it is done, dead, or stored to be run later. */
 export interface Settlement extends RunKey {
@@ -127,27 +127,18 @@ export interface Store {
    */
   claimRuns(handler: string, limit: number, now: number, order?: ClaimOrder): Promise<readonly ClaimedRun[]>;
   /**
-   * Gives back claims that this process has, but has not in hand: a claim may have been written although its write
-   * was reported as failed. `held` is called inside the write, because more claims may have come into hand while the
-   * write waited. Resolves to the number of claims given back.
-   */
-  releaseUnheld(held: () => HeldWork): Promise<number>;
-  /**
    * When the handler's next stored run is due, in milliseconds since 1970. With `after`, only runs that are due later
    * than that count.
    */
   nextDue(handler: string, after?: number): Promise<number | undefined>;
   /**
-   * Reads an event over which a process has died: calls `read` under this process's claim on the event or, with
-   * `handler`, on that stored run. If this process dies before `read` has ended, that is counted in `readingCrashes`; if
-   * it dies later, in `takeovers` alone. So it is noted before, and taken back at once if `read` is synchronous: whoever
-   * kills the process for another reason must not make it look as if the event had. The note must outlive the process,
-   * but not a power cut, which is no event's fault. Resolves to what `read` returned, or undefined when the claim is lost.
+   * Notes that an event is about to be read over which a process has died, under this process's claim on the event or,
+   * with `handler`, on that stored run. If this process dies before `endReading`, that is counted in `readingCrashes`; if
+   * it dies later, in `crashCount` alone. Resolves to whether the claim still holds.
    */
-  readNoted<T>(
-    claim: Pick<RunKey, 'sequence'> & { readonly handler: string | undefined },
-    read: () => T | Promise<T>,
-  ): Promise<{ readonly value: T } | undefined>;
+  beginReading(sequence: Sequence, handler: string | undefined): Promise<boolean>;
+  /** The event has been read. */
+  endReading(sequence: Sequence): Promise<void>;
   /**
    * Counts an attempt of a run before it begins: an event over which a process has died must not be tried for ever.
    * Resolves to the attempts counted, or undefined when the claim is lost.
@@ -180,8 +171,11 @@ export interface Store {
    * has told its own.
    */
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]>;
-  /** Whether the store may have been changed by others than its own thread since this was last asked. */
-  changedElsewhere(): boolean;
+  /**
+   * Has `onWork` called when there may be work that another process has stored or given back, within some seconds of
+   * that. Returns the function that ends it.
+   */
+  subscribe(onWork: () => void): () => void;
 
   /**
    * The connection for users' own tables, if the database has one that works synchronously. It can be used before

@@ -49,7 +49,7 @@ function tallyOf({ database }: Receiver): Tally {
 
 /** How many times events were taken over from a process that died while working on them. */
 function takeoversIn({ database }: Receiver): number {
-  const row = database.prepare('select coalesce(sum(count), 0) as count from takeovers').get();
+  const row = database.prepare('select coalesce(sum(count), 0) as count from crash_counts').get();
   return (row as { count: number }).count;
 }
 

@@ -13,7 +13,7 @@ const delays = ['none', 'its body is large', 'a process has died over it'] as co
 /** Makes it look as if a process had died over the first event. */
 const makePoison = `
   create trigger make_poison after insert on waiting when new.sequence = 1 begin
-    insert into takeovers (sequence, count) values (1, 1);
+    insert into crash_counts (sequence, count) values (1, 1);
   end`;
 
 const variants = orders.flatMap((order) => delays.map((delay) => ({ order, delay })));

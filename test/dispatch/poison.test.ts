@@ -10,7 +10,7 @@ import { temporaryDatabase } from '../support/temporary.ts';
 /** Makes it look as if processes had died over each event. */
 const makePoison = (deaths: number) => `
   create trigger make_poison after insert on waiting begin
-    insert into takeovers (sequence, count) values (new.sequence, ${deaths}) on conflict do nothing;
+    insert into crash_counts (sequence, count) values (new.sequence, ${deaths}) on conflict do nothing;
   end`;
 
 test('each handler has its turn, whichever was registered first', async () => {
@@ -65,7 +65,7 @@ test('an event that is to be read by itself does not hold up a stop', async () =
   const file = temporaryDatabase();
   let readings = 0;
   const count = (verb: Verb): undefined => {
-    if (verb === 'readNoted') readings += 1;
+    if (verb === 'beginReading') readings += 1;
   };
   const database = faultyStore(file, clock, count, { handsOver: false });
   const gate = new Gate();
@@ -94,7 +94,7 @@ test('of the events that are to be read by themselves, those go first over whose
   await first.receiver.start();
   for (const traceId of ['twice', 'once', 'never']) await deliver(first.receiver, bodyOf({ traceId }));
   first.receiver.database.exec(
-    'insert into takeovers (sequence, count, reading_crashes) values (1, 3, 2), (2, 2, 1), (3, 1, 0)',
+    'insert into crash_counts (sequence, count, reading_crashes) values (1, 3, 2), (2, 2, 1), (3, 1, 0)',
   );
   await first.receiver.stop();
   const seen: string[] = [];

@@ -8,7 +8,7 @@ import { type Fault, type Verb, faultyStore, poisonVerbs, verbs } from './faulty
 /** Makes it look as if a process had died over each event: attempts are then counted before they begin. */
 const makeSuspect = `
   create trigger make_suspect after insert on waiting begin
-    insert into takeovers (sequence, count) values (new.sequence, 1);
+    insert into crash_counts (sequence, count) values (new.sequence, 1);
   end`;
 
 /** A receiver on a store that breaks, with handlers whose effects are counted in the inbox's own database. */

@@ -13,7 +13,7 @@ export const verbs = [
   'keepAlive',
 ] as const;
 /** Those that are called only for events over which a process has died. */
-export const poisonVerbs = ['readNoted'] as const;
+export const poisonVerbs = ['beginReading', 'endReading'] as const;
 export type Verb = (typeof verbs)[number] | (typeof poisonVerbs)[number];
 
 /** Breaks before the work is done, or after it: the work is then done, but the caller gets an error. */
@@ -38,7 +38,8 @@ export function faultyStore(
       const kind = fault(verb, call);
       if (kind === 'before') throw new Error(`${verb} broke before call ${call}`);
       const result = await (verb === 'record' && !handsOver ? work(given[0]) : work(...given));
-      if (kind === 'after') throw new Error(`${verb} broke after call ${call}`);
+      // What is claimed has no other owner: a store returns it, or gives it back.
+      if (kind === 'after' && verb !== 'claimRuns') throw new Error(`${verb} broke after call ${call}`);
       return result;
     };
   return storeAround(file, clock, (verb, work) =>

@@ -31,7 +31,7 @@ const broken = {
   'an event that is claimed and waits':
     'select sequence from waiting where sequence in (select sequence from claims)',
   'a death remembered of an event that is gone':
-    'select sequence from takeovers where sequence not in (select sequence from events)',
+    'select sequence from crash_counts where sequence not in (select sequence from events)',
   'events that are counted wrongly':
     'select events from event_totals where events <> (select count(*) from events)',
   'a place in the index of an event that is gone':

@@ -18,7 +18,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       const store = await openedOf(under, systemClock);
       expect(await store.record(eventOf('a'))).toBe('duplicate');
       expect(await store.pinnedScheme()).toBe('scheme');
-      expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', takeovers: 0 }]);
+      expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 0 }]);
     });
 
     test('what a dead process held is taken over, once, and remembered as such', async () => {
@@ -31,7 +31,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect(await store.claimEvents(10)).toEqual([]);
       expect(await store.keepAlive()).toEqual({ takenOver: 2 });
       expect(await store.keepAlive()).toEqual({ takenOver: 0 });
-      expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b', takeovers: 1 }]);
+      expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b', crashCount: 1 }]);
       expect(await store.claimRuns('handler', 10, Date.now())).toMatchObject([{ traceId: 'a', attempts: 1 }]);
     });
 
@@ -48,12 +48,14 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       await die('dieReading');
       await die('dieHolding');
       // What has ended is not what a process dies of later.
-      const tried = only(await store.claimEvents(10));
-      await store.readNoted({ sequence: tried.sequence, handler: undefined }, () => undefined);
-      await store.releaseUnheld(() => ({ events: [], runs: [] }));
+      const reader = await openedOf(under, systemClock);
+      const tried = only(await reader.claimEvents(10));
+      await reader.beginReading(tried.sequence, undefined);
+      await reader.endReading(tried.sequence);
+      await reader.close();
       await die('dieHolding');
       const event = only(await store.claimEvents(10));
-      expect(event).toMatchObject({ traceId: 'a', takeovers: 2, readingCrashes: 1 });
+      expect(event).toMatchObject({ traceId: 'a', crashCount: 2, readingCrashes: 1 });
       // A person who has it run again has perhaps made more memory for it.
       await store.settle(settlementOf(event, dead));
       const { sequence, callId } = event;
@@ -63,7 +65,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       const step = { candidates: [candidate], onlyDead: true, joins: new Set<string>() };
       await store.events.requeue({ ...step, replay, spread: undefined });
       const run = only(await store.claimRuns('handler', 10, Date.now()));
-      expect(run).toMatchObject({ takeovers: 2, readingCrashes: 0 });
+      expect(run).toMatchObject({ crashCount: 2, readingCrashes: 0 });
     });
 
     test('each is told the handlers of the others that have told their own', async () => {
@@ -107,11 +109,18 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
     test('one store notices what another has changed', async () => {
       const under = makeStore();
       const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
-      one.changedElsewhere();
-      expect(one.changedElsewhere()).toBe(false);
+      await one.keepAlive();
+      let noticed = 0;
+      const unsubscribe = one.subscribe(() => (noticed += 1));
+      await one.keepAlive();
+      expect(noticed).toBe(0);
       await other.record(eventOf('a'));
-      expect(one.changedElsewhere()).toBe(true);
-      expect(one.changedElsewhere()).toBe(false);
+      await one.keepAlive();
+      expect(noticed).toBe(1);
+      unsubscribe();
+      await other.record(eventOf('b'));
+      await one.keepAlive();
+      expect(noticed).toBe(1);
     });
 
     test('locked by another, a write waits and then succeeds', async () => {

@@ -20,7 +20,7 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
       expect(claimed).toMatchObject({ traceId: 'trace-1', eventName: 'CallHandler.CallEnded' });
       expect(claimed).toMatchObject({ callId: undefined, receivedAt: 2_000, headers });
       expect(Buffer.from(claimed.body).equals(body)).toBe(true);
-      expect(claimed).toMatchObject({ takeovers: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] });
+      expect(claimed).toMatchObject({ crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] });
     });
 
     test('hands over what was claimed before what is recorded and claimed later', async () => {
@@ -258,19 +258,15 @@ export function describeStore(name: string, makeStore: () => StoreUnderTest): vo
     test('reading is for who holds the event, or the run, and nobody else', async () => {
       const store = await opened();
       const { sequence, ...event } = only(await claimedOf(store, eventOf('a')));
-      const ofEvent = { sequence, handler: undefined };
-      const ofRun = { sequence, handler: 'handler' };
-      expect(await store.readNoted(ofEvent, () => 'read')).toEqual({ value: 'read' });
-      expect(await store.readNoted(ofRun, () => 'read')).toBeUndefined();
+      expect(await store.beginReading(sequence, undefined)).toBe(true);
+      await store.endReading(sequence);
+      expect(await store.beginReading(sequence, 'handler')).toBe(false);
       await store.settle(settlementOf({ sequence, ...event }, dueAt(0)));
-      expect(await store.readNoted(ofEvent, () => 'read')).toBeUndefined();
-      expect(await store.readNoted(ofRun, () => 'read')).toBeUndefined();
+      expect(await store.beginReading(sequence, undefined)).toBe(false);
+      expect(await store.beginReading(sequence, 'handler')).toBe(false);
       await store.claimRuns('handler', 1, 1);
-      expect(await store.readNoted(ofRun, async () => 'read')).toEqual({ value: 'read' });
-      const failing = store.readNoted(ofRun, () => {
-        throw new Error('broken');
-      });
-      await expect(failing).rejects.toThrow('broken');
+      expect(await store.beginReading(sequence, 'handler')).toBe(true);
+      await store.endReading(sequence);
     });
 
     test('begin counts an attempt beforehand, for who holds the run and nobody else', async () => {

@@ -8,14 +8,6 @@ import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 const store = new SqliteStore(process.argv[2] ?? '', systemClock);
 await store.open();
 const claimed = await store.claimEvents(100);
-const reading = claimed.map(({ sequence }) => {
-  const begun = Promise.withResolvers<void>();
-  void store.readNoted({ sequence, handler: undefined }, () => {
-    begun.resolve();
-    return new Promise(() => {});
-  });
-  return begun.promise;
-});
-await Promise.all(reading);
+for (const { sequence } of claimed) await store.beginReading(sequence, undefined);
 process.stdout.write(`${JSON.stringify({ claimed: claimed.length })}\n`);
 setInterval(() => {}, 60_000);

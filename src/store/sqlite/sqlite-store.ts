@@ -2,29 +2,27 @@ import { resolve } from 'node:path';
 import type { InboxDatabase, Order, UserDatabase } from '../../dispatch/handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
+import type { ClaimOrder, ClaimedEvent, ClaimedRun } from '../claims.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
 import type { RetentionStore } from '../retention-store.ts';
-import type { HeldWork, RunKey, Sequence, Settled } from '../run-key.ts';
-import type { ClaimOrder, ClaimedEvent, ClaimedRun } from '../claims.ts';
+import type { RunKey, Sequence, Settled } from '../run-key.ts';
 import type { Settlement, Store, StoreCounts } from '../store.ts';
 import type { StoreNotice } from '../store-notice.ts';
-import { recordTimeout } from './writer/commit-group.ts';
-import { inTime } from './connection/in-time.ts';
-import { keepAlive } from './work/keep-alive.ts';
-import type { OpenInbox } from './connection/open-inbox.ts';
-import { pin, pinnedScheme, unpin } from './admin/pinned-scheme.ts';
-import { readNoted } from './read-noted.ts';
-import { Session } from './connection/session.ts';
-import { settlementRow } from './work/settle.ts';
-import { type Access, SqliteCalls } from './query/sqlite-calls.ts';
+import { Access } from './access.ts';
 import { SqliteDrift } from './admin/sqlite-drift.ts';
-import { SqliteEvents } from './query/sqlite-events.ts';
 import { SqliteQuarantine } from './admin/sqlite-quarantine.ts';
 import { SqliteRetention } from './admin/sqlite-retention.ts';
-import { lent } from './connection/user-database.ts';
+import { Session } from './connection/session.ts';
+import type { Verbs } from './connection/verbs.ts';
+import { SqliteCalls } from './query/sqlite-calls.ts';
+import { SqliteEvents } from './query/sqlite-events.ts';
+import { settleWith } from './settle-with.ts';
+import type { Processes } from './work/processes.ts';
+import { type RecordedRow, eventRow } from './work/record.ts';
+import { isOrdinary, settlementRow } from './work/settle.ts';
 
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
 export class SqliteStore implements Store {
@@ -37,6 +35,7 @@ export class SqliteStore implements Store {
   readonly database: InboxDatabase;
   readonly #session: Session;
   readonly #clock: Clock;
+  readonly #subscribers = new Set<() => void>();
   #dataVersion = 0;
 
   constructor(file: string, clock: Clock) {
@@ -44,14 +43,10 @@ export class SqliteStore implements Store {
     this.#clock = clock;
     this.#session = new Session(placeOf(file), clock);
     this.database = this.#session.usersDatabase;
-    const access: Access = {
-      read: (operation) => asPromise(() => this.#session.read(operation)),
-      outside: (operation) => asPromise(() => operation(this.#session.opened())),
-      write: (operation, limits) => this.#session.write(operation, limits),
-    };
+    const access = new Access(this.#session, clock);
     this.calls = new SqliteCalls(access);
     this.events = new SqliteEvents(access);
-    this.quarantine = new SqliteQuarantine(access, (record) => this.#session.writes.keep(record));
+    this.quarantine = new SqliteQuarantine(access);
     this.drift = new SqliteDrift(access);
     this.retention = new SqliteRetention(access);
   }
@@ -72,36 +67,44 @@ export class SqliteStore implements Store {
     this.#session.abandon();
   }
 
-  record(record: EventRecord, handOver?: (claimed: ClaimedEvent) => void): Promise<'new' | 'duplicate'> {
-    return this.#session.writes.record(record, handOver);
+  async record(
+    record: EventRecord,
+    handOver?: (claimed: ClaimedEvent) => void,
+  ): Promise<'new' | 'duplicate'> {
+    const onRecorded = ({ sequence, isClaimed }: RecordedRow): void => {
+      if (isClaimed && sequence !== undefined) handOver?.(claimedAtOnce(record, sequence));
+    };
+    const row = eventRow(record, handOver !== undefined);
+    const { sequence } = await this.#session.writer.record(row, onRecorded);
+    return sequence === undefined ? 'duplicate' : 'new';
   }
 
   async probe(): Promise<void> {
-    await this.#session.writes.probe();
+    await this.#session.writer.sync();
   }
 
   isOverloaded(): boolean {
-    return this.#session.writes.isOverloaded;
+    return this.#session.isOverloaded;
   }
 
   pinnedScheme(): Promise<string | undefined> {
-    return asPromise(() => pinnedScheme(this.#session.opened()));
+    return this.#read(({ pinnedScheme }) => pinnedScheme.get());
   }
 
   pinScheme(scheme: string, instead?: string): Promise<string> {
-    const pinned = this.#session.write((inbox) => pin(inbox, scheme, instead), { timeout: recordTimeout });
-    return inTime(pinned, this.#clock);
+    // A delivery waits for it.
+    return this.#session.write('pin', [scheme, instead], { isDelivery: true });
   }
 
   unpinScheme(): Promise<string | undefined> {
-    return this.#session.write(unpin);
+    return this.#session.write('unpin', []);
   }
 
   claimEvents(
     limit: number,
     handOver?: (claimed: readonly ClaimedEvent[]) => void,
   ): Promise<readonly ClaimedEvent[]> {
-    return this.#session.write(({ claims }) => claims.events(limit), { ...claim, onCommitted: handOver });
+    return this.#session.write('claimEvents', [limit], {}, handOver);
   }
 
   claimRuns(
@@ -110,92 +113,128 @@ export class SqliteStore implements Store {
     now: number,
     order: ClaimOrder = { isStrict: false, without: [], isOneACall: false },
   ): Promise<readonly ClaimedRun[]> {
-    return this.#session.write(({ claims }) => claims.runs(handler, limit, now, order), claim);
+    this.#correctDueTimes();
+    return this.#session.write('claimRuns', [handler, limit, now, order]);
   }
 
-  releaseUnheld(held: () => HeldWork): Promise<number> {
-    return this.#session.write(({ claims }) => claims.releaseUnheld(held), claim);
+  async nextDue(handler: string, after?: number): Promise<number | undefined> {
+    await this.#session.correctDueTimes();
+    return this.#session.opened().verbs.claims.nextDue(handler, after);
   }
 
-  nextDue(handler: string, after?: number): Promise<number | undefined> {
-    return asPromise(() => this.#session.opened().claims.nextDue(handler, after));
+  beginReading(sequence: Sequence, handler: string | undefined): Promise<boolean> {
+    return this.#session.write('beginReading', [sequence, handler]);
   }
 
-  readNoted<T>(
-    claim: Pick<RunKey, 'sequence'> & { readonly handler: string | undefined },
-    read: () => T | Promise<T>,
-  ): Promise<{ readonly value: T } | undefined> {
-    return readNoted(this.#session, claim, read);
+  endReading(sequence: Sequence): Promise<void> {
+    return this.#session.write('endReading', [sequence]);
   }
 
   begin(run: RunKey): Promise<number | undefined> {
-    return this.#session.write(({ settling }) => settling.begin(run), claim);
+    return this.#session.write('begin', [run]);
   }
 
-  settle(settlement: Settlement): Promise<Settled> {
-    return this.#session.writes.settle(settlement);
+  async settle(settlement: Settlement): Promise<Settled> {
+    const { writer } = this.#session;
+    if (isOrdinary(settlement)) return (await writer.endClaim(settlement.sequence)) ? 'settled' : 'lost';
+    this.#correctDueTimes();
+    return writer.run('settle', [settlementRow(settlement, this.#clock.now())]);
   }
 
   settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled> {
-    // Not `session.write`: what the user's effects throw may be about a disk of theirs.
-    return this.#session.writes.here(
-      (inbox) => {
-        const result = inbox.settling.settle(settlementRow(settlement, inbox.dueTime));
-        // The claim is no longer ours: the process that took the run over writes the effects, not this one.
-        if (result === 'lost') return result;
-        const loan = lent(inbox);
-        try {
-          effects(loan.database);
-        } finally {
-          loan.end();
-        }
-        return result;
-      },
-      { alone: true },
-    );
+    return settleWith(this.#session, this.#clock, settlement, effects);
   }
 
   async unblock(handler: string, order: Order): Promise<void> {
-    const step = ({ unblock }: OpenInbox): number =>
-      order === 'strict' ? unblock.first(handler) : unblock.all(handler, order === 'call');
-    if (this.#session.opened().unblock.hasAny(handler)) while ((await this.#session.write(step)) > 0);
+    const { unblock } = this.#session.opened().verbs;
+    if (unblock.hasAny(handler)) while ((await this.#session.write('unblock', [handler, order])) > 0);
   }
 
-  finish(sequence: Sequence): Promise<void> {
-    return this.#session.writes.finish(sequence);
+  async finish(sequence: Sequence): Promise<void> {
+    await this.#session.writer.endClaim(sequence);
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
-    return { takenOver: await keepAlive(this.#session, this.#clock) };
+    const takenOver = await this.#keepAlive();
+    this.#notify();
+    return { takenOver };
+  }
+
+  async #keepAlive(): Promise<number> {
+    const askedAt = this.#clock.elapsed();
+    await this.#session.agreeOnClock();
+    const { processes, claims } = this.#session.opened().verbs;
+    // A process writes nothing if it has no claims, found none dead and is watched by none: an idle receiver leaves
+    // the disk alone.
+    const isAnythingToSay = processes.dead().length > 0 || processes.isWatched() || claims.hasAny();
+    if (!isAnythingToSay) return 0;
+    const isPrompt = await this.#beat(processes, askedAt);
+    // While the database was locked no process could write a heartbeat, so the missed ones are counted anew.
+    if (!isPrompt) processes.forgiveMissedHeartbeats();
+    const dead = [...processes.dead(), ...(isPrompt ? processes.lookAtSilent() : [])];
+    return dead.length === 0 ? 0 : this.#session.write('takeOver', [dead]);
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    return this.#session.write(({ processes }) => processes.announce(handlers), announcement);
+    const { processes } = this.#session.opened().verbs;
+    const args = [handlers, processes.countsHeartbeats()] as const;
+    return this.#session.write('announce', [...args], { timeout: announceTimeout });
   }
 
-  changedElsewhere(): boolean {
-    const version = this.#session.opened().overview.dataVersion();
-    const changed = version !== this.#dataVersion;
-    this.#dataVersion = version;
-    return changed;
+  subscribe(onWork: () => void): () => void {
+    this.#subscribers.add(onWork);
+    return () => void this.#subscribers.delete(onWork);
   }
 
   waitingHandlers(): Promise<readonly string[]> {
-    return asPromise(() => this.#session.opened().overview.waitingHandlers());
+    return this.#read(({ overview }) => overview.waitingHandlers());
   }
 
   counts(): Promise<StoreCounts> {
-    return asPromise(() => this.#session.read(({ overview }) => overview.counts()));
+    return this.#read(({ overview }) => overview.counts());
+  }
+
+  /** Another connection has written: SQLite says so, but not which process that was, or what. */
+  #notify(): void {
+    const version = this.#session.opened().verbs.overview.dataVersion();
+    if (version === this.#dataVersion) return;
+    this.#dataVersion = version;
+    for (const onWork of this.#subscribers) onWork();
+  }
+
+  /** Writes a heartbeat; resolves to whether that was possible at once. */
+  async #beat(processes: Processes, askedAt: number): Promise<boolean> {
+    try {
+      await this.#session.write('beat', [this.#clock.now(), processes.countsHeartbeats()]);
+    } catch (error) {
+      processes.forgiveMissedHeartbeats();
+      throw error;
+    }
+    return this.#clock.elapsed() - askedAt <= trustedWait;
+  }
+
+  /** Answers with a promise, as the contract does: an error rejects the promise and is not thrown at the caller. */
+  async #read<T>(operation: (verbs: Verbs) => T): Promise<T> {
+    return this.#session.read(operation);
+  }
+
+  /** What is written next is written after the correction. */
+  #correctDueTimes(): void {
+    this.#session.correctDueTimes().catch(() => {});
   }
 }
 
-/**
- * Limits of the writes that take claims or give them back, or tell what is begun under them. Waiting for the disk would
- * only make it longer that a process which is killed by others looks as if the event had killed it.
- */
-const claim = { endsWithProcess: true };
-/** Limits of telling the handlers: a start waits for it, and is not worth holding up for a warning. */
-const announcement = { endsWithProcess: true, timeout: 1_000 };
+/** How long a heartbeat may wait for its write, in milliseconds: longer, and the others could not write theirs either. */
+const trustedWait = 1_000;
+/** How long a start waits to announce its handlers, in milliseconds: it is not worth holding up for a warning. */
+const announceTimeout = 1_000;
+
+/** An event that was claimed as it was written: nothing goes before it. */
+function claimedAtOnce(record: EventRecord, sequence: Sequence): ClaimedEvent {
+  const { traceId, eventName, callId, receivedAt, headers, body } = record;
+  const kept = { sequence, traceId, eventName, callId, receivedAt, headers, body };
+  return { ...kept, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
+}
 
 /**
  * Where the file is, for good. The threads open it too, and some of them much later: an app that has moved to another
@@ -204,12 +243,4 @@ const announcement = { endsWithProcess: true, timeout: 1_000 };
 function placeOf(file: string): string {
   const name = file.trim();
   return name === ':memory:' ? name : resolve(name);
-}
-
-/**
- * Runs what the driver does synchronously, but answers with a promise, as the contract does: an error rejects the
- * promise and is not thrown at the caller.
- */
-async function asPromise<T>(work: () => T): Promise<T> {
-  return work();
 }

@@ -1,7 +1,5 @@
-import Database from 'better-sqlite3';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { migrations } from '../../../src/store/sqlite/connection/migrations/migrate.ts';
 import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
 import { callKey } from '../../../src/store/sqlite/dedupe/keys.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -98,32 +96,6 @@ describe('the events of a call', () => {
     const { indexed } = totalsOf(first);
     expect(indexed).toBeGreaterThanOrEqual(batch);
     expect(indexOf(first)).toHaveLength(indexed);
-  });
-
-  test('are found in a database from before the index', async () => {
-    const file = temporaryDatabase();
-    const old = new Database(file);
-    old.exec(migrations[0] ?? '');
-    old.pragma('user_version = 2');
-    const insert = old.prepare(`
-      insert into events (sequence, trace_id, event_name, call_id, call_key, agent_id, occurred_at, received_at, facts)
-      values (?, ?, 'CallHandler.CallEnded', ?, ?, ?, 0, 0, '{"source":"body"}')`);
-    const insertBody = old.prepare("insert into bodies values (?, '[]', '{}')");
-    for (const [index, sequence] of [1, 2, era, 3 * era].entries()) {
-      insert.run(sequence, `old-${index}`, one, callKey(one), `agent-of-${one}`);
-      insert.run(sequence + 5, `none-${index}`, null, null, null);
-      insertBody.run(sequence);
-    }
-    old.prepare('update event_totals set last_sequence = ?, events = 8').run(3 * era + 5);
-    old.close();
-
-    const store = new SqliteStore(file, new ManualClock(presentTime));
-    await openedOf({ make: () => store });
-    expect(indexOf(store)).toHaveLength(4);
-    expect(totalsOf(store)).toEqual({ last: 3 * era + 5, indexed: 3 * era + 5 });
-    await store.record(ofCall(one, 'new'));
-    const traceIds = ['old-0', 'old-1', 'old-2', 'old-3', 'new'];
-    expect(await foundOf(store, one)).toEqual(foundWhen(traceIds));
   });
 
   test('are erased with their places in the index, and only they', async () => {
@@ -243,7 +215,7 @@ test('the view "calls" tells each call through the index', () => {
   const plan = db.prepare('explain query plan select * from calls').all() as { detail: string }[];
   const whole = plan.map(({ detail }) => detail).filter((detail) => /^SCAN \w|AUTOMATIC/.test(detail));
   // These tables have only one or a few rows.
-  const large = whole.filter((detail) => !/^SCAN (?:event_totals|eras|told)\b/.test(detail));
+  const large = whole.filter((detail) => !/^SCAN (?:event_totals|eras|reported)\b/.test(detail));
   expect(large).toEqual(['SCAN first']);
   db.close();
 });

@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/store/sqlite/connection/connection.ts';
@@ -6,8 +5,6 @@ import { EraFilters } from '../../../src/store/sqlite/dedupe/era-filters.ts';
 import { addTo, newFilter, placesOf } from '../../../src/store/sqlite/dedupe/bloom-filter.ts';
 import { FilteredIdentities } from '../../../src/store/sqlite/dedupe/filtered-identities.ts';
 import { ReusedKeys, identityKey } from '../../../src/store/sqlite/dedupe/keys.ts';
-import { migrations } from '../../../src/store/sqlite/connection/migrations/migrate.ts';
-import { holderOf } from '../../../src/store/sqlite/work/processes.ts';
 import { eventRow, prepareRecord } from '../../../src/store/sqlite/work/record.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
@@ -147,7 +144,7 @@ async function writerWithFilters() {
   const store = await openedOn(file);
   const database = connect(file);
   onTestFinished(() => void database.close());
-  const holder = holderOf(database, 1, 'writer');
+  const holder = { id: 1, ensureEntered: () => {} };
   const prepare = () => prepareRecord(database, holder, new FilteredIdentities(database));
   let record = prepare();
   const written = (end: 'commit' | 'rollback', ...traceIds: readonly string[]) => {
@@ -245,37 +242,6 @@ test('the filters of many eras tell them apart, and the place of one that went h
   for (const added of [100, 101]) filters.add(added, newFilter());
   expect(filters.eras.toSorted((a, b) => a - b)).toEqual([...eras.slice(1, 31), 100, 101]);
   expect(found()).toEqual(eras.map((each) => (each >= 1 && each <= 30 ? [each] : [])));
-});
-
-test('what was there before there were eras is recognized, kept as long, and forgotten', async () => {
-  const file = temporaryDatabase();
-  const old = new Database(file);
-  old.exec(`${migrations[0]};${migrations[1]}`);
-  old.pragma('user_version = 3');
-  const identity = old.prepare('insert into identities values (?, ?, ?)');
-  const event = old.prepare(`
-    insert into events (sequence, trace_id, event_name, occurred_at, received_at, facts)
-    values (?, ?, 'CallHandler.CallEnded', 0, 0, '{"source":"body"}')`);
-  for (const sequence of [1, 2 * era]) {
-    event.run(sequence, `old-${sequence}`);
-    old.prepare("insert into bodies values (?, '[]', '{}')").run(sequence);
-    identity.run(identityKey(`body:old-${sequence}`), sequence, null);
-  }
-  identity.run(identityKey('body:gone'), null, presentTime);
-  old.prepare('update event_totals set last_sequence = ?, events = 2').run(2 * era);
-  old.close();
-
-  const store = await openedOn(file);
-  await expectDuplicates(store, ['old-1', `old-${2 * era}`, 'gone']);
-  expect(await store.events.get('old-1')).toMatchObject({ sequence: 1 });
-  expect(await store.record(eventOf('new'))).toBe('new');
-  await store.retention.eraseEvents([1], presentTime);
-  await expectDuplicates(store, ['old-1']);
-  const limits = { doneBefore: 0, deadBefore: 0, quarantineBefore: 0, traceIdsUntil: 0 };
-  await store.retention.clean({ ...limits, now: presentTime }, undefined);
-  expect(await store.record(eventOf('gone'))).toBe('new');
-  expect(await store.record(eventOf('old-1'))).toBe('new');
-  await expectDuplicates(store, [`old-${2 * era}`]);
 });
 
 test('whatever comes and goes, and whoever writes it, only what is kept is a duplicate', async () => {

@@ -1,10 +1,8 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { JoinArrival } from '../../../src/store/call-store.ts';
 import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
-import { DueTime } from '../../../src/store/sqlite/work/due-time.ts';
 import { prepareJoins } from '../../../src/store/sqlite/work/joins.ts';
 import { callKey } from '../../../src/store/sqlite/dedupe/keys.ts';
-import { ManualClock } from '../../support/clock.ts';
 import { presentTime } from '../parts.ts';
 
 const callId = 'call-1';
@@ -16,12 +14,9 @@ function opened() {
   const insert = database.prepare(`
     insert into events (sequence, trace_id, event_name, call_id, call_key, occurred_at, received_at, facts)
     values (@sequence, 'trace-' || @sequence, @eventName, '${callId}', ${callKey(callId)}, 0, @receivedAt, '{}')`);
-  const eventsOf = vi.fn(() => []);
   const joins = prepareJoins(database, {
-    eventsOf,
     holdsEvent: () => true,
     endClaim: () => {},
-    dueTime: new DueTime(database, new ManualClock(presentTime)),
   });
   const arrival = (sequence: number, eventName: string): JoinArrival => ({
     run: { sequence, handler: 'join', callId, stored: false },
@@ -32,10 +27,9 @@ function opened() {
     last: true,
   });
   return {
-    eventsOf,
     come: (sequence: number, eventName: string, receivedAt: number) => {
       insert.run({ sequence, eventName, receivedAt });
-      joins.arrive(arrival(sequence, eventName));
+      joins.arrive(arrival(sequence, eventName), presentTime);
     },
     forget: (sequence: number) => {
       database.pragma('foreign_keys = off');
@@ -45,15 +39,14 @@ function opened() {
   };
 }
 
-test('a join learns what is there of a call without its events being read', () => {
-  const { come, dueAt, eventsOf } = opened();
+test('a join learns what is there of a call from each event as it comes', () => {
+  const { come, dueAt } = opened();
   come(1, 'first', presentTime - 1_000);
   expect(dueAt()).toEqual([presentTime + 59_000]);
   come(2, 'first', presentTime);
   expect(dueAt()).toEqual([presentTime + 59_000]);
   come(3, 'second', presentTime);
   expect(dueAt()).toEqual([0]);
-  expect(eventsOf).not.toHaveBeenCalled();
 });
 
 test('a join never reads an event of a call again: what has arrived counts, even if it is not there any more', () => {

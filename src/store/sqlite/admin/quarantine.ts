@@ -7,7 +7,7 @@ import type {
   QuarantinePage,
 } from '../../quarantine-store.ts';
 import type { EventRecord } from '../../event-record.ts';
-import { eventRow, type prepareRecordOne } from '../work/record.ts';
+import { eventRow, type prepareRecord } from '../work/record.ts';
 
 interface EntryRow extends Omit<QuarantineEntry, 'traceId' | 'isCut'> {
   readonly traceId: string | null;
@@ -24,13 +24,12 @@ const columns = `quarantine.id, kind, reason, digest, ${claimedTraceId} as trace
 const withSize = 'quarantine left join quarantine_cut using (id)';
 
 /** Shows deliveries in quarantine, and takes them out. `keep-delivery.ts` writes them. */
-export function prepareQuarantine(
-  database: Database.Database,
-  recordOne: ReturnType<typeof prepareRecordOne>,
-) {
+export function prepareQuarantine(database: Database.Database, record: ReturnType<typeof prepareRecord>) {
   const deleteOne = database.prepare('delete from quarantine where id = ?');
-  const deleteStranger = database.prepare("delete from quarantine where id = ? and kind = 'not_authentic'");
-  const strangers = database
+  const deleteUnauthenticated = database.prepare(
+    "delete from quarantine where id = ? and kind = 'not_authentic'",
+  );
+  const unauthenticated = database
     .prepare("select id from quarantine where kind = 'not_authentic' order by id")
     .pluck();
   const selectOne = database.prepare(
@@ -67,19 +66,20 @@ export function prepareQuarantine(
       return row && { ...entryOf(row), headers: JSON.parse(row.headers) as Headers };
     },
 
-    strangers: () => strangers.all() as number[],
+    unauthenticated: () => unauthenticated.all() as number[],
 
     /**
      * `missing`: another process has released or discarded the delivery already, and its event is not ours to record.
      */
     release(id: number, event: EventRecord): 'new' | 'duplicate' | 'missing' {
       if (deleteOne.run(id).changes === 0) return 'missing';
-      return recordOne(eventRow(event, false)).sequence === undefined ? 'duplicate' : 'new';
+      const [recorded] = record([eventRow(event, false)]);
+      return recorded?.sequence === undefined ? 'duplicate' : 'new';
     },
 
     /** If a copy is already kept as unreadable, this delivery is removed. */
     markUnreadable(id: number, reason: string): void {
-      if (markUnreadable.run({ id, reason }).changes === 0) deleteStranger.run(id);
+      if (markUnreadable.run({ id, reason }).changes === 0) deleteUnauthenticated.run(id);
     },
 
     discard: (id: number): boolean => deleteOne.run(id).changes > 0,

@@ -1,6 +1,6 @@
 import type { Drift } from '../../../events/drift.ts';
 import type { DriftRow, DriftStore } from '../../drift-store.ts';
-import type { Access } from '../query/sqlite-calls.ts';
+import type { Access } from '../access.ts';
 
 /** The ledger of drift in SQLite. */
 export class SqliteDrift implements DriftStore {
@@ -11,7 +11,7 @@ export class SqliteDrift implements DriftStore {
   }
 
   add(rows: readonly DriftRow[]): Promise<readonly Drift[]> {
-    return this.#access.write(({ drift }) => drift.add(rows));
+    return this.#access.write('addDrift', [rows]);
   }
 
   list(): Promise<readonly DriftRow[]> {

@@ -7,16 +7,20 @@ import type {
   QuarantineStore,
   Quarantined,
 } from '../../quarantine-store.ts';
-import type { Access } from '../query/sqlite-calls.ts';
+import type { Access } from '../access.ts';
+import { quarantineRow } from './keep-delivery.ts';
 
 /** The quarantine in SQLite. */
 export class SqliteQuarantine implements QuarantineStore {
   readonly #access: Access;
-  readonly keep: (record: QuarantineRecord) => Promise<Quarantined>;
 
-  constructor(access: Access, keep: QuarantineStore['keep']) {
+  constructor(access: Access) {
     this.#access = access;
-    this.keep = keep;
+  }
+
+  keep(record: QuarantineRecord): Promise<Quarantined> {
+    const limits = { isDelivery: true, bytes: record.body.byteLength };
+    return this.#access.write('keepDelivery', [quarantineRow(record)], limits);
   }
 
   list(filter: QuarantineFilter): Promise<QuarantinePage> {
@@ -27,20 +31,19 @@ export class SqliteQuarantine implements QuarantineStore {
     return this.#access.read(({ quarantine }) => quarantine.get(id));
   }
 
-  strangers(): Promise<readonly number[]> {
-    return this.#access.read(({ quarantine }) => quarantine.strangers());
+  unauthenticated(): Promise<readonly number[]> {
+    return this.#access.read(({ quarantine }) => quarantine.unauthenticated());
   }
 
   release(id: number, record: EventRecord): Promise<'new' | 'duplicate' | 'missing'> {
-    const limits = { bytes: record.body.byteLength };
-    return this.#access.write(({ quarantine }) => quarantine.release(id, record), limits);
+    return this.#access.write('release', [id, record], { bytes: record.body.byteLength });
   }
 
   markUnreadable(id: number, reason: string): Promise<void> {
-    return this.#access.write(({ quarantine }) => quarantine.markUnreadable(id, reason));
+    return this.#access.write('markUnreadable', [id, reason]);
   }
 
   discard(id: number): Promise<boolean> {
-    return this.#access.write(({ quarantine }) => quarantine.discard(id));
+    return this.#access.write('discard', [id]);
   }
 }

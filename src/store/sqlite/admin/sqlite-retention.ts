@@ -9,13 +9,12 @@ import type {
   Scrubbed,
 } from '../../retention-store.ts';
 import type { Sequence } from '../../run-key.ts';
-import type { OpenInbox } from '../connection/open-inbox.ts';
-import type { Access } from '../query/sqlite-calls.ts';
+import type { Access } from '../access.ts';
 
 /** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */
 const cleaningTimeout = 1_000;
 /** Each step has a transaction of its own, so that a delivery never shares the transaction, and the time it takes. */
-const alone = { alone: true } as const;
+const alone = { isAlone: true };
 
 /** Retention and erasure in SQLite. */
 export class SqliteRetention implements RetentionStore {
@@ -28,8 +27,7 @@ export class SqliteRetention implements RetentionStore {
   async clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep> {
     const { hasWork, next } = await this.#access.read(({ cleaning }) => cleaning.hasWork(limits, after));
     if (!hasWork) return { events: 0, runs: 0, quarantined: 0, traceIds: 0, next };
-    const writing = { ...alone, timeout: cleaningTimeout };
-    return this.#access.write(({ cleaning }) => cleaning.step(limits, after), writing);
+    return this.#access.write('clean', [limits, after], { ...alone, timeout: cleaningTimeout });
   }
 
   look(where: KeptIn, after: number): Promise<Look> {
@@ -45,19 +43,19 @@ export class SqliteRetention implements RetentionStore {
   }
 
   eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep> {
-    return this.#erase((erasure) => erasure.eraseCall(callId, traceIdsUntil));
+    return this.#access.write('eraseCall', [callId, traceIdsUntil], alone);
   }
 
   eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep> {
-    return this.#erase((erasure) => erasure.eraseEvents(sequences, traceIdsUntil));
+    return this.#access.write('eraseEvents', [sequences, traceIdsUntil], alone);
   }
 
   eraseQuarantined(ids: readonly number[]): Promise<number> {
-    return this.#erase((erasure) => erasure.eraseQuarantined(ids));
+    return this.#access.write('eraseQuarantined', [ids], alone);
   }
 
   eraseReplays(ids: readonly number[]): Promise<void> {
-    return this.#erase((erasure) => erasure.eraseReplays(ids));
+    return this.#access.write('eraseReplays', [ids], alone);
   }
 
   needsScrubbing(): Promise<boolean> {
@@ -69,14 +67,6 @@ export class SqliteRetention implements RetentionStore {
   }
 
   scrub(options: { readonly compact: boolean }): Promise<Scrubbed> {
-    return this.#access.outside(({ scrubbing }) => scrubbing.scrub(options));
-  }
-
-  /** Erases, and notes in the same transaction that the files are to be scrubbed. */
-  #erase<T>(operation: (erasure: OpenInbox['erasure']) => T): Promise<T> {
-    return this.#access.write(({ erasure, scrubbing }) => {
-      scrubbing.want();
-      return operation(erasure);
-    }, alone);
+    return this.#access.write('scrub', [options]);
   }
 }

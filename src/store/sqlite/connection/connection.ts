@@ -11,7 +11,7 @@ import { migrate } from './migrations/migrate.ts';
 
 /** How long opening the file, and users' writes before the start, wait for another process, in milliseconds. */
 export const openTimeout = 5_000;
-/** At how many pages in the log the main thread writes the log back itself: more than the commit thread lets gather. */
+/** At how many pages in the WAL the app's connection checkpoints it: more than the writer thread lets gather. */
 const pagesBeforeMain = 48_000;
 /** With how much room SQLite can make its index of the WAL for certain, in bytes. */
 const roomForIndex = 65_536;
@@ -23,8 +23,7 @@ export function openDatabase(file: string): Database.Database {
   let database: Database.Database | undefined;
   try {
     database = connect(file, (opened) => refuseForeign(opened, file));
-    // The commit thread writes the log back, so that the app's event loop doesn't have to unless that thread can't
-    // keep up.
+    // The writer thread checkpoints, so that the app's event loop doesn't have to unless that thread can't keep up.
     database.pragma(`wal_autocheckpoint = ${pagesBeforeMain}`);
     migrate(database, file);
     return database;

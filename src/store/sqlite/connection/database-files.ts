@@ -1,6 +1,5 @@
 import { type Stats, statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
-import { fileOf } from './database-file.ts';
 
 /** Tells a file from every other one that exists at the same time. */
 interface FileId {
@@ -79,4 +78,10 @@ function changeOf(id: FileId, path: string, name: string, place: string): string
 /** Without the device, whose number may be another one after a reboot. */
 function markOf(stats: Stats | undefined): string {
   return stats ? `${stats.ino}:${stats.birthtimeMs}` : '';
+}
+
+/** The name of the file that a connection has open. */
+export function fileOf(database: Database.Database): string {
+  const [main] = database.pragma('database_list') as { file: string }[];
+  return main?.file ?? '';
 }

@@ -3,15 +3,15 @@ import { ringbackError } from '../../../errors/errors.ts';
 import { inboxMark, sandboxMark } from '../../../kit/sqlite.ts';
 import { migrations, schemaVersion } from './migrations/migrate.ts';
 
-/** Whether a receiver has made the database its inbox. The first inboxes had no mark: their tables tell. */
+/** Whether a receiver has made the database its inbox. Its users may have given it another mark: its tables show it too. */
 export function isInbox(database: Database.Database): boolean {
   if (numberIn(database, 'application_id') === inboxMark) return true;
   const names = namesIn(database);
   return numberIn(database, 'user_version') > 0 && firstTables.every((table) => names.includes(table));
 }
 
-/** Tables that every inbox without a mark has, and other programs hardly have together. */
-const firstTables = ['event_totals', 'quarantine_totals', 'takeovers'];
+/** Tables that every inbox has, and other programs hardly have together. */
+const firstTables = ['event_totals', 'quarantine_totals', 'crash_counts'];
 
 /**
  * Refuses the database of another program. Our tables would be among its own, and whatever it does to the file, such as

@@ -2,15 +2,17 @@ import { ringbackError } from '../../../errors/errors.ts';
 import type { InboxDatabase } from '../../../dispatch/handling.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import type { StoreNotice } from '../../store-notice.ts';
+import { FileWriter } from '../writer/file-writer.ts';
+import { MemoryWriter } from '../writer/memory-writer.ts';
+import type { OperationName, Operations } from '../writer/operations.ts';
+import type { ResultOf, WriteLimits, Writer } from '../writer/writer.ts';
+import { ClockJumps } from '../work/clock-jumps.ts';
 import { beforeExit } from './before-exit.ts';
-import type { WriteLimits } from '../writer/commit-group.ts';
 import { problemOf } from './connection.ts';
 import { FileGuard } from './file-guard.ts';
-import { inTransaction } from './in-transaction.ts';
 import { type OpenInbox, openInbox } from './open-inbox.ts';
 import { setPragma } from './pragma.ts';
 import { inboxDatabase } from './user-database.ts';
-import { Writes } from '../writer/writes.ts';
 
 /** How long closing waits for a locked database, in milliseconds. */
 const closeTimeout = 5_000;
@@ -19,28 +21,29 @@ const leavePause = 1_000;
 /** How long users' own writes wait for a locked database, in milliseconds. */
 const usersTimeout = 1_000;
 
-/** This process's use of the file, from its opening until everything it held is given back. */
+/** This process's use of the database, from its opening until everything it held is given back. */
 export class Session {
-  readonly writes: Writes;
   readonly usersDatabase: InboxDatabase = inboxDatabase({
     opened: () => this.#connected(),
-    inTurn: (work) => this.writes.turn.now(() => this.#patiently(() => this.#inPlace(work))),
+    locked: (work) => this.#locked(() => this.#patiently(() => this.#inPlace(work))),
   });
+  readonly files: FileGuard;
   readonly #file: string;
   readonly #clock: Clock;
-  readonly #files: FileGuard;
   #report: (notice: StoreNotice) => void = () => {};
   #stayAtExit = () => {};
   #inbox: OpenInbox | undefined;
-  #isOpen = false;
+  #jumps: ClockJumps | undefined;
+  #writer: Writer | undefined;
+  #correction: Promise<unknown> | undefined;
   #isClosed = false;
+  #isAbandoned = false;
 
   constructor(file: string, clock: Clock) {
     this.#file = file;
     this.#clock = clock;
     const onLost = (found: string) => this.#report({ kind: 'replaced', found });
-    this.#files = new FileGuard(file, () => this.#inbox, onLost);
-    this.writes = new Writes(file, clock, () => this.opened(), this.#files);
+    this.files = new FileGuard(file, () => this.#inbox?.files, onLost);
   }
 
   /** Has `report` called with what happens by itself. */
@@ -49,36 +52,43 @@ export class Session {
   }
 
   async open(): Promise<void> {
-    const { database } = this.#connected();
-    // From here on the commit group waits for a locked database, without blocking the event loop.
+    const { database, verbs } = this.#connected();
+    // From here on nothing waits for a locked database on this thread.
     database.pragma('busy_timeout = 0');
-    this.#isOpen = true;
-    const { isWalMissing } = await this.write(join);
+    const writer = this.#startWriter(this.#connected());
+    await writer.ready();
+    const { isWalMissing } = await this.#join(writer).catch((error: unknown) => {
+      throw problemOf(error, this.#file) ?? error;
+    });
     if (isWalMissing) this.#report({ kind: 'wal_missing' });
+    this.#jumps = new ClockJumps(this.#clock, verbs.dueTimes.corrected());
     this.#stayAtExit = beforeExit(() => this.#endUnclosed());
-    await this.writes.ready();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     const inbox = this.#inbox;
+    const writer = this.#writer;
     if (!inbox) return;
-    await this.writes.close();
-    const hasLeft = await this.write(leave, { timeout: closeTimeout }).then(
-      () => true,
-      () => false,
-    );
-    await inbox.group.drained();
+    const hasLeft = !writer || (await this.#leave(writer));
     this.#stayAtExit();
-    if (this.#files.problem) this.#files.rescue();
-    this.#inbox = undefined;
-    if (hasLeft || this.#files.problem) inbox.database.close();
-    else this.#leaveLater(inbox);
+    if (!hasLeft && !this.files.problem) return this.#leaveLater(inbox, writer);
+    await this.#end(inbox, writer);
   }
 
+  /** From now on, writes that would have to wait for another process fail. */
   abandon(): void {
-    this.writes.abandon();
-    this.#inbox?.group.abandon();
+    this.#isAbandoned = true;
+    this.#writer?.abandon();
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  /** Whether an event that came now would have to wait for longer than its sender does. */
+  get isOverloaded(): boolean {
+    return this.#writer?.isOverloaded ?? false;
   }
 
   /** @throws RingbackError `database_closed` unless the database is open */
@@ -91,22 +101,66 @@ export class Session {
    * Reads in one transaction: each statement by itself would check the file again, and drop its cached pages as soon
    * as another connection has written.
    */
-  read<T>(operation: (inbox: OpenInbox) => T): T {
-    const inbox = this.opened();
-    return inbox.database.transaction(() => operation(inbox)).deferred();
+  read<T>(operation: (verbs: OpenInbox['verbs']) => T): T {
+    const { database, verbs } = this.opened();
+    return database.transaction(() => operation(verbs)).deferred();
   }
 
   /**
-   * Runs `operation` in the next commit of the main thread.
+   * What makes the writes.
+   *
+   * @throws RingbackError `database_closed`, `database_replaced`
+   */
+  get writer(): Writer {
+    const inbox = this.opened();
+    if (this.files.problem) throw this.files.problem;
+    if (this.#writer) return this.#writer;
+    if (this.#isClosed) throw ringbackError('database_closed', { database: this.#file });
+    // The thread has ended by itself; the writes that it had not answered have been reported as failed.
+    const writer = this.#startWriter(inbox);
+    this.#join(writer).catch(() => {});
+    return writer;
+  }
+
+  /**
+   * Writes.
    *
    * @throws RingbackError `database_full`, `database_unreadable` or `database_replaced`; else what the operation throws
    */
-  async write<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits<T>): Promise<T> {
+  async write<Name extends OperationName>(
+    name: Name,
+    args: Parameters<Operations[Name]>,
+    limits?: WriteLimits,
+    onWritten?: (result: ResultOf<Name>) => void,
+  ): Promise<ResultOf<Name>> {
     try {
-      return await this.writes.here(operation, limits);
+      return await this.writer.run(name, args, limits, onWritten);
     } catch (error) {
       throw problemOf(error, this.#file) ?? error;
     }
+  }
+
+  /**
+   * Has all due times corrected if the wall clock has been set. Whatever is written after this call finds them
+   * corrected; whatever is read does once the promise has resolved.
+   */
+  async correctDueTimes(): Promise<void> {
+    const seen = this.#jumps?.look();
+    if (seen && seen.own !== 0) {
+      const onWritten = (agreed: number) => this.#jumps?.corrected(seen, agreed);
+      this.#correction ??= this.write('correctDueTimes', [seen], {}, onWritten).finally(() => {
+        this.#correction = undefined;
+      });
+    }
+    await this.#correction;
+  }
+
+  /** The same, also if another process has corrected them for a jump that this one has not seen. */
+  async agreeOnClock(): Promise<void> {
+    const corrected = this.opened().verbs.dueTimes.corrected();
+    const seen = this.#jumps?.look();
+    if (seen && seen.own === 0 && seen.agreed !== corrected) this.#jumps?.corrected(seen, corrected);
+    await this.correctDueTimes();
   }
 
   /**
@@ -114,9 +168,62 @@ export class Session {
    * exist before the first handler runs.
    */
   #connected(): OpenInbox {
-    const report = (notice: StoreNotice) => this.#report(notice);
-    if (!this.#isClosed) this.#inbox ??= openInbox(this.#file, this.#clock, this.writes, report);
+    if (!this.#isClosed) this.#inbox ??= openInbox(this.#file, (notice) => this.#report(notice));
     return this.opened();
+  }
+
+  #startWriter({ database, verbs, files, process }: OpenInbox): Writer {
+    const notices = {
+      onReplaced: (found: string) => this.files.lose(found),
+      onGone: () => {
+        this.#writer = undefined;
+      },
+    };
+    if (files) this.files.check();
+    this.#writer = files
+      ? new FileWriter({ file: this.#file, files: files.ids, process }, this.#clock, notices)
+      : new MemoryWriter(database, verbs);
+    return this.#writer;
+  }
+
+  /** Enters this process among those that share the file. What it held under a former id is given back. */
+  #join(writer: Writer) {
+    const { processes } = this.opened().verbs;
+    const former = processes.id;
+    return writer.run('join', [this.#clock.now(), former], {}, ({ id }) => processes.joined(id));
+  }
+
+  #leave(writer: Writer): Promise<boolean> {
+    const jumps = this.#jumps?.look() ?? { agreed: 0, own: 0 };
+    return writer.run('leave', [this.#clock.now(), jumps], { timeout: closeTimeout }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async #end({ database }: OpenInbox, writer: Writer | undefined): Promise<void> {
+    await writer?.close();
+    this.#inbox = undefined;
+    this.#writer = undefined;
+    database.close();
+  }
+
+  /**
+   * Tries until it succeeds to give back what closing could not, because of a full disk or a lock that nobody gave
+   * back. While this process lives nobody else would take over what it holds: neither other processes, nor a receiver
+   * that is started in this process later.
+   */
+  #leaveLater(inbox: OpenInbox, writer: Writer | undefined): void {
+    this.#clock.after(leavePause, () => {
+      void (async () => {
+        if (writer && !(await this.#leave(writer))) return this.#leaveLater(inbox, writer);
+        await this.#end(inbox, writer);
+      })();
+    });
+  }
+
+  #locked<T>(work: () => T): T {
+    return this.#writer ? this.#writer.borrowLockNow(work) : work();
   }
 
   /**
@@ -125,7 +232,7 @@ export class Session {
    */
   #patiently<T>(work: () => T): T {
     // Before `open`, the connection has a busy timeout of its own.
-    const database = this.#isOpen ? this.#inbox?.database : undefined;
+    const database = this.#writer ? this.#inbox?.database : undefined;
     if (database) setPragma(database, `busy_timeout = ${usersTimeout}`);
     try {
       return work();
@@ -136,52 +243,18 @@ export class Session {
 
   /** Runs a write that users make, and doesn't let them take it for done if the files are not in their place. */
   #inPlace<T>(work: () => T): T {
-    this.#files.check();
+    this.files.check();
     const result = work();
-    this.#files.check();
+    this.files.check();
     return result;
   }
 
   /** The process ends without a stop, and the driver will close the database: a missing WAL is then none. */
   #endUnclosed(): void {
     try {
-      this.#inbox?.processes.forgetOwnWal();
+      this.#inbox?.verbs.processes.forgetOwnWal();
     } catch {
       // Somebody has locked the database, so that the driver can't remove the WAL either.
     }
   }
-
-  /**
-   * Tries until it succeeds to give back what closing could not, because of a full disk or a lock that nobody gave
-   * back. While this process lives nobody else would take over what it holds: neither other processes, nor a receiver
-   * that is started in this process later.
-   */
-  #leaveLater(inbox: OpenInbox): void {
-    this.#clock.after(leavePause, () => {
-      try {
-        inTransaction(inbox.database, () => leave(inbox), { syncs: true });
-        inbox.database.close();
-      } catch {
-        this.#leaveLater(inbox);
-      }
-    });
-  }
-}
-
-/** Enters this process among those that share the file. */
-function join({ processes, dueTime }: OpenInbox): { readonly isWalMissing: boolean } {
-  const isWalMissing = processes.isWalMissing();
-  if (processes.isAlone()) dueTime.catchUp();
-  processes.join();
-  dueTime.note();
-  return { isWalMissing };
-}
-
-/** Gives back what this process holds, and removes it from the processes that share the file. */
-function leave({ claims, processes, dueTime }: OpenInbox): void {
-  dueTime.propose();
-  dueTime.note();
-  claims.releaseAll(processes.id, { died: false });
-  processes.forgetWals();
-  processes.remove(processes.id);
 }

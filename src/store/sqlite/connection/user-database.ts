@@ -8,7 +8,7 @@ import type { UserStatements } from './user-statements.ts';
  * The connection as users get it, until `end` is called: an asynchronous function that goes on after it was refused
  * would otherwise write outside of any transaction.
  */
-export function lent(connection: UserConnection): {
+export function scopedDatabase(connection: UserConnection): {
   readonly database: UserDatabase;
   readonly end: () => void;
 } {
@@ -32,52 +32,52 @@ export interface UserConnection {
 }
 
 /** How users' own tables are reached outside of `ctx.commit`. */
-export interface Loan {
+export interface UserAccess {
   /** Gives the connection while it may be used, and throws otherwise. */
   readonly opened: () => UserConnection;
-  /** Runs work that may write when nothing else in this process writes. */
-  readonly inTurn: <T>(work: () => T) => T;
+  /** Runs work that may write, with the write lock. */
+  readonly locked: <T>(work: () => T) => T;
 }
 
 /** The connection for users' own tables. */
-export function inboxDatabase({ opened, inTurn }: Loan): InboxDatabase {
+export function inboxDatabase({ opened, locked }: UserAccess): InboxDatabase {
   const guard = () => void opened();
   return {
-    prepare: (sql) => userDatabase(opened(), guard, inTurn).prepare(sql),
-    exec: (sql) => userDatabase(opened(), guard, inTurn).exec(sql),
-    transaction: (work) => inTurn(() => opened().database.transaction(work).immediate()),
+    prepare: (sql) => userDatabase(opened(), guard, locked).prepare(sql),
+    exec: (sql) => userDatabase(opened(), guard, locked).exec(sql),
+    transaction: (work) => locked(() => opened().database.transaction(work).immediate()),
   };
 }
 
-type InTurn = Loan['inTurn'];
-const atOnce: InTurn = (work) => work();
+type Locked = UserAccess['locked'];
+const atOnce: Locked = (work) => work();
 
 function userDatabase(
   { database, userStatements, transactionWatch }: UserConnection,
   guard: () => void,
-  inTurn = atOnce,
+  locked = atOnce,
 ): UserDatabase {
   const guarded = <T>(work: () => T): T => {
     guard();
     return transactionWatch.run(work);
   };
-  const guardedInTurn = <T>(work: () => T): T => {
+  const guardedAndLocked = <T>(work: () => T): T => {
     guard();
-    return inTurn(() => transactionWatch.run(work));
+    return locked(() => transactionWatch.run(work));
   };
   return {
-    // A statement that only reads needs no turn.
+    // A statement that only reads needs no lock.
     prepare: (sql) =>
       guarded(() => {
         const statement = userStatements.prepare(sql);
-        return userStatement(statement, statement.readonly ? guarded : guardedInTurn);
+        return userStatement(statement, statement.readonly ? guarded : guardedAndLocked);
       }),
     // The driver returns its own connection, on which nothing is guarded.
-    exec: (sql) => guardedInTurn(() => void database.exec(sql)),
+    exec: (sql) => guardedAndLocked(() => void database.exec(sql)),
   };
 }
 
-function userStatement(statement: Database.Statement, guarded: InTurn): UserStatement {
+function userStatement(statement: Database.Statement, guarded: Locked): UserStatement {
   return {
     run: (...parameters) => guarded(() => statement.run(...parameters)),
     get: (...parameters) => guarded(() => statement.get(...parameters)),

@@ -1,6 +1,6 @@
 /**
  * An era is a stretch of 65,536 sequences. Keys come in random order, and each key that is written changes a page of
- * its table. The keys of one era are on few pages, which stay in memory and are written back once for many keys,
+ * its table. The keys of one era are on few pages, which stay in memory and are checkpointed once for many keys,
  * however large the inbox is.
  */
 import type { Sequence } from '../../run-key.ts';

@@ -13,8 +13,6 @@ import { addTo, filterBytes, newFilter, placesOf } from './bloom-filter.ts';
 const pace = 16;
 /** The most that are added at once, in whatever group. */
 const maxAtOnce = 4_096;
-/** Era -1 gets no filter: it has all identities from before there were eras, which are too many for one filter. */
-const firstEra = 0;
 
 interface StoredFilter {
   readonly era: number;
@@ -104,7 +102,7 @@ export class FilteredIdentities implements EarlierIdentities {
     const latest = eraOf(lastCommitted);
     this.#learn();
     if (this.#tidied < latest) this.#tidy(latest);
-    const era = this.#unfiltered.find((each) => each >= firstEra && each < latest);
+    const era = this.#unfiltered.find((each) => each < latest);
     if (era === undefined) return;
     // Another process may have made the filter.
     if (!this.#unfinished && this.#takeStored(era)) return;

@@ -15,7 +15,7 @@ export function identityKey(identity: string): Buffer {
 /**
  * Makes the keys of many events in the same few buffers. Small buffers share blocks of 64 KB, and a block that is
  * filled by a few bytes for each event lives long enough to become old. Only a full garbage collection frees old ones,
- * and nothing on the commit thread brings that about.
+ * and nothing on the writer thread brings that about.
  */
 export class ReusedKeys {
   readonly #keys: Buffer[] = [];

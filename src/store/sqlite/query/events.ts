@@ -9,7 +9,6 @@ import type {
 } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import type { Sequence } from '../../run-key.ts';
-import type { DueTime } from '../work/due-time.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { eventState } from './event-state.ts';
 import { readHeaders } from '../work/headers-text.ts';
@@ -48,7 +47,7 @@ const summary = `e.sequence, e.trace_id, e.event_name, e.call_id, e.organization
   e.received_at, ${eventState} as state`;
 
 /** Reads events as they are kept. */
-export function prepareEvents(database: Database.Database, dueTime: DueTime) {
+export function prepareEvents(database: Database.Database) {
   const selectSummary = database.prepare(
     `select ${summary} from events e where e.sequence = ${asInteger('?')}`,
   );
@@ -78,8 +77,7 @@ export function prepareEvents(database: Database.Database, dueTime: DueTime) {
     ofDigest: identityKey(traceId),
   });
 
-  const runsOf = (sequence: Sequence): KeptRun[] =>
-    (selectRuns.all(sequence) as RunRow[]).map((row) => toRun(row, dueTime));
+  const runsOf = (sequence: Sequence): KeptRun[] => (selectRuns.all(sequence) as RunRow[]).map(toRun);
 
   return {
     get(traceId: string): KeptEventWithBytes | undefined {
@@ -135,15 +133,12 @@ function toEvent(row: SummaryRow, runs: readonly KeptRun[]): KeptEvent {
  * Turns a row into the run of the contract. Times that don't apply are left out: `dueAt` unless the run is due, and
  * `settledAt` unless it is settled.
  */
-function toRun(
-  { handler, state, attempts, due_at, reason, settled_at, replay }: RunRow,
-  dueTime: DueTime,
-): KeptRun {
+function toRun({ handler, state, attempts, due_at, reason, settled_at, replay }: RunRow): KeptRun {
   return {
     handler,
     state: state === 'claimed' ? 'running' : state,
     attempts,
-    dueAt: state === 'due' && due_at !== null ? dueTime.read(due_at) : undefined,
+    dueAt: state === 'due' ? (due_at ?? undefined) : undefined,
     reason: reason ?? undefined,
     settledAt: state === 'done' || state === 'dead' ? (settled_at ?? undefined) : undefined,
     replay: replay ?? undefined,

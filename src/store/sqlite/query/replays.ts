@@ -1,5 +1,4 @@
 import type Database from 'better-sqlite3';
-import type { DueTime } from '../work/due-time.ts';
 import { isNewEvent } from './event-state.ts';
 import { byCall, isOpen, isUnbegun } from '../work/open-runs.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
@@ -19,6 +18,11 @@ interface FoundRow {
   readonly run: string | null;
 }
 
+/** A part of a replay as it is written: `now` is the wall time in milliseconds since 1970. */
+export interface ReplayRows extends ReplayWrite {
+  readonly now: number;
+}
+
 /** How a run that is requeued waits. */
 interface Waiting {
   readonly state: 'due' | 'blocked';
@@ -34,7 +38,7 @@ interface UnbegunRow {
 type FindUnbegun = (candidate: ReplayCandidate) => UnbegunRow | undefined;
 
 /** Puts settled runs back. `begin`, `end` and `requeue` run inside a transaction of the caller's. */
-export function prepareReplays(database: Database.Database, dueTime: DueTime) {
+export function prepareReplays(database: Database.Database) {
   const insertReplay = database.prepare(
     'insert into replays (requested_at, requested_by, reason, filter) values (?, ?, ?, ?)',
   );
@@ -64,7 +68,7 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     on conflict (sequence, handler) do update set
       state = excluded.state, attempts = 0, due_at = excluded.due_at, settled_at = null, replay = excluded.replay`);
   // A person may have given the process more memory: the event may be read again as often as before.
-  const readAnew = database.prepare('update takeovers set reading_crashes = 0 where sequence = ?');
+  const readAnew = database.prepare('update crash_counts set reading_crashes = 0 where sequence = ?');
   // The join starts anew, as if it had never run: its handler sees the call again, and once more if an event comes
   // late.
   const resetJoin = database.prepare(`
@@ -105,8 +109,8 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
     }
   };
 
-  const dueAtOf = ({ spread }: ReplayWrite, place: number): number =>
-    spread === undefined ? 0 : Math.round(dueTime.after(spread.delay + place * spread.gap));
+  const dueAtOf = ({ spread, now }: ReplayRows, place: number): number =>
+    spread === undefined ? 0 : Math.round(now + spread.delay + place * spread.gap);
 
   /**
    * How the run waits, as its order requires: with order `call`, it is due between its neighbours in order of
@@ -156,7 +160,7 @@ export function prepareReplays(database: Database.Database, dueTime: DueTime) {
       return wanted;
     },
 
-    requeue(step: ReplayWrite): ReplayCandidate[] {
+    requeue(step: ReplayRows): ReplayCandidate[] {
       const done: ReplayCandidate[] = [];
       const after = rememberingAfter();
       decide(step, (candidate) => {

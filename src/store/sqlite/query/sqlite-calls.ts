@@ -10,18 +10,7 @@ import type {
 } from '../../call-store.ts';
 import type { Sequence, Settled } from '../../run-key.ts';
 import { type ListedCall, type ListPlace, listPlaceOf } from './call-list.ts';
-import type { WriteLimits } from '../writer/commit-group.ts';
-import type { OpenInbox } from '../connection/open-inbox.ts';
-
-/** How a part of the store reads and writes. */
-export interface Access {
-  /** Reads at once, and everything as it was at one moment; in WAL mode a reader never waits. */
-  read<T>(operation: (inbox: OpenInbox) => T): Promise<T>;
-  /** Does at once what can't be done within a transaction. */
-  outside<T>(operation: (inbox: OpenInbox) => T): Promise<T>;
-  /** Writes in the next group commit. */
-  write<T>(operation: (inbox: OpenInbox) => T, limits?: WriteLimits): Promise<T>;
-}
+import type { Access } from '../access.ts';
 
 /** Calls and joins in SQLite. */
 export class SqliteCalls implements CallStore {
@@ -54,14 +43,27 @@ export class SqliteCalls implements CallStore {
   }
 
   arrive(arrival: JoinArrival): Promise<Settled> {
-    return this.#access.write(({ joins }) => joins.arrive(arrival));
+    this.#correctDueTimes();
+    return this.#access.write('arrive', [arrival, this.#access.clock.now()]);
   }
 
-  see(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {
-    return this.#access.write(({ joins }) => joins.see(handler, callId, events));
+  async see(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {
+    const rows = await this.eventsOf(callId);
+    const names = [...new Set(rows.map(({ eventName }) => eventName))].filter((name) =>
+      events.includes(name),
+    );
+    const hasSeenAll = await this.#access.write('see', [handler, callId, names]);
+    // If the events have been erased meanwhile, there is nothing left to see.
+    return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
   }
 
   lookBack(join: JoinLookBack): Promise<Sequence | undefined> {
-    return this.#access.write(({ joins }) => joins.lookBack(join));
+    this.#correctDueTimes();
+    return this.#access.write('lookBack', [join, this.#access.clock.now()]);
+  }
+
+  /** What is written next is written after the correction. */
+  #correctDueTimes(): void {
+    this.#access.correctDueTimes().catch(() => {});
   }
 }

@@ -15,8 +15,8 @@ import type {
   ReplayedRuns,
 } from '../../event-store.ts';
 import type { Sequence } from '../../run-key.ts';
-import type { OpenInbox } from '../connection/open-inbox.ts';
-import type { Access } from './sqlite-calls.ts';
+import type { Verbs } from '../connection/verbs.ts';
+import type { Access } from '../access.ts';
 
 /** How many events a replay takes in one transaction at the most. */
 const stretchEvents = 100;
@@ -50,10 +50,10 @@ export class SqliteEvents implements EventStore {
   /** Searches in several steps, between which other work can run: a filter that matches little has to look at much. */
   async list(
     filter: EventFilter,
-    { limit, before }: { limit: number; before: Sequence | undefined },
+    { limit, before }: { limit: number; before: string | undefined },
   ): Promise<KeptEventPage> {
     const sequences: Sequence[] = [];
-    let to = before === undefined ? await this.lastSequence() : before - 1;
+    let to = before === undefined ? await this.lastSequence() : Number(before) - 1;
     while (sequences.length < limit && to > 0) {
       const range = { from: 1, to, limit: limit - sequences.length, latestFirst: true };
       const found = await this.#access.read(({ findEvents }) => findEvents(filter, range));
@@ -62,7 +62,8 @@ export class SqliteEvents implements EventStore {
       await turn();
     }
     const events = await this.#access.read((parts) => parts.events.summaries(sequences));
-    return { events, cursor: sequences.length === limit ? sequences.at(-1) : undefined };
+    const last = sequences.length === limit ? sequences.at(-1) : undefined;
+    return { events, cursor: last === undefined ? undefined : String(last) };
   }
 
   lastSequence(): Promise<Sequence> {
@@ -92,15 +93,16 @@ export class SqliteEvents implements EventStore {
   }
 
   beginReplay(request: ReplayRequest): Promise<number> {
-    return this.#access.write(({ replays }) => replays.begin(request));
+    return this.#access.write('beginReplay', [request]);
   }
 
   requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]> {
-    return this.#access.write(({ replays }) => replays.requeue(step));
+    this.#access.correctDueTimes().catch(() => {});
+    return this.#access.write('requeue', [{ ...step, now: this.#access.clock.now() }]);
   }
 
   endReplay(replay: number, now: number): Promise<void> {
-    return this.#access.write(({ replays }) => replays.end(replay, now));
+    return this.#access.write('endReplay', [replay, now]);
   }
 
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {
@@ -108,7 +110,7 @@ export class SqliteEvents implements EventStore {
   }
 
   dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]> {
-    return this.#access.write(({ dismissals }) => dismissals.dismiss(step));
+    return this.#access.write('dismiss', [step]);
   }
 
   /** Counts in several steps: no index leads to the runs of a replay, so it goes through all stored runs. */
@@ -132,7 +134,7 @@ export class SqliteEvents implements EventStore {
  * run anew.
  */
 function lookAhead(
-  findEvents: OpenInbox['findEvents'],
+  findEvents: Verbs['findEvents'],
   filter: EventFilter,
   after: Sequence,
   upTo: Sequence,

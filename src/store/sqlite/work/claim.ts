@@ -2,8 +2,6 @@ import type Database from 'better-sqlite3';
 import type { RunReplay } from '../../../dispatch/handling.ts';
 import type { ClaimedEvent, ClaimedRun, ClaimOrder } from '../../claims.ts';
 import { prepareBehindWaiting } from './behind-waiting.ts';
-import type { DueTime } from './due-time.ts';
-import type { HeldWork } from '../../run-key.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import { prepareOpenRunsBefore } from './open-runs-before.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
@@ -12,7 +10,7 @@ import { type StoredEventRow, storedEvent } from './stored-event.ts';
 import { prepareTakenCalls } from './taken-calls.ts';
 
 interface EventRow extends StoredEventRow {
-  readonly takeovers: number;
+  readonly crash_count: number;
   readonly reading_crashes: number;
 }
 
@@ -30,10 +28,10 @@ const claimBytes = 8 * 1024 * 1024;
 const maxPassedOver = 500;
 
 /** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
-export function prepareClaims(database: Database.Database, processes: Processes, dueTime: DueTime) {
+export function prepareClaims(database: Database.Database, processes: Processes) {
   const fields = `e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body,
-    coalesce((select count from takeovers t where t.sequence = e.sequence), 0) as takeovers,
-    coalesce((select reading_crashes from takeovers t where t.sequence = e.sequence), 0) as reading_crashes`;
+    coalesce((select count from crash_counts t where t.sequence = e.sequence), 0) as crash_count,
+    coalesce((select reading_crashes from crash_counts t where t.sequence = e.sequence), 0) as reading_crashes`;
   // Joined in this order, so that only the bodies of events that are taken are read.
   const newEvents = database.prepare(`
     select ${fields} from waiting w cross join events e using (sequence) cross join bodies b using (sequence)
@@ -62,7 +60,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   // After the first death nobody knows which of the events it was. From then on each is tried by itself, and what the
   // process had not begun to try is not to blame.
   const countCrash = database.prepare(`
-    insert into takeovers (sequence, count)
+    insert into crash_counts (sequence, count)
       select sequence, 1 from claims where process = @id
       union select sequence, 1 from runs where claimed_by = @id
     on conflict do update set
@@ -71,12 +69,6 @@ export function prepareClaims(database: Database.Database, processes: Processes,
   const endClaims = database.prepare('delete from claims where process = ?');
   const releaseRuns = database.prepare(`
     update runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = ?`);
-  const ownEvents = database.prepare('select sequence from claims where process = ?').pluck();
-  const ownRuns = database.prepare('select sequence, handler from runs where claimed_by = ?');
-  const endClaim = database.prepare('delete from claims where sequence = ?');
-  const wait = database.prepare('insert into waiting values (?)');
-  const releaseRun = database.prepare(`
-    update runs set state = 'due', due_at = 0, claimed_by = null where sequence = ? and handler = ?`);
   const anyClaim = database.prepare(
     'select 1 from claims where process = @id union all select 1 from runs where claimed_by = @id limit 1',
   );
@@ -99,7 +91,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
         claimEvent.run(row.sequence, processes.id);
         return {
           ...storedEvent(row),
-          takeovers: row.takeovers,
+          crashCount: row.crash_count,
           readingCrashes: row.reading_crashes,
           storedHandlers: storedHandlers.all(row.sequence) as string[],
           openRuns: row.call_id === null ? [] : openRunsBefore(row.call_id, row.sequence),
@@ -111,7 +103,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       const { isStrict, without, isOneACall } = order;
       processes.ensureEntered();
       const passedOver = JSON.stringify([...takenCalls(processes.id), ...without]);
-      const due = { handler, now: dueTime.store(now), isStrict: Number(isStrict), passedOver };
+      const due = { handler, now, isStrict: Number(isStrict), passedOver };
       const behind = behindWaiting();
       const calls = new Set<string>();
       const isAnother = (callId: string | null): boolean => {
@@ -127,7 +119,7 @@ export function prepareClaims(database: Database.Database, processes: Processes,
         return {
           ...storedEvent(row),
           handler: row.handler,
-          takeovers: row.takeovers,
+          crashCount: row.crash_count,
           readingCrashes: row.reading_crashes,
           attempts: row.attempts,
           replay: replayOf(row),
@@ -142,29 +134,11 @@ export function prepareClaims(database: Database.Database, processes: Processes,
       return endClaims.run(id).changes + releaseRuns.run(id).changes;
     },
 
-    /** Takes from this process the claims that it hasn't in hand. */
-    releaseUnheld(work: () => HeldWork): number {
-      const { events, runs } = work();
-      const held = new Set([...events, ...runs.map((run) => `${run.sequence} ${run.handler}`)].map(String));
-      const unheldEvents = ownEvents.all(processes.id).filter((sequence) => !held.has(String(sequence)));
-      const unheldRuns = (ownRuns.all(processes.id) as Pick<RunRow, 'sequence' | 'handler'>[]).filter(
-        (run) => !held.has(`${run.sequence} ${run.handler}`),
-      );
-      for (const sequence of unheldEvents) {
-        endClaim.run(sequence);
-        wait.run(sequence);
-      }
-      for (const run of unheldRuns) releaseRun.run(run.sequence, run.handler);
-      return unheldEvents.length + unheldRuns.length;
-    },
-
     /** Whether anything is claimed by this process. */
     hasAny: () => anyClaim.get({ id: processes.id }) !== undefined,
 
     nextDue(handler: string, after?: number): number | undefined {
-      const stored = after === undefined ? Number.MIN_SAFE_INTEGER : dueTime.store(after);
-      const dueAt = nextDue.get(handler, stored) as number | undefined;
-      return dueAt === undefined ? undefined : dueTime.read(dueAt);
+      return nextDue.get(handler, after ?? Number.MIN_SAFE_INTEGER) as number | undefined;
     },
   };
 }

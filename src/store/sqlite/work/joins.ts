@@ -1,9 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { CallEventRow } from '../../../calls/timeline.ts';
-import type { JoinArrival, JoinLookBack, JoinView } from '../../call-store.ts';
+import type { JoinArrival, JoinLookBack } from '../../call-store.ts';
 import type { Sequence, Settled } from '../../run-key.ts';
 import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
-import type { DueTime } from './due-time.ts';
 import { callKey } from '../dedupe/keys.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
@@ -28,11 +26,9 @@ interface Progress {
 
 /** What joins need of other parts of the store. */
 interface JoinParts {
-  readonly eventsOf: (callId: string) => CallEventRow[];
   /** Whether this process still holds the event, and the end of its claim. */
   readonly holdsEvent: (sequence: number) => boolean;
   readonly endClaim: (sequence: number) => unknown;
-  readonly dueTime: DueTime;
 }
 
 /** How long a join that opens late waits at the least, unless its own time is shorter, in milliseconds. */
@@ -45,10 +41,7 @@ const erasAtOnce = 5_000;
  * A join's wait is a run that is due when its time is over; the last event that it waits for makes it due at
  * once. So a wait costs one row, no timer, and survives whatever the process does.
  */
-export function prepareJoins(
-  database: Database.Database,
-  { eventsOf, holdsEvent, endClaim, dueTime }: JoinParts,
-) {
+export function prepareJoins(database: Database.Database, { holdsEvent, endClaim }: JoinParts) {
   const eraCount = prepareEraCount(database);
   const select = database.prepare(
     'select seen, settled, reruns, progress from joins where handler = ? and call_id = ?',
@@ -115,25 +108,25 @@ export function prepareJoins(
     join: Pick<JoinLookBack, 'handler' | 'events' | 'within'>,
     callId: string,
     sequence: number,
+    now: number,
   ): void => {
     const { handler, events, within } = join;
     open.run(handler, callId);
     if (isComplete(join, callId, null)) return void insertRun.run(sequence, handler, callId, 0);
-    const now = dueTime.now();
     // Never later than `within` from now, because the clock may have been set back since the first event came. And
     // never at once: events released from quarantine came long ago, but are released one after the other, so the rest
     // is just behind.
     const first = Math.min(firstArrivalOf(callId, events), now);
     const dueAt = Math.max(first + within, now + Math.min(within, leastWait));
-    insertRun.run(sequence, handler, callId, dueTime.store(dueAt));
+    insertRun.run(sequence, handler, callId, dueAt);
   };
 
   return {
-    arrive({ run, eventName, events, within, runsAgain, last }: JoinArrival): Settled {
+    arrive({ run, eventName, events, within, runsAgain, last }: JoinArrival, now: number): Settled {
       const { sequence, handler, callId } = run;
       if (!holdsEvent(sequence)) return 'lost';
       const join = select.get(handler, callId) as JoinRow | undefined;
-      if (!join) openJoin({ handler, events, within }, callId, sequence);
+      if (!join) openJoin({ handler, events, within }, callId, sequence, now);
       else if (join.seen === null) {
         if (isComplete({ handler, events }, callId, join.progress)) hasten.run(callId, handler);
       } else if (runsAgain && join.reruns === 0 && !listOf(join.seen).includes(eventName)) {
@@ -144,34 +137,29 @@ export function prepareJoins(
       return 'settled';
     },
 
-    see(handler: string, callId: string, events: readonly string[]): JoinView {
-      const rows = eventsOf(callId);
-      const names = namesOf(rows.filter((row) => events.includes(row.eventName)));
+    /** Remembers which events the join sees as its attempt begins. Returns whether an earlier run has seen them all. */
+    see(handler: string, callId: string, names: readonly string[]): boolean {
       const join = select.get(handler, callId) as JoinRow | undefined;
       remember.run(JSON.stringify(names), handler, callId);
       const settled = join?.settled;
-      const hasSeenAll = typeof settled === 'string' && names.every((name) => listOf(settled).includes(name));
-      // If the events have been erased meanwhile, there is nothing left to see.
-      const isSettled = hasSeenAll || rows.length === 0;
-      return { events: rows, isSettled };
+      return typeof settled === 'string' && names.every((name) => listOf(settled).includes(name));
     },
 
-    lookBack({ handler, events, within, since, after: last }: JoinLookBack): Sequence | undefined {
+    lookBack(
+      { handler, events, within, since, after: last }: JoinLookBack,
+      now: number,
+    ): Sequence | undefined {
       const first = last === undefined ? (firstSince.get(since) as Sequence | null) : last + 1;
       if (first === null) return undefined;
       const after = first - 1;
       const until = after + Math.min(lookSize, Math.ceil(erasAtOnce / eraCount()));
       const range = { after, until, since, handler, events: JSON.stringify(events) };
       for (const { callId, sequence } of missed.all(range) as { callId: string; sequence: Sequence }[]) {
-        openJoin({ handler, events, within }, callId, sequence);
+        openJoin({ handler, events, within }, callId, sequence, now);
       }
       return until < ((newest.get() as Sequence | null) ?? 0) ? until : undefined;
     },
   };
-}
-
-function namesOf(rows: readonly CallEventRow[]): string[] {
-  return [...new Set(rows.map((row) => row.eventName))];
 }
 
 function progressOf(json: string | null, events: readonly string[]): Progress {

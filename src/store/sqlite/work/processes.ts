@@ -1,7 +1,5 @@
-import { isMainThread } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
-import type { DatabaseFiles } from '../connection/database-files.ts';
-import { type Fate, type ProcessIdentity, fateOf, ownIdentity } from './process-identity.ts';
+import { type Fate, type ProcessIdentity, fateOf } from './process-identity.ts';
 
 interface ProcessRow {
   readonly id: number;
@@ -15,12 +13,6 @@ interface ProcessRow {
 
 /** In how many looks, one after the other, a process must be found silent to count as dead. */
 const maxMissedHeartbeats = 3;
-
-/**
- * Whether the database is closed by `close` alone. When a worker thread is ended, the driver closes it, and nothing of
- * ours runs before that: its WAL is then removed, although the process has not left.
- */
-const closesOnlyByItself = isMainThread;
 
 /** The heartbeats of another process at the last look, and in how many looks they have not changed. */
 interface Look {
@@ -38,10 +30,20 @@ export interface Holder {
   ensureEntered(): void;
 }
 
-/** A holder with this id, which enters itself through this connection. */
-export function holderOf(database: Database.Database, id: number, identity: string): Holder {
-  const enter = database.prepare('insert into processes (id, identity) values (?, ?) on conflict do nothing');
-  return { id, ensureEntered: () => void enter.run(id, identity) };
+/** Who a process is, and which files it has open; a database in memory has none. */
+export interface OwnProcess {
+  readonly identity: ProcessIdentity;
+  readonly marks: FileMarks | undefined;
+  /**
+   * Whether the database is closed by `close` alone. When a worker thread is ended, the driver closes it, and nothing of
+   * ours runs before that: its WAL is then removed, although the process has not left.
+   */
+  readonly closesOnlyByItself: boolean;
+}
+
+interface FileMarks {
+  readonly database: string;
+  readonly wal: string;
 }
 
 /**
@@ -51,28 +53,31 @@ export function holderOf(database: Database.Database, id: number, identity: stri
  * nobody.
  */
 export class Processes implements Holder {
-  readonly #database: Database.Database;
-  readonly #own: ProcessIdentity = ownIdentity();
+  readonly #own: ProcessIdentity;
   /** Who this process is, as it is stored. */
-  readonly identity: string;
-  /** The files that this process has open. */
-  readonly #marks: { readonly database: string; readonly wal: string } | undefined;
+  readonly #identity: string;
+  readonly #marks: FileMarks | undefined;
   readonly #looks = new Map<number, Look>();
   readonly #insert: Database.Statement;
+  readonly #enter: Database.Statement;
   readonly #delete: Database.Statement;
   readonly #selectAll: Database.Statement;
   readonly #updateHeartbeats: Database.Statement;
   readonly #selectWithoutWal: Database.Statement;
   readonly #forgetWal: Database.Statement;
-  #holder: Holder;
-  /** The handlers that this process has told. Each heartbeat repeats them, since one that enters again has a new row. */
-  #told: readonly string[] | null = null;
+  #id: number;
+  /** The handlers that this process has reported. Each heartbeat repeats them, since one that enters again has a new row. */
+  #handlers: readonly string[] | null = null;
 
-  /** `files`: undefined for a database in memory. */
-  constructor(database: Database.Database, files?: DatabaseFiles) {
-    this.#database = database;
-    this.#marks = files?.marks();
-    this.identity = JSON.stringify({ ...this.#own, ...(closesOnlyByItself ? this.#marks : {}) });
+  /** `id`: under which the process has joined; 0 before that. */
+  constructor(database: Database.Database, { identity, marks, closesOnlyByItself }: OwnProcess, id = 0) {
+    this.#own = identity;
+    this.#marks = marks;
+    this.#identity = JSON.stringify({ ...identity, ...(closesOnlyByItself ? marks : {}) });
+    this.#id = id;
+    this.#enter = database.prepare(
+      'insert into processes (id, identity) values (?, ?) on conflict do nothing',
+    );
     this.#insert = database.prepare('insert into processes (identity) values (?)');
     this.#delete = database.prepare('delete from processes where id = ?');
     this.#selectAll = database.prepare(`
@@ -92,18 +97,22 @@ export class Processes implements Holder {
     this.#forgetWal = database.prepare(`
       update processes set identity = json_remove(identity, '$.wal')
       where id = @id and json_extract(identity, '$.wal') = @wal`);
-    this.#holder = holderOf(database, 0, this.identity);
   }
 
   /** The id under which this process claims. */
   get id(): number {
-    return this.#holder.id;
+    return this.#id;
   }
 
-  /** Enters this process. */
-  join(): void {
-    const id = Number(this.#insert.run(this.identity).lastInsertRowid);
-    this.#holder = holderOf(this.#database, id, this.identity);
+  /** Enters this process, and returns its id. */
+  join(): number {
+    this.#id = Number(this.#insert.run(this.#identity).lastInsertRowid);
+    return this.#id;
+  }
+
+  /** This process has joined, through another connection. */
+  joined(id: number): void {
+    this.#id = id;
   }
 
   /** Whether no other process shares the file, as far as the kernel can tell. */
@@ -112,22 +121,26 @@ export class Processes implements Holder {
   }
 
   /** Says that this process lives, and whether it judges others by their heartbeats. */
-  beat(): void {
+  beat(countsHeartbeats: boolean): void {
     this.ensureEntered();
-    const countsHeartbeats = this.#others('unknown').length > 0;
-    this.#updateHeartbeats.run(JSON.stringify(countsHeartbeats), JSON.stringify(this.#told), this.id);
+    this.#updateHeartbeats.run(JSON.stringify(countsHeartbeats), JSON.stringify(this.#handlers), this.id);
   }
 
   /** Says which handlers this process has. Returns those of each other process that is not dead and has said its own. */
-  announce(handlers: readonly string[]): string[][] {
-    this.#told = handlers;
-    this.beat();
+  announce(handlers: readonly string[], countsHeartbeats: boolean): string[][] {
+    this.#handlers = handlers;
+    this.beat(countsHeartbeats);
     const others = [...this.#others('alive'), ...this.#others('unknown')];
-    return others.flatMap(({ handlers: told }) => (told === null ? [] : [JSON.parse(told) as string[]]));
+    return others.flatMap(({ handlers: known }) => (known === null ? [] : [JSON.parse(known) as string[]]));
+  }
+
+  /** Whether this process judges others by their heartbeats, because the kernel can't be asked about them. */
+  countsHeartbeats(): boolean {
+    return this.#others('unknown').length > 0;
   }
 
   ensureEntered(): void {
-    this.#holder.ensureEntered();
+    this.#enter.run(this.#id, this.#identity);
   }
 
   /**

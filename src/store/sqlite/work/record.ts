@@ -4,7 +4,7 @@ import type { Sequence } from '../../run-key.ts';
 import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
 import { eraOf } from '../dedupe/eras.ts';
 import { writeHeaders } from './headers-text.ts';
-import { type EarlierIdentities, prepareLookThrough } from '../dedupe/earlier-identities.ts';
+import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
 import { ReusedKeys, callKey } from '../dedupe/keys.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
@@ -135,15 +135,6 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     earlier.written(rows.length, lastCommitted);
     return results;
   };
-}
-
-/** Writes one event. */
-export function prepareRecordOne(
-  database: Database.Database,
-  holder: Holder,
-): (row: EventRow) => RecordedRow {
-  const record = prepareRecord(database, holder, prepareLookThrough(database));
-  return (row) => record([row])[0] ?? duplicate;
 }
 
 /**

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { RunKey, Sequence, Settled } from '../../run-key.ts';
 import type { RunState, Settlement } from '../../store.ts';
-import type { DueTime } from './due-time.ts';
 import { withFormerReason } from './former-reason.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
@@ -9,18 +8,18 @@ import { prepareUnblockNext } from './unblock.ts';
 
 /** A settlement as it is written. */
 export interface SettlementRow extends Settlement {
-  /** When the run is due, in stored time; null if it isn't. */
+  /** When the run is due, in milliseconds since 1970, or 0 for at once; null if it isn't. */
   readonly dueAt: number | null;
 }
 
 /**
  * The row of a settlement. A due run keeps the wait that was decided, because the wall clock may have been set since.
  */
-export function settlementRow(settlement: Settlement, dueTime: DueTime): SettlementRow {
-  const { state, now } = settlement;
+export function settlementRow(settlement: Settlement, now: number): SettlementRow {
+  const { state } = settlement;
   if (state.kind === 'following') return { ...settlement, state: atOnce, dueAt: state.dueAt };
   if (state.kind !== 'due') return { ...settlement, dueAt: null };
-  return { ...settlement, dueAt: state.at === 0 ? 0 : dueTime.after(state.at - now) };
+  return { ...settlement, dueAt: state.at === 0 ? 0 : now + state.at - settlement.now };
 }
 
 /** The verbs by which an attempt begins and ends. All run inside a transaction of the caller's. */
@@ -46,10 +45,10 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     .prepare('select attempts from runs where sequence = ? and handler = ? and claimed_by = ?')
     .pluck();
   const beginReading = database.prepare(
-    'update takeovers set tried_by = ?, being_read = 1 where sequence = ?',
+    'update crash_counts set tried_by = ?, being_read = 1 where sequence = ?',
   );
   const endReading = database.prepare(
-    'update takeovers set being_read = 0 where sequence = ? and tried_by = ?',
+    'update crash_counts set being_read = 0 where sequence = ? and tried_by = ?',
   );
   const endClaim = database.prepare('delete from claims where sequence = ? and process = ?');
   const countClaims = database

@@ -1,8 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import type { FileIds } from '../connection/database-files.ts';
-import { Checkpoint } from './checkpoint.ts';
-import { LogIndex } from '../connection/wal-index.ts';
 import { setPragma } from '../connection/pragma.ts';
 import { threadFile } from './thread-file.ts';
 
@@ -14,6 +12,16 @@ export interface CheckpointThreadData {
   readonly state: Int32Array<SharedArrayBuffer>;
 }
 
+/** Checkpoints as much as it can without waiting for other connections. */
+export const passiveCheckpoint = 'pragma wal_checkpoint(PASSIVE)';
+
+/** What a checkpoint reports: whether another connection stood in its way, the pages in the WAL, and how many are done. */
+interface Progress {
+  readonly busy: number;
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
 export const idle = 0;
 export const wanted = 1;
 export const checkpointed = 2;
@@ -22,7 +30,7 @@ export const ended = 4;
 export const failed = 5;
 
 /**
- * How many pages in the log, by our estimate, are worth writing back. The more there are, the more often a page is
+ * How many pages in the WAL, by our estimate, are worth a checkpoint. The more there are, the more often a page is
  * written once for several commits, and the rarer are the syncs that commits have to wait for.
  */
 const enoughPages = 16_000;
@@ -30,30 +38,30 @@ const enoughPages = 16_000;
 const pagesOfWrite = 0.8;
 const pagesOfCommit = 8;
 const pageSize = 4_096;
-/** At how many pages the commit thread writes the rest back even while writes wait for it. */
+/** At how many pages the writer thread checkpoints the rest even while writes wait for it. */
 const maxPages = 24_000;
 /** The checkpoint thread makes next to no objects. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2 };
 /**
- * How long closing waits for a checkpoint, in milliseconds. If it takes longer, the log stays larger, but nothing is
+ * How long closing waits for a checkpoint, in milliseconds. If it takes longer, the WAL stays larger, but nothing is
  * lost.
  */
 const closeTimeout = 5_000;
 /**
- * How long a write-back waits for connections that read the log, in milliseconds: those of this process read only for
+ * How long emptying the WAL waits for connections that read it, in milliseconds: those of this process read only for
  * moments.
  */
 const readersTimeout = 200;
 
 /**
- * Has the log written back to the database. A thread of its own does this while commits go on, and syncs the
- * database. The commit thread writes back the few pages that commits have added meanwhile, between two commits. Then
- * nothing is left, and the log begins anew; it would grow for ever if its write-back were always a step behind.
+ * Has the WAL checkpointed. A thread of its own does this while commits go on. The writer thread checkpoints the few
+ * pages that commits have added meanwhile, between two commits. Then nothing is left, and the WAL begins anew; it would
+ * grow for ever if its checkpoint were always a step behind.
  */
 export class Checkpoints {
   readonly #database: Database.Database;
-  readonly #finishing: Checkpoint;
-  readonly #truncating: Checkpoint;
+  readonly #passive: Database.Statement;
+  readonly #truncate: Database.Statement;
   readonly #state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly #file: string;
   readonly #files: FileIds;
@@ -62,9 +70,8 @@ export class Checkpoints {
 
   constructor(database: Database.Database, file: string, files: FileIds) {
     this.#database = database;
-    const index = new LogIndex(database);
-    this.#finishing = new Checkpoint(database, index, 'PASSIVE');
-    this.#truncating = new Checkpoint(database, index, 'TRUNCATE');
+    this.#passive = database.prepare(passiveCheckpoint);
+    this.#truncate = database.prepare('pragma wal_checkpoint(TRUNCATE)');
     this.#file = file;
     this.#files = files;
   }
@@ -88,20 +95,20 @@ export class Checkpoints {
   }
 
   /**
-   * Writes all of the log back to the database, syncs it, and gives the log's room back to the disk.
+   * Checkpoints all of the WAL, and gives its room back to the disk.
    *
-   * It is not enough that all of the log is in the database: while a connection reads the log, new pages are added
-   * behind the old ones, which may be missing on disk, or take up all the room.
+   * It is not enough that all of it is in the database: while a connection reads the WAL, new pages are added behind the
+   * old ones, which may be missing on disk, or take up all the room.
    *
-   * @throws unless the log begins anew
+   * @throws unless the WAL is empty
    */
-  writeBack(): void {
+  empty(): void {
     setPragma(this.#database, `busy_timeout = ${readersTimeout}`);
     try {
       // Most of it while other processes can write; the rest while they wait.
-      this.#finishing.run();
-      const { busy } = this.#truncating.run();
-      if (busy !== 0) throw new Error('the log could not be written back: it is in use');
+      this.#passive.get();
+      const { busy } = this.#truncate.get() as Progress;
+      if (busy !== 0) throw new Error('the WAL could not be checkpointed: it is in use');
       this.#pages = 0;
     } finally {
       setPragma(this.#database, 'busy_timeout = 0');
@@ -114,6 +121,7 @@ export class Checkpoints {
     Atomics.store(this.#state, 0, ending);
     Atomics.notify(this.#state, 0);
     Atomics.wait(this.#state, 0, ending, closeTimeout);
+    this.#worker = undefined;
   }
 
   #begin(): void {
@@ -133,12 +141,12 @@ export class Checkpoints {
   }
 
   /**
-   * Writes the rest back, and returns how many pages of the log are left: if another connection reads the log, or the
-   * disk is full, it is tried again sooner.
+   * Checkpoints the rest, and returns how many pages of the WAL are left: if another connection reads it, or the disk
+   * refuses, it is tried again sooner.
    */
   #left(): number {
     try {
-      const { log, checkpointed: done } = this.#finishing.run();
+      const { log, checkpointed: done } = this.#passive.get() as Progress;
       return log - done;
     } catch {
       return Infinity;
@@ -147,14 +155,9 @@ export class Checkpoints {
 
   #start(): Worker {
     const workerData: CheckpointThreadData = { file: this.#file, files: this.#files, state: this.#state };
-    const worker = new Worker(threadFile('checkpoint-worker'), {
-      workerData,
-      resourceLimits,
-      // See DatabaseFile: its file must outlive the thread.
-      trackUnmanagedFds: false,
-    });
+    const worker = new Worker(threadFile('checkpoint-worker'), { workerData, resourceLimits });
     worker.unref();
-    // Without this thread, the commit thread's `wal_autocheckpoint` still writes the log back, if more slowly.
+    // Without this thread, the writer thread's `wal_autocheckpoint` still checkpoints, if more slowly.
     worker.on('error', () => {
       this.#worker = undefined;
       Atomics.store(this.#state, 0, idle);

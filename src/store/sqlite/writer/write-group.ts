@@ -1,119 +1,145 @@
 import type Database from 'better-sqlite3';
-import { messageOf } from '../../../kit/error-text.ts';
-import { recordTimeout } from './commit-group.ts';
-import {
-  type WriteItem,
-  type WriteResult,
-  codeOf,
-  hasChanged,
-  isDelivery,
-  isEvent,
-  lost,
-  probe,
-  settled,
-} from './commit-message.ts';
+import type { Sequence } from '../../run-key.ts';
 import { isDiskError, isDiskFull, isLocked } from '../connection/connection.ts';
-import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
-import { prepareKeepDelivery } from '../admin/keep-delivery.ts';
-import type { LogFile } from '../connection/wal-file.ts';
 import { setPragma } from '../connection/pragma.ts';
-import type { Holder } from '../work/processes.ts';
-import { prepareRecord } from '../work/record.ts';
-import { prepareSettling } from '../work/settle.ts';
+import type { Verbs } from '../connection/verbs.ts';
+import type { RecordedRow } from '../work/record.ts';
+import { type Operation, isOutside, operationsOn } from './operations.ts';
+import { type Failure, type WriteItem, isEvent, isOperation, sync } from './write-message.ts';
+
+/** How long each of several transactions waits for another process, in milliseconds, when a group has failed. */
+const singleTimeout = 700;
+
+/** What became of one write: what it returned, or why it failed. */
+export type Written = { readonly value: unknown } | { readonly failure: Failure };
+
+/** What became of a group. */
+export interface GroupWritten {
+  readonly written: readonly Written[];
+  /** Whether anything was changed, so that the disk was synced. */
+  readonly isChanged: boolean;
+  /** Whether the disk has refused: what was committed before may be missing on it, or it has no room. */
+  readonly isRefused: boolean;
+}
 
 /** Says what is still to be written. */
 export type Wanted = () => readonly WriteItem[];
 
 /**
- * Writes all items in one transaction. They are asked for once the lock is there: what was given up before another
- * process let go of it must not be written. Returns what became of each, or the reason why it failed.
- * Undefined when another process has the lock, and nothing was done.
+ * Writes items in one transaction: the sync to disk, which is what a durable write costs, is paid once for all of them.
+ * Undefined when another process has locked the database, and nothing was done.
  */
-export type WriteGroup = (wanted: Wanted) => (WriteResult | string)[] | undefined;
+export type WriteGroup = (wanted: Wanted) => GroupWritten | undefined;
 
 /**
- * Events are written first and together, because they share what is read from the inbox for them; then claims are
- * ended, runs settled, and deliveries put into quarantine. When the disk refuses something, the transaction is rolled back and the log file is told:
- * what other connections wrote before may be missing on disk too, or the disk is full.
+ * Prepares the writing of groups. Events are written first and together, because they share what is read from the inbox
+ * for them; then claims are ended, and the other operations are run in their order.
  */
-export function prepareWriteGroup(
-  database: Database.Database,
-  holder: Holder,
-  earlier: EarlierIdentities,
-  log: Pick<LogFile, 'hear' | 'makeSure'>,
-): WriteGroup {
-  const record = prepareRecord(database, holder, earlier);
-  const keepDelivery = prepareKeepDelivery(database);
-  const settling = prepareSettling(database, holder);
+export function prepareWriteGroup(database: Database.Database, verbs: Verbs): WriteGroup {
+  const operations = operationsOn(verbs);
   // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
   const begin = database.prepare('begin immediate');
   const commit = database.prepare('commit');
-  const touch = database.prepare('update processes set heartbeats = heartbeats + 1 where id = ?');
-  let hasDiskRefused = false;
+  const totalChanges = database.prepare('select total_changes()').pluck();
+  const touch = database.prepare(
+    "insert into settings values ('synced', '') on conflict do update set value = ''",
+  );
 
-  /** Whether the disk takes a write again is known only when something has been written. */
-  const answerProbe = (): number => {
-    if (!hasDiskRefused) return lost;
-    holder.ensureEntered();
-    touch.run(holder.id);
-    return settled;
-  };
+  const run = ({ name, args }: Operation): unknown =>
+    (operations[name] as (...given: readonly unknown[]) => unknown)(...args);
 
-  const write = (items: readonly WriteItem[]): WriteResult[] => {
-    const recorded = record(items.filter(isEvent))[Symbol.iterator]();
-    const ended = settling.endClaims(items.filter((item) => typeof item === 'number'))[Symbol.iterator]();
+  const write = (items: readonly WriteItem[]): unknown[] => {
+    const recorded = verbs.record(items.filter(isEvent))[Symbol.iterator]();
+    const ended = verbs.settling.endClaims(items.filter(isSequence))[Symbol.iterator]();
     return items.map((item) => {
-      if (item === probe) return answerProbe();
-      if (typeof item === 'number') return ended.next().value ? settled : lost;
-      if (isEvent(item)) return codeOf(recorded.next().value ?? { sequence: undefined, isClaimed: false });
-      if (isDelivery(item)) return keepDelivery(item);
-      return settling.settle(item) === 'settled' ? settled : lost;
+      if (isEvent(item)) return codeOf(recorded.next().value);
+      if (isSequence(item)) return ended.next().value === true;
+      return isOperation(item) ? run(item) : undefined;
     });
   };
 
-  const inTransaction = (wanted: Wanted): WriteResult[] => {
+  const inTransaction = (wanted: Wanted): GroupWritten => {
     begin.run();
     try {
-      const results = write(wanted());
+      const changesBefore = totalChanges.get();
+      // Asked for once the lock is there: what was given up before another process let go of it must not be written.
+      const items = wanted();
+      const values = write(items);
+      // A commit without any change is not synced.
+      if (totalChanges.get() === changesBefore && items.includes(sync)) touch.run();
+      const isChanged = totalChanges.get() !== changesBefore;
       commit.run();
-      if (results.some(hasChanged)) hasDiskRefused = false;
-      return results;
-    } catch (error) {
-      log.hear(error);
-      hasDiskRefused ||= isDiskError(error) || isDiskFull(error);
-      throw error;
+      return { written: values.map((value) => ({ value })), isChanged, isRefused: false };
     } finally {
       // A statement that failed may have ended the transaction by itself; a commit that failed has not.
       if (database.inTransaction) database.exec('rollback');
     }
   };
 
-  /**
-   * The group failed as a whole, so nothing of it is stored: writes each item by itself, to find out which one fails.
-   */
-  const oneByOne = (items: readonly WriteItem[]): (WriteResult | string)[] => {
+  /** The group failed as a whole, so nothing of it is stored: writes each item by itself, to find out which one fails. */
+  const oneByOne = (items: readonly WriteItem[]): GroupWritten => {
     // Another process may take the lock between two of these transactions.
-    setPragma(database, `busy_timeout = ${recordTimeout}`);
-    const results = items.map((item) => {
+    setPragma(database, `busy_timeout = ${singleTimeout}`);
+    const groups = items.map((item) => {
       try {
-        // If it was the disk that refused, the next sync may succeed, and yet not count.
-        log.makeSure();
-        return inTransaction(() => [item])[0] ?? lost;
+        return inTransaction(() => [item]);
       } catch (error) {
-        return messageOf(error);
+        return failedGroup(1, error);
       }
     });
     setPragma(database, 'busy_timeout = 0');
-    return results;
+    return {
+      written: groups.flatMap(({ written }) => written),
+      isChanged: groups.some(({ isChanged }) => isChanged),
+      isRefused: groups.some(({ isRefused }) => isRefused),
+    };
+  };
+
+  const outside = (operation: Operation): GroupWritten => {
+    try {
+      return { written: [{ value: run(operation) }], isChanged: true, isRefused: false };
+    } catch (error) {
+      return failedGroup(1, error);
+    }
   };
 
   return (wanted) => {
+    const [first] = wanted();
+    if (first !== undefined && isOperation(first) && isOutside(first)) return outside(first);
     try {
       return inTransaction(wanted);
     } catch (error) {
       if (isLocked(error)) return undefined;
       const items = wanted();
-      return items.length === 1 ? [messageOf(error)] : oneByOne(items);
+      // After a refused sync nothing more must be added behind a place that may be missing on disk.
+      const isRefused = isDiskError(error) || isDiskFull(error);
+      return items.length === 1 || isRefused ? failedGroup(items.length, error) : oneByOne(items);
     }
   };
+}
+
+function failedGroup(count: number, error: unknown): GroupWritten {
+  const written = Array.from({ length: count }, () => ({ failure: failureOf(error) }));
+  return { written, isChanged: false, isRefused: isDiskError(error) || isDiskFull(error) };
+}
+
+/** Why a write failed, in a form that can be sent to another thread. */
+export function failureOf(error: unknown): Failure {
+  const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };
+  return { message: String(message ?? error), code: typeof code === 'string' ? code : undefined };
+}
+
+/** What became of an event as one number: the sequence, negative when it isn't claimed, zero for a duplicate. */
+function codeOf(recorded: RecordedRow | undefined): number {
+  const { sequence = 0, isClaimed = false } = recorded ?? {};
+  return isClaimed ? sequence : -sequence;
+}
+
+/** The opposite of `codeOf`. */
+export function recordedOf(code: number): RecordedRow {
+  return { sequence: code === 0 ? undefined : Math.abs(code), isClaimed: code > 0 };
+}
+
+function isSequence(item: WriteItem): item is Sequence {
+  return typeof item === 'number';
 }

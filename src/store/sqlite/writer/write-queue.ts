@@ -1,56 +1,63 @@
-import { setImmediate } from 'node:timers';
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
-import { recordTimeout } from './commit-group.ts';
-import { type WriteItem, type WriteResult, type WrittenMessage, hasChanged } from './commit-message.ts';
-import { fewWrites, groupBytes, groupWrites } from './incoming.ts';
+import { groupBytes, groupWrites } from './waiting-writes.ts';
+import { type Failure, type WriteItem, type WrittenMessage, isDelivery } from './write-message.ts';
+import { errorOf, recordTimeout } from './writer.ts';
 
 /** How many writes may be in flight: a disk that falls behind must not take the process's memory. */
 const maxWrites = 16_384;
 const maxBytes = 48 * 1024 * 1024;
 
 /**
- * At how many writes they are sent without waiting for the end of the turn: one turn of the event loop may bring
- * hundreds, and the commit thread would be idle meanwhile.
+ * At how many writes they are sent without waiting for the end of the turn: one turn of the event loop may bring hundreds,
+ * and the writer thread would be idle meanwhile.
  */
 const fullLoad = 24;
 
-/** A write that the commit thread has been given, or is about to be. */
+/** How long the ends of claims wait for an event that they go along with, in milliseconds. */
+const endsDelay = 2;
+
+/** How many writes are committed together where events come one by one: an event, and the end of the one before it. */
+const fewWrites = 2;
+
+/** A write that the writer thread has been given, or is about to be. */
 interface Write {
   readonly item: WriteItem;
   readonly bytes: number;
-  /** When its sender no longer waits, on the clock that never jumps; settlements have no deadline. */
+  /** When its sender no longer waits, on the clock that never jumps; Infinity for what is no delivery. */
   readonly deadline: number;
   /** Called once, whether or not anybody still waits: what was written has an effect all the same. */
-  readonly onWritten: (result: WriteResult) => void;
+  readonly onWritten: (result: unknown) => void;
   readonly onFailed: (error: Error) => void;
-  /** Which event it is, counted from 1; 0 for a settlement. */
+  /** Which delivery it is, counted from 1; 0 for anything else. */
   readonly number: number;
   isGivenUp: boolean;
 }
 
-/** What the queue needs of the owner of the commit thread. */
+/** What the queue needs of the owner of the writer thread. */
 export interface QueueTies {
   readonly clock: Clock;
-  /** Sends writes to the commit thread together. */
+  /** Sends writes to the writer thread together. */
   readonly send: (items: readonly WriteItem[]) => void;
-  /** Hears at once what the commit thread has reported so far. */
-  readonly hearAll: () => void;
+  /** Receives at once what the writer thread has sent so far. */
+  readonly receiveAll: () => void;
 }
 
-/** Writes on their way to the commit thread and back: bounded, sent in groups, answered in order, given up in time. */
+/** Writes on their way to the writer thread and back: bounded, sent together, answered in order, given up in time. */
 export class WriteQueue {
-  /** What nobody waits for any more, in memory that the commit thread shares: see `CommitThreadData`. */
+  /** What nobody waits for any more, in memory that the writer thread shares: see `WriterData`. */
   readonly givenUp = new BigInt64Array(new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT));
   readonly #ties: QueueTies;
   /** Not sent yet: all writes of one turn of the event loop go together. */
   #unsent: Write[] = [];
   /** In the order in which they will be answered. */
   #sent: Write[] = [];
-  /** How many of these are events. */
-  #sentEvents = 0;
+  /** How many of these are deliveries. */
+  #sentDeliveries = 0;
   #bytes = 0;
   #isScheduled = false;
-  #events = 0;
+  #endsTimer: NodeJS.Timeout | undefined;
+  #deliveries = 0;
   /** How many writes were last written together. */
   #lastWritten = 0;
   /** How long each of the last four commits took that have changed something, in milliseconds. */
@@ -80,55 +87,50 @@ export class WriteQueue {
     return groups > 0 && took <= recordTimeout && (groups + 1) * took > recordTimeout;
   }
 
-  /** Adds an event, or a delivery for the quarantine; it fails when it can't be written before its sender gives up. */
-  record(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
-    if (this.isOverloaded || this.#bytes + bytes > maxBytes)
-      return onFailed(new Error('the database has fallen behind'));
-    const deadline = this.#ties.clock.elapsed() + recordTimeout;
-    this.#events += 1;
-    this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#events, isGivenUp: false });
-    this.#cancelWatch ??= this.#ties.clock.after(recordTimeout, () => this.#watch());
-    // An event that comes alone is sent at once, also if the mark of the one before still waits for it. Where many
-    // come, it waits for the others of the same turn of the event loop: if it were sent ahead of them, it would have a
-    // commit of its own, and they would wait for that.
-    if (this.#sentEvents === 0 && this.#lastWritten <= fewWrites) this.#send();
+  /** Adds a write. A delivery fails when it can't be written before its sender gives up. */
+  add(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
+    if (isDelivery(item)) this.#addDelivery(item, bytes, onWritten, onFailed);
+    else this.#add({ item, bytes, deadline: Infinity, onWritten, onFailed, number: 0, isGivenUp: false });
   }
 
-  /** Adds a settlement, which is written however long that takes. */
-  settle(item: WriteItem, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
-    this.#add({ item, bytes: 0, deadline: Infinity, onWritten, onFailed, number: 0, isGivenUp: false });
-  }
-
-  /** The commit thread tells what became of those that were sent first. */
-  hearWritten({ results, failures, took }: WrittenMessage): void {
+  /** The writer thread says what became of those that were sent first. */
+  written({ results, failures, took }: WrittenMessage): void {
     this.#lastWritten = results.length;
-    // What changes nothing is not synced: such a commit is fast on the slowest of disks.
-    if (results.some(hasChanged)) this.#took = [...this.#took.slice(1), took];
+    if (took !== undefined) this.#took = [...this.#took.slice(1), took];
     const reasons = new Map(failures);
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);
-    for (const write of writes) this.#sentEvents -= countOf(write);
-    for (const [place, write] of writes.entries()) {
-      const reason = reasons.get(place);
-      if (reason === undefined) this.#end(write, () => write.onWritten(results[place] ?? 0));
-      else this.#end(write, () => write.onFailed(new Error(reason)));
-    }
+    for (const { number } of writes) if (number > 0) this.#sentDeliveries -= 1;
+    for (const [place, write] of writes.entries()) this.#end(write, results[place], reasons.get(place));
     this.#rest();
   }
 
-  /** What can't be written at once is given up, settlements too. */
+  /** What can't be written at once is given up, whatever it is. */
   abandon(): void {
     Atomics.store(this.givenUp, 1, 1n);
   }
 
-  /** The commit thread has ended: whatever it has not answered fails. */
-  fail(error: Error): void {
+  /** The writer thread has ended: whatever it has not answered fails. */
+  fail(failure: Failure): void {
     const writes = [...this.#sent, ...this.#unsent];
     this.#sent = [];
-    this.#sentEvents = 0;
+    this.#sentDeliveries = 0;
     this.#unsent = [];
-    for (const write of writes) this.#end(write, () => write.onFailed(error));
+    for (const write of writes) this.#end(write, undefined, failure);
     this.#rest();
+  }
+
+  #addDelivery(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']) {
+    if (this.isOverloaded || this.#bytes + bytes > maxBytes)
+      return onFailed(new Error('the database has fallen behind'));
+    const deadline = this.#ties.clock.elapsed() + recordTimeout;
+    this.#deliveries += 1;
+    this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#deliveries, isGivenUp: false });
+    this.#cancelWatch ??= this.#ties.clock.after(recordTimeout, () => this.#watch());
+    // An event that comes alone is sent at once, also if the mark of the one before still waits for it. Where many
+    // come, it waits for the others of the same turn of the event loop: if it were sent ahead of them, it would have a
+    // commit of its own, and they would wait for that.
+    if (this.#sentDeliveries === 0 && this.#lastWritten <= fewWrites) this.#send();
   }
 
   #add(write: Write): void {
@@ -136,6 +138,13 @@ export class WriteQueue {
     this.#bytes += write.bytes;
     // Writes of one turn are sent together: each message wakes the other thread, which costs as much as an event.
     if (this.#unsent.length >= fullLoad) this.#send();
+    // The end of a claim, which nobody waits for, goes along with the next event if one comes soon. By itself it would have
+    // a commit of its own, which the next event would have to wait for.
+    if (typeof write.item === 'number') this.#endsTimer ??= setTimeout(() => this.#send(), endsDelay);
+    else this.#schedule();
+  }
+
+  #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
@@ -145,30 +154,33 @@ export class WriteQueue {
   }
 
   #send(): void {
+    clearTimeout(this.#endsTimer);
+    this.#endsTimer = undefined;
     const writes = this.#unsent;
     if (writes.length === 0) return;
     this.#unsent = [];
     for (const write of writes) {
       this.#sent.push(write);
-      this.#sentEvents += countOf(write);
+      if (write.number > 0) this.#sentDeliveries += 1;
     }
     this.#ties.send(writes.map(({ item }) => item));
   }
 
-  #end(write: Write, tell: () => void): void {
+  #end(write: Write, result: unknown, failure: Failure | undefined): void {
     this.#bytes -= write.bytes;
+    if (failure) return write.onFailed(errorOf(failure));
     // What one callback throws must not concern the other writes: they have been written too.
     try {
-      tell();
+      write.onWritten(result);
     } catch (error) {
       write.onFailed(error as Error);
     }
   }
 
-  /** Gives up events that nobody waits for any more: their answer must be given while the sender is still there. */
+  /** Gives up deliveries that nobody waits for any more: their answer must be given while the sender is still there. */
   #watch(): void {
-    // If the app's event loop has was blocked, results may be here already, and the disk was not slow.
-    this.#ties.hearAll();
+    // If the app's event loop was blocked, results may be here already, and the disk was not slow.
+    this.#ties.receiveAll();
     const now = this.#ties.clock.elapsed();
     let next = Infinity;
     for (const write of [...this.#sent, ...this.#unsent]) {
@@ -176,7 +188,7 @@ export class WriteQueue {
       if (write.deadline > now) next = Math.min(next, write.deadline);
       else {
         write.isGivenUp = true;
-        // Events are given up in the order in which they were sent: all have the same timeout.
+        // Deliveries are given up in the order in which they were sent: all have the same timeout.
         Atomics.store(this.givenUp, 0, BigInt(write.number));
         write.onFailed(new Error('the database did not take it in time'));
       }
@@ -191,9 +203,4 @@ export class WriteQueue {
     this.#cancelWatch?.();
     this.#cancelWatch = undefined;
   }
-}
-
-/** As how many events a write counts. */
-function countOf({ number }: Write): number {
-  return number > 0 ? 1 : 0;
 }

@@ -1,7 +1,7 @@
-import { callsSelect } from './calls-view.ts';
+import { callsView } from './calls-view.ts';
 
-/** Schema 2, the first that a release may have: everything the inbox keeps. */
-export const schema2 = `
+/** Schema 1: everything that the inbox keeps. */
+export const schema1 = `
   -- One row an event, written once and never changed; what becomes of it is in the tables below. Nothing large is in
   -- it, so that looking through many events doesn't go through their bodies. The key of the call is a number made of
   -- its id: a random index costs more than everything else that an event writes, and numbers make it small. Two calls
@@ -18,7 +18,6 @@ export const schema2 = `
     received_at     integer not null,
     facts           text not null
   );
-  create index events_call on events (call_key) where call_key is not null;
   create index events_received on events (received_at);
 
   -- The raw bytes are kept, so that whatever is read from them later can be read again.
@@ -28,12 +27,24 @@ export const schema2 = `
     body     blob not null
   );
 
-  -- The last sequence that was given, and how many events there are: counting them would take seconds.
+  -- Where the events of a call are, by the key of the call. An era is a stretch of 65,536 sequences: keys come in no
+  -- order, and those of one era are on few pages, which stay in memory however large the inbox is. Whoever looks for
+  -- a call looks in every era, and through the events after indexed_sequence, which are not in here yet.
+  create table call_events (
+    era      integer not null,
+    call_key integer not null,
+    sequence integer not null,
+    primary key (era, call_key, sequence)
+  ) without rowid;
+
+  -- The last sequence that was given, how many events there are, because counting them would take seconds, and up to
+  -- which sequence call_events goes.
   create table event_totals (
-    last_sequence integer not null,
-    events        integer not null
+    last_sequence    integer not null,
+    events           integer not null,
+    indexed_sequence integer not null
   );
-  insert into event_totals values (0, 0);
+  insert into event_totals values (0, 0, 0);
 
   -- New events: those that no process has claimed, and those that one has. An event that is in neither is open while
   -- runs of it are, and done after. Most events are here for some milliseconds.
@@ -45,21 +56,36 @@ export const schema2 = `
     process  integer not null
   );
 
-  -- How many processes died while they held an event; most events have no row.
-  create table takeovers (
-    sequence integer primary key,
-    count    integer not null
+  -- Of each event over which a process has died, what shows whether it is the event that killed; most events have no
+  -- row. The process that last began to try the event by itself, and whether it is reading it at present: only if that
+  -- process dies is the event blamed again. And how many processes have died while they read the event.
+  create table crash_counts (
+    sequence        integer primary key,
+    count           integer not null,
+    tried_by        integer,
+    being_read      integer not null default 0,
+    reading_crashes integer not null default 0
   );
 
-  -- What an event is recognized by: digests of its identities, of one short size. The primary key decides on
-  -- duplicates, in the insert itself. When the event is gone its identities stay as tombstones until they expire, so
-  -- that a late copy is a duplicate.
+  -- What an event is recognized by: digests of its identities, of one short size. They come in no order: in one tree for
+  -- all of them each would be written on a page of its own, of a tree as large as the inbox. An era is a stretch of
+  -- 65,536 sequences. New ones go into the latest, where the primary key decides on duplicates, in the insert itself; the
+  -- earlier ones no longer change, but that identities are forgotten, and are looked into by the same transaction. When
+  -- the event is gone its identities stay as tombstones until they expire, so that a late copy is a duplicate.
   create table identities (
-    identity   blob primary key,
+    era        integer not null,
+    identity   blob not null,
     sequence   integer,
-    expires_at integer
+    expires_at integer,
+    primary key (era, identity)
   ) without rowid;
   create index identities_expired on identities (expires_at) where expires_at is not null;
+
+  -- For each of the earlier eras a filter, which says of nearly all identities that are not in it that they are not.
+  create table identity_filters (
+    era  integer primary key,
+    bits blob not null
+  );
 
   -- One row a run, only where there is something to remember.
   create table runs (
@@ -79,6 +105,10 @@ export const schema2 = `
   create index runs_claimed on runs (claimed_by) where claimed_by is not null;
   create index runs_open_by_call on runs (call_id, handler, sequence) where state in ('due', 'claimed', 'blocked');
   create index runs_dead on runs (settled_at) where state = 'dead';
+  -- Runs that no attempt has begun, by the time when they are due: the latest of them is what a further event of the call
+  -- follows.
+  create index runs_unbegun_by_call on runs (call_id, handler, due_at) where state = 'due' and attempts = 0;
+  create index runs_blocked on runs (handler, call_id, sequence) where state = 'blocked';
 
   -- Deliveries kept but not handled.
   create table quarantine (
@@ -94,7 +124,17 @@ export const schema2 = `
   create index quarantine_not_authentic on quarantine (id) where kind = 'not_authentic';
   create index quarantine_received on quarantine (received_at);
 
-  -- How much is in quarantine, kept by whatever adds or removes, and how many strangers' were dropped, ever.
+  -- The size of the whole body, where the quarantine has only its head. In a table of its own: a column behind the body
+  -- could be read only by going through the body's pages.
+  create table quarantine_cut (
+    id   integer primary key,
+    size integer not null
+  );
+  create trigger quarantine_cut_removed after delete on quarantine begin
+    delete from quarantine_cut where id = old.id;
+  end;
+
+  -- How much is in quarantine, kept by whatever adds or removes, and how many unauthenticated ones were dropped, ever.
   create table quarantine_totals (
     kind    text primary key,
     count   integer not null default 0,
@@ -119,34 +159,20 @@ export const schema2 = `
 
   -- The processes that share this file. A process that lives counts its heartbeats; claims carry its id.
   create table processes (
-    id       integer primary key autoincrement,
-    identity text not null,
-    heartbeats    integer not null default 0
+    id         integer primary key autoincrement,
+    identity   text not null,
+    heartbeats integer not null default 0
   );
 
-  -- For a person with any SQL tool: one row a call, times as ISO 8601 in UTC. It says what calls/timeline.ts tells;
-  -- a test holds the two against each other.
-  create view calls as
-    -- Functions, no operators of a newer SQL: a tool that can't parse a view can't open the file. Each call is told by
-    -- itself, through the index: the first rows come at once, and nobody sorts the whole inbox. Whatever stands out
-    -- among a call's events is found by its place in event time, which goes before the facts that it brings along.
-    ${callsSelect}
-          from events where call_key = first.call_key and call_id = first.call_id
-        ) where copy = 1
-      )
-    ))) told
-    where first.call_id is not null and not exists (
-      select 1 from events earlier
-      where earlier.call_key = first.call_key and earlier.call_id = first.call_id
-        and earlier.sequence < first.sequence);
-
-  -- One row a join and call. The wait itself is a run that is due when the time is over.
+  -- One row a join and call. The wait itself is a run that is due when the time is over. The progress, as JSON: the events
+  -- that the join waits for, which of them are missing, and up to which sequence that was looked at.
   create table joins (
     handler  text not null,
     call_id  text not null,
     seen     text,
     settled  text,
     reruns   integer not null default 0,
+    progress text,
     primary key (handler, call_id)
   ) without rowid;
   create index joins_of_call on joins (call_id);
@@ -179,4 +205,6 @@ export const schema2 = `
     name  text primary key,
     value text not null
   ) without rowid;
+
+  ${callsView}
 `;

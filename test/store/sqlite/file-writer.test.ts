@@ -1,34 +1,10 @@
-/** What the main thread may rely on of the commit thread, tested below the receiver. */
+/** What the app's thread may rely on of the writer thread, tested below the receiver. */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { Sequence } from '../../../src/store/run-key.ts';
 import { ManualClock, turn } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { claimedOf, done, eventOf, settlementOf } from '../parts.ts';
-
-test('what was claimed as it was written is in hand before anything else is written', async () => {
-  // With a manual clock, no write is given up, however long the disk takes.
-  const store = new SqliteStore(temporaryDatabase(), new ManualClock());
-  await store.open();
-  onTestFinished(() => store.close());
-  const events = new Set<Sequence>();
-  let released = 0;
-  const recorded: string[] = [];
-  const record = async (part: number): Promise<void> => {
-    for (let count = 0; count < 300; count += 1) {
-      await store.record(eventOf(`trace-${part}-${count}`), ({ sequence }) => events.add(sequence));
-      recorded.push(`trace-${part}-${count}`);
-    }
-  };
-  const recording = Promise.all(Array.from({ length: 32 }, (_, part) => record(part)));
-  while (recorded.length < 32 * 300) {
-    released += await store.releaseUnheld(() => ({ events: [...events], runs: [] }));
-    await turn();
-  }
-  await recording;
-  expect(released).toBe(0);
-});
 
 /** Locks the database through another connection; returns the function that unlocks it. */
 function locked(file: string): () => void {

@@ -1,28 +1,31 @@
 /**
- * Two threads that take the turn to write as fast as they can. Each adds one to a count that nothing else protects, and
- * is held up at random before every step that the other thread can see, as a scheduler might do. The one argument is
- * the number of turns, as JSON. It prints one JSON line at the end, and none if a thread is never given the turn.
+ * A writer that writes as fast as it can, and an app that borrows its lock as often as it can. Each adds one to a count
+ * that nothing else protects, and is held up at random before every step that the other thread can see, as a scheduler
+ * might do. The one argument is how often the writer writes, as JSON. It prints one JSON line at the end, and none if the
+ * app is never given the lock.
  */
 import { MessageChannel, type MessagePort, Worker, isMainThread, workerData } from 'node:worker_threads';
 import { turn } from '../support/clock.ts';
-import { MainTurn, ThreadTurn, turnMessage } from '../../src/store/sqlite/writer/turn.ts';
+import { BorrowedLock, lendIfWanted } from '../../src/store/sqlite/writer/write-lock.ts';
 
 interface Shared {
   readonly memory: Int32Array<SharedArrayBuffer>;
-  /** How often the turn was taken, whether a thread has it, how often both had it, and whether the thread has ended. */
+  /** How often was written, whether a thread writes, how often both did, and how far the end has come. */
   readonly counts: Int32Array<SharedArrayBuffer>;
   readonly rounds: number;
   readonly port: MessagePort;
 }
 
 const [taken, inside, together, ended] = [0, 1, 2, 3];
+/** The writer has written as often as it should, and only lends; then the app wants nothing any more. */
+const [onlyLends, isOver] = [1, 2];
 
 function standUp(rounds: number): void {
   for (let round = 0; round < rounds; round += 1) held += round & 1;
 }
 let held = 0;
 
-/** Usually doesn't hold up at all, but now and then for as long as the other thread needs for several turns. */
+/** Usually doesn't hold up at all, but now and then for as long as the other thread needs to write several times. */
 function holdUp(): void {
   const chance = Math.random();
   if (chance < 0.02) standUp(40_000);
@@ -51,40 +54,41 @@ function write(counts: Int32Array<SharedArrayBuffer>): void {
   counts[taken] = before + 1;
 }
 
-function beCommitThread({ memory, counts, rounds, port }: Shared): void {
-  const own = new ThreadTurn(memory, (message) => port.postMessage(message));
+function beWriter({ memory, counts, rounds, port }: Shared): void {
+  const lend = () => lendIfWanted(memory, () => port.postMessage('lent'));
   for (let round = 0; round < rounds; round += 1) {
-    own.take();
     write(counts);
-    own.give();
+    lend();
   }
-  counts[ended] = 1;
-  port.postMessage('ended');
+  counts[ended] = onlyLends;
+  while (Atomics.load(counts, ended) !== isOver) lend();
+  port.close();
 }
 
-async function beMainThread(rounds: number): Promise<void> {
-  const own = new MainTurn();
+async function beApp(rounds: number): Promise<void> {
+  const lock = new BorrowedLock();
+  // The writer never sleeps, so that nobody has to wake it.
+  lock.writerBegins(() => {});
   const counts = new Int32Array(new SharedArrayBuffer(4 * Int32Array.BYTES_PER_ELEMENT));
   const { port1, port2 } = new MessageChannel();
-  const threadEnded = Promise.withResolvers<void>();
-  port1.on('message', (message) => (message === turnMessage ? own.granted() : threadEnded.resolve()));
-  const shared: Shared = { memory: own.memory, counts, rounds, port: port2 };
+  port1.on('message', () => lock.wasLent());
+  const shared: Shared = { memory: lock.memory, counts, rounds, port: port2 };
   const worker = new Worker(new URL(import.meta.url), { workerData: shared, transferList: [port2] });
 
-  let standing = 0;
+  let blocking = 0;
   const waited: Promise<void>[] = [];
-  // Until the commit thread has had all its turns, so that both threads always compete for the turn.
+  // Until the writer has written as often as it should, so that both always compete for the lock.
   while (counts[ended] === 0) {
     for (let time = Math.random() * 4; time > 0; time -= 1) {
-      own.now(() => {
+      lock.now(() => {
         write(counts);
-        // Taking the turn again inside of a turn is allowed.
-        if (time > 2) own.now(() => {});
+        // Borrowing the lock again while it is borrowed is allowed.
+        if (time > 2) lock.now(() => {});
       });
-      standing += 1;
+      blocking += 1;
     }
     const mine = new Promise<void>((resolve) =>
-      own.whenMine(() => {
+      lock.later(() => {
         write(counts);
         resolve();
       }),
@@ -94,16 +98,16 @@ async function beMainThread(rounds: number): Promise<void> {
     if (next < 0.5) await mine;
     else if (next < 0.75) await turn();
   }
-  await threadEnded.promise;
   await Promise.all(waited);
-  await worker.terminate();
+  Atomics.store(counts, ended, isOver);
+  await new Promise((resolve) => worker.once('exit', resolve));
   const [count, , atOnce] = counts;
-  const due = rounds + standing + waited.length;
-  const result = { together: atOnce, lost: due - (count ?? 0), main: standing + waited.length };
+  const due = rounds + blocking + waited.length;
+  const result = { together: atOnce, lost: due - (count ?? 0), app: blocking + waited.length };
   process.stdout.write(`${JSON.stringify(result)}\n`);
   process.exit(0);
 }
 
 holdUpBeforeEachStep();
-if (isMainThread) await beMainThread(Number(process.argv[2]));
-else beCommitThread(workerData as Shared);
+if (isMainThread) await beApp(Number(process.argv[2]));
+else beWriter(workerData as Shared);

@@ -1,0 +1,58 @@
+import type Database from 'better-sqlite3';
+import { prepareCleaning } from '../admin/cleaning.ts';
+import { prepareDrift } from '../admin/drift.ts';
+import { prepareErasure } from '../admin/erasure.ts';
+import { prepareKeepDelivery } from '../admin/keep-delivery.ts';
+import { preparePinnedScheme } from '../admin/pinned-scheme.ts';
+import { prepareQuarantine } from '../admin/quarantine.ts';
+import { prepareRemoval } from '../admin/removal.ts';
+import { prepareScrubbing } from '../admin/scrubbing.ts';
+import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
+import { prepareCallEvents } from '../query/call-events.ts';
+import { prepareCallList } from '../query/call-list.ts';
+import { prepareDismissals } from '../query/dismissals.ts';
+import { prepareEventSearch } from '../query/event-search.ts';
+import { prepareEvents } from '../query/events.ts';
+import { prepareOverview } from '../query/overview.ts';
+import { prepareReplays } from '../query/replays.ts';
+import { prepareClaims } from '../work/claim.ts';
+import { prepareDueTimes } from '../work/clock-jumps.ts';
+import { prepareJoins } from '../work/joins.ts';
+import type { Processes } from '../work/processes.ts';
+import { prepareRecord } from '../work/record.ts';
+import { prepareSettling } from '../work/settle.ts';
+import { prepareUnblock } from '../work/unblock.ts';
+
+/** Everything that can be asked of the inbox or written to it through one connection. */
+export type Verbs = ReturnType<typeof prepareVerbs>;
+
+/** Prepares the statements of a connection, once. */
+export function prepareVerbs(database: Database.Database, processes: Processes, earlier: EarlierIdentities) {
+  const callEvents = prepareCallEvents(database);
+  const settling = prepareSettling(database, processes);
+  const record = prepareRecord(database, processes, earlier);
+  const removal = prepareRemoval(database);
+  return {
+    processes,
+    record,
+    settling,
+    callEvents,
+    dueTimes: prepareDueTimes(database),
+    unblock: prepareUnblock(database),
+    claims: prepareClaims(database, processes),
+    joins: prepareJoins(database, settling),
+    pinnedScheme: preparePinnedScheme(database),
+    keepDelivery: prepareKeepDelivery(database),
+    quarantine: prepareQuarantine(database, record),
+    drift: prepareDrift(database),
+    listCalls: prepareCallList(database, callEvents.eventsOf),
+    overview: prepareOverview(database),
+    events: prepareEvents(database),
+    findEvents: prepareEventSearch(database),
+    replays: prepareReplays(database),
+    dismissals: prepareDismissals(database),
+    cleaning: prepareCleaning(database, removal.remove),
+    erasure: prepareErasure(database, removal),
+    scrubbing: prepareScrubbing(database),
+  };
+}

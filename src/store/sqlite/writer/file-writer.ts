@@ -1,0 +1,184 @@
+import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from 'node:worker_threads';
+import { type Clock, holdProcess } from '../../../kit/clock.ts';
+import type { Sequence } from '../../run-key.ts';
+import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { OperationName, Operations } from './operations.ts';
+import { threadFile } from './thread-file.ts';
+import { recordedOf } from './write-group.ts';
+import { BorrowedLock } from './write-lock.ts';
+import {
+  type Failure,
+  type FromWriter,
+  type ToWriter,
+  type WriteItem,
+  type WriterData,
+  packed,
+  sync,
+} from './write-message.ts';
+import { WriteQueue } from './write-queue.ts';
+import { type ResultOf, type WriteLimits, type Writer, errorOf } from './writer.ts';
+
+/** The thread's objects are short-lived: a larger young heap would take memory for nothing. */
+const resourceLimits = { maxYoungGenerationSizeMb: 3 };
+
+const hasEnded: Failure = { message: 'the writer thread has ended', code: undefined };
+
+/** What is told to the owner of a writer. */
+export interface WriterNotices {
+  /** The database or its WAL has been deleted or replaced; `found` ends a sentence. */
+  readonly onReplaced: (found: string) => void;
+  /** The thread has ended by itself. */
+  readonly onGone: () => void;
+}
+
+/** The app's side of the writer thread: sends it writes, and receives in order what became of them. */
+export class FileWriter implements Writer {
+  readonly #worker: Worker;
+  readonly #port: MessagePort;
+  readonly #lock = new BorrowedLock();
+  readonly #queue: WriteQueue;
+  readonly #exited: Promise<unknown>;
+  readonly #readiness: Promise<void>;
+  readonly #notices: WriterNotices;
+  #onReady = () => {};
+  #isGone = false;
+  #isClosing = false;
+  #idle: (() => void)[] = [];
+
+  constructor(data: Pick<WriterData, 'file' | 'files' | 'process'>, clock: Clock, notices: WriterNotices) {
+    this.#notices = notices;
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    const receiveAll = () => this.#receiveAll();
+    this.#queue = new WriteQueue({ clock, send: (items) => this.#sendWrites(items), receiveAll });
+    const shared = { lock: this.#lock.memory, givenUp: this.#queue.givenUp };
+    const workerData: WriterData = { ...data, ...shared, port: port2 };
+    this.#worker = new Worker(threadFile('writer-worker'), {
+      workerData,
+      transferList: [port2],
+      resourceLimits,
+    });
+    // Writes in flight keep the process alive; a thread that waits for writes doesn't.
+    this.#worker.unref();
+    this.#worker.on('error', (error) => this.#gone({ message: error.message, code: undefined }));
+    this.#exited = new Promise((resolve) => this.#worker.on('exit', resolve));
+    this.#readiness = new Promise((resolve, reject) => {
+      this.#onReady = resolve;
+      this.#worker.once('error', reject);
+    });
+    this.#readiness.catch(() => {});
+    void this.#exited.then(() => this.#gone(hasEnded));
+    this.#lock.writerBegins(() => this.#send('lend'));
+    port1.on('message', (message: FromWriter) => this.#received(message));
+    port1.unref();
+  }
+
+  async ready(): Promise<void> {
+    const release = holdProcess();
+    await this.#readiness.finally(release);
+  }
+
+  get isOverloaded(): boolean {
+    // If the app's event loop was blocked, results may be here already, and nothing waits any more.
+    if (this.#queue.isOverloaded) this.#receiveAll();
+    return this.#queue.isOverloaded;
+  }
+
+  run<Name extends OperationName>(
+    name: Name,
+    args: Parameters<Operations[Name]>,
+    { isDelivery = false, bytes = 0, isAlone = false, timeout = Infinity }: WriteLimits = {},
+    onWritten: (result: ResultOf<Name>) => void = () => {},
+  ): Promise<ResultOf<Name>> {
+    const item = { name, args, isDelivery, isAlone, timeout };
+    return this.#write(item, bytes, (result) => {
+      onWritten(result as ResultOf<Name>);
+      return result as ResultOf<Name>;
+    });
+  }
+
+  record(row: EventRow, onRecorded: (recorded: RecordedRow) => void): Promise<RecordedRow> {
+    return this.#write(row, row.body.byteLength, (code) => {
+      const recorded = recordedOf(code as number);
+      onRecorded(recorded);
+      return recorded;
+    });
+  }
+
+  endClaim(sequence: Sequence): Promise<boolean> {
+    return this.#write(sequence, 0, (isHeld) => isHeld as boolean);
+  }
+
+  sync(): Promise<void> {
+    return this.#write(sync, 0, () => {});
+  }
+
+  borrowLock(work: () => void): void {
+    this.#lock.later(work);
+  }
+
+  borrowLockNow<T>(work: () => T): T {
+    return this.#lock.now(work);
+  }
+
+  abandon(): void {
+    this.#queue.abandon();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    if (this.#queue.count > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#isGone) return;
+    this.#worker.ref();
+    this.#send('close');
+    await this.#exited;
+  }
+
+  #write<T>(item: WriteItem, bytes: number, resultOf: (result: unknown) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#isGone) return reject(errorOf(hasEnded));
+      this.#queue.add(item, bytes, (result) => resolve(resultOf(result)), reject);
+    });
+  }
+
+  #sendWrites(items: readonly WriteItem[]): void {
+    this.#port.ref();
+    const message = packed(items);
+    this.#send(message, [message.bodies]);
+  }
+
+  #send(message: ToWriter, transfer: ArrayBuffer[] = []): void {
+    this.#port.postMessage(message, transfer);
+  }
+
+  #receiveAll(): void {
+    for (let more = receiveMessageOnPort(this.#port); more; more = receiveMessageOnPort(this.#port)) {
+      this.#received(more.message as FromWriter);
+    }
+  }
+
+  #received(message: FromWriter): void {
+    if (message === 'lent') return this.#lock.wasLent();
+    if (message === 'ready') return this.#onReady();
+    if ('replaced' in message) return this.#notices.onReplaced(message.replaced);
+    this.#queue.written(message);
+    this.#rest();
+  }
+
+  #gone(failure: Failure): void {
+    if (this.#isGone) return;
+    this.#receiveAll();
+    this.#isGone = true;
+    this.#lock.writerEnded();
+    this.#queue.fail(failure);
+    this.#rest();
+    this.#port.close();
+    if (!this.#isClosing) this.#notices.onGone();
+  }
+
+  #rest(): void {
+    if (this.#queue.count > 0) return;
+    this.#port.unref();
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,74 @@
+import type { Written } from './write-group.ts';
+import type { WaitingWrite } from './waiting-writes.ts';
+import { type Failure, type WriteItem, type WrittenMessage, bytesOf, isOperation } from './write-message.ts';
+
+const tooLate: Failure = { message: 'the database did not take it in time', code: undefined };
+
+/** The writes of one group, each of which is written, fails or is given up. */
+export class GroupInProgress {
+  readonly #results: unknown[];
+  readonly #failures: [place: number, failure: Failure][] = [];
+  /** What is yet to be written, with its place in the group. */
+  #open: readonly (WaitingWrite & { readonly place: number })[];
+  readonly #lastGivenUp: () => number;
+
+  /** `lastGivenUp`: the number of the last delivery that its sender no longer waits for. */
+  constructor(group: readonly WaitingWrite[], lastGivenUp: () => number) {
+    this.#lastGivenUp = lastGivenUp;
+    this.#results = group.map(() => undefined);
+    this.#open = group.map((write, place) => ({ ...write, place }));
+  }
+
+  /** What is yet to be written, without what has been given up by now. */
+  readonly wanted = (): readonly WriteItem[] => {
+    const last = this.#lastGivenUp();
+    // An event that was answered with 503 is sent again, and should not be written at the expense of others.
+    this.#giveUp(({ number = Infinity }) => number <= last);
+    return this.#open.map(({ item }) => item);
+  };
+
+  get isOver(): boolean {
+    return this.#open.length === 0;
+  }
+
+  /** How many are yet to be written, and how many bytes they carry. */
+  get size(): { readonly count: number; readonly bytes: number } {
+    return { count: this.#open.length, bytes: this.#open.reduce((sum, { item }) => sum + bytesOf(item), 0) };
+  }
+
+  /** Another process has had the database locked for so many milliseconds. Infinity gives everything up. */
+  waitedForLock(milliseconds: number): void {
+    this.#giveUp(
+      ({ item }) =>
+        (isOperation(item) ? item.timeout : Infinity) <= milliseconds || milliseconds === Infinity,
+    );
+  }
+
+  /** Takes what became of each of `wanted`. */
+  take(written: readonly Written[]): void {
+    for (const [index, { place }] of this.#open.entries()) {
+      const one = written[index];
+      if (one && 'value' in one) this.#results[place] = one.value;
+      else this.#failures.push([place, one?.failure ?? tooLate]);
+    }
+    this.#open = [];
+  }
+
+  /** Fails whatever is yet to be written. */
+  fail(failure: Failure): void {
+    this.take(this.#open.map(() => ({ failure })));
+  }
+
+  /** What the app's thread is sent. */
+  message(took: number | undefined): WrittenMessage {
+    return { results: this.#results, failures: this.#failures, took };
+  }
+
+  #giveUp(isOver: (write: WaitingWrite) => boolean): void {
+    this.#open = this.#open.filter((write) => {
+      const isGivenUp = isOver(write);
+      if (isGivenUp) this.#failures.push([write.place, tooLate]);
+      return !isGivenUp;
+    });
+  }
+}

@@ -1,0 +1,130 @@
+import type { EventRecord } from '../../event-record.ts';
+import type { JoinArrival, JoinLookBack } from '../../call-store.ts';
+import type { DismissalWrite, ReplayRequest } from '../../event-store.ts';
+import type { ClaimOrder } from '../../claims.ts';
+import type { DriftRow } from '../../drift-store.ts';
+import type { RetentionLimits } from '../../retention-store.ts';
+import type { RunKey, Sequence } from '../../run-key.ts';
+import type { Order } from '../../../dispatch/handling.ts';
+import type { QuarantineRow } from '../admin/keep-delivery.ts';
+import type { Verbs } from '../connection/verbs.ts';
+import type { ReplayRows } from '../query/replays.ts';
+import type { SeenJumps } from '../work/clock-jumps.ts';
+import type { SettlementRow } from '../work/settle.ts';
+
+/**
+ * Everything that is written, by name. Each operation runs inside a transaction, mostly together with others; its
+ * arguments and its result go from thread to thread, so they are plain data.
+ */
+export function operationsOn(verbs: Verbs) {
+  const { processes, claims, settling, joins, dueTimes, quarantine, replays, erasure, scrubbing } = verbs;
+
+  return {
+    /** Enters this process among those that share the file, and gives back what it held under a `former` id, if any. */
+    join(now: number, former: number): { readonly id: number; readonly isWalMissing: boolean } {
+      const isWalMissing = former === 0 && processes.isWalMissing();
+      if (former === 0 && processes.isAlone()) dueTimes.catchUp(now);
+      claims.releaseAll(former, { died: false });
+      processes.remove(former);
+      const id = processes.join();
+      dueTimes.note(now);
+      return { id, isWalMissing };
+    },
+
+    /** Gives back what this process holds, and removes it from the processes that share the file. */
+    leave(now: number, jumps: SeenJumps): void {
+      dueTimes.correct(jumps);
+      dueTimes.note(now);
+      claims.releaseAll(processes.id, { died: false });
+      processes.forgetWals();
+      processes.remove(processes.id);
+    },
+
+    /** Writes a heartbeat; `countsHeartbeats`: whether this process judges others by theirs. */
+    beat(now: number, countsHeartbeats: boolean): void {
+      processes.beat(countsHeartbeats);
+      dueTimes.note(now);
+    },
+
+    /** Takes over what dead processes held. Returns how many claims that were. */
+    takeOver(dead: readonly number[]): number {
+      let takenOver = 0;
+      for (const id of dead) {
+        takenOver += claims.releaseAll(id, { died: true });
+        processes.remove(id);
+      }
+      return takenOver;
+    },
+
+    announce: (handlers: readonly string[], countsHeartbeats: boolean) =>
+      processes.announce(handlers, countsHeartbeats),
+    correctDueTimes: (jumps: SeenJumps) => dueTimes.correct(jumps),
+
+    claimEvents: (limit: number) => claims.events(limit),
+    claimRuns: (handler: string, limit: number, now: number, order: ClaimOrder) =>
+      claims.runs(handler, limit, now, order),
+    beginReading: (sequence: Sequence, handler: string | undefined) =>
+      settling.beginReading(sequence, handler),
+    endReading: (sequence: Sequence) => settling.endReading(sequence),
+    begin: (run: RunKey) => settling.begin(run),
+    settle: (row: SettlementRow) => settling.settle(row),
+    unblock: (handler: string, order: Order) =>
+      order === 'strict' ? verbs.unblock.first(handler) : verbs.unblock.all(handler, order === 'call'),
+
+    arrive: (arrival: JoinArrival, now: number) => joins.arrive(arrival, now),
+    see: (handler: string, callId: string, names: readonly string[]) => joins.see(handler, callId, names),
+    lookBack: (join: JoinLookBack, now: number) => joins.lookBack(join, now),
+
+    pin: (scheme: string, instead: string | undefined) => verbs.pinnedScheme.pin(scheme, instead),
+    unpin: () => verbs.pinnedScheme.unpin(),
+
+    keepDelivery: (row: QuarantineRow) => verbs.keepDelivery(row),
+    release: (id: number, record: EventRecord) => quarantine.release(id, record),
+    markUnreadable: (id: number, reason: string) => quarantine.markUnreadable(id, reason),
+    discard: (id: number) => quarantine.discard(id),
+
+    addDrift: (rows: readonly DriftRow[]) => verbs.drift.add(rows),
+    beginReplay: (request: ReplayRequest) => replays.begin(request),
+    requeue: (step: ReplayRows) => replays.requeue(step),
+    endReplay: (replay: number, now: number) => replays.end(replay, now),
+    dismiss: (step: DismissalWrite) => verbs.dismissals.dismiss(step),
+
+    clean: (limits: RetentionLimits, after: string | undefined) => verbs.cleaning.step(limits, after),
+    // Each erasure notes in its own transaction that the files are to be scrubbed.
+    eraseCall(callId: string, traceIdsUntil: number) {
+      scrubbing.want();
+      return erasure.eraseCall(callId, traceIdsUntil);
+    },
+    eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number) {
+      scrubbing.want();
+      return erasure.eraseEvents(sequences, traceIdsUntil);
+    },
+    eraseQuarantined(ids: readonly number[]) {
+      scrubbing.want();
+      return erasure.eraseQuarantined(ids);
+    },
+    eraseReplays(ids: readonly number[]): void {
+      scrubbing.want();
+      erasure.eraseReplays(ids);
+    },
+    /** Not inside a transaction: see `isOutside`. */
+    scrub: (options: { readonly compact: boolean }) => scrubbing.scrub(options),
+  };
+}
+
+/** Whether an operation runs by itself, outside of any transaction. */
+export function isOutside({ name }: Operation): boolean {
+  return name === 'scrub';
+}
+
+/** What can be written, and what each operation takes and returns. */
+export type Operations = ReturnType<typeof operationsOn>;
+
+/** The name of an operation. */
+export type OperationName = keyof Operations;
+
+/** An operation that is to be run. */
+export interface Operation<Name extends OperationName = OperationName> {
+  readonly name: Name;
+  readonly args: Parameters<Operations[Name]>;
+}

@@ -1,0 +1,143 @@
+/** What the app's thread and the writer thread send each other. */
+import type { MessagePort } from 'node:worker_threads';
+import type { Sequence } from '../../run-key.ts';
+import type { FileIds } from '../connection/database-files.ts';
+import type { OwnProcess } from '../work/processes.ts';
+import type { EventRow } from '../work/record.ts';
+import type { Operation } from './operations.ts';
+
+/** What the writer thread needs to begin. */
+export interface WriterData {
+  readonly file: string;
+  readonly files: FileIds;
+  readonly process: OwnProcess;
+  /** Who may write: see `WriteLock`. */
+  readonly lock: Int32Array<SharedArrayBuffer>;
+  /**
+   * What nobody waits for any more. The first number means all deliveries up to this one, counted from 1 in the order in
+   * which they were sent. The second, if it is not zero, means everything that would have to wait for another process.
+   */
+  readonly givenUp: BigInt64Array<SharedArrayBuffer>;
+  readonly port: MessagePort;
+}
+
+/** What is to be written: an event, the sequence of an event whose claim ends, or any other operation. */
+export type WriteItem = EventRow | Sequence | OperationItem | typeof sync;
+
+/** Asks for everything that was committed before to be on disk, and whether the disk takes a write. */
+export const sync = 'sync';
+
+/** An operation, and how it is written. */
+export interface OperationItem extends Operation {
+  /** Whether its sender gives up on it after a time, as the platform does on a delivery. */
+  readonly isDelivery: boolean;
+  /** Whether it has a transaction of its own, because it may take long. */
+  readonly isAlone: boolean;
+  /** How long it may wait for another process that has locked the database, in milliseconds. */
+  readonly timeout: number;
+}
+
+/**
+ * Writes that are sent together. Of events only the values are sent, one behind the other, because the property names
+ * would be copied each time.
+ */
+export interface WriteMessage {
+  readonly writes: readonly ('event' | Exclude<WriteItem, EventRow>)[];
+  readonly values: readonly unknown[];
+  /** The bodies of the events, one behind the other: transferred, not copied. */
+  readonly bodies: ArrayBuffer;
+}
+
+/** What the writer thread is sent. `lend`: the app's thread waits for the write lock. */
+export type ToWriter = WriteMessage | 'lend' | 'close';
+
+/** What the writer thread sends. */
+export type FromWriter = WrittenMessage | ReplacedMessage | 'ready' | 'lent';
+
+/** What became of the writes, in the order in which they were sent. */
+export interface WrittenMessage {
+  /** Of an event see `codeOf`; of the end of a claim whether it still held; of an operation what it returned. */
+  readonly results: readonly unknown[];
+  /** Those that failed, by their place in `results`. */
+  readonly failures: readonly (readonly [place: number, failure: Failure])[];
+  /** How long the commit took, in milliseconds; undefined if it changed nothing, which takes no time on any disk. */
+  readonly took: number | undefined;
+}
+
+/** Why a write has failed. `code` is the driver's. */
+export interface Failure {
+  readonly message: string;
+  readonly code: string | undefined;
+}
+
+/** The database or its WAL has been deleted or replaced: no write counts any more. */
+export interface ReplacedMessage {
+  /** What was found, as the end of a sentence. */
+  readonly replaced: string;
+}
+
+/** Packs writes. A body that is sent by itself would be cloned with everything that shares its memory. */
+export function packed(items: readonly WriteItem[]): WriteMessage {
+  const events = items.filter(isEvent);
+  const bodies = new Uint8Array(events.reduce((size, { body }) => size + body.byteLength, 0));
+  let offset = 0;
+  for (const { body } of events) {
+    bodies.set(body, offset);
+    offset += body.byteLength;
+  }
+  return {
+    writes: items.map((item) => (isEvent(item) ? 'event' : item)),
+    values: events.flatMap(valuesOf),
+    bodies: bodies.buffer,
+  };
+}
+
+/** The opposite of `packed`. */
+export function unpacked({ writes, values, bodies }: WriteMessage): WriteItem[] {
+  let place = 0;
+  let offset = 0;
+  return writes.map((write) => {
+    if (write !== 'event') return write;
+    const row = rowOf(values.slice(place, place + valuesOfEvent), bodies, offset);
+    place += valuesOfEvent;
+    offset += row.body.byteLength;
+    return row;
+  });
+}
+
+const valuesOfEvent = 13;
+
+function valuesOf(row: EventRow): unknown[] {
+  const { traceId, identities, lookup, eventName, callId, organizationId, agentId } = row;
+  const { occurredAt, receivedAt, headers, facts, body, isWanted } = row;
+  const ids = [traceId, identities, lookup, eventName, callId, organizationId, agentId];
+  return [...ids, occurredAt, receivedAt, headers, facts, body.byteLength, isWanted];
+}
+
+function rowOf(values: readonly unknown[], bodies: ArrayBuffer, offset: number): EventRow {
+  const [traceId, identities, lookup, eventName, callId, organizationId, agentId, ...others] = values;
+  const [occurredAt, receivedAt, headers, facts, length, isWanted] = others;
+  const body = new Uint8Array(bodies, offset, length as number);
+  const ids = { traceId, identities, lookup, eventName, callId, organizationId, agentId };
+  return { ...ids, occurredAt, receivedAt, headers, facts, body, isWanted } as EventRow;
+}
+
+/** Whether a write is that of an event. */
+export function isEvent(item: WriteItem): item is EventRow {
+  return typeof item === 'object' && 'identities' in item;
+}
+
+/** Whether a write is that of an operation. */
+export function isOperation(item: WriteItem): item is OperationItem {
+  return typeof item === 'object' && 'name' in item;
+}
+
+/** Whether the platform waits for a write. */
+export function isDelivery(item: WriteItem): boolean {
+  return isEvent(item) || (isOperation(item) && item.isDelivery);
+}
+
+/** How many bytes a write carries: only events are large. */
+export function bytesOf(item: WriteItem): number {
+  return isEvent(item) ? item.body.byteLength : 0;
+}

@@ -1,0 +1,50 @@
+import type Database from 'better-sqlite3';
+import { connectAgain } from '../connection/connection.ts';
+import { DatabaseFiles } from '../connection/database-files.ts';
+import { prepareVerbs } from '../connection/verbs.ts';
+import { FilteredIdentities } from '../dedupe/filtered-identities.ts';
+import { Processes } from '../work/processes.ts';
+import { Checkpoints } from './checkpoints.ts';
+import { type WriteGroup, prepareWriteGroup } from './write-group.ts';
+import type { WriterData } from './write-message.ts';
+
+/** Pages in the WAL at which a commit checkpoints by itself: far more than the checkpoint thread lets gather. */
+const checkpointPages = 36_000;
+/** The size of the page cache, in kibibytes: the pages of the latest era stay in memory, and need not be read again. */
+const cacheSize = 6_000;
+
+/** The writer's connection to the database, with all that is prepared for it. */
+export class WriterConnection {
+  readonly files: DatabaseFiles;
+  readonly earlier: FilteredIdentities;
+  readonly checkpoints: Checkpoints;
+  readonly write: WriteGroup;
+  readonly #database: Database.Database;
+  readonly #processes: Processes;
+
+  /** `id`: under which the process has joined; 0 before that. */
+  constructor({ file, files, process }: Pick<WriterData, 'file' | 'files' | 'process'>, id = 0) {
+    this.#database = connectAgain(file, files);
+    this.files = new DatabaseFiles(this.#database, file, files);
+    this.#database.pragma('busy_timeout = 0');
+    this.#database.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+    this.#database.pragma(`cache_size = -${cacheSize}`);
+    this.checkpoints = new Checkpoints(this.#database, file, files);
+    this.earlier = new FilteredIdentities(this.#database);
+    this.#processes = new Processes(this.#database, process, id);
+    this.write = prepareWriteGroup(
+      this.#database,
+      prepareVerbs(this.#database, this.#processes, this.earlier),
+    );
+  }
+
+  /** The id under which the process has joined. */
+  get process(): number {
+    return this.#processes.id;
+  }
+
+  close(): void {
+    this.checkpoints.close();
+    this.#database.close();
+  }
+}

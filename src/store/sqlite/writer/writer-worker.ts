@@ -1,0 +1,6 @@
+/** The writer thread begins here. */
+import { workerData } from 'node:worker_threads';
+import type { WriterData } from './write-message.ts';
+import { WriterThread } from './writer-thread.ts';
+
+new WriterThread(workerData as WriterData).listen();

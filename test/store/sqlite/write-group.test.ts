@@ -1,0 +1,74 @@
+/** What a group of writes does when the disk refuses a sync, below the receiver: no disk here does. */
+import type Database from 'better-sqlite3';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { connect, openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
+import { prepareVerbs } from '../../../src/store/sqlite/connection/verbs.ts';
+import { prepareLookThrough } from '../../../src/store/sqlite/dedupe/earlier-identities.ts';
+import { ownIdentity } from '../../../src/store/sqlite/work/process-identity.ts';
+import { Processes } from '../../../src/store/sqlite/work/processes.ts';
+import { eventRow } from '../../../src/store/sqlite/work/record.ts';
+import { prepareWriteGroup } from '../../../src/store/sqlite/writer/write-group.ts';
+import { sync } from '../../../src/store/sqlite/writer/write-message.ts';
+import { temporaryDatabase } from '../../support/temporary.ts';
+import { eventOf } from '../parts.ts';
+
+/** A connection, and how its groups are written. */
+function opened() {
+  const file = temporaryDatabase();
+  openDatabase(file).close();
+  const database = connect(file);
+  onTestFinished(() => void database.close());
+  const process = { identity: ownIdentity(), marks: undefined, closesOnlyByItself: true };
+  const prepare = () => {
+    const processes = new Processes(database, process, 1);
+    return prepareWriteGroup(database, prepareVerbs(database, processes, prepareLookThrough(database)));
+  };
+  const count = () => database.prepare('select count(*) from events').pluck().get();
+  return { database, prepare, count };
+}
+
+/** Has the database's commits fail with this error. */
+function refuseCommits(database: Database.Database, code: string): void {
+  const prepare = database.prepare.bind(database);
+  vi.spyOn(database, 'prepare').mockImplementation((sql: string) => {
+    const statement = prepare(sql);
+    if (sql !== 'commit') return statement;
+    vi.spyOn(statement, 'run').mockImplementation(() => {
+      throw Object.assign(new Error('disk I/O error'), { code });
+    });
+    return statement;
+  });
+}
+
+const group = ['one', 'two', 'three'].map((traceId) => eventRow(eventOf(traceId), false));
+
+test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_FULL'])('after %s nothing of the group is tried again', (code) => {
+  const { database, prepare, count } = opened();
+  refuseCommits(database, code);
+  const written = prepare()(() => group);
+  const failure = { message: 'disk I/O error', code };
+  expect(written).toEqual({ written: group.map(() => ({ failure })), isChanged: false, isRefused: true });
+  expect(count()).toBe(0);
+});
+
+test('a write that fails by itself takes no other with it', () => {
+  const { prepare, count } = opened();
+  const broken = {
+    name: 'settle',
+    args: [undefined],
+    isDelivery: false,
+    isAlone: false,
+    timeout: 0,
+  } as never;
+  const done = prepare()(() => [...group.slice(0, 1), broken, ...group.slice(1)]);
+  expect(done?.written).toMatchObject([{ value: -1 }, { failure: {} }, { value: -2 }, { value: -3 }]);
+  expect(done).toMatchObject({ isChanged: true, isRefused: false });
+  expect(count()).toBe(3);
+});
+
+test('a sync is one, also if nothing else has changed the database', () => {
+  const { prepare } = opened();
+  const write = prepare();
+  expect(write(() => [99])).toMatchObject({ written: [{ value: false }], isChanged: false });
+  expect(write(() => [99, sync])).toMatchObject({ isChanged: true });
+});
