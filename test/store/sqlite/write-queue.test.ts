@@ -7,7 +7,15 @@ import { ManualClock, turn } from '../../support/clock.ts';
 /** What one commit takes at the most. */
 const group = 1_024;
 
-const delivery: WriteItem = { name: 'unpin', args: [], isDelivery: true, isAlone: false, timeout: Infinity };
+/** A delivery of so many bytes. */
+const delivery = (bytes: number): WriteItem => ({
+  name: 'unpin',
+  args: [],
+  isDelivery: true,
+  isAlone: false,
+  timeout: Infinity,
+  bytes,
+});
 
 /** A queue whose commits end when the test says so, and what became of its events. */
 function slowQueue() {
@@ -18,8 +26,7 @@ function slowQueue() {
   const record = (count: number, bytes = 400) => {
     for (let place = 0; place < count; place += 1) {
       queue.add(
-        delivery,
-        bytes,
+        { item: delivery(bytes) },
         () => void (outcome.written += 1),
         () => void (outcome.refused += 1),
       );

@@ -19,8 +19,10 @@ export class SqliteQuarantine implements QuarantineStore {
   }
 
   keep(record: QuarantineRecord): Promise<Quarantined> {
-    const limits = { isDelivery: true, bytes: record.body.byteLength };
-    return this.#access.write('keepDelivery', [quarantineRow(record)], limits);
+    // A buffer of its own: the body may be a part of a large one, all of which would be copied.
+    const body = Uint8Array.from(record.body);
+    const limits = { isDelivery: true, bytes: body.byteLength, transfer: [body.buffer] };
+    return this.#access.write('keepDelivery', [quarantineRow({ ...record, body })], limits);
   }
 
   list(filter: QuarantineFilter): Promise<QuarantinePage> {

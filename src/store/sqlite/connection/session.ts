@@ -181,7 +181,11 @@ export class Session {
     };
     if (files) this.files.check();
     this.#writer = files
-      ? new FileWriter({ file: this.#file, files: files.ids, process }, this.#clock, notices)
+      ? new FileWriter(
+          { file: this.#file, files: files.ids, process, id: verbs.processes.id },
+          this.#clock,
+          notices,
+        )
       : new MemoryWriter(database, verbs);
     return this.#writer;
   }
@@ -189,8 +193,7 @@ export class Session {
   /** Enters this process among those that share the file. What it held under a former id is given back. */
   #join(writer: Writer) {
     const { processes } = this.opened().verbs;
-    const former = processes.id;
-    return writer.run('join', [this.#clock.now(), former], {}, ({ id }) => processes.joined(id));
+    return writer.run('join', [this.#clock.now()], {}, ({ id }) => processes.joined(id));
   }
 
   #leave(writer: Writer): Promise<boolean> {

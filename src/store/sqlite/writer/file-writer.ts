@@ -15,7 +15,7 @@ import {
   packed,
   sync,
 } from './write-message.ts';
-import { WriteQueue } from './write-queue.ts';
+import { type Sendable, WriteQueue } from './write-queue.ts';
 import { type ResultOf, type WriteLimits, type Writer, errorOf } from './writer.ts';
 
 /** The thread's objects are short-lived: a larger young heap would take memory for nothing. */
@@ -45,12 +45,16 @@ export class FileWriter implements Writer {
   #isClosing = false;
   #idle: (() => void)[] = [];
 
-  constructor(data: Pick<WriterData, 'file' | 'files' | 'process'>, clock: Clock, notices: WriterNotices) {
+  constructor(
+    data: Pick<WriterData, 'file' | 'files' | 'process' | 'id'>,
+    clock: Clock,
+    notices: WriterNotices,
+  ) {
     this.#notices = notices;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     const receiveAll = () => this.#receiveAll();
-    this.#queue = new WriteQueue({ clock, send: (items) => this.#sendWrites(items), receiveAll });
+    this.#queue = new WriteQueue({ clock, send: (...given) => this.#sendWrites(...given), receiveAll });
     const shared = { lock: this.#lock.memory, givenUp: this.#queue.givenUp };
     const workerData: WriterData = { ...data, ...shared, port: port2 };
     this.#worker = new Worker(threadFile('writer-worker'), {
@@ -87,18 +91,18 @@ export class FileWriter implements Writer {
   run<Name extends OperationName>(
     name: Name,
     args: Parameters<Operations[Name]>,
-    { isDelivery = false, bytes = 0, isAlone = false, timeout = Infinity }: WriteLimits = {},
+    { isDelivery = false, bytes = 0, isAlone = false, timeout = Infinity, transfer = [] }: WriteLimits = {},
     onWritten: (result: ResultOf<Name>) => void = () => {},
   ): Promise<ResultOf<Name>> {
-    const item = { name, args, isDelivery, isAlone, timeout };
-    return this.#write(item, bytes, (result) => {
+    const item = { name, args, isDelivery, isAlone, timeout, bytes };
+    return this.#write({ item, transfer }, (result) => {
       onWritten(result as ResultOf<Name>);
       return result as ResultOf<Name>;
     });
   }
 
   record(row: EventRow, onRecorded: (recorded: RecordedRow) => void): Promise<RecordedRow> {
-    return this.#write(row, row.body.byteLength, (code) => {
+    return this.#write({ item: row }, (code) => {
       const recorded = recordedOf(code as number);
       onRecorded(recorded);
       return recorded;
@@ -106,11 +110,11 @@ export class FileWriter implements Writer {
   }
 
   endClaim(sequence: Sequence): Promise<boolean> {
-    return this.#write(sequence, 0, (isHeld) => isHeld as boolean);
+    return this.#write({ item: sequence }, (isHeld) => isHeld as boolean);
   }
 
   sync(): Promise<void> {
-    return this.#write(sync, 0, () => {});
+    return this.#write({ item: sync }, () => {});
   }
 
   borrowLock(work: () => void): void {
@@ -134,17 +138,17 @@ export class FileWriter implements Writer {
     await this.#exited;
   }
 
-  #write<T>(item: WriteItem, bytes: number, resultOf: (result: unknown) => T): Promise<T> {
+  #write<T>(write: Sendable, resultOf: (result: unknown) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#isGone) return reject(errorOf(hasEnded));
-      this.#queue.add(item, bytes, (result) => resolve(resultOf(result)), reject);
+      this.#queue.add(write, (result) => resolve(resultOf(result)), reject);
     });
   }
 
-  #sendWrites(items: readonly WriteItem[]): void {
+  #sendWrites(items: readonly WriteItem[], transfer: ArrayBuffer[]): void {
     this.#port.ref();
     const message = packed(items);
-    this.#send(message, [message.bodies]);
+    this.#send(message, [message.bodies, ...transfer]);
   }
 
   #send(message: ToWriter, transfer: ArrayBuffer[] = []): void {

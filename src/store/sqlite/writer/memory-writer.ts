@@ -32,10 +32,10 @@ export class MemoryWriter implements Writer {
   run<Name extends OperationName>(
     name: Name,
     args: Parameters<Operations[Name]>,
-    { isDelivery = false, isAlone = false, timeout = Infinity }: WriteLimits = {},
+    { isDelivery = false, bytes = 0, isAlone = false, timeout = Infinity }: WriteLimits = {},
     onWritten: (result: ResultOf<Name>) => void = () => {},
   ): Promise<ResultOf<Name>> {
-    const item = { name, args, isDelivery, isAlone, timeout };
+    const item = { name, args, isDelivery, isAlone, timeout, bytes };
     return this.#add(item, (result) => {
       onWritten(result as ResultOf<Name>);
       return result as ResultOf<Name>;

@@ -20,8 +20,9 @@ export function operationsOn(verbs: Verbs) {
   const { processes, claims, settling, joins, dueTimes, quarantine, replays, erasure, scrubbing } = verbs;
 
   return {
-    /** Enters this process among those that share the file, and gives back what it held under a `former` id, if any. */
-    join(now: number, former: number): { readonly id: number; readonly isWalMissing: boolean } {
+    /** Enters this process among those that share the file, and gives back what it held under a former id, if any. */
+    join(now: number): { readonly id: number; readonly isWalMissing: boolean } {
+      const former = processes.id;
       const isWalMissing = former === 0 && processes.isWalMissing();
       if (former === 0 && processes.isAlone()) dueTimes.catchUp(now);
       claims.releaseAll(former, { died: false });

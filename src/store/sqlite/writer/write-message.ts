@@ -11,6 +11,8 @@ export interface WriterData {
   readonly file: string;
   readonly files: FileIds;
   readonly process: OwnProcess;
+  /** The id under which the process has joined; 0 before that. */
+  readonly id: number;
   /** Who may write: see `WriteLock`. */
   readonly lock: Int32Array<SharedArrayBuffer>;
   /**
@@ -35,6 +37,8 @@ export interface OperationItem extends Operation {
   readonly isAlone: boolean;
   /** How long it may wait for another process that has locked the database, in milliseconds. */
   readonly timeout: number;
+  /** How many bytes it carries. */
+  readonly bytes: number;
 }
 
 /**
@@ -137,7 +141,8 @@ export function isDelivery(item: WriteItem): boolean {
   return isEvent(item) || (isOperation(item) && item.isDelivery);
 }
 
-/** How many bytes a write carries: only events are large. */
+/** How many bytes a write carries. */
 export function bytesOf(item: WriteItem): number {
-  return isEvent(item) ? item.body.byteLength : 0;
+  if (isEvent(item)) return item.body.byteLength;
+  return isOperation(item) ? item.bytes : 0;
 }

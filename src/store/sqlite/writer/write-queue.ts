@@ -1,7 +1,7 @@
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
 import { groupBytes, groupWrites } from './waiting-writes.ts';
-import { type Failure, type WriteItem, type WrittenMessage, isDelivery } from './write-message.ts';
+import { type Failure, type WriteItem, type WrittenMessage, bytesOf, isDelivery } from './write-message.ts';
 import { errorOf, recordTimeout } from './writer.ts';
 
 /** How many writes may be in flight: a disk that falls behind must not take the process's memory. */
@@ -23,7 +23,7 @@ const fewWrites = 2;
 /** A write that the writer thread has been given, or is about to be. */
 interface Write {
   readonly item: WriteItem;
-  readonly bytes: number;
+  readonly transfer: readonly ArrayBuffer[];
   /** When its sender no longer waits, on the clock that never jumps; Infinity for what is no delivery. */
   readonly deadline: number;
   /** Called once, whether or not anybody still waits: what was written has an effect all the same. */
@@ -34,11 +34,17 @@ interface Write {
   isGivenUp: boolean;
 }
 
+/** A write, and the buffers in it that are handed over instead of being copied. */
+export interface Sendable {
+  readonly item: WriteItem;
+  readonly transfer?: readonly ArrayBuffer[];
+}
+
 /** What the queue needs of the owner of the writer thread. */
 export interface QueueTies {
   readonly clock: Clock;
   /** Sends writes to the writer thread together. */
-  readonly send: (items: readonly WriteItem[]) => void;
+  readonly send: (items: readonly WriteItem[], transfer: ArrayBuffer[]) => void;
   /** Receives at once what the writer thread has sent so far. */
   readonly receiveAll: () => void;
 }
@@ -88,9 +94,10 @@ export class WriteQueue {
   }
 
   /** Adds a write. A delivery fails when it can't be written before its sender gives up. */
-  add(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
-    if (isDelivery(item)) this.#addDelivery(item, bytes, onWritten, onFailed);
-    else this.#add({ item, bytes, deadline: Infinity, onWritten, onFailed, number: 0, isGivenUp: false });
+  add({ item, transfer = [] }: Sendable, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
+    const write = { item, transfer, onWritten, onFailed, isGivenUp: false };
+    if (isDelivery(item)) this.#addDelivery(write);
+    else this.#add({ ...write, deadline: Infinity, number: 0 });
   }
 
   /** The writer thread says what became of those that were sent first. */
@@ -120,12 +127,12 @@ export class WriteQueue {
     this.#rest();
   }
 
-  #addDelivery(item: WriteItem, bytes: number, onWritten: Write['onWritten'], onFailed: Write['onFailed']) {
-    if (this.isOverloaded || this.#bytes + bytes > maxBytes)
-      return onFailed(new Error('the database has fallen behind'));
+  #addDelivery(write: Omit<Write, 'deadline' | 'number'>): void {
+    if (this.isOverloaded || this.#bytes + bytesOf(write.item) > maxBytes)
+      return write.onFailed(new Error('the database has fallen behind'));
     const deadline = this.#ties.clock.elapsed() + recordTimeout;
     this.#deliveries += 1;
-    this.#add({ item, bytes, deadline, onWritten, onFailed, number: this.#deliveries, isGivenUp: false });
+    this.#add({ ...write, deadline, number: this.#deliveries });
     this.#cancelWatch ??= this.#ties.clock.after(recordTimeout, () => this.#watch());
     // An event that comes alone is sent at once, also if the mark of the one before still waits for it. Where many
     // come, it waits for the others of the same turn of the event loop: if it were sent ahead of them, it would have a
@@ -135,7 +142,7 @@ export class WriteQueue {
 
   #add(write: Write): void {
     this.#unsent.push(write);
-    this.#bytes += write.bytes;
+    this.#bytes += bytesOf(write.item);
     // Writes of one turn are sent together: each message wakes the other thread, which costs as much as an event.
     if (this.#unsent.length >= fullLoad) this.#send();
     // The end of a claim, which nobody waits for, goes along with the next event if one comes soon. By itself it would have
@@ -163,11 +170,14 @@ export class WriteQueue {
       this.#sent.push(write);
       if (write.number > 0) this.#sentDeliveries += 1;
     }
-    this.#ties.send(writes.map(({ item }) => item));
+    this.#ties.send(
+      writes.map(({ item }) => item),
+      writes.flatMap(({ transfer }) => transfer),
+    );
   }
 
   #end(write: Write, result: unknown, failure: Failure | undefined): void {
-    this.#bytes -= write.bytes;
+    this.#bytes -= bytesOf(write.item);
     if (failure) return write.onFailed(errorOf(failure));
     // What one callback throws must not concern the other writes: they have been written too.
     try {

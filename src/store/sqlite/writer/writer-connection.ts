@@ -22,8 +22,7 @@ export class WriterConnection {
   readonly #database: Database.Database;
   readonly #processes: Processes;
 
-  /** `id`: under which the process has joined; 0 before that. */
-  constructor({ file, files, process }: Pick<WriterData, 'file' | 'files' | 'process'>, id = 0) {
+  constructor({ file, files, process, id }: Pick<WriterData, 'file' | 'files' | 'process' | 'id'>) {
     this.#database = connectAgain(file, files);
     this.files = new DatabaseFiles(this.#database, file, files);
     this.#database.pragma('busy_timeout = 0');

@@ -160,9 +160,9 @@ export class WriterThread {
     if (!this.#refusal) return undefined;
     if (systemClock.elapsed() < this.#refusal.until) return this.#refusal.failure;
     try {
-      const { process } = this.#connection;
+      const { process: id } = this.#connection;
       this.#connection.close();
-      this.#connection = new WriterConnection(this.#data, process);
+      this.#connection = new WriterConnection({ ...this.#data, id });
       this.#connection.checkpoints.empty();
       this.#refusal = undefined;
     } catch (error) {

@@ -12,6 +12,8 @@ export interface WriteLimits {
   readonly isDelivery?: boolean;
   /** How many bytes it carries, so that the memory of all writes stays bounded. Default 0. */
   readonly bytes?: number;
+  /** Buffers in its arguments that are handed over to the writer's thread instead of being copied. Default none. */
+  readonly transfer?: readonly ArrayBuffer[];
   /** Gives the write a transaction of its own, because it may take long. Default false. */
   readonly isAlone?: boolean;
   /** How long it may wait for another process that has locked the database, in milliseconds. Default without end. */
