@@ -56,6 +56,9 @@ const share = { ofTurn: 2, maxWait: 30 };
 /** Made once: under an overload it is thrown thousands of times a second, and the trace of a new one is expensive. */
 const behind = new Refusal('unavailable', 'inbox_behind');
 
+/** How many fixes are logged at the most: some name what a sender wrote, who must not fill the log. */
+const maxExplained = 20;
+
 /** The log event for each status. */
 const toldAs = {
   accepted: 'delivery_accepted',
@@ -192,7 +195,7 @@ export class Intake {
     const { code, reason, fix, quarantineId } = problem;
     if (reason === 'not_recorded') this.#parts.onNotRecorded();
     this.#refusals.refused({ code, reason, quarantineId });
-    if (fix !== undefined && !this.#explained.has(fix)) {
+    if (fix !== undefined && !this.#explained.has(fix) && this.#explained.size < maxExplained) {
       this.#explained.add(fix);
       telemetry.report('refusal_fix', { reason, fix });
     }

@@ -50,6 +50,18 @@ describe("signature 'auto'", () => {
     },
   );
 
+  test('the log says which one is pinned, also if a forgery was refused before there was a pin', async () => {
+    const { receiver, logs } = await started();
+    const body = bodyOf();
+    const forged = signedHeaders(body, { scheme: 'v1-hex-whole', secrets: 'whsec_Zm9yZ2Vk' });
+    expect((await deliver(receiver, body, forged)).status).toBe(401);
+    expect(await statusOf(receiver, 't-v1-hex-whole')).toBe(200);
+    expect(await statusOf(receiver, 'v1-hex-whole')).toBe(401);
+    expect(await statusOf(receiver, 'v1-hex-whole')).toBe(401);
+    expect(logs.of('refusal_fix')).toHaveLength(2);
+    expect(logs.of('refusal_fix')[1]?.['fix']).toContain('the scheme t-v1-hex-whole, which');
+  });
+
   test('is not pinned by a forgery, whatever it looks like', async () => {
     const { receiver, logs } = await started();
     const body = bodyOf();
