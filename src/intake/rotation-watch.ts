@@ -5,7 +5,7 @@ import { describeScheme } from '../signature/schemes.ts';
 import type { SignatureReason } from '../signature/match.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
-/** A streak of this length is hardly a stranger's attempt, but is shorter than two deliveries with their retries. */
+/** A streak of this length hardly comes from an unauthenticated sender, but is shorter than two deliveries with their retries. */
 const longStreak = 5;
 
 /** Why a signature made with another secret, or in another scheme, is refused. */
@@ -46,7 +46,7 @@ export class RotationWatch {
    */
   refused(reason: string, headers: Headers, otherScheme: () => Scheme | undefined): void {
     const wasRight = this.#hasVerified || this.#pinned() !== undefined;
-    // After the alarm nothing is left to find out, and a stranger's flood must not cost what looking for it does.
+    // After the alarm nothing is left to find out, and a flood of forgeries must not cost what looking for it does.
     if (!wasRight || this.#streak === longStreak || !suspicious.has(reason) || !looksGenuine(headers)) return;
     this.#streak += 1;
     this.#otherScheme ??= otherScheme();

@@ -140,7 +140,7 @@ export class Lifecycle {
     const begunAt = clock.elapsed();
     telemetry.report('receiver_stopping');
     health.stop();
-    // The dispatcher drains at the same time as the intake. One after the other, a stranger who sends half a body and
+    // The dispatcher drains at the same time as the intake. One after the other, a sender of half a body and
     // stalls could make the stop take twice as long.
     const dispatched = this.#dispatcher?.stop(timeout);
     await intake.drained();

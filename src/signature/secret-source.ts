@@ -16,7 +16,7 @@ const freshFor = 30_000;
  */
 const trustedFor = 60_000;
 /**
- * Milliseconds between two questions after mismatches. A mismatch makes us ask at once, but a stranger must not make us
+ * Milliseconds between two questions after mismatches. A mismatch makes us ask at once, but an unauthenticated sender must not make us
  * ask for each delivery.
  */
 const shortestPause = 1_000;

@@ -55,7 +55,7 @@ export interface StoreCounts {
     readonly notAuthentic: number;
     readonly unreadable: number;
     /**
-     * How many deliveries that were not authentic were ever dropped or not kept at all, because strangers may take
+     * How many deliveries that were not authentic were ever dropped or not kept at all, because unauthenticated senders may take
      * only so much of the disk.
      */
     readonly dropped: number;
