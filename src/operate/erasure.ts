@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { type ErasureTarget, readTarget } from './erasure-target.ts';
 import { IdMentions } from './id-mentions.ts';
 import type { Mentions } from './person-mentions.ts';
-import { type Clock, holdProcess, pause } from '../kit/clock.ts';
-import type { Kept, KeptIn, RetentionStore, Scrubbed } from '../store/retention-store.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Kept, KeptIn, RetentionStore } from '../store/retention-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** What was erased, and whether it is also gone from the files. */
@@ -33,14 +33,6 @@ export interface ErasureParts {
   readonly requireStarted: (method: string) => void;
 }
 
-/**
- * The largest database that is rewritten by default, in bytes. That takes about half a second, in which deliveries
- * wait; the platform waits one second.
- */
-const maxToCompact = 128 * 1024 * 1024;
-/** How long scrubbing waits for readers in other processes, and the pause between two tries, in milliseconds. */
-const scrubTimeout = 5_000;
-const scrubPause = 50;
 /** How many events without a call are erased in one step. */
 const eventsAtOnce = 100;
 
@@ -69,7 +61,10 @@ export class Erasure {
     const quarantined = await this.#eraseBeside(found);
     const { callIds, ...events } = await this.#eraseEvents(found);
     const counts = { ...events, calls: callIds.length, quarantined };
-    const scrubbed = await this.#scrub(compact);
+    const scrubbed = (await this.#parts.store.compact?.({ rewrite: compact })) ?? {
+      checkpointed: true,
+      compacted: true,
+    };
     this.#parts.telemetry.report('erased', { ...counts, ...scrubbed });
     return { ...counts, callIds, ...scrubbed };
   }
@@ -77,7 +72,7 @@ export class Erasure {
   /** Removes from the files what an earlier erasure, of this or another process, could not remove. */
   async finish(): Promise<void> {
     const { store } = this.#parts;
-    if (await store.needsScrubbing()) await store.scrub({ compact: await this.#isSmall() });
+    await store.compact?.({ onlyIfNeeded: true });
   }
 
   /** Finds the calls, which are erased as a whole, and single events that belong to no call. */
@@ -159,27 +154,5 @@ export class Erasure {
       // Reading takes a while: deliveries are taken in between.
       await setImmediate();
     }
-  }
-
-  /** Scrubs the files until nothing of the erased data is left in them, or until that has taken too long. */
-  async #scrub(asked: boolean | undefined): Promise<Scrubbed> {
-    const { store, clock } = this.#parts;
-    const compact = asked ?? (await this.#isSmall());
-    const deadline = clock.elapsed() + scrubTimeout;
-    let compacted = false;
-    for (;;) {
-      const scrubbed = await store.scrub({ compact: compact && !compacted });
-      compacted ||= scrubbed.compacted;
-      const isDone = scrubbed.checkpointed && compacted === compact;
-      if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };
-      // A script may have nothing else to do, and must not end in the middle of what it awaits.
-      const letGo = holdProcess();
-      await pause(clock, scrubPause);
-      letGo();
-    }
-  }
-
-  async #isSmall(): Promise<boolean> {
-    return (await this.#parts.store.size()) <= maxToCompact;
   }
 }

@@ -39,6 +39,7 @@ export type {
 } from './quarantine-store.ts';
 export type {
   CleaningStep,
+  CompactOptions,
   ErasureStep,
   EventCount,
   Kept,

@@ -68,7 +68,15 @@ export interface Scrubbed {
   readonly compacted: boolean;
 }
 
-/** Every method but `scrub` takes a bounded time, so that deliveries are recorded in between. */
+/** How a database is compacted. */
+export interface CompactOptions {
+  /** Whether all of it is written anew, while deliveries wait. Default: if that is a matter of half a second. */
+  readonly rewrite?: boolean | undefined;
+  /** Whether nothing is done, and nothing waited for, unless something was erased that an earlier try has left. */
+  readonly onlyIfNeeded?: boolean;
+}
+
+/** Every method but `compact` takes a bounded time, so that deliveries are recorded in between. */
 export interface RetentionStore {
   /** Removes some of what has been kept long enough. Identities of removed events stay until `traceIdsUntil`. */
   clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep>;
@@ -91,10 +99,9 @@ export interface RetentionStore {
   /** Removes from the records of replays who asked for them, why, and for which events. */
   eraseReplays(ids: readonly number[]): Promise<void>;
 
-  /** Whether any process has erased something since the files were last scrubbed. */
-  needsScrubbing(): Promise<boolean>;
-  /** The size of the database, in bytes: the time that compacting takes grows with it. */
-  size(): Promise<number>;
-  /** Tries once to remove from the files what was erased. What can't be removed now stays. */
-  scrub(options: { readonly compact: boolean }): Promise<Scrubbed>;
+  /**
+   * Removes from the files what was erased from the tables, for a database that leaves it there. Waits for seconds for
+   * others who use the files; what can't be removed now stays.
+   */
+  compact?(options: CompactOptions): Promise<Scrubbed>;
 }

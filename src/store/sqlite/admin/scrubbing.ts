@@ -18,11 +18,11 @@ export function prepareScrubbing(database: Database.Database) {
      */
     want: (): void => void want.run(),
 
-    isWanted: (): boolean => wanted.get() !== undefined,
-
-    size(): number {
+    /** Whether any process has erased something since the files were last scrubbed, and the size of the database. */
+    state(): { readonly isWanted: boolean; readonly size: number } {
       const pages = database.pragma('page_count', { simple: true }) as number;
-      return pages * (database.pragma('page_size', { simple: true }) as number);
+      const size = pages * (database.pragma('page_size', { simple: true }) as number);
+      return { isWanted: wanted.get() !== undefined, size };
     },
 
     scrub({ compact }: { readonly compact: boolean }): Scrubbed {

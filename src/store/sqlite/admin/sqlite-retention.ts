@@ -1,5 +1,7 @@
+import { holdProcess, pause } from '../../../kit/clock.ts';
 import type {
   CleaningStep,
+  CompactOptions,
   ErasureStep,
   EventCount,
   KeptIn,
@@ -13,6 +15,14 @@ import type { Access } from '../access.ts';
 
 /** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */
 const cleaningTimeout = 1_000;
+/**
+ * The largest database that is rewritten by default, in bytes. That takes about half a second, in which deliveries
+ * wait; the platform waits one second.
+ */
+const maxToRewrite = 128 * 1024 * 1024;
+/** How long scrubbing waits for readers in other processes, and the pause between two tries, in milliseconds. */
+const scrubTimeout = 5_000;
+const scrubPause = 50;
 /** Each step has a transaction of its own, so that a delivery never shares the transaction, and the time it takes. */
 const alone = { isAlone: true };
 
@@ -58,15 +68,23 @@ export class SqliteRetention implements RetentionStore {
     return this.#access.write('eraseReplays', [ids], alone);
   }
 
-  needsScrubbing(): Promise<boolean> {
-    return this.#access.read(({ scrubbing }) => scrubbing.isWanted());
-  }
-
-  size(): Promise<number> {
-    return this.#access.read(({ scrubbing }) => scrubbing.size());
-  }
-
-  scrub(options: { readonly compact: boolean }): Promise<Scrubbed> {
-    return this.#access.write('scrub', [options]);
+  /** Tries until nothing of the erased data is left in the files, or until that has taken too long. */
+  async compact({ rewrite, onlyIfNeeded = false }: CompactOptions): Promise<Scrubbed> {
+    const { clock } = this.#access;
+    const { isWanted, size } = await this.#access.read(({ scrubbing }) => scrubbing.state());
+    if (onlyIfNeeded && !isWanted) return { checkpointed: true, compacted: true };
+    const compact = rewrite ?? size <= maxToRewrite;
+    const deadline = onlyIfNeeded ? -Infinity : clock.elapsed() + scrubTimeout;
+    let compacted = false;
+    for (;;) {
+      const scrubbed: Scrubbed = await this.#access.write('scrub', [{ compact: compact && !compacted }]);
+      compacted ||= scrubbed.compacted;
+      const isDone = scrubbed.checkpointed && compacted === compact;
+      if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };
+      // A script may have nothing else to do, and must not end in the middle of what it awaits.
+      const release = holdProcess();
+      await pause(clock, scrubPause);
+      release();
+    }
   }
 }
