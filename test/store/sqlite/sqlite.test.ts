@@ -8,10 +8,10 @@ import { bodyOf, deliver } from '../../support/deliveries.ts';
 import { Script } from '../../support/process.ts';
 import { made, started } from '../../support/receiver.ts';
 import { temporaryDatabase, temporaryFolder } from '../../support/temporary.ts';
-import { describeStore } from '../conformance.ts';
+import { describeStore } from '../conformance/index.ts';
 
-const claimingProcess = fileURLToPath(new URL('../../support/claiming-process.ts', import.meta.url));
-const readingProcess = fileURLToPath(new URL('../../support/reading-process.ts', import.meta.url));
+const claimingProcess = fileURLToPath(new URL('./claiming-process.ts', import.meta.url));
+const readingProcess = fileURLToPath(new URL('./reading-process.ts', import.meta.url));
 
 describeStore('in memory', () => ({ make: (clock) => new SqliteStore(':memory:', clock) }));
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { Script } from '../../support/process.ts';
 
-const script = (name: string) => fileURLToPath(new URL(`../../faults/${name}.ts`, import.meta.url));
+const script = (name: string) => fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
 
 /** In a process of its own, because threads that block for ever would also block the test's timeout. */
 test('one thread writes at a time, and the app always gets the lock, however they are held up', async () => {

@@ -1,6 +1,6 @@
 /** Claims all events and runs of the database in its argument, prints the number of events, and waits to be killed. */
-import { systemClock } from '../../src/kit/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 
 const store = new SqliteStore(process.argv[2] ?? '', systemClock);
 process.stdout.write(`${JSON.stringify({ opening: true })}\n`);

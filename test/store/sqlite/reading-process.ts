@@ -2,8 +2,8 @@
  * Claims all new events of the database in its argument, begins to read each of them without an end, prints their
  * number, and waits to be killed.
  */
-import { systemClock } from '../../src/kit/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 
 const store = new SqliteStore(process.argv[2] ?? '', systemClock);
 await store.open();

@@ -5,8 +5,8 @@
  * app is never given the lock.
  */
 import { MessageChannel, type MessagePort, Worker, isMainThread, workerData } from 'node:worker_threads';
-import { turn } from '../support/clock.ts';
-import { BorrowedLock, lendIfWanted } from '../../src/store/sqlite/writer/write-lock.ts';
+import { turn } from '../../support/clock.ts';
+import { BorrowedLock, lendIfWanted } from '../../../src/store/sqlite/writer/write-lock.ts';
 
 interface Shared {
   readonly memory: Int32Array<SharedArrayBuffer>;

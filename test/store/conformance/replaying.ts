@@ -1,13 +1,13 @@
 /** What every store must do with runs that a replay requeues. */
 import { describe, expect, test } from 'vitest';
-import type { ReplayCandidate } from '../../src/store/event-store.ts';
-import type { Store } from '../../src/store/store.ts';
-import { claimedOf, dead, done, eventOf, only, settlementOf } from './parts.ts';
+import type { ReplayCandidate } from '../../../src/store/event-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { claimedOf, dead, done, eventOf, only, settlementOf } from '../parts.ts';
 
 const request = { by: undefined, reason: undefined, filter: '{}', now: 0 };
 const atOnce = { onlyDead: true, joins: new Set<string>(), spread: undefined };
 
-/** Adds the tests to the suite of one kind of store. */
+/** Runs this part of the suite. */
 export function describeReplaying(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: replaying`, () => {
     test('tells of a replay how many of its runs are open, done and dead', async () => {

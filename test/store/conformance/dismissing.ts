@@ -1,9 +1,9 @@
 /** What every store must do with runs that a person dismisses. */
 import { describe, expect, test } from 'vitest';
-import type { DismissalWrite } from '../../src/store/event-store.ts';
-import type { Sequence } from '../../src/store/run-key.ts';
-import type { Store } from '../../src/store/store.ts';
-import { claimedOf, dead, done, dueAt, eventOf, only, presentTime, settlementOf } from './parts.ts';
+import type { DismissalWrite } from '../../../src/store/event-store.ts';
+import type { Sequence } from '../../../src/store/run-key.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { claimedOf, dead, done, dueAt, eventOf, only, presentTime, settlementOf } from '../parts.ts';
 
 const dismissalOf = (
   sequences: readonly Sequence[],

@@ -1,6 +1,6 @@
 /** A process that only waits for the write lock, which the writer lends when nothing else goes on. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { BorrowedLock, lendIfWanted } from '../../src/store/sqlite/writer/write-lock.ts';
+import { BorrowedLock, lendIfWanted } from '../../../src/store/sqlite/writer/write-lock.ts';
 
 const lock = new BorrowedLock();
 lock.writerBegins(() => {});

@@ -1,9 +1,9 @@
 /** The tests for stores whose data outlives them, or is shared by several stores. */
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/kit/clock.ts';
-import { ManualClock, turn } from '../support/clock.ts';
-import { claimedOf, dead, done, dueAt, eventOf, only, settlementOf } from './parts.ts';
-import { type StoreUnderTest, openedOf } from './under-test.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { ManualClock, turn } from '../../support/clock.ts';
+import { claimedOf, dead, done, dueAt, eventOf, only, settlementOf } from '../parts.ts';
+import { type StoreUnderTest, openedOf } from '../under-test.ts';
 
 /** Runs this part of the suite. */
 export function describeSharing(name: string, makeStore: () => StoreUnderTest): void {

@@ -1,0 +1,28 @@
+/** The tests that every store must pass, whatever its database is. */
+import { type StoreUnderTest, openedOf } from '../under-test.ts';
+import { describeClaiming } from './claiming.ts';
+import { describeDismissing } from './dismissing.ts';
+import { describeOrder } from './order.ts';
+import { describeQuarantine } from './quarantine.ts';
+import { describeRecording } from './recording.ts';
+import { describeReplaying } from './replaying.ts';
+import { describeSettling } from './settling.ts';
+import { describeSharing } from './sharing.ts';
+
+/** The parts of the suite that one process alone can show. */
+const parts = [
+  describeRecording,
+  describeClaiming,
+  describeSettling,
+  describeOrder,
+  describeReplaying,
+  describeDismissing,
+  describeQuarantine,
+];
+
+/** Runs the suite for one kind of store; `makeStore` is called anew for each test. */
+export function describeStore(name: string, makeStore: () => StoreUnderTest): void {
+  const opened = () => openedOf(makeStore());
+  for (const describePart of parts) describePart(name, opened);
+  if (makeStore().shared) describeSharing(name, makeStore);
+}
