@@ -1,7 +1,7 @@
 /** What every store must do when a process takes work. */
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import { claimedOf, dueAt, eventOf, settlementOf } from '../parts.ts';
+import { claimedOf, dueAt, eventOf, only, presentTime, settlementOf } from '../parts.ts';
 
 /** Runs this part of the suite. */
 export function describeClaiming(name: string, opened: () => Promise<Store>): void {
@@ -33,6 +33,31 @@ export function describeClaiming(name: string, opened: () => Promise<Store>): vo
       expect(await store.nextDue('handler')).toBe(300);
       expect(await store.claimRuns('handler', 1, 300)).toMatchObject([{ traceId: 'a' }]);
       expect(await store.claimRuns('handler', 10, 300)).toEqual([]);
+    });
+
+    test('due runs of a call of which enough are in flight are left to later', async () => {
+      const store = await opened();
+      for (const [index, callId] of ['busy', 'busy', 'another'].entries()) {
+        const event = only(await claimedOf(store, eventOf(`trace-${index}`, { callId })));
+        await store.settle(settlementOf(event, dueAt(1)));
+      }
+      const order = { isStrict: false, without: ['busy'], isOneACall: false };
+      expect((await store.claimRuns('handler', 10, presentTime, order)).map(({ callId }) => callId)).toEqual([
+        'another',
+      ]);
+      expect(await store.claimRuns('handler', 10, presentTime, { ...order, without: [] })).toHaveLength(2);
+    });
+
+    test('of each call one at the most, where that is asked for', async () => {
+      const store = await opened();
+      for (const [index, callId] of ['busy', 'busy', 'another', undefined, undefined].entries()) {
+        await store.record(eventOf(`trace-${index}`, { callId }));
+        await store.settle(settlementOf(only(await store.claimEvents(1)), dueAt(0)));
+      }
+      const order = { isStrict: false, without: [], isOneACall: true };
+      const claimed = await store.claimRuns('handler', 10, presentTime, order);
+      expect(claimed.map(({ traceId }) => traceId)).toEqual(['trace-0', 'trace-2', 'trace-3', 'trace-4']);
+      expect(await store.claimRuns('handler', 10, presentTime, order)).toHaveLength(1);
     });
 
     test('a process that nobody shares with finds nothing to take over', async () => {

@@ -2,10 +2,14 @@
 import { type StoreUnderTest, openedOf } from '../under-test.ts';
 import { describeClaiming } from './claiming.ts';
 import { describeDismissing } from './dismissing.ts';
+import { describeDrift } from './drift.ts';
+import { describeErasing } from './erasing.ts';
+import { describeJoins } from './joins.ts';
 import { describeOrder } from './order.ts';
 import { describeQuarantine } from './quarantine.ts';
 import { describeRecording } from './recording.ts';
 import { describeReplaying } from './replaying.ts';
+import { describeRetention } from './retention.ts';
 import { describeSettling } from './settling.ts';
 import { describeSharing } from './sharing.ts';
 
@@ -15,9 +19,13 @@ const parts = [
   describeClaiming,
   describeSettling,
   describeOrder,
+  describeJoins,
   describeReplaying,
   describeDismissing,
   describeQuarantine,
+  describeRetention,
+  describeErasing,
+  describeDrift,
 ];
 
 /** Runs the suite for one kind of store; `makeStore` is called anew for each test. */

@@ -1,8 +1,9 @@
 /** What every store must do with runs that a replay requeues. */
 import { describe, expect, test } from 'vitest';
+import type { Order } from '../../../src/dispatch/handling.ts';
 import type { ReplayCandidate } from '../../../src/store/event-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { claimedOf, dead, done, eventOf, only, settlementOf } from '../parts.ts';
+import { claimedOf, dead, done, eventOf, only, presentTime, settlementOf } from '../parts.ts';
 
 const request = { by: undefined, reason: undefined, filter: '{}', now: 0 };
 const atOnce = { onlyDead: true, joins: new Set<string>(), spread: undefined };
@@ -44,6 +45,45 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
       expect(await store.events.replayed(first)).toEqual({ open: 0, done: 0, dead: 0 });
       expect(await store.events.replayed(second)).toEqual({ open: 1, done: 0, dead: 0 });
     });
+
+    test.each(orders)(
+      'with order %s, what it requeues waits as that order requires',
+      async (order, claims) => {
+        const store = await opened();
+        const records = ['a', 'b', 'c'].map((traceId) => eventOf(traceId, { callId: 'call-1' }));
+        const events = await claimedOf(store, ...records);
+        for (const event of events) await store.settle(settlementOf(event, dead));
+        // The last one first, and sooner than those before it.
+        for (const [place, { sequence, callId }] of events.toReversed().entries()) {
+          const candidates = [{ ...run, order, sequence, callId }];
+          const replay = await store.events.beginReplay(request);
+          const spread = { delay: 100 * (place + 1), gap: 0 };
+          await store.events.requeue({ ...atOnce, candidates, replay, spread });
+        }
+        const isStrict = order === 'strict';
+        for (const [after, expected] of claims) {
+          const runs = await store.claimRuns('handler', 10, presentTime + after, {
+            isStrict,
+            without: [],
+            isOneACall: false,
+          });
+          expect(runs.map(({ traceId }) => traceId)).toEqual(expected);
+          for (const claimed of runs) await store.settle(settlementOf(claimed, done, { isStrict }));
+        }
+        expect((await store.counts()).runs).toMatchObject({ due: 0, blocked: 0 });
+      },
+    );
+
+    test('spreads its runs over time, beginning when it was asked to', async () => {
+      const store = await opened();
+      const events = await claimedOf(store, eventOf('a'), eventOf('b'));
+      for (const event of events) await store.settle(settlementOf(event, dead));
+      const candidates = events.map(({ sequence, callId }) => ({ ...run, sequence, callId }));
+      const replay = await store.events.beginReplay(request);
+      await store.events.requeue({ ...atOnce, candidates, replay, spread: { delay: 100, gap: 50 } });
+      expect(await store.nextDue('handler')).toBe(presentTime + 100);
+      expect(await store.nextDue('handler', presentTime + 100)).toBe(presentTime + 150);
+    });
   });
 }
 
@@ -52,3 +92,24 @@ const run: Pick<ReplayCandidate, 'handler' | 'order' | 'isJoin'> = {
   order: 'call',
   isJoin: false,
 };
+
+/** Each order, and which runs are claimed together after how many milliseconds. */
+const orders: readonly (readonly [Order, readonly (readonly [number, readonly string[]])[]])[] = [
+  [
+    'none',
+    [
+      [100, ['c']],
+      [200, ['b']],
+      [300, ['a']],
+    ],
+  ],
+  ['call', [[100, ['a', 'b', 'c']]]],
+  [
+    'strict',
+    [
+      [300, ['c']],
+      [300, ['a']],
+      [300, ['b']],
+    ],
+  ],
+];

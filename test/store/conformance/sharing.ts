@@ -91,6 +91,22 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect((await other.claimEvents(10)).map(({ traceId }) => traceId)).toEqual(['b']);
     });
 
+    test('a run that has not begun waits for an earlier event of its call that was given back', async () => {
+      const under = makeStore();
+      const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
+      const [, later, begun] = await claimedOf(
+        one,
+        ...['a', 'b', 'c'].map((traceId) => eventOf(traceId, { callId: 'call-1' })),
+      );
+      if (!later || !begun) throw new Error('nothing was claimed');
+      await one.settle(settlementOf(later, dueAt(0), { attempts: 0 }));
+      await one.settle(settlementOf(begun, dueAt(0), { attempts: 1 }));
+      await one.close();
+      expect(await other.claimRuns('handler', 10, Date.now())).toMatchObject([{ traceId: 'c' }]);
+      expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+      expect(await other.claimRuns('handler', 10, Date.now())).toMatchObject([{ traceId: 'b' }]);
+    });
+
     test('an event is not claimed as it is written while another works on its call', async () => {
       const under = makeStore();
       const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];

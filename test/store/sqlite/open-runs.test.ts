@@ -35,28 +35,3 @@ test('a run that is claimed and has not begun goes before a further event of the
   const { openRuns } = only(await claimedOf(store, ofCall('next')));
   expect(openRuns).toEqual([{ handler: 'handler', attempts: 0, dueAt: 0 }]);
 });
-
-test('due runs of a call of which enough are in hand are left to later', async () => {
-  const store = await openedSqlite();
-  for (const [index, callId] of ['busy', 'busy', 'another'].entries()) {
-    const event = only(await claimedOf(store, eventOf(`trace-${index}`, { callId })));
-    await store.settle(settlementOf(event, dueAt(1)));
-  }
-  const order = { isStrict: false, without: ['busy'], isOneACall: false };
-  expect((await store.claimRuns('handler', 10, presentTime, order)).map(({ callId }) => callId)).toEqual([
-    'another',
-  ]);
-  expect(await store.claimRuns('handler', 10, presentTime, { ...order, without: [] })).toHaveLength(2);
-});
-
-test('of each call one at the most, where that is asked for', async () => {
-  const store = await openedSqlite();
-  for (const [index, callId] of ['busy', 'busy', 'another', undefined, undefined].entries()) {
-    await store.record(eventOf(`trace-${index}`, { callId }));
-    await store.settle(settlementOf(only(await store.claimEvents(1)), dueAt(0)));
-  }
-  const order = { isStrict: false, without: [], isOneACall: true };
-  const claimed = await store.claimRuns('handler', 10, presentTime, order);
-  expect(claimed.map(({ traceId }) => traceId)).toEqual(['trace-0', 'trace-2', 'trace-3', 'trace-4']);
-  expect(await store.claimRuns('handler', 10, presentTime, order)).toHaveLength(1);
-});

@@ -1,0 +1,179 @@
+/** What every store must do to find a person's data, and to erase it. */
+import { describe, expect, test } from 'vitest';
+import type { Kept, KeptIn } from '../../../src/store/retention-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { claimedOf, dead, done, eventOf, only, presentTime, settlementOf } from '../parts.ts';
+
+const traceIdsUntil = 10_000;
+const callOf = (callId: string) => ({ callId });
+
+/** Runs this part of the suite. */
+export function describeErasing(name: string, opened: () => Promise<Store>): void {
+  describe(`${name}: erasing`, () => {
+    test('shows of an event all that can name a person', async () => {
+      const store = await opened();
+      const record = eventOf('trace-of-anna', {
+        eventName: 'Event.OfAnna',
+        callId: 'call-1',
+        headers: { 'x-of': 'header of anna' },
+        facts: { source: 'body', agentId: 'agent of anna', destination: 'number of anna' },
+        body: Buffer.from([0xff, ...Buffer.from('body of anna')]),
+      });
+      const event = only(await claimedOf(store, record));
+      await store.settle(settlementOf(event, { kind: 'dead', reason: 'reason of anna' }));
+      const kept = only(await lookAt(store, 'events'));
+      expect(kept).toMatchObject({ key: event.sequence, callId: 'call-1' });
+      const said = textOf(kept);
+      for (const part of ['header', 'agent', 'number', 'body', 'reason'])
+        expect(said).toContain(`${part} of anna`);
+      for (const id of ['trace-of-anna', 'Event.OfAnna']) expect(said).toContain(id);
+    });
+
+    test('looks at events in order of their keys, at those after one, or at those without a call', async () => {
+      const store = await opened();
+      const events = await claimedOf(
+        store,
+        eventOf('a', callOf('call-1')),
+        eventOf('b', { callId: undefined }),
+        eventOf('c', callOf('call-1')),
+      );
+      const keys = events.map(({ sequence }) => sequence);
+      expect((await lookAt(store, 'events')).map(({ key }) => key)).toEqual(keys);
+      expect((await lookAt(store, 'events', keys[0])).map(({ key }) => key)).toEqual(keys.slice(1));
+      expect(await lookAt(store, 'events_without_call')).toMatchObject([{ key: keys[1], callId: undefined }]);
+      expect(await lookAt(store, 'events', keys[2])).toEqual([]);
+    });
+
+    test('looks from one to the next until it has seen everything', async () => {
+      const store = await opened();
+      const records = Array.from({ length: 450 }, (_, place) =>
+        eventOf(`trace-${place}`, { callId: place % 9 === 0 ? undefined : 'call-1' }),
+      );
+      await Promise.all(records.map((record) => store.record(record)));
+      expect(await lookAt(store, 'events')).toHaveLength(450);
+      expect(await lookAt(store, 'events_without_call')).toHaveLength(50);
+    });
+
+    test('erases a call with its runs, in as many steps as it takes, and no other call', async () => {
+      const store = await opened();
+      const records = Array.from({ length: 450 }, (_, place) => eventOf(`trace-${place}`, callOf('call-1')));
+      const [first, second] = await claimedOf(store, ...records, eventOf('other', callOf('call-2')));
+      if (!first || !second) throw new Error('nothing was claimed');
+      await store.settle(settlementOf(first, dead));
+      await store.settle(settlementOf(second, dead, { handler: 'one', last: false }));
+      await store.settle(settlementOf(second, dead, { handler: 'two' }));
+      expect(await store.retention.countCall('call-1')).toEqual({ events: 450, runs: 3 });
+      expect(await eraseCall(store, 'call-1')).toEqual({ events: 450, runs: 3 });
+      expect(await store.retention.countCall('call-1')).toEqual({ events: 0, runs: 0 });
+      expect(await store.calls.eventsOf('call-1')).toEqual([]);
+      expect((await lookAt(store, 'events')).map(({ callId }) => callId)).toEqual(['call-2']);
+      expect(await store.counts()).toMatchObject({ events: { new: 1, open: 0, done: 0 }, runs: { dead: 0 } });
+      expect(await store.record(records[0] ?? eventOf('none'))).toBe('duplicate');
+    });
+
+    test('what is claimed can be erased as well, and its settlement is lost', async () => {
+      const store = await opened();
+      const event = only(await claimedOf(store, eventOf('a', callOf('call-1'))));
+      await store.record(eventOf('b', callOf('call-1')));
+      await eraseCall(store, 'call-1');
+      expect(await store.settle(settlementOf(event, dead))).toBe('lost');
+      expect(await store.claimEvents(10)).toEqual([]);
+      expect(await store.counts()).toMatchObject({ events: { new: 0, open: 0, done: 0 }, runs: { dead: 0 } });
+    });
+
+    test('with the last event of a call goes what its joins remember', async () => {
+      const store = await opened();
+      const arrive = async (traceId: string) => {
+        const { sequence, eventName } = only(await claimedOf(store, eventOf(traceId, callOf('call-1'))));
+        const run = { sequence, callId: 'call-1', handler: 'join', stored: false };
+        const waits = { events: [eventName], within: 60_000, runsAgain: false, last: true };
+        await store.calls.arrive({ ...waits, run, eventName });
+        return sequence;
+      };
+      const first = await arrive('a');
+      await store.calls.see('join', 'call-1', ['CallHandler.CallEnded']);
+      const run = only(await store.claimRuns('join', 1, presentTime));
+      await store.settle(settlementOf(run, done, { isJoin: true }));
+      const second = await arrive('b');
+      await store.retention.eraseEvents([first], traceIdsUntil);
+      await arrive('c');
+      expect(await store.claimRuns('join', 1, presentTime)).toEqual([]);
+      await eraseCall(store, 'call-1');
+      expect(await store.retention.countEvents([second])).toEqual({ events: 0, runs: 0 });
+      await arrive('d');
+      expect(await store.claimRuns('join', 1, presentTime)).toMatchObject([{ traceId: 'd' }]);
+    });
+
+    test('erases those events that it is given, and counts those that are there', async () => {
+      const store = await opened();
+      const [first, second, third] = await claimedOf(store, ...['a', 'b', 'c'].map((id) => eventOf(id)));
+      if (!first || !second || !third) throw new Error('nothing was claimed');
+      await store.settle(settlementOf(first, dead));
+      const sequences = [first.sequence, third.sequence];
+      const counted = { events: 2, runs: 1 };
+      expect(await store.retention.countEvents(sequences)).toEqual(counted);
+      expect(await store.retention.eraseEvents(sequences, traceIdsUntil)).toMatchObject(counted);
+      expect(await store.retention.countEvents(sequences)).toEqual({ events: 0, runs: 0 });
+      expect(await store.retention.eraseEvents(sequences, traceIdsUntil)).toMatchObject({
+        events: 0,
+        runs: 0,
+      });
+      expect((await lookAt(store, 'events')).map(({ key }) => key)).toEqual([second.sequence]);
+      expect(await store.record(eventOf('a'))).toBe('duplicate');
+    });
+
+    test('erases deliveries in quarantine, and says how many there were', async () => {
+      const store = await opened();
+      const parts = { kind: 'not_authentic', reason: 'signature_mismatch', digest: 'd' } as const;
+      const kept = { ...parts, receivedAt: 1, skipped: 0, headers: { 'x-of': 'header of anna' } };
+      const { id } = await store.quarantine.keep({ ...kept, body: Buffer.from('body of anna') });
+      const other = await store.quarantine.keep({ ...kept, body: Buffer.from('other') });
+      const [found] = await lookAt(store, 'quarantine');
+      expect(found).toMatchObject({ key: id });
+      for (const part of ['header', 'body']) expect(textOf(found)).toContain(`${part} of anna`);
+      expect(await store.retention.eraseQuarantined([id, id])).toBe(1);
+      expect(await lookAt(store, 'quarantine')).toMatchObject([{ key: other.id }]);
+    });
+
+    test('erases from a replay who asked for it, why, and for what, and leaves it what it has requeued', async () => {
+      const store = await opened();
+      const event = only(await claimedOf(store, eventOf('a')));
+      await store.settle(settlementOf(event, dead));
+      const request = { by: 'by anna', reason: 'for anna', filter: '{"callId":"anna"}', now: presentTime };
+      const replay = await store.events.beginReplay(request);
+      const { sequence, callId } = event;
+      const candidate = { sequence, callId, handler: 'handler', order: 'none', isJoin: false } as const;
+      const step = { candidates: [candidate], onlyDead: true, joins: new Set<string>(), spread: undefined };
+      await store.events.requeue({ ...step, replay });
+      const kept = only(await lookAt(store, 'replays'));
+      expect(kept).toMatchObject({ key: replay });
+      for (const part of ['by anna', 'for anna', '"callId":"anna"']) expect(textOf(kept)).toContain(part);
+      await store.retention.eraseReplays([replay]);
+      expect(textOf(only(await lookAt(store, 'replays')))).not.toContain('anna');
+      const run = only(await store.claimRuns('handler', 1, presentTime));
+      expect(run.replay).toEqual({ id: replay, by: undefined, reason: undefined });
+    });
+  });
+}
+
+/** Everything that is kept somewhere after a key. */
+async function lookAt(store: Store, where: KeptIn, after = 0): Promise<readonly Kept[]> {
+  const { found, next } = await store.retention.look(where, after);
+  return next === undefined ? found : [...found, ...(await lookAt(store, where, next))];
+}
+
+const textOf = (kept: Kept | undefined): string =>
+  (kept?.contents ?? []).map((content) => Buffer.from(content).toString('latin1')).join('\n');
+
+/** Erases a call in as many steps as it takes; how much was removed in all. */
+async function eraseCall(store: Store, callId: string) {
+  const erased = { events: 0, runs: 0 };
+  let hasMore = true;
+  while (hasMore) {
+    const step = await store.retention.eraseCall(callId, traceIdsUntil);
+    erased.events += step.events;
+    erased.runs += step.runs;
+    hasMore = step.hasMore;
+  }
+  return erased;
+}

@@ -1,0 +1,185 @@
+/** What every store must do for joins, which wait for several events of a call. */
+import { describe, expect, test } from 'vitest';
+import type { JoinArrival, JoinLookBack } from '../../../src/store/call-store.ts';
+import type { ClaimedEvent } from '../../../src/store/claims.ts';
+import type { EventRecord } from '../../../src/store/event-record.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { claimedOf, done, eventOf, only, presentTime, settlementOf } from '../parts.ts';
+
+const within = 60_000;
+const join = { events: ['Started', 'Ended'], within } as const;
+const timeIsOver = presentTime + within;
+
+/** Runs this part of the suite. */
+export function describeJoins(name: string, opened: () => Promise<Store>): void {
+  describe(`${name}: joins`, () => {
+    test('a join waits for an event that is missing until its time is over', async () => {
+      const store = await opened();
+      expect(await arrive(store, await claimed(store, 'Started'))).toBe('settled');
+      expect(await store.nextDue('join')).toBe(timeIsOver);
+      expect(await store.claimRuns('join', 10, timeIsOver - 1)).toEqual([]);
+      expect(await store.claimRuns('join', 10, timeIsOver)).toMatchObject([
+        { callId: 'call-1', handler: 'join', attempts: 0 },
+      ]);
+    });
+
+    test('its time begins with the first of its events, although it is opened by another', async () => {
+      const store = await opened();
+      const early = { receivedAt: presentTime - 1_000 };
+      await store.finish((await claimed(store, 'Started', early)).sequence);
+      await store.finish((await claimed(store, 'Another', { receivedAt: 1 })).sequence);
+      await arrive(store, await claimed(store, 'Started'));
+      expect(await store.nextDue('join')).toBe(timeIsOver - 1_000);
+    });
+
+    test('the last event that is missing makes it due at once, once for the call', async () => {
+      const store = await opened();
+      await arrive(store, await claimed(store, 'Ended'));
+      await arrive(store, await claimed(store, 'Ended', { callId: 'call-2' }));
+      await arrive(store, await claimed(store, 'Started', { callId: 'call-2' }));
+      expect(await callsDue(store)).toEqual(['call-2']);
+      await arrive(store, await claimed(store, 'Ended'));
+      expect(await callsDue(store)).toEqual([]);
+      await arrive(store, await claimed(store, 'Started'));
+      expect(await callsDue(store)).toEqual(['call-1']);
+      expect(await store.nextDue('join')).toBeUndefined();
+    });
+
+    test('an arrival ends the claim on its event if it is the last run under it', async () => {
+      const store = await opened();
+      const event = await claimed(store, 'Started');
+      expect(await arrive(store, event, { last: false })).toBe('settled');
+      expect(await store.settle(settlementOf(event, done, { last: false }))).toBe('settled');
+      expect(await arrive(store, event, { last: true })).toBe('settled');
+      expect(await store.settle(settlementOf(event, done))).toBe('lost');
+    });
+
+    test('an arrival of an event that is not held any more is lost, and opens nothing', async () => {
+      const store = await opened();
+      const event = await claimed(store, 'Started');
+      await store.finish(event.sequence);
+      expect(await arrive(store, event)).toBe('lost');
+      expect(await store.nextDue('join')).toBeUndefined();
+    });
+
+    test('sees every event of its call in order of arrival, and has nothing to do once all were seen', async () => {
+      const store = await opened();
+      const facts = { source: 'body', agentId: 'agent-1' } as const;
+      await arrive(store, await claimed(store, 'Ended', { facts }));
+      await store.finish((await claimed(store, 'Another')).sequence);
+      await claimed(store, 'Started', { callId: 'call-2' });
+      await arrive(store, await claimed(store, 'Started'));
+      const view = await see(store);
+      expect(view).toMatchObject({ isSettled: false });
+      expect(view.events.map(({ eventName }) => eventName)).toEqual(['Ended', 'Another', 'Started']);
+      expect(view.events[0]).toMatchObject({ occurredAt: 1_000, receivedAt: presentTime, facts });
+      expect(await see(store)).toMatchObject({ isSettled: false });
+      await runJoin(store, presentTime);
+      expect(await see(store)).toMatchObject({ isSettled: true });
+    });
+
+    test('runs again for an event that comes after it was called, and only once', async () => {
+      const store = await opened();
+      const events = ['Started', 'Ended', 'Analysed'];
+      await arrive(store, await claimed(store, 'Started'), { events });
+      await runJoin(store, timeIsOver, events);
+      await arrive(store, await claimed(store, 'Started'), { events });
+      expect(await callsDue(store)).toEqual([]);
+      await arrive(store, await claimed(store, 'Ended'), { events });
+      expect(await see(store, events)).toMatchObject({ isSettled: false });
+      await runJoin(store, presentTime, events);
+      await arrive(store, await claimed(store, 'Analysed'), { events });
+      expect(await store.nextDue('join')).toBeUndefined();
+    });
+
+    test('runs no more for a late event if it was not asked to', async () => {
+      const store = await opened();
+      await arrive(store, await claimed(store, 'Started'));
+      await runJoin(store, timeIsOver);
+      await arrive(store, await claimed(store, 'Ended'), { runsAgain: false });
+      expect(await store.nextDue('join')).toBeUndefined();
+    });
+
+    test('an event that it saw before that event arrived is not late', async () => {
+      const store = await opened();
+      await arrive(store, await claimed(store, 'Started'));
+      const event = await claimed(store, 'Ended');
+      await runJoin(store, timeIsOver);
+      await arrive(store, event);
+      expect(await store.nextDue('join')).toBeUndefined();
+    });
+
+    test('looking back opens it for calls whose events came when it was not there', async () => {
+      const store = await opened();
+      const handled = async (eventName: string, parts: Partial<EventRecord>) =>
+        store.finish((await claimed(store, eventName, parts)).sequence);
+      await handled('Started', { callId: 'too early', receivedAt: presentTime - 1 });
+      await handled('Another', { callId: 'of no interest' });
+      await handled('Started', { callId: undefined });
+      await handled('Started', { callId: 'waiting' });
+      await handled('Started', { callId: 'complete' });
+      await handled('Ended', { callId: 'complete' });
+      await arrive(store, await claimed(store, 'Started', { callId: 'open already' }));
+      await store.record(recordOf('Started', { callId: 'not claimed yet' }));
+      await lookBack(store);
+      await lookBack(store);
+      expect(await callsDue(store)).toEqual(['complete']);
+      const waiting = await store.claimRuns('join', 10, timeIsOver);
+      expect(waiting.map(({ callId }) => callId).toSorted()).toEqual(['open already', 'waiting']);
+      expect(await store.nextDue('join')).toBeUndefined();
+    });
+
+    test('looking back goes on from look to look up to the latest event', async () => {
+      const store = await opened();
+      const others = Array.from({ length: 1_200 }, () => recordOf('Another', { callId: 'of no interest' }));
+      const records = [recordOf('Started', { callId: 'first' }), ...others];
+      await Promise.all(records.map((record) => store.record(record)));
+      await store.record(recordOf('Started', { callId: 'last' }));
+      const events = await store.claimEvents(2_000);
+      await Promise.all(events.map(({ sequence }) => store.finish(sequence)));
+      await lookBack(store);
+      const runs = await store.claimRuns('join', 10, timeIsOver);
+      expect(runs.map(({ callId }) => callId)).toEqual(['first', 'last']);
+    });
+  });
+}
+
+let recorded = 0;
+
+function recordOf(eventName: string, parts: Partial<EventRecord> = {}): EventRecord {
+  recorded += 1;
+  return eventOf(`trace-${recorded}`, { eventName, callId: 'call-1', receivedAt: presentTime, ...parts });
+}
+
+const claimed = async (store: Store, eventName: string, parts: Partial<EventRecord> = {}) =>
+  only(await claimedOf(store, recordOf(eventName, parts)));
+
+/** Has an event arrive for the join of its call. */
+function arrive(store: Store, event: ClaimedEvent, parts: Partial<JoinArrival> = {}) {
+  const { sequence, callId = '', eventName } = event;
+  const run = { sequence, callId, handler: 'join', stored: false };
+  return store.calls.arrive({ ...join, run, eventName, runsAgain: true, last: true, ...parts });
+}
+
+const see = (store: Store, events: readonly string[] = join.events) =>
+  store.calls.see('join', 'call-1', events);
+
+/** Claims the one run of the join that is due, and ends it. */
+async function runJoin(store: Store, now: number, events?: readonly string[]): Promise<void> {
+  const run = only(await store.claimRuns('join', 10, now));
+  await see(store, events);
+  expect(await store.settle(settlementOf(run, done, { isJoin: true }))).toBe('settled');
+}
+
+/** Claims the runs of the join that are due now; the ids of their calls. */
+async function callsDue(store: Store): Promise<readonly (string | undefined)[]> {
+  const runs = await store.claimRuns('join', 10, presentTime);
+  return runs.map(({ callId }) => callId);
+}
+
+async function lookBack(store: Store): Promise<void> {
+  let after: JoinLookBack['after'];
+  do {
+    after = await store.calls.lookBack({ ...join, handler: 'join', since: presentTime, after });
+  } while (after !== undefined);
+}
