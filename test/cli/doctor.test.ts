@@ -5,12 +5,17 @@ import { describe, expect, it } from 'vitest';
 import { fileSystemFinding } from '../../src/cli/doctor/check-database.ts';
 import { checkNode } from '../../src/cli/doctor/check-environment.ts';
 import type { Environment } from '../../src/cli/environment.ts';
-import { openDatabase } from '../../src/store/sqlite/connection/connection.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Discard } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { folder, ringback, secret, serve } from './command.ts';
 import { commanded, examined } from './doctor-support.ts';
+
+/** Makes an inbox without events, as a receiver leaves it. */
+async function makeInbox(database: string): Promise<void> {
+  const { receiver } = await started({ database });
+  await receiver.stop();
+}
 
 describe('doctor, on this machine', () => {
   it('finds all well, and skips what it was not given', async () => {
@@ -79,11 +84,12 @@ describe('doctor, on this machine', () => {
     after.close();
   });
 
-  it.each<[string, (file: string) => void, RegExp]>([
+  it.each<[string, (file: string) => unknown, RegExp]>([
     [
       'a newer version wrote',
-      (file) => {
-        const database = openDatabase(file);
+      async (file) => {
+        await makeInbox(file);
+        const database = new Database(file);
         database.pragma('user_version = 9999');
         database.close();
       },
@@ -101,13 +107,13 @@ describe('doctor, on this machine', () => {
     ['is none', (file) => writeFileSync(file, 'a text'.repeat(1_000)), /^wrong: .* can't be opened for writ/],
   ])('reports a database that %s', async (_what, prepare, expected) => {
     const database = join(folder(), 'inbox.db');
-    prepare(database);
+    await prepare(database);
     expect((await examined({ database }))['database']).toMatch(expected);
   });
 
   it.skipIf(process.getuid?.() === 0)('reports a database that can only be read', async () => {
     const database = join(folder(), 'inbox.db');
-    openDatabase(database).close();
+    await makeInbox(database);
     chmodSync(database, 0o444);
     expect((await examined({ database }))['database']).toMatch(
       /^wrong: .* can't be opened for writing: .* can only be read/,
@@ -116,7 +122,7 @@ describe('doctor, on this machine', () => {
 
   it('leaves a database that can be written byte by byte as it is', async () => {
     const database = join(folder(), 'inbox.db');
-    openDatabase(database).close();
+    await makeInbox(database);
     const before = readFileSync(database);
     expect((await examined({ database }))['database']).toBe(`ok: ${database} can be written`);
     expect(readFileSync(database).equals(before)).toBe(true);

@@ -1,10 +1,10 @@
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { made, started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 test('a process that drains says that it lives until its runs have ended', async () => {
@@ -31,8 +31,9 @@ test('a process that drains says that it lives until its runs have ended', async
 
 test('a start that fails leaves nothing behind that goes on', async () => {
   const clock = new ManualClock();
-  const store = new SqliteStore(':memory:', clock);
-  store.waitingHandlers = () => Promise.reject(new Error('the disk is gone'));
+  const store = storeAround(':memory:', clock, (verb) =>
+    verb === 'waitingHandlers' ? () => Promise.reject(new Error('the disk is gone')) : undefined,
+  );
   const { receiver, logs } = made({ clock, database: store });
   receiver.on('*', { name: 'handler' }, () => {});
   await expect(receiver.start()).rejects.toThrow('the disk is gone');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { ringback } from '../cli/command.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
 import type { SchemeName, Receiver } from '../support/public.ts';
@@ -8,12 +8,10 @@ import { started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-/** Lets the pin go from outside, as `ringback signature unpin --yes` does. */
+/** Lets the pin go from outside. */
 async function unpin(database: string): Promise<void> {
-  const store = new SqliteStore(database, systemClock);
-  await store.open();
-  await store.unpinScheme();
-  await store.close();
+  const { code } = await ringback(['signature', 'unpin', '--yes', '--database', database]);
+  expect(code).toBe(0);
 }
 
 async function statusOf(receiver: Receiver, scheme: SchemeName, body = bodyOf()): Promise<number> {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import type { DriftFinding, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { storeIn } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const ended = 'CallHandler.CallEnded';
@@ -247,7 +247,7 @@ describe('the ledger of drift', () => {
 
   test('that could not be written is written later, and nothing is lost', async () => {
     const clock = new ManualClock();
-    const store = new SqliteStore(':memory:', clock);
+    const store = storeIn(':memory:', clock);
     const { drift } = store;
     let failures = 1;
     const add: typeof drift.add = (rows) => {

@@ -1,7 +1,5 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../src/store/sqlite/connection/connection.ts';
-import { searchSql } from '../../src/store/sqlite/query/event-search.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
@@ -181,44 +179,4 @@ test('looking and replaying before start are refused, and say so', async () => {
   ]) {
     await expect(call()).rejects.toMatchObject({ code: 'receiver_not_started' });
   }
-});
-
-describe('in a big inbox', () => {
-  const filters: EventFilter[] = [
-    {},
-    { eventName: 'x' },
-    { agentId: 'x' },
-    { handler: 'x' },
-    { traceId: 'x' },
-    { since: 1, until: 2 },
-    { callId: 'x' },
-    { state: 'new' },
-    { state: 'open' },
-    { state: 'done' },
-    { state: 'dead' },
-    { state: 'dead', handler: 'x', agentId: 'x' },
-    { state: 'done', agentId: 'x', callId: 'x' },
-  ];
-
-  test.each(filters)('no look for %j goes through the rows with their bodies, or sorts', (filter) => {
-    const db = openDatabase(':memory:');
-    const given = {
-      eventName: '',
-      callId: '',
-      callKey: 0,
-      agentId: '',
-      handler: null,
-      since: 0,
-      until: 0,
-      traceId: '',
-    };
-    for (const latestFirst of [true, false]) {
-      const statement = db.prepare(`explain query plan ${searchSql(filter as never, latestFirst)}`);
-      const plan = statement.all({ ...given, from: 1, to: 2, limit: 1 }) as { detail: string }[];
-      const details = plan.map(({ detail }) => detail);
-      expect(details.filter((detail) => /^SCAN e$|bodies|TEMP B-TREE/.test(detail))).toEqual([]);
-      expect(details.filter((detail) => detail.startsWith('SEARCH e '))).toHaveLength(1);
-    }
-    db.close();
-  });
 });

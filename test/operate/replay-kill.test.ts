@@ -6,11 +6,11 @@ import { unlimited } from '../../src/events/decoding.ts';
 import { readBytes } from '../../src/events/read-bytes.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { recordOf } from '../../src/store/event-record.ts';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { concurrently } from '../support/concurrently.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
+import { storeIn } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const script = fileURLToPath(new URL('./replay-process.ts', import.meta.url));
@@ -23,7 +23,7 @@ const arrival = systemClock.now() - 2 * 3_600_000;
 /** An inbox of many events that are done. */
 async function filledDatabase(): Promise<string> {
   const database = temporaryDatabase();
-  const store = new SqliteStore(database, systemClock);
+  const store = storeIn(database, systemClock);
   await store.open();
   const decoder = new BodyDecoder(unlimited);
   const record = async (index: number) => {

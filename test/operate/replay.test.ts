@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { type EventFilter, type Receiver, type ReplayOptions, type RunReplay } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
+import { storeIn } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 /** The rows that a query finds after the receiver has stopped. */
@@ -238,7 +238,7 @@ describe('replaying events', () => {
 
   test('keeps to the rate although the wall clock is set meanwhile', async () => {
     const clock = new ManualClock();
-    const store = new SqliteStore(':memory:', clock);
+    const store = storeIn(':memory:', clock);
     const requeue = store.events.requeue.bind(store.events);
     const steps: number[] = [];
     store.events.requeue = async (step) => {

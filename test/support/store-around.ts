@@ -4,13 +4,18 @@ import type { Clock, Store } from './public.ts';
 /** A method of a store, with any arguments. */
 export type Work = (...given: unknown[]) => Promise<unknown>;
 
+/** The store of an inbox. Tests of other parts get it only here, because none of them is about one database. */
+export function storeIn(file: string, clock: Clock): Store {
+  return new SqliteStore(file, clock);
+}
+
 /** A real store, each method of which `around` may replace; if it returns undefined, the method stays as it is. */
 export function storeAround(
   file: string,
   clock: Clock,
   around: (verb: string, work: Work) => Work | undefined,
 ): Store {
-  return new Proxy(new SqliteStore(file, clock), {
+  return new Proxy(storeIn(file, clock), {
     get(store, name) {
       const value: unknown = Reflect.get(store, name, store);
       if (typeof value !== 'function') return value;

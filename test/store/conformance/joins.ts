@@ -125,7 +125,8 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       await lookBack(store);
       expect(await callsDue(store)).toEqual(['complete']);
       const waiting = await store.claimRuns('join', 10, timeIsOver);
-      expect(waiting.map(({ callId }) => callId).toSorted()).toEqual(['open already', 'waiting']);
+      expect(waiting).toHaveLength(2);
+      expect(new Set(waiting.map(({ callId }) => callId))).toEqual(new Set(['open already', 'waiting']));
       expect(await store.nextDue('join')).toBeUndefined();
     });
 

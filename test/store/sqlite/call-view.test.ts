@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { callRecordOf, type CallFacts } from '../../src/calls/timeline.ts';
-import { openedSqlite } from '../store/sqlite/opened-sqlite.ts';
-import { eventOf } from '../store/parts.ts';
-import { names } from './call-events.ts';
-import { viewRowOf } from './view-row.ts';
+import { callRecordOf, type CallFacts } from '../../../src/calls/timeline.ts';
+import { openedSqlite } from './opened-sqlite.ts';
+import { eventOf } from '../parts.ts';
+import { names } from '../../calls/call-events.ts';
+import { viewRowOf } from '../../calls/view-row.ts';
 
 /** Few different values, so that times often collide and it matters which event takes precedence. */
 const time = fc
