@@ -113,12 +113,13 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       const store = await opened();
       const handled = async (eventName: string, parts: Partial<EventRecord>) =>
         store.finish((await claimed(store, eventName, parts)).sequence);
-      await handled('Started', { callId: 'too early', receivedAt: presentTime - 1 });
       await handled('Another', { callId: 'of no interest' });
+      await handled('Started', { callId: 'too early', receivedAt: presentTime - 1 });
       await handled('Started', { callId: undefined });
       await handled('Started', { callId: 'waiting' });
       await handled('Started', { callId: 'complete' });
       await handled('Ended', { callId: 'complete' });
+      await handled('Started', { callId: 'open already' });
       await arrive(store, await claimed(store, 'Started', { callId: 'open already' }));
       await store.record(recordOf('Started', { callId: 'not claimed yet' }));
       await lookBack(store);
