@@ -14,8 +14,11 @@ export const problems = {
   option_unknown: (d: { option: string; where: string; meant: string | undefined; known: string }) =>
     `There is no option ${d.option} in ${d.where}.` +
     (d.meant === undefined ? ` The options are: ${d.known}.` : ` Did you mean ${d.meant}?`),
-  credentials_missing: (d: { hasUndefinedSecrets: boolean }) =>
-    'A receiver needs something to tell the platform by, but neither secrets nor headers is set' +
+  credentials_missing: (d: { hasUndefinedSecrets: boolean; hasEmptyHeaders: boolean }) =>
+    "A receiver needs a way to recognize the platform's deliveries, but " +
+    (d.hasEmptyHeaders
+      ? 'headers is an empty object, and secrets is not set'
+      : 'neither secrets nor headers is set') +
     `${d.hasUndefinedSecrets ? ': secrets is given, but undefined. Is its environment variable set?' : '.'} ` +
     "Pass secrets with the subscription's signing secret (it starts with whsec_), or headers with the " +
     "subscription's own headers if it is unsigned.",

@@ -109,6 +109,9 @@ describe('a wrong option gives a sentence', () => {
   test('for secrets from an environment variable that is not set', () => {
     expect(problemOf({ secrets: undefined }).message).toMatch('Is its environment variable set?');
     expect(problemOf({}).message).toMatch('neither secrets nor headers is set. Pass secrets');
+    expect(problemOf({ headers: {} }).message).toMatch(
+      'headers is an empty object, and secrets is not set. Pass secrets',
+    );
   });
 
   test.each([undefined, null, 7, []])('for options that are no object with options: %j', (options) => {
