@@ -106,6 +106,7 @@ describe('the sandbox', () => {
     const second = sandbox(['--database', 'sandbox.db'], { cwd });
     const again = await opened(second);
     expect(again.apiKey).toBeUndefined();
+    await second.said('use the apiKey that was shown when it was new');
     expect(await knowledgeBase({ ...again, apiKey }, 'kb_demonstration')).toBe(200);
   });
 
