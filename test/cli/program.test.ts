@@ -70,6 +70,7 @@ describe('the command', () => {
       "unknown option '--app'. Options follow the command that they belong to.\n",
     ],
     [['inbox', 'counts', '--app', 'app.ts'], "ringback: unknown option '--app'\n"],
+    [['serve', '--insecure-http=yes'], "ringback: the option '--insecure-http' takes no value\n"],
     [['send'], "missing the fixture's name or file"],
     [['send', 'call-ended'], "missing the option '--to <url>'"],
     [['send', 'call-ended', '--to', 'localhost:80'], "option '--to <url>' has an invalid value."],
