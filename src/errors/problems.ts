@@ -36,9 +36,9 @@ export const problems = {
     `Secret ${d.position}${d.file === undefined ? '' : ` in the secrets file ${d.file}`} should be a signing secret ` +
     `that starts with whsec_ and has something after it, but it ${d.found}. ` +
     (d.fix ?? 'Copy the whole secret that the platform returned when signing was enabled.'),
-  secrets_unavailable: (d: { cause: string }) =>
-    `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause.replace(/\.$/, '')}. ` +
-    'Make it return the last known secrets when its source is down.',
+  secrets_unavailable: (d: { cause: string; fix: string | undefined }) =>
+    `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause.replace(/\.$/, '')}.` +
+    (d.fix === undefined ? '' : ` ${d.fix}`),
   handler_duplicate: (d: { name: string }) =>
     `A handler named "${d.name}" is already registered, and a name must belong to one handler because runs ` +
     'are remembered by it. Give one of the two another name: on(names, { name: "…" }, handler).',
@@ -116,9 +116,9 @@ export const problems = {
   node_too_old: (d: { found: string }) =>
     `Ringback needs Node 22.14 or later (Node-API 10), but runs on Node ${d.found}, where its database ` +
     'driver would end the process. Install a current Node.',
-  database_unreadable: (d: { database: string; cause: string }) =>
+  database_unreadable: (d: { database: string; cause: string; fix?: string }) =>
     `The database ${d.database} should be a SQLite file that this process can read and write, but: ${d.cause}. ` +
-    'Check the path and its permissions, or set another database.',
+    (d.fix ?? 'Check the path and its permissions, or set another database.'),
   database_full: (d: { database: string }) =>
     `The disk of the database ${d.database} should have room for what is to be written, but it is full. Make room, ` +
     'then try again: what was stored is not lost.',
@@ -145,7 +145,7 @@ export const problems = {
     'Write: export default (receiver) => { receiver.on(…) }.',
   secrets_file_unreadable: (d: { file: string; cause: string }) =>
     `The secrets file ${d.file} should hold one signing secret a line (or separated by commas), but: ` +
-    `${d.cause}. Check the path, which may be set by RINGBACK_SECRETS_FILE, and the permissions of the file.`,
+    `${d.cause}. Check the path, that this process may read the file, and that the secret is in it.`,
   fixture_unknown: (d: { fixture: string; isFile: boolean; meant: string | undefined; known: string }) =>
     (d.isFile
       ? `${d.fixture} should be a fixture's name or a JSON file, but it is neither.`
