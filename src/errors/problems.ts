@@ -153,8 +153,8 @@ export const problems = {
     (d.meant === undefined ? ` The fixtures are: ${d.known}.` : ` Did you mean ${d.meant}?`),
   delivery_unsent: (d: { url: string; cause: string; fix?: string | undefined }) =>
     `The delivery should reach ${d.url}, but: ${d.cause}. ${d.fix ?? 'Check that a receiver listens there.'}`,
-  seed_invalid: (d: { place: string; expected: string }) =>
-    `In the seed, ${d.place} should be ${d.expected}, but is not. What a seed looks like is in docs/sandbox.md ` +
+  seed_invalid: (d: { place: string; expected: string; found?: string }) =>
+    `In the seed, ${d.place} should be ${d.expected}, but is ${d.found ?? 'not'}. What a seed looks like is in docs/sandbox.md ` +
     'and in schemas/sandbox-seed.schema.json.',
   seed_unreadable: (d: { file: string; cause: string }) =>
     `The seed file ${d.file} should be a JSON file that this process can read, but: ${d.cause}. ` +
