@@ -204,7 +204,7 @@ export function resolveOptions(options: ReceiverOptions) {
   });
 }
 
-/** Without signatures, only the subscription's headers tell the platform's deliveries from a stranger's. */
+/** Without signatures, only the subscription's headers show which deliveries are the platform's. */
 function requireOwnHeader(headers: ReadonlyMap<string, string>, given: ReceiverOptions): void {
   if (headers.size === 0) {
     throw configError('credentials_missing', {
