@@ -1,26 +1,46 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { configError } from '../errors/errors.ts';
+import { closest } from '../kit/closest-name.ts';
 import { headerName, headerValue } from '../kit/header-fields.ts';
 import { type SchemeName, knownSchemes } from '../signature/schemes.ts';
 import { asUsage } from './failure.ts';
 
-/** Makes a parser of an argument, whose usage error says what the argument should be. */
+/**
+ * Makes a parser of an argument, whose usage error says what the argument should be, and which of the `known` names may
+ * have been meant.
+ */
 export function argument<T>(
   expectation: string,
   read: (value: unknown) => T | undefined,
+  known: readonly string[] = [],
 ): (value: string) => T {
   return (value) => {
     const result = read(value);
-    if (result === undefined) throw new InvalidArgumentError(`It should be ${expectation}.`);
-    return result;
+    if (result !== undefined) return result;
+    throw new InvalidArgumentError(`It should be ${expectation}${nearest(value, known)}`);
   };
+}
+
+/** The value may be a secret, given for the wrong option. So it is quoted only if it is nearly a known name. */
+function nearest(value: string, known: readonly string[]): string {
+  const meant = closest(value, known);
+  return meant === undefined ? '.' : `, but is ${JSON.stringify(value)}. Did you mean ${meant}?`;
+}
+
+/** A parser of an argument that is one of a few names. */
+export function oneOf<Name extends string>(names: readonly Name[]): (value: string) => Name {
+  return argument(`one of ${names.join(', ')}`, (value) => names.find((name) => name === value), names);
 }
 
 /** The names of the known schemes. */
 export const schemeNames = [...knownSchemes.keys()];
 
+/** What the name of a scheme should be: there are too many to list. */
+export const aSchemeName =
+  'the name of a signature scheme, such as t-v1-hex-whole (docs/signature.md#schemes has all)';
+
 /** The name of a known scheme, as the argument of an option. */
-export const schemeName = argument(`one of ${schemeNames.join(', ')}`, readSchemeName);
+export const schemeName = argument(aSchemeName, readSchemeName, schemeNames);
 
 function readSchemeName(value: unknown): SchemeName | undefined {
   return schemeNames.find((name) => name === value);

@@ -36,7 +36,8 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 function buildProgram(): Command {
-  return new Command('ringback')
+  const program = new Command('ringback');
+  return program
     .description('Receives the call events of a voice-AI platform: verified, stored, answered, and handled.')
     .version(packageVersion(), `-V, ${versionFlag}`, 'print the version')
     .helpOption('-h, --help', 'print this help')
@@ -46,7 +47,7 @@ function buildProgram(): Command {
     .configureOutput({
       outputError: (text, write) =>
         write(
-          `${withoutValues(text.trim())
+          `${withoutValues(forSwitch(program, text.trim()))
             .replace(/^error: /, 'ringback: ')
             .replace(
               /(?:unknown command|missing required argument) '\S*'(?!.*Did you mean)/s,
@@ -56,6 +57,20 @@ function buildProgram(): Command {
             .replaceAll('\n', ' ')}\n`,
         ),
     });
+}
+
+/** A known option is not unknown because a value was given that it doesn't take. */
+function forSwitch(program: Command, usageError: string): string {
+  return usageError.replace(/^error: unknown option '(--[a-z-]+)=.*$/s, (whole, name: string) =>
+    hasSwitch(program, name) ? `error: the option '${name}' takes no value` : whole,
+  );
+}
+
+function hasSwitch({ options, commands: below }: Command, name: string): boolean {
+  return (
+    options.some((option) => option.long === name && option.isBoolean()) ||
+    below.some((command) => hasSwitch(command, name))
+  );
 }
 
 /** The version in package.json, which is two folders up both from the sources and from the built files. */

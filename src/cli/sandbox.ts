@@ -64,7 +64,8 @@ export function addSandbox(program: Command): void {
       'after',
       [
         '',
-        'The line with "event":"listening" has its url and, for a new database, the apiKey of its organization.',
+        'The line with "event":"listening" has its url and, for a new database, the apiKey of its organization,',
+        'which is shown only then.',
         'RINGBACK_LOG_LEVEL is the level of the other lines (default: info).',
       ].join('\n'),
     )
@@ -80,6 +81,11 @@ async function standIn(flags: SandboxFlags): Promise<void> {
   await sandbox.start();
   if (flags.seed !== undefined && !sandbox.isNew)
     remark(`the seed was not used: the database ${flags.database} is not new, and stays as it is`);
+  if (sandbox.apiKey === undefined && flags.seed === undefined)
+    remark(
+      `the database ${flags.database} is not new, and keeps only digests of keys: use the apiKey that was shown when it ` +
+        'was new, or a key of its seed; or delete the file, and the next start shows another apiKey.',
+    );
   try {
     logListening(logger, sandbox, adversary);
     logAttempts(logger, sandbox);

@@ -46,7 +46,7 @@ export class Registry {
     ) {
       throw configError('handler_invalid', {
         method: 'on',
-        found: 'names that are not a text, or a list of texts with something in it',
+        found: describeNames(patterns),
       });
     }
     for (const pattern of patterns) requirePattern(pattern);
@@ -128,4 +128,14 @@ function requirePattern(pattern: string): void {
     found: `the pattern ${JSON.stringify(pattern)}`,
     fix: "Patterns are '*' for every event and 'Service.*' for all events of a service, such as 'CallHandler.*'.",
   });
+}
+
+/** What was given in place of names. Nothing of it is quoted: it may be anything. */
+function describeNames(names: unknown): string {
+  if (!Array.isArray(names)) return `names of type ${names === null ? 'null' : typeof names}`;
+  if (names.length === 0) return 'an empty list of names';
+  const wrong: unknown = names.find((name) => typeof name !== 'string');
+  return wrong === undefined && !names.includes(undefined)
+    ? 'an empty name'
+    : `a name of type ${wrong === null ? 'null' : typeof wrong}`;
 }

@@ -14,8 +14,11 @@ export const problems = {
   option_unknown: (d: { option: string; where: string; meant: string | undefined; known: string }) =>
     `There is no option ${d.option} in ${d.where}.` +
     (d.meant === undefined ? ` The options are: ${d.known}.` : ` Did you mean ${d.meant}?`),
-  credentials_missing: (d: { hasUndefinedSecrets: boolean }) =>
-    'A receiver needs something to tell the platform by, but neither secrets nor headers is set' +
+  credentials_missing: (d: { hasUndefinedSecrets: boolean; hasEmptyHeaders: boolean }) =>
+    "A receiver needs a way to recognize the platform's deliveries, but " +
+    (d.hasEmptyHeaders
+      ? 'headers is an empty object, and secrets is not set'
+      : 'neither secrets nor headers is set') +
     `${d.hasUndefinedSecrets ? ': secrets is given, but undefined. Is its environment variable set?' : '.'} ` +
     "Pass secrets with the subscription's signing secret (it starts with whsec_), or headers with the " +
     "subscription's own headers if it is unsigned.",
@@ -33,9 +36,9 @@ export const problems = {
     `Secret ${d.position}${d.file === undefined ? '' : ` in the secrets file ${d.file}`} should be a signing secret ` +
     `that starts with whsec_ and has something after it, but it ${d.found}. ` +
     (d.fix ?? 'Copy the whole secret that the platform returned when signing was enabled.'),
-  secrets_unavailable: (d: { cause: string }) =>
-    `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause.replace(/\.$/, '')}. ` +
-    'Make it return the last known secrets when its source is down.',
+  secrets_unavailable: (d: { cause: string; fix: string | undefined }) =>
+    `The secrets function should return a secret or a list of secrets, but it failed: ${d.cause.replace(/\.$/, '')}.` +
+    (d.fix === undefined ? '' : ` ${d.fix}`),
   handler_duplicate: (d: { name: string }) =>
     `A handler named "${d.name}" is already registered, and a name must belong to one handler because runs ` +
     'are remembered by it. Give one of the two another name: on(names, { name: "…" }, handler).',
@@ -113,9 +116,9 @@ export const problems = {
   node_too_old: (d: { found: string }) =>
     `Ringback needs Node 22.14 or later (Node-API 10), but runs on Node ${d.found}, where its database ` +
     'driver would end the process. Install a current Node.',
-  database_unreadable: (d: { database: string; cause: string }) =>
+  database_unreadable: (d: { database: string; cause: string; fix?: string }) =>
     `The database ${d.database} should be a SQLite file that this process can read and write, but: ${d.cause}. ` +
-    'Check the path and its permissions, or set another database.',
+    (d.fix ?? 'Check the path and its permissions, or set another database.'),
   database_full: (d: { database: string }) =>
     `The disk of the database ${d.database} should have room for what is to be written, but it is full. Make room, ` +
     'then try again: what was stored is not lost.',
@@ -142,7 +145,7 @@ export const problems = {
     'Write: export default (receiver) => { receiver.on(…) }.',
   secrets_file_unreadable: (d: { file: string; cause: string }) =>
     `The secrets file ${d.file} should hold one signing secret a line (or separated by commas), but: ` +
-    `${d.cause}. Check the path, which may be set by RINGBACK_SECRETS_FILE, and the permissions of the file.`,
+    `${d.cause}. Check the path, that this process may read the file, and that the secret is in it.`,
   fixture_unknown: (d: { fixture: string; isFile: boolean; meant: string | undefined; known: string }) =>
     (d.isFile
       ? `${d.fixture} should be a fixture's name or a JSON file, but it is neither.`
@@ -150,8 +153,8 @@ export const problems = {
     (d.meant === undefined ? ` The fixtures are: ${d.known}.` : ` Did you mean ${d.meant}?`),
   delivery_unsent: (d: { url: string; cause: string; fix?: string | undefined }) =>
     `The delivery should reach ${d.url}, but: ${d.cause}. ${d.fix ?? 'Check that a receiver listens there.'}`,
-  seed_invalid: (d: { place: string; expected: string }) =>
-    `In the seed, ${d.place} should be ${d.expected}, but is not. What a seed looks like is in docs/sandbox.md ` +
+  seed_invalid: (d: { place: string; expected: string; found?: string }) =>
+    `In the seed, ${d.place} should be ${d.expected}, but is ${d.found ?? 'not'}. What a seed looks like is in docs/sandbox.md ` +
     'and in schemas/sandbox-seed.schema.json.',
   seed_unreadable: (d: { file: string; cause: string }) =>
     `The seed file ${d.file} should be a JSON file that this process can read, but: ${d.cause}. ` +

@@ -87,7 +87,11 @@ export type ResolvedPlatformOptions = Readonly<ReturnType<typeof resolvePlatform
 export function resolvePlatformOptions(options: PlatformOptions) {
   if (!isObject(options)) throw wrongOptions(options);
   const { baseUrl, apiKey, ...rest } = parseStrictly(optionsSchema, options, 'createPlatform');
-  return Object.freeze({ ...rest, baseUrl: readBaseUrl(baseUrl), apiKey: readApiKey(apiKey) });
+  return Object.freeze({
+    ...rest,
+    baseUrl: readBaseUrl(baseUrl),
+    apiKey: readApiKey(apiKey, Object.hasOwn(options, 'apiKey')),
+  });
 }
 
 /** A text given in place of the options is most likely the key, so it is not quoted. */
@@ -100,12 +104,13 @@ function wrongOptions(value: unknown): ConfigError {
 }
 
 /** Finds the line break of a file or a shell, which no header can carry: the error of `fetch` would quote the key. */
-function readApiKey(value: unknown): string {
+function readApiKey(value: unknown, isGiven: boolean): string {
   if (typeof value === 'string' && /^[!-~]+$/.test(value)) return value;
   throw configError('option_invalid', {
     option: 'apiKey in createPlatform',
     expected: "the platform's API key, visible ASCII characters without blanks",
     found: whatIsWrongWith(value),
+    ...(isGiven && value === undefined && { fix: 'Is its environment variable set?' }),
   });
 }
 

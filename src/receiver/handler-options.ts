@@ -65,10 +65,10 @@ export type ResolvedHandlerOptions = z.output<typeof handlerSchema>;
 
 /** Checks the options of one join. */
 export function resolveJoinOptions(options: JoinOptions): z.output<typeof joinSchema> {
-  return parseStrictly(joinSchema, options, 'onCall');
+  return parseStrictly(joinSchema, options, 'receiver.onCall');
 }
 
 /** Checks the options of one handler. */
 export function resolveHandlerOptions(options: HandlerOptions): ResolvedHandlerOptions {
-  return parseStrictly(handlerSchema, options, 'on');
+  return parseStrictly(handlerSchema, options, 'receiver.on');
 }

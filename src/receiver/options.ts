@@ -194,7 +194,7 @@ export function resolveOptions(options: ReceiverOptions) {
   // Only undefined counts as not set: null is passed on, and is refused as a scheme.
   const signature = resolved.signature === undefined ? 'auto' : (resolved.signature as SignatureOption);
   const secrets = resolved.secrets as ReceiverOptions['secrets'];
-  if (secrets === undefined) requireOwnHeader(resolved.headers, Object.hasOwn(options, 'secrets'));
+  if (secrets === undefined) requireOwnHeader(resolved.headers, options);
   return Object.freeze({
     ...resolved,
     logger: asLogger(given),
@@ -205,8 +205,13 @@ export function resolveOptions(options: ReceiverOptions) {
 }
 
 /** Without signatures, only the subscription's headers show which deliveries are the platform's. */
-function requireOwnHeader(headers: ReadonlyMap<string, string>, hasUndefinedSecrets: boolean): void {
-  if (headers.size === 0) throw configError('credentials_missing', { hasUndefinedSecrets });
+function requireOwnHeader(headers: ReadonlyMap<string, string>, given: ReceiverOptions): void {
+  if (headers.size === 0) {
+    throw configError('credentials_missing', {
+      hasUndefinedSecrets: Object.hasOwn(given, 'secrets'),
+      hasEmptyHeaders: given.headers !== undefined,
+    });
+  }
   if (hasOwnHeader(headers.keys())) return;
   throw configError('option_invalid', {
     option: 'headers',

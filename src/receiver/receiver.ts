@@ -7,6 +7,7 @@ import type { Handler, InboxDatabase, JoinedCall, RunContext } from '../dispatch
 import { type Middleware, middleware } from '../http/express.ts';
 import { fetchHandler } from '../http/fetch.ts';
 import { nodeHandler } from '../http/node.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { Calls } from '../operate/calls.ts';
 import type { DriftLedger } from '../operate/drift.ts';
 import type { Erased } from '../operate/erasure.ts';
@@ -45,6 +46,13 @@ export let openInbox: (receiver: Receiver) => Promise<void>;
  */
 export let checkReady: (receiver: Receiver) => Promise<boolean>;
 
+/**
+ * The clock that a receiver was given.
+ *
+ * @internal
+ */
+export let clockOf: (receiver: Receiver) => Clock;
+
 /** Receives the platform's deliveries, stores them in the inbox, and runs the handlers. Made by `createReceiver`. */
 export class Receiver {
   /** The records of calls, computed from their events. */
@@ -55,17 +63,21 @@ export class Receiver {
   readonly quarantine: Quarantine;
   /** How what the platform sends differs from what is documented. */
   readonly drift: DriftLedger;
+  readonly #clock: Clock;
   readonly #lifecycle: Lifecycle;
   readonly #parts: Parts;
 
   static {
     openInbox = (receiver) => receiver.#lifecycle.openInbox();
     checkReady = (receiver) => receiver.#lifecycle.checkReady();
+    clockOf = (receiver) => receiver.#clock;
   }
 
   /** @internal */
   constructor(options: ReceiverOptions) {
-    this.#lifecycle = new Lifecycle(resolveOptions(options));
+    const resolved = resolveOptions(options);
+    this.#clock = resolved.clock;
+    this.#lifecycle = new Lifecycle(resolved);
     this.#parts = this.#lifecycle.parts;
     const { calls, events, quarantine, drift } = this.#parts;
     this.calls = calls;

@@ -66,11 +66,13 @@ const logEvents = {
   run_done: ['info', 'run done'],
   run_retry: [
     'warn',
-    'run failed and will be tried again: its reason is in receiver.events.get(traceId), or: ringback inbox event <traceId>',
+    'run failed and will be tried again: its reason is in receiver.events.get(traceId)',
+    'ringback inbox event <traceId>',
   ],
   run_dead: [
     'error',
-    'run given up: it is kept as a dead letter, and its reason is in receiver.events.get(traceId), or: ringback inbox event <traceId>',
+    'run given up: it is kept as a dead letter, and its reason is in receiver.events.get(traceId)',
+    'ringback inbox event <traceId>',
   ],
   run_lost: [
     'warn',
@@ -98,7 +100,8 @@ const logEvents = {
   ],
   handler_missing: [
     'warn',
-    'stored runs wait for a handler that is not registered: register one of that name, or dismiss its runs with receiver.events.dismiss, or: ringback inbox dismiss --handler <name>',
+    'stored runs wait for a handler that is not registered: register one of that name, or dismiss its runs with receiver.events.dismiss',
+    'ringback inbox dismiss --handler <name>',
   ],
   handlers_differ: [
     'warn',
@@ -109,7 +112,7 @@ const logEvents = {
   retention_failed: ['warn', 'cleaning could not reach the inbox and will try again'],
   erased: ['info', 'erased what was asked to be erased'],
   secrets_failed: ['error', 'the secrets function failed; the last known secrets are used'],
-} as const satisfies Record<string, readonly [level: Level, message: string]>;
+} as const satisfies Record<string, readonly [level: Level, message: string, command?: string]>;
 
 /** The name of a log event: the field `event` of its line. */
 export type LogEvent = keyof typeof logEvents;
@@ -123,12 +126,15 @@ export type Fields = Readonly<Record<string, string | number | boolean | readonl
 /** Writes log lines and publishes them, by name. */
 export class Telemetry {
   readonly logger: Logger;
+  readonly #hasInboxFile: boolean;
   readonly #channels = new Map<LogEvent, Channel>(
     logEventNames.map((name) => [name, channel(`ringback.${name}`)]),
   );
 
-  constructor(logger: Logger) {
+  /** @param hasInboxFile Whether the inbox is a file, so that the command can be named that looks into it. */
+  constructor(logger: Logger, hasInboxFile = false) {
     this.logger = logger;
+    this.#hasInboxFile = hasInboxFile;
   }
 
   /**
@@ -153,9 +159,10 @@ export class Telemetry {
    * still be answered, and a run settled.
    */
   log(event: LogEvent, fields: Fields): void {
-    const [level, message] = logEvents[event];
+    const [level, message, command] = logEvents[event] as readonly [Level, string, string?];
+    const isForCommand = command !== undefined && this.#hasInboxFile;
     try {
-      this.logger[level]({ event, ...fields }, message);
+      this.logger[level]({ event, ...fields }, isForCommand ? `${message}, or: ${command}` : message);
     } catch {
       // The logger is the only place to report an error.
     }

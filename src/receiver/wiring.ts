@@ -70,7 +70,7 @@ interface Common {
 export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const { clock, database } = options;
   const { requireStarted, wake, begin } = ties;
-  const telemetry = new Telemetry(options.logger);
+  const telemetry = new Telemetry(options.logger, typeof database === 'string' && database !== ':memory:');
   const store = typeof database === 'string' ? new SqliteStore(database, clock) : database;
   store.reportTo?.((notice) => report(notice, { store, telemetry, ties }));
   const health = new InboxHealth(store, clock);

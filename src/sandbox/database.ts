@@ -61,16 +61,18 @@ function open(file: string): { readonly connection: Connection; readonly version
   } catch (error) {
     connection?.close();
     if (error instanceof RingbackError) throw error;
-    throw ringbackError('database_unreadable', { database: file, cause: causeOf(error) });
+    throw ringbackError('database_unreadable', { database: file, ...problemOf(error) });
   }
 }
 
 /** Of a locked file, the driver's message says only that it is locked. */
-function causeOf(error: unknown): string {
+function problemOf(error: unknown): { readonly cause: string; readonly fix?: string } {
   const { code = '' } = error as NodeJS.ErrnoException;
-  return code.startsWith('SQLITE_BUSY')
-    ? 'another process has it open, such as another sandbox'
-    : messageOf(error);
+  if (!code.startsWith('SQLITE_BUSY')) return { cause: messageOf(error) };
+  return {
+    cause: 'another process has it open, such as another sandbox',
+    fix: 'Stop the other one, or set another database.',
+  };
 }
 
 /** The version of the file's tables, 0 when it is new. */
@@ -79,7 +81,7 @@ function versionOf(connection: Connection, file: string): number {
   const tables = connection.prepare('select count(*) from sqlite_schema').pluck().get();
   if (tables !== 0 && read('application_id') !== sandboxMark) {
     const cause = "it is the database of something else than Ringback's sandbox";
-    throw ringbackError('database_unreadable', { database: file, cause });
+    throw ringbackError('database_unreadable', { database: file, cause, fix: 'Set another database.' });
   }
   const found = read('user_version');
   if (found > tablesVersion) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../errors/option-problems.ts';
 import { configError } from '../errors/errors.ts';
 import { type KnowledgeBases, knowledgeBaseSeedSchema } from './knowledge-bases.ts';
 import type { Tenants } from './tenants.ts';
@@ -72,7 +73,7 @@ type OrganizationSeed = ParsedSeed['organizations'][number];
  */
 export function parseSeed(seed: unknown): ParsedSeed {
   const result = seedSchema.safeParse(seed);
-  if (!result.success) throw seedInvalid(result.error.issues[0]);
+  if (!result.success) throw seedInvalid(result.error.issues[0], seed);
   refuseRepeated(result.data);
   for (const [index, organization] of result.data.organizations.entries()) {
     refuseDangling(organization, `organizations.${index}`);
@@ -95,14 +96,21 @@ export function demonstrationSeed(newKey: string): ParsedSeed {
   });
 }
 
-function seedInvalid(issue: z.core.$ZodIssue | undefined) {
+function seedInvalid(issue: z.core.$ZodIssue | undefined, seed: unknown) {
   if (issue?.code === 'unrecognized_keys') {
     const place = [...issue.path, issue.keys[0]].join('.');
     return configError('seed_invalid', { place, expected: 'a field that seeds have' });
   }
   const isNoObject = issue?.code === 'invalid_type' && issue.expected === 'object';
   const expected = isNoObject ? 'an object' : (issue?.message ?? 'valid');
-  return configError('seed_invalid', { place: issue?.path.join('.') || 'the whole', expected });
+  const path = issue?.path ?? [];
+  const value = path.reduce<unknown>(
+    (inner, step) => (isObject(inner) ? inner[String(step)] : undefined),
+    seed,
+  );
+  // What is there is not quoted: it may be a key.
+  const found = value === undefined ? 'missing' : value === '' ? 'empty' : 'something else';
+  return configError('seed_invalid', { place: path.join('.') || 'the whole', expected, found });
 }
 
 /** An id stands for one thing of its kind in the whole sandbox, and a key for one user. */

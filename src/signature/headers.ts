@@ -1,3 +1,4 @@
+import { configError } from '../errors/errors.ts';
 import type { Headers } from '../events/model.ts';
 
 /** Headers as frameworks give them: an object with names in any case, or a `Headers` object as in `fetch`. */
@@ -5,8 +6,13 @@ export type AnyHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | Iterable<readonly [string, string]>;
 
-/** The headers by lower-case name. Names that differ in case only are one header; all of its lines count. */
+/**
+ * The headers by lower-case name. Names that differ in case only are one header; all of its lines count.
+ *
+ * @throws ConfigError `option_invalid` when they are not an object
+ */
 export function lowerCase(headers: AnyHeaders): Headers {
+  requireObject(headers);
   const lower = new Map<string, string[]>();
   const entries = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
   for (const [name, value] of entries) {
@@ -15,6 +21,16 @@ export function lowerCase(headers: AnyHeaders): Headers {
     lower.set(name.toLowerCase(), lines.concat(value));
   }
   return Object.fromEntries(lower);
+}
+
+/** What is no object at all is a mistake of the caller, and not of whoever sent the request. */
+function requireObject(headers: unknown): void {
+  if (typeof headers === 'object' && headers !== null) return;
+  throw configError('option_invalid', {
+    option: 'headers',
+    expected: 'the headers of the request, an object or Headers',
+    found: headers === undefined || headers === null ? String(headers) : `of type ${typeof headers}`,
+  });
 }
 
 /** One header's text; several lines are joined as node:http joins them. */

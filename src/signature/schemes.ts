@@ -120,12 +120,20 @@ export function resolveScheme(value: SchemeName | Scheme, option: string, expect
   throw configError('option_invalid', { option, expected, found: `not a scheme (${found})` });
 }
 
+/** How many names a sentence suggests. */
+const maxSuggested = 5;
+const whereAllAre = 'docs/signature.md#schemes has all.';
+
 /** The value may be the secret, given for the wrong option. So it is quoted only if it is nearly the name of a scheme. */
 function unknownName(value: string): { readonly found: string; readonly fix: string } {
   const meant = meantNames(value);
-  return meant.length === 0
-    ? { found: 'an unknown name', fix: 'One of the names is t-v1-hex-whole; docs/signature.md has all.' }
-    : { found: JSON.stringify(value), fix: `Did you mean ${meant.join(' or ')}?` };
+  if (meant.length === 0)
+    return { found: 'an unknown name', fix: `One of the names is t-v1-hex-whole; ${whereAllAre}` };
+  const fix =
+    meant.length <= maxSuggested
+      ? `Did you mean ${meant.join(' or ')}?`
+      : `${meant.length} names begin so; ${whereAllAre}`;
+  return { found: JSON.stringify(value), fix };
 }
 
 /** The closest name, else the names of which this is the beginning. */

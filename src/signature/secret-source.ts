@@ -25,6 +25,8 @@ const answerLimit = 5_000;
 /** How long a delivery waits for the answer, in milliseconds: its sender waits only one second. */
 const timeout = 500;
 
+const keepLast = 'Make it return the last known secrets when its source is down.';
+
 /** Where the current secrets come from: a fixed list, or a function that is asked again. */
 export class SecretSource {
   readonly #ask: SecretsFunction | undefined;
@@ -108,7 +110,10 @@ export class SecretSource {
   async #answerOf(ask: SecretsFunction): Promise<Secrets> {
     let cancel = () => {};
     const tooLate = new Promise<never>((_resolve, reject) => {
-      const problem = configError('secrets_unavailable', { cause: 'it did not answer within 5 s' });
+      const problem = configError('secrets_unavailable', {
+        cause: 'it did not answer within 5 s',
+        fix: keepLast,
+      });
       cancel = this.#clock.after(answerLimit, () => reject(problem));
     });
     try {
@@ -123,14 +128,19 @@ async function askNow(ask: SecretsFunction): Promise<Secrets> {
   const secrets = await answered(ask);
   if (typeof secrets === 'string' || Array.isArray(secrets)) return secrets;
   // An answer of another type is the fault of the function, and not of one secret.
-  throw configError('secrets_unavailable', { cause: `it returned something of type ${typeof secrets}` });
+  throw configError('secrets_unavailable', {
+    cause: `it returned something of type ${typeof secrets}`,
+    fix: 'Make it return the text of the secret, or a list of such texts.',
+  });
 }
 
 async function answered(ask: SecretsFunction): Promise<Secrets> {
   try {
     return await ask();
   } catch (error) {
-    throw configError('secrets_unavailable', { cause: kindOf(error) });
+    // Ringback's own messages say what to do.
+    const fix = error instanceof RingbackError ? undefined : keepLast;
+    throw configError('secrets_unavailable', { cause: kindOf(error), fix });
   }
 }
 

@@ -7,7 +7,7 @@ import type { Duration } from '../kit/duration.ts';
 import { checked, hasMethods, parseStrictly } from '../errors/option-problems.ts';
 import { duration } from '../receiver/option-values.ts';
 import type { StoredRun, WholeInboxEvent } from '../operate/events.ts';
-import type { Receiver } from '../receiver/receiver.ts';
+import { Receiver, clockOf } from '../receiver/receiver.ts';
 import type { ManualClock } from './manual-clock.ts';
 
 /** The log events after which to look again. Every receiver in the process reports them, so they are only a hint. */
@@ -62,7 +62,10 @@ export async function handled(
     const remaining = deadline - systemClock.elapsed();
     if (remaining <= 0) {
       const state = event
-        ? { state: inWords(event, await receiver.events.takersOf(traceId)) }
+        ? {
+            state: inWords(event, await receiver.events.takersOf(traceId)),
+            ...(clock === undefined && moveClock(receiver, event)),
+          }
         : { state: await withoutEvent(receiver, traceId), fix: compareIds };
       throw ringbackError('condition_not_met', { waited: within, ...state });
     }
@@ -78,17 +81,19 @@ export async function handled(
 function inWords({ state, runs }: WholeInboxEvent, matching: readonly string[]): string {
   const first =
     state === 'new' ? matching.filter((name) => !runs.some(({ handler }) => handler === name)) : [];
-  const open = runs.filter((run) => run.state !== 'done' && run.state !== 'dead');
   const waiting = [
-    ...first.map((name) => `${JSON.stringify(name)}, whose first attempt has not ended`),
-    ...open.map(describe),
+    ...first.map((name) => `${JSON.stringify(name)} has not ended its first attempt`),
+    ...runs.filter((run) => run.state !== 'done' && run.state !== 'dead').map(describe),
   ];
-  const isInFlight = state === 'new' || open.some((run) => run.state === 'running');
-  const what = isInFlight
-    ? 'not all of its handlers have ended'
-    : 'a run of it waits for its time (a failed one to be tried again, a join for the rest of its call), which on a ' +
-      'manual clock comes with clock.advance(), or with handled(…, { clock })';
-  return waiting.length === 0 ? `${what}, or none is registered` : `${what}: ${waiting.join('; ')}`;
+  return waiting.join('; ') || 'not all of its handlers have ended, or none is registered';
+}
+
+/** What to do where time stands still: nothing that waits for its time would ever be run. */
+function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent) {
+  const waits = state === 'open' && !runs.some((run) => run.state === 'running');
+  if (!waits || !(receiver instanceof Receiver) || readManualClock(clockOf(receiver)) === undefined)
+    return {};
+  return { fix: 'Move its clock on with clock.advance(), or let handled do it: handled(…, { clock }).' };
 }
 
 const compareIds = "Compare it with traceId in deliver's answer.";
@@ -103,10 +108,17 @@ async function withoutEvent({ events }: Pick<Receiver, 'events'>, traceId: strin
 
 /** A run in words, with its reason, the messages of the handler's own error: only the author of the test reads it. */
 function describe({ handler, state, attempts, reason }: StoredRun): string {
-  const name = JSON.stringify(handler);
+  return `${JSON.stringify(handler)} ${whatOf(state, attempts)}${reason === undefined ? '' : `, reason: ${reason}`}`;
+}
+
+function whatOf(state: StoredRun['state'], attempts: number): string {
   // An attempt is counted when it ends, unless a process has died over the event: not in a test.
-  const what = state === 'running' ? `in attempt ${attempts + 1}` : `attempts so far: ${attempts}`;
-  return `${name}, ${what}${reason === undefined ? '' : `, reason: ${reason}`}`;
+  if (state === 'running') return `has not ended attempt ${attempts + 1}`;
+  const soFar = `attempts so far: ${attempts}`;
+  if (state === 'blocked') return `waits for an earlier event of its call, ${soFar}`;
+  return attempts === 0
+    ? `waits for its first attempt (a join, for the rest of its call)`
+    : `waits to be tried again, ${soFar}`;
 }
 
 function readManualClock(value: unknown): ManualClock | undefined {

@@ -105,8 +105,8 @@ describe('ringback inbox quarantine', () => {
   it('says in a sentence what can not be', async () => {
     const cwd = await inboxWithTrouble();
     const wrong: readonly (readonly [code: number, sentence: RegExp, ...args: string[]])[] = [
-      [2, /Allowed choices are not_authentic, unreadable/, 'inbox', 'quarantine', '--kind', 'lost'],
-      [2, /Allowed choices are .*signature_mismatch, .*not_json/, 'inbox', 'quarantine', '--reason', 'lost'],
+      [2, /It should be one of not_authentic, unreadable/, 'inbox', 'quarantine', '--kind', 'lost'],
+      [2, /It should be one of .*signature_mismatch, .*not_json/, 'inbox', 'quarantine', '--reason', 'lost'],
       [2, /It should be the id of a delivery in quarantine/, 'inbox', 'delivery', 'one'],
       [1, /There should be a delivery 9 in quarantine/, 'inbox', 'delivery', '9'],
       [1, /There should be a delivery 9 in quarantine/, 'inbox', 'discard', '9'],

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { createSandbox } from '../../src/sandbox/index.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
@@ -157,6 +158,19 @@ describe('ringback inbox', () => {
     const lines = (await text(stdout)).trimEnd().split('\n');
     expect(lines).toHaveLength(1_200);
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ runs: [] });
+  });
+
+  it("says that a file is a sandbox's", async () => {
+    const cwd = folder();
+    await createSandbox({ database: join(cwd, 'sandbox.db') }).stop();
+    const { code, stderr } = await ringback(['inbox', 'events', '--database', 'sandbox.db'], {
+      env: {},
+      cwd,
+    });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/it is the file of a sandbox.* set --database/),
+    ]);
   });
 
   it('leaves a database of another program as it is', async () => {

@@ -70,11 +70,18 @@ describe('the command', () => {
       "unknown option '--app'. Options follow the command that they belong to.\n",
     ],
     [['inbox', 'counts', '--app', 'app.ts'], "ringback: unknown option '--app'\n"],
+    [['serve', '--insecure-http=yes'], "ringback: the option '--insecure-http' takes no value\n"],
     [['send'], "missing the fixture's name or file"],
     [['send', 'call-ended'], "missing the option '--to <url>'"],
     [['send', 'call-ended', '--to', 'localhost:80'], "option '--to <url>' has an invalid value."],
     [['send', 'call-ended', '--scheme', 'foo'], "option '--scheme <name>' has an invalid value."],
-    [['send', 'call-ended', '--scheme', 'foo'], 'It should be one of t-v1-hex-whole, t-v1-hex-suffix, '],
+    [
+      ['send', 'call-ended', '--scheme', 'foo'],
+      'It should be the name of a signature scheme, such as t-v1-hex-whole',
+    ],
+    [['send', 'call-ended', '--scheme', 'v1-hex-whol'], 'but is "v1-hex-whol". Did you mean v1-hex-whole?'],
+    [['inbox', 'events', '--state', 'dea'], 'done, dead, but is "dea". Did you mean dead?'],
+    [['inbox', 'calls', '--status', 'endd'], 'analysed, but is "endd". Did you mean ended?'],
     [['demo', '--pace', 'quick'], 'It should be a duration'],
     [
       ['send', 'call-ended', '--to', 'http://me:word@host'],
@@ -97,9 +104,18 @@ describe('the command', () => {
   });
 
   it.each([
-    [['send', 'call-ended', '--scheme', secret], 'It should be one of t-v1-hex-whole'],
-    [['send', 'call-ended', '--scheme', 'c2VjcmV0'], 'It should be one of t-v1-hex-whole'],
-    [['send', 'call-ended', '--scheme', `it's ${secret}' is invalid.\nIt`], 'It should be one of'],
+    [
+      ['send', 'call-ended', '--scheme', secret],
+      'It should be the name of a signature scheme, such as t-v1-hex-whole',
+    ],
+    [
+      ['send', 'call-ended', '--scheme', 'c2VjcmV0'],
+      'It should be the name of a signature scheme, such as t-v1-hex-whole',
+    ],
+    [
+      ['send', 'call-ended', '--scheme', `it's ${secret}' is invalid.\nIt`],
+      'It should be the name of a signature scheme',
+    ],
     [['send', 'call-ended', `--secrets=${secret}`], "unknown option '--secrets'"],
     [['send', secret, '--to', 'http://127.0.0.1:1'], "should be a fixture's name"],
     [['send', 'call-ended', secret], 'Expected 1 argument but got 2'],

@@ -106,6 +106,7 @@ describe('the sandbox', () => {
     const second = sandbox(['--database', 'sandbox.db'], { cwd });
     const again = await opened(second);
     expect(again.apiKey).toBeUndefined();
+    await second.said('use the apiKey that was shown when it was new');
     expect(await knowledgeBase({ ...again, apiKey }, 'kb_demonstration')).toBe(200);
   });
 
@@ -247,7 +248,7 @@ describe('the sandbox ends with a sentence and 2 when', () => {
     ['--speed', '0', 'It should be a number above 0, at most 1,000,000'],
     ['--speed', '1e400', 'It should be a number above 0, at most 1,000,000'],
     ['--calls-per-minute', 'many', 'It should be a number above 0, at most 1,000,000'],
-    ['--scheme', 'none', 'It should be one of t-v1-hex-whole, '],
+    ['--scheme', 'none', 'It should be the name of a signature scheme, such as t-v1-hex-whole'],
   ])('%s is %s', async (option, value, expected) => {
     const { code, sentence } = await sentenceOf([option, value]);
     expect(sentence).toContain(expected);

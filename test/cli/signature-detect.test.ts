@@ -170,7 +170,10 @@ describe('signature detect', () => {
       'neither --secret-file nor RINGBACK_SECRETS nor RINGBACK_SECRETS_FILE is set',
     ],
     [['verify', 'one.http', '--at', 'noon'], 'It should be a time in ISO 8601'],
-    [['sign', 'one.http', '--scheme', 'foo'], 'It should be one of t-v1-hex-whole, '],
+    [
+      ['sign', 'one.http', '--scheme', 'foo'],
+      'It should be the name of a signature scheme, such as t-v1-hex-whole',
+    ],
     [['recognize'], "unknown command 'recognize'"],
   ])('of %j is misused', async (args, sentence) => {
     const cwd = folder({ 'one.http': capture() });

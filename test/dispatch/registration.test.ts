@@ -58,6 +58,16 @@ describe('a wrong registration', () => {
     expect(codeOf(() => untyped(receiver).on(...parameters))).toBe('handler_invalid');
   });
 
+  test.each([
+    [undefined, 'found names of type undefined'],
+    [[], 'found an empty list of names'],
+    ['', 'found an empty name'],
+    [['*', 1], 'found a name of type number'],
+  ])('is told what the names are instead: %j', (names, sentence) => {
+    const { receiver } = made();
+    expect(() => untyped(receiver).on(names, handler)).toThrow(sentence);
+  });
+
   test('is told by the method that was called, in a stack that begins there', () => {
     const { receiver } = made();
     const join = { name: 'j', events: ['a'], within: '1m' } as const;

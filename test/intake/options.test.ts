@@ -109,6 +109,9 @@ describe('a wrong option gives a sentence', () => {
   test('for secrets from an environment variable that is not set', () => {
     expect(problemOf({ secrets: undefined }).message).toMatch('Is its environment variable set?');
     expect(problemOf({}).message).toMatch('neither secrets nor headers is set. Pass secrets');
+    expect(problemOf({ headers: {} }).message).toMatch(
+      'headers is an empty object, and secrets is not set. Pass secrets',
+    );
   });
 
   test.each([undefined, null, 7, []])('for options that are no object with options: %j', (options) => {
@@ -116,10 +119,18 @@ describe('a wrong option gives a sentence', () => {
   });
 
   test.each<[string, Record<string, unknown>, RegExp]>([
-    ['of a handler', { timeout: 'never' }, /option timeout in on should be/],
-    ['of its retry', { retry: { atempts: 3 } }, /no option atempts in on\.retry\. Did you mean attempts\?/],
-    ['of its order', { order: 'calls' }, /order in on should be 'call', 'strict' or 'none', but is "calls"/],
-    ['misspelled', { concurency: 3 }, /no option concurency in on\. Did you mean concurrency\?/],
+    ['of a handler', { timeout: 'never' }, /option timeout in receiver\.on should be/],
+    [
+      'of its retry',
+      { retry: { atempts: 3 } },
+      /no option atempts in receiver\.on\.retry\. Did you mean attempts\?/,
+    ],
+    [
+      'of its order',
+      { order: 'calls' },
+      /order in receiver\.on should be 'call', 'strict' or 'none', but is "calls"/,
+    ],
+    ['misspelled', { concurency: 3 }, /no option concurency in receiver\.on\. Did you mean concurrency\?/],
   ])('%s', (_, options, sentence) => {
     const { receiver } = made();
     expect(() => receiver.on('*', options, () => {})).toThrow(sentence);
@@ -127,7 +138,9 @@ describe('a wrong option gives a sentence', () => {
 
   test('for a handler whose timeout is 0', () => {
     const { receiver } = made();
-    expect(() => receiver.on('*', { timeout: 0 }, () => {})).toThrow(/timeout in on should be more than 0/);
+    expect(() => receiver.on('*', { timeout: 0 }, () => {})).toThrow(
+      /timeout in receiver\.on should be more than 0/,
+    );
   });
 
   test('whose stack begins at the line to mend', () => {

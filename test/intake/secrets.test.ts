@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { readSecretFile } from '../../src/platform/index.ts';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, secret, signedHeaders } from '../support/deliveries.ts';
 import type { Secrets } from '../support/public.ts';
@@ -140,6 +141,25 @@ describe('a function that gives the secrets', () => {
         ),
       },
     ]);
+  });
+
+  test.each([
+    [
+      'of a secrets file, whose own advice is enough',
+      () => readSecretFile('./nowhere'),
+      /The secrets file \.\/nowhere .*ENOENT.*\. Check the path, that this process may read the file, and that the secret is in it\.$/,
+    ],
+    [
+      'of a source',
+      () => {
+        throw new TypeError();
+      },
+      /Make it return the last known secrets/,
+    ],
+    ['without an answer', () => undefined, /of type undefined\. Make it return the text of the secret/],
+  ])('says what to do about a failure at start: %s', async (_, secrets, sentence) => {
+    const { receiver } = made({ secrets: secrets as SecretsFunction });
+    await expect(receiver.start()).rejects.toThrow(sentence);
   });
 
   test('may not fail at start, nor give what is no secret', async () => {

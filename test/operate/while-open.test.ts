@@ -123,8 +123,16 @@ test.each<[string, RegExp, (receiver: Receiver) => Promise<unknown>]>([
   await expect(ask(receiver)).rejects.toThrow(sentence);
 });
 
-test('a failed run says where its reason is', async () => {
-  const { receiver, logs } = await started({ retry: { attempts: 2, base: 0 } }, (r) =>
+test.each([
+  ['in memory, which no command can read', () => ':memory:', /receiver\.events\.get\(traceId\)$/],
+  [
+    'in a file',
+    () => temporaryDatabase(),
+    /receiver\.events\.get\(traceId\), or: ringback inbox event <traceId>$/,
+  ],
+])('a failed run says where its reason is: %s', async (_, database, sentence) => {
+  const options = { database: database(), retry: { attempts: 2, base: 0 } };
+  const { receiver, logs } = await started(options, (r) =>
     r.on('*', () => {
       throw new Error('the CRM is down');
     }),
@@ -132,9 +140,7 @@ test('a failed run says where its reason is', async () => {
   await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
   await logs.until('run_dead');
   for (const event of ['run_retry', 'run_dead'] as const) {
-    expect(logs.of(event)[0]?.['msg']).toMatch(
-      /its reason is in receiver\.events\.get\(traceId\), or: ringback inbox event <traceId>$/,
-    );
+    expect(logs.of(event)[0]?.['msg']).toMatch(sentence);
   }
   expect((await receiver.events.get('trace-1'))?.runs).toMatchObject([{ reason: 'the CRM is down' }]);
 });

@@ -54,6 +54,14 @@ describe('the options of createPlatform', () => {
     );
   });
 
+  it('ask about the environment variable of a key that is undefined, and only then', () => {
+    expect(given({ baseUrl, apiKey: undefined })).toThrow(
+      /is undefined\. Is its environment variable set\?$/,
+    );
+    expect(given({ baseUrl })).toThrow(/is undefined\.$/);
+    expect(given({ baseUrl, apiKey: 7 })).toThrow(/is of type number\.$/);
+  });
+
   it('refuse an option that there is not, and say which was meant', () => {
     expect(given({ baseUrl, apiKey, timeuot: 1 })).toThrow(/Did you mean timeout\?/);
   });

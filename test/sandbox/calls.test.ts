@@ -196,5 +196,7 @@ for (const [plan, message] of [
 test('a call id can be played once', async () => {
   const sandbox = await startedSandbox({ speed });
   await sandbox.calls.play({ callId: 'call_1' });
-  await expect(sandbox.calls.play({ callId: 'call_1' })).rejects.toThrow('played before');
+  await expect(sandbox.calls.play({ callId: 'call_1' })).rejects.toThrow(
+    'should be the id of a new call, but is that of a call played before',
+  );
 });

@@ -67,6 +67,14 @@ describe('a seed that is not right', () => {
   });
 });
 
+it.each([
+  [[{ id: 'org_1' }], 'should be text that is not empty, but is missing.'],
+  [[{ id: 'org_1', name: '' }], 'should be text that is not empty, but is empty.'],
+  [[{ id: 'org_1', name: 7 }], 'should be text that is not empty, but is something else.'],
+])('a seed with %j is told what is there instead', (organizations, sentence) => {
+  expect(() => createSandbox({ seed: { organizations } as unknown as Seed })).toThrow(sentence);
+});
+
 describe('the schema of seeds', () => {
   const text = readFileSync(new URL('../../schemas/sandbox-seed.schema.json', import.meta.url), 'utf8');
   const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(JSON.parse(text) as object);

@@ -66,7 +66,7 @@ describe('a database that is not to be used', () => {
     const database = temporaryDatabase();
     const first = await startedSandbox({ database });
     expect(opening(database)).toThrow(
-      /should be a SQLite file .* another process has it open, such as another sandbox/,
+      /should be a SQLite file .* another process has it open, such as another sandbox\. Stop the other one,/,
     );
     await first.stop();
     await startedSandbox({ database });

@@ -89,6 +89,9 @@ describe('the option signature', () => {
     expect(() => resolveSchemes(untyped('t-v1-hex'))).toThrow(
       'but is "t-v1-hex". Did you mean t-v1-hex-whole or t-v1-hex-suffix or t-v1-hex-suffix-base64?',
     );
+    expect(() => resolveSchemes(untyped('v1'))).toThrow(
+      /but is "v1"\. \d+ names begin so; docs\/signature\.md#schemes has all\.$/,
+    );
     expect(() => resolveSchemes(untyped('c2VjcmV0LW9uZQ'))).toThrow('but is an unknown name. One of');
   });
 

@@ -32,6 +32,18 @@ test('what is no option of verify or sign is refused: the one calls a scheme sig
   expect(() => sign(body, untyped(null))).toThrow(/sign\(options\) should be an object/);
 });
 
+test.each([
+  [undefined, 'undefined'],
+  [null, 'null'],
+  ['x-webhook-signature: v1=00', 'of type string'],
+])('headers that are none are refused in a sentence: %s', (headers, found) => {
+  const problem = expect.objectContaining({
+    code: 'option_invalid',
+    message: `The option headers should be the headers of the request, an object or Headers, but is ${found}.`,
+  });
+  expect(() => verify(body, untyped(headers), { secrets: one })).toThrow(problem);
+});
+
 describe('what verifies', () => {
   test('every known scheme, with any body, pinned or tried', () => {
     const check = (bytes: Uint8Array, name: SchemeName) => {

@@ -1,6 +1,7 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { ringbackError } from '../../errors/errors.ts';
 import { type CallQuery, callStatuses } from '../../operate/calls.ts';
+import { oneOf } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import { inboxFile, withInbox } from './inbox-file.ts';
@@ -15,7 +16,7 @@ interface CallsFlags extends Omit<CallQuery, 'cursor'> {
 export function addCalls(inbox: Command): void {
   const calls = inbox
     .command('calls')
-    .addOption(new Option('--status <status>', 'how far the call has come').choices(callStatuses))
+    .option('--status <status>', `how far the call has come: ${callStatuses.join(', ')}`, oneOf(callStatuses))
     .option('--agent-id <id>', 'its agent');
   takesLimit(takesTimes(calls, 'its first event arrived'))
     .option(...databaseOption)

@@ -4,14 +4,14 @@ import { parseDuration } from '../../kit/duration.ts';
 import { parseInstant } from '../../kit/time.ts';
 import type { EventFilter } from '../../operate/events.ts';
 import { replayFilterSchema } from '../../operate/replay.ts';
-import { argument } from '../arguments.ts';
+import { argument, oneOf } from '../arguments.ts';
 
 const states = replayFilterSchema.shape.state.unwrap().options;
 
 /** Adds the options that select events: the conditions of `receiver.events`. */
 export function takesFilter(command: Command): Command {
   const filtered = command
-    .option('--state <state>', `how far it has come: ${states.join(', ')}`, argument(oneOfStates, readState))
+    .option('--state <state>', `how far it has come: ${states.join(', ')}`, oneOf(states))
     .option('--handler <name>', 'it has a stored run of this handler')
     .option('--event-name <name>', 'its name')
     .option('--call-id <id>', 'its call')
@@ -32,12 +32,6 @@ export function filterOf({
   until,
 }: EventFilter): EventFilter {
   return { state, handler, eventName, callId, agentId, traceId, since, until };
-}
-
-const oneOfStates = `one of ${states.join(', ')}`;
-
-function readState(value: unknown): EventFilter['state'] {
-  return states.find((state) => state === value);
 }
 
 const expectedTime =

@@ -19,7 +19,11 @@ export function inboxFile(
   const file = databaseOf(flags, environment);
   const cause = existsSync(file) ? whyNoInbox(file) : 'there is no such file';
   if (cause === undefined) return file;
-  throw ringbackError('database_unreadable', { database: file, cause });
+  throw ringbackError('database_unreadable', {
+    database: file,
+    cause,
+    fix: "Check the path and its permissions, or set --database to the receiver's file.",
+  });
 }
 
 /** Opens an inbox for the work, without a receiver: no handler runs, and retention removes nothing. */

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { isUtf8 } from 'node:buffer';
 import { ringbackError } from '../../errors/errors.ts';
 import {
@@ -6,7 +6,7 @@ import {
   type WholeQuarantinedDelivery,
   quarantineReasons,
 } from '../../operate/quarantine.ts';
-import { deliveryIdArgument } from '../arguments.ts';
+import { deliveryIdArgument, oneOf } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import { inboxFile, withInbox } from './inbox-file.ts';
@@ -17,13 +17,14 @@ interface QuarantineFlags extends Omit<QuarantineQuery, 'cursor'> {
   readonly database?: string;
 }
 
+const kinds = ['not_authentic', 'unreadable'] as const;
+
 /** Adds `ringback inbox quarantine`. */
 export function addQuarantine(inbox: Command): void {
-  const kind = new Option('--kind <kind>', 'why it is there').choices(['not_authentic', 'unreadable']);
   const quarantine = inbox
     .command('quarantine')
-    .addOption(kind)
-    .addOption(new Option('--reason <reason>', 'its reason').choices(quarantineReasons))
+    .option('--kind <kind>', `why it is there: ${kinds.join(', ')}`, oneOf(kinds))
+    .option('--reason <reason>', `its reason: ${quarantineReasons.join(', ')}`, oneOf(quarantineReasons))
     .option('--trace-id <id>', 'the trace id in its header, or a part of it');
   takesLimit(takesTimes(quarantine))
     .option(...databaseOption)

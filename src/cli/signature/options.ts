@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { configError } from '../../errors/errors.ts';
 import type { Scheme } from '../../events/model.ts';
 import type { SchemeName } from '../../signature/schemes.ts';
-import { argument, schemeNames } from '../arguments.ts';
+import { aSchemeName, argument, schemeNames } from '../arguments.ts';
 import { type Environment, readEnvironment } from '../environment.ts';
 import { hasSecrets, secretsOf } from '../secrets.ts';
 
@@ -24,8 +24,10 @@ export function secretFileOption(): Option {
 
 /** `--scheme`, which takes the value that `signature detect` prints after `signature:`. */
 export function schemeOption(description: string): Option {
-  const expectation = `one of ${schemeNames.join(', ')}, or a scheme as JSON`;
-  return new Option('--scheme <scheme>', description).argParser(argument(expectation, readScheme));
+  const expectation = `${aSchemeName}, or a scheme as JSON`;
+  return new Option('--scheme <scheme>', description).argParser(
+    argument(expectation, readScheme, schemeNames),
+  );
 }
 
 /**

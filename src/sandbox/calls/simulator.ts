@@ -97,7 +97,7 @@ export class CallSimulator {
     requireStarted(`${method}()`);
     const parsed = parseStrictly(callPlanSchema, plan, method, 'plan');
     if (parsed.callId !== undefined && played.has(parsed.callId))
-      throw planInvalid(method, 'callId', 'new', 'of a call that was played before');
+      throw planInvalid(method, 'callId', 'the id of a new call', 'that of a call played before');
     const number = played.nextNumber();
     const agent = this.#agentOf(parsed, number, method);
     const call = composeCall(parsed, { seed, number, agent, clock, speed });

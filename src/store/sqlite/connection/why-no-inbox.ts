@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { requireNodeApi } from '../../../errors/errors.ts';
+import { sandboxMark } from '../../../kit/sqlite.ts';
 import { openingCause } from './connection.ts';
 import { isInbox } from './foreign-database.ts';
 
@@ -9,7 +10,10 @@ export function whyNoInbox(file: string): string | undefined {
   try {
     const database = new Database(file, { readonly: true });
     try {
-      return isInbox(database) ? undefined : 'no receiver has stored anything in it';
+      if (isInbox(database)) return undefined;
+      return database.pragma('application_id', { simple: true }) === sandboxMark
+        ? 'it is the file of a sandbox, and no inbox'
+        : 'no receiver has stored anything in it';
     } finally {
       database.close();
     }
