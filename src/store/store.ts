@@ -1,6 +1,6 @@
 /**
  * The contract of the inbox: what the receiver requires of a store. Every method is asynchronous and assumes no
- * particular database. Every store must pass `test/store/conformance.ts`.
+ * particular database. Every store must pass `test/store/conformance/index.ts`.
  *
  * An event is `new` while it waits to be claimed or is claimed, `open` while only stored runs of it are unsettled,
  * and `done` after that. Most events never have a stored run: a run is stored only if there is something to remember

@@ -185,7 +185,7 @@ describe('two processes', () => {
     await tell(receiver, { ...call, name: 'analysed', traceId: 't-2' });
     clock.advance(2_000);
     const done = logs.until('run_done');
-    // The commit threads of the two receivers may write at the same time; then one waits for the other.
+    // The writer threads of the two receivers may write at the same time; then one waits for the other.
     await Promise.race([done, passing(clock)]);
     expect(await done).toHaveLength(1);
     expect(seen).toEqual([['call-1', true]]);

@@ -37,7 +37,7 @@ async function until(condition: () => Promise<boolean>, clock: ManualClock) {
   }
 }
 
-/** Refuses further events as a full disk would. A limit of pages would not hold for the commit thread's connection. */
+/** Refuses further events as a full disk would. A limit of pages would not hold for the writer thread's connection. */
 function takeNoMoreThan(receiver: Receiver, events: number): void {
   receiver.database.exec(`drop trigger if exists full; create trigger full before insert on bodies
     when (select count(*) from bodies) >= ${events} begin select raise(abort, 'database or disk is full'); end`);

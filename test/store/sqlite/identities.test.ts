@@ -12,7 +12,7 @@ import { temporaryDatabase } from '../../support/temporary.ts';
 import { era, goTo, recordAll, totalsOf } from './call-places.ts';
 import { eventOf, presentTime } from '../parts.ts';
 
-/** An open store on a file. The commit thread makes the filters; a store in memory has no commit thread. */
+/** An open store on a file. The writer thread makes the filters; a store in memory has no writer thread. */
 async function openedOn(file: string): Promise<SqliteStore> {
   const store = new SqliteStore(file, new ManualClock(presentTime));
   await store.open();
@@ -138,7 +138,7 @@ describe('the filter of an era', () => {
   });
 });
 
-/** Writes as the commit thread does, in transactions whose end the test decides. */
+/** Writes as the writer thread does, in transactions whose end the test decides. */
 async function writerWithFilters() {
   const file = temporaryDatabase();
   const store = await openedOn(file);

@@ -1,4 +1,4 @@
-/** What deliveries and the app may rely on of the commit thread, tested through the receiver. */
+/** What deliveries and the app may rely on of the writer thread, tested through the receiver. */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { turn } from '../support/clock.ts';
@@ -48,7 +48,7 @@ test('a delivery that is on disk is acknowledged, even if the app has was blocke
   const { receiver } = await started({ database: temporaryDatabase() });
   await deliver(receiver);
   const answer = deliver(receiver);
-  // After two turns the event has been sent to the commit thread.
+  // After two turns the event has been sent to the writer thread.
   await turn();
   await turn();
   block(900);
@@ -96,8 +96,8 @@ test('what users write waits for the deliveries of another receiver of the same 
   expect(failures).toEqual([]);
 });
 
-test('an app that writes while its commit thread ends in the middle of a transaction goes on', async () => {
-  const script = fileURLToPath(new URL('./commit-thread-ended.ts', import.meta.url));
+test('an app that writes while its writer thread ends in the middle of a transaction goes on', async () => {
+  const script = fileURLToPath(new URL('./writer-thread-ended.ts', import.meta.url));
   const app = new Script(script, JSON.stringify({ database: temporaryDatabase() }));
   expect(await app.line('after')).toEqual({ after: 200 });
   expect(app.said('slow')).toEqual([503]);

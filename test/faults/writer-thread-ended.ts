@@ -1,5 +1,5 @@
 /**
- * An app whose commit thread ends in the middle of a transaction while the app itself writes without waiting. Its one
+ * An app whose writer thread ends in the middle of a transaction while the app itself writes without waiting. Its one
  * argument is a JSON object with the database. It prints JSON lines, the last one when it has survived all of that.
  */
 import type { Worker } from 'node:worker_threads';
