@@ -10,11 +10,10 @@ import { DueTimer } from './due-timer.ts';
 import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
 import { Held } from './held.ts';
 import { Lanes } from './lanes.ts';
-import { lookBack } from './look-back.ts';
+import { lookBack, reportHandlers } from './at-start.ts';
 import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
 import { Heartbeat, heartbeatInterval } from './heartbeat.ts';
-import { reportHandlers } from './report-handlers.ts';
 import { Settler } from './settler.ts';
 import { InFlight } from './in-flight.ts';
 

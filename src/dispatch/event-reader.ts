@@ -1,15 +1,16 @@
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import type { Handler } from './handling.ts';
-import type { Reading } from '../events/read-bytes.ts';
 import type { CallEvent } from '../events/model.ts';
 import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { type Conclusion, diedReading, hasDiedReading, unreadable } from './conclude.ts';
 import type { Held } from './held.ts';
-import { readStored } from './readings.ts';
 import { isAllStored } from './route.ts';
 import { reportUnread } from './run-log.ts';
 import type { Settler } from './settler.ts';
+import { type Reading, readBytes } from '../events/read-bytes.ts';
+import type { OwnEvent } from './handling.ts';
+import type { StoredEvent } from '../store/event-store.ts';
 
 /** What the event reader works with. */
 export interface EventReaderParts {
@@ -42,7 +43,7 @@ export class EventReader {
     const { handlers, fallback, decoder } = this.#parts;
     if (isAllStored(stored, handlers, fallback)) return this.finish(stored);
     if (mayBePoison(stored)) return this.#readAlone(stored);
-    const reading = readStored(decoder, stored);
+    const reading = readBytes(decoder, stored);
     return reading instanceof Promise
       ? reading.then((read) => (this.#isStopped ? undefined : this.#eventIn(stored, read)))
       : this.#eventIn(stored, reading);
@@ -68,7 +69,7 @@ export class EventReader {
     if (!end) return undefined;
     try {
       const read = await settler.readNoted({ sequence, handler: undefined }, () =>
-        readStored(decoder, stored),
+        readBytes(decoder, stored),
       );
       if (read) return this.#eventIn(stored, read.value);
       held.endEvent(sequence);
@@ -88,4 +89,17 @@ export class EventReader {
     reportUnread(telemetry, stored, conclusion);
     follow(settler.settleUnread(stored, conclusion).finally(() => held.endEvent(stored.sequence)));
   }
+}
+
+/**
+ * Reads an event for one handler, so that no handler sees what a sibling does to the event. That fails only if its bytes
+ * have changed since they arrived, through a broken disk or by somebody's hand, or if the limits of bodies are lower.
+ */
+export function readOwn(decoder: BodyDecoder, stored: StoredEvent): OwnEvent | Promise<OwnEvent> {
+  const reading = readBytes(decoder, stored);
+  return reading instanceof Promise ? reading.then(ownEvent) : ownEvent(reading);
+}
+
+function ownEvent(reading: Reading): OwnEvent {
+  return reading.ok ? reading.event : { unreadable: reading.reason };
 }

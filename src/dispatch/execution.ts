@@ -8,7 +8,7 @@ import type { JoinTerms, JoinedCall, Outcome, OwnEvent, Run, UserDatabase } from
 import type { CallEvent } from '../events/model.ts';
 import { mayBePoison } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
-import type { Claim } from './claim.ts';
+import type { Claim } from './held.ts';
 import { type Conclusion, conclude, concludedBefore, unreadable } from './conclude.ts';
 import { type Work, workOn } from './context.ts';
 import { outcomeOf, runAttempt } from './run.ts';

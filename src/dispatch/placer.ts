@@ -3,14 +3,11 @@ import type { CallEvent } from '../events/model.ts';
 import { type ClaimedEvent, type ClaimedRun, type OpenRun, mayBePoison } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import { Claim } from './claim.ts';
 import type { ClaimedWork } from './execution.ts';
-import { EventReader, type EventReaderParts } from './event-reader.ts';
+import { EventReader, type EventReaderParts, readOwn } from './event-reader.ts';
 import type { Lanes } from './lanes.ts';
-import { dueAfter, placementOf } from './placement.ts';
-import { PlacingOrder } from './placing-order.ts';
-import { readOwn } from './readings.ts';
-import { ReturningRuns } from './returning-runs.ts';
+import { Claim } from './held.ts';
+import { PlacingOrder, ReturningRuns, dueAfter, placementOf } from './placement.ts';
 import { route } from './route.ts';
 
 /** What the placer works with. */

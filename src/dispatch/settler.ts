@@ -7,7 +7,7 @@ import type { RunState, Settlement, Store } from '../store/store.ts';
 import { storePause } from '../store/store-pause.ts';
 import { Unconfirmed } from '../store/unconfirmed.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { Claim } from './claim.ts';
+import type { Claim } from './held.ts';
 import type { Conclusion } from './conclude.ts';
 
 /** In place of a handler's name, for an event that can't be read and therefore not be routed. */
