@@ -32,7 +32,6 @@ export interface Ties {
   readonly wake: () => void;
   /** Begins the runs of events that have been handed over. */
   readonly begin: () => void;
-  /** Makes the dispatcher look for work, and for claims that were written although their write was reported failed. */
   /** Ends all work: the store can't be written any more. */
   readonly onReplaced: () => void;
   /** Reserves room for an event that is about to be recorded; undefined when there is none. */
@@ -145,6 +144,7 @@ function buildIntake(
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
   const { door, expect } = ties;
+  // Of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
   const common = { limits, admission, authenticator, decoder, recorder, telemetry, clock };
   const isOverloaded = () => store.isOverloaded?.() ?? false;
