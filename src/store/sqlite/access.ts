@@ -28,8 +28,8 @@ export class Access {
     return this.#session.write(name, args, limits);
   }
 
-  /** Resolves when due times are right although the wall clock may have been set. */
-  correctDueTimes(): Promise<void> {
-    return this.#session.correctDueTimes();
+  /** Has due times corrected for what is written next: the wall clock may have been set. */
+  correctDueTimes(): void {
+    this.#session.requestCorrection();
   }
 }

@@ -16,7 +16,6 @@ import { SqliteDrift } from './admin/sqlite-drift.ts';
 import { SqliteQuarantine } from './admin/sqlite-quarantine.ts';
 import { SqliteRetention } from './admin/sqlite-retention.ts';
 import { Session } from './connection/session.ts';
-import type { Verbs } from './connection/verbs.ts';
 import { SqliteCalls } from './query/sqlite-calls.ts';
 import { SqliteEvents } from './query/sqlite-events.ts';
 import { settleWith } from './settle-with.ts';
@@ -34,6 +33,7 @@ export class SqliteStore implements Store {
   readonly retention: RetentionStore;
   readonly database: InboxDatabase;
   readonly #session: Session;
+  readonly #access: Access;
   readonly #clock: Clock;
   readonly #subscribers = new Set<() => void>();
   #dataVersion = 0;
@@ -44,6 +44,7 @@ export class SqliteStore implements Store {
     this.#session = new Session(placeOf(file), clock);
     this.database = this.#session.usersDatabase;
     const access = new Access(this.#session, clock);
+    this.#access = access;
     this.calls = new SqliteCalls(access);
     this.events = new SqliteEvents(access);
     this.quarantine = new SqliteQuarantine(access);
@@ -80,7 +81,7 @@ export class SqliteStore implements Store {
   }
 
   async probe(): Promise<void> {
-    await this.#session.writer.sync();
+    await this.#session.writer.probe();
   }
 
   isOverloaded(): boolean {
@@ -88,7 +89,7 @@ export class SqliteStore implements Store {
   }
 
   pinnedScheme(): Promise<string | undefined> {
-    return this.#read(({ pinnedScheme }) => pinnedScheme.get());
+    return this.#access.read(({ pinnedScheme }) => pinnedScheme.get());
   }
 
   pinScheme(scheme: string, instead?: string): Promise<string> {
@@ -113,7 +114,7 @@ export class SqliteStore implements Store {
     now: number,
     order: ClaimOrder = { isStrict: false, without: [], isOneACall: false },
   ): Promise<readonly ClaimedRun[]> {
-    this.#correctDueTimes();
+    this.#access.correctDueTimes();
     return this.#session.write('claimRuns', [handler, limit, now, order]);
   }
 
@@ -137,7 +138,7 @@ export class SqliteStore implements Store {
   async settle(settlement: Settlement): Promise<Settled> {
     const { writer } = this.#session;
     if (isOrdinary(settlement)) return (await writer.endClaim(settlement.sequence)) ? 'settled' : 'lost';
-    this.#correctDueTimes();
+    this.#access.correctDueTimes();
     return writer.run('settle', [settlementRow(settlement, this.#clock.now())]);
   }
 
@@ -187,11 +188,11 @@ export class SqliteStore implements Store {
   }
 
   waitingHandlers(): Promise<readonly string[]> {
-    return this.#read(({ overview }) => overview.waitingHandlers());
+    return this.#access.read(({ overview }) => overview.waitingHandlers());
   }
 
   counts(): Promise<StoreCounts> {
-    return this.#read(({ overview }) => overview.counts());
+    return this.#access.read(({ overview }) => overview.counts());
   }
 
   /** Another connection has written: SQLite says so, but not which process that was, or what. */
@@ -211,16 +212,6 @@ export class SqliteStore implements Store {
       throw error;
     }
     return this.#clock.elapsed() - askedAt <= trustedWait;
-  }
-
-  /** Answers with a promise, as the contract does: an error rejects the promise and is not thrown at the caller. */
-  async #read<T>(operation: (verbs: Verbs) => T): Promise<T> {
-    return this.#session.read(operation);
-  }
-
-  /** What is written next is written after the correction. */
-  #correctDueTimes(): void {
-    this.#session.correctDueTimes().catch(() => {});
   }
 }
 

@@ -8,7 +8,7 @@ import { ownIdentity } from '../../../src/store/sqlite/work/process-identity.ts'
 import { Processes } from '../../../src/store/sqlite/work/processes.ts';
 import { eventRow } from '../../../src/store/sqlite/work/record.ts';
 import { prepareWriteGroup } from '../../../src/store/sqlite/writer/write-group.ts';
-import { sync } from '../../../src/store/sqlite/writer/write-message.ts';
+import { probe, sync } from '../../../src/store/sqlite/writer/write-message.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { eventOf } from '../parts.ts';
 
@@ -19,21 +19,29 @@ function opened() {
   const database = connect(file);
   onTestFinished(() => void database.close());
   const process = { identity: ownIdentity(), marks: undefined, closesOnlyByItself: true };
-  const prepare = () => {
+  const prepare = (isUnproven = false) => {
     const processes = new Processes(database, process, 1);
-    return prepareWriteGroup(database, prepareVerbs(database, processes, prepareLookThrough(database)));
+    return prepareWriteGroup(
+      database,
+      prepareVerbs(database, processes, prepareLookThrough(database)),
+      isUnproven,
+    );
   };
   const count = () => database.prepare('select count(*) from events').pluck().get();
   return { database, prepare, count };
 }
 
-/** Has the database's commits fail with this error. */
-function refuseCommits(database: Database.Database, code: string): void {
+/** Has the database's commits fail with this error, but the first ones. */
+function refuseCommits(database: Database.Database, code: string, but = 0): void {
+  let commits = 0;
   const prepare = database.prepare.bind(database);
   vi.spyOn(database, 'prepare').mockImplementation((sql: string) => {
     const statement = prepare(sql);
     if (sql !== 'commit') return statement;
+    const run = statement.run.bind(statement);
     vi.spyOn(statement, 'run').mockImplementation(() => {
+      commits += 1;
+      if (commits <= but) return run();
       throw Object.assign(new Error('disk I/O error'), { code });
     });
     return statement;
@@ -51,15 +59,11 @@ test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_FULL'])('after %s nothing of the group 
   expect(count()).toBe(0);
 });
 
+/** An operation that throws. */
+const broken = { name: 'settle', args: [undefined], isDelivery: false, isAlone: false, timeout: 0 } as never;
+
 test('a write that fails by itself takes no other with it', () => {
   const { prepare, count } = opened();
-  const broken = {
-    name: 'settle',
-    args: [undefined],
-    isDelivery: false,
-    isAlone: false,
-    timeout: 0,
-  } as never;
   const done = prepare()(() => [...group.slice(0, 1), broken, ...group.slice(1)]);
   expect(done?.written).toMatchObject([{ value: -1 }, { failure: {} }, { value: -2 }, { value: -3 }]);
   expect(done).toMatchObject({ isChanged: true, isRefused: false });
@@ -71,4 +75,22 @@ test('a sync is one, also if nothing else has changed the database', () => {
   const write = prepare();
   expect(write(() => [99])).toMatchObject({ written: [{ value: false }], isChanged: false });
   expect(write(() => [99, sync])).toMatchObject({ isChanged: true });
+});
+
+test('of writes that are made one by one, none is made after one that the disk has refused', () => {
+  const { database, prepare, count } = opened();
+  refuseCommits(database, 'SQLITE_IOERR_FSYNC', 1);
+  const done = prepare()(() => [...group.slice(0, 1), broken, ...group.slice(1)]);
+  const failure = { message: 'disk I/O error', code: 'SQLITE_IOERR_FSYNC' };
+  expect(done?.written.slice(2)).toEqual([{ failure }, { failure }]);
+  expect(done).toMatchObject({ isRefused: true });
+  expect(count()).toBe(1);
+});
+
+test('a probe leaves the disk alone, unless the disk has refused the last write', () => {
+  const { prepare } = opened();
+  expect(prepare()(() => [probe])).toMatchObject({ isChanged: false });
+  const write = prepare(true);
+  expect(write(() => [probe])).toMatchObject({ isChanged: true });
+  expect(write(() => [probe])).toMatchObject({ isChanged: false });
 });

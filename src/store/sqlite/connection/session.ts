@@ -52,10 +52,11 @@ export class Session {
   }
 
   async open(): Promise<void> {
-    const { database, verbs } = this.#connected();
+    const inbox = this.#connected();
+    const { database, verbs } = inbox;
     // From here on nothing waits for a locked database on this thread.
     database.pragma('busy_timeout = 0');
-    const writer = this.#startWriter(this.#connected());
+    const writer = this.#startWriter(inbox);
     await writer.ready();
     const { isWalMissing } = await this.#join(writer).catch((error: unknown) => {
       throw problemOf(error, this.#file) ?? error;
@@ -153,6 +154,11 @@ export class Session {
       });
     }
     await this.#correction;
+  }
+
+  /** Requests the same for what is written next, which need not wait for it. If it fails, it is tried again later. */
+  requestCorrection(): void {
+    this.correctDueTimes().catch(() => {});
   }
 
   /** The same, also if another process has corrected them for a jump that this one has not seen. */

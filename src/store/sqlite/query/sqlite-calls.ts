@@ -43,7 +43,7 @@ export class SqliteCalls implements CallStore {
   }
 
   arrive(arrival: JoinArrival): Promise<Settled> {
-    this.#correctDueTimes();
+    this.#access.correctDueTimes();
     return this.#access.write('arrive', [arrival, this.#access.clock.now()]);
   }
 
@@ -58,12 +58,7 @@ export class SqliteCalls implements CallStore {
   }
 
   lookBack(join: JoinLookBack): Promise<Sequence | undefined> {
-    this.#correctDueTimes();
+    this.#access.correctDueTimes();
     return this.#access.write('lookBack', [join, this.#access.clock.now()]);
-  }
-
-  /** What is written next is written after the correction. */
-  #correctDueTimes(): void {
-    this.#access.correctDueTimes().catch(() => {});
   }
 }

@@ -97,7 +97,7 @@ export class SqliteEvents implements EventStore {
   }
 
   requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]> {
-    this.#access.correctDueTimes().catch(() => {});
+    this.#access.correctDueTimes();
     return this.#access.write('requeue', [{ ...step, now: this.#access.clock.now() }]);
   }
 

@@ -1,10 +1,6 @@
 import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, holdProcess } from '../../../kit/clock.ts';
-import type { Sequence } from '../../run-key.ts';
-import type { EventRow, RecordedRow } from '../work/record.ts';
-import type { OperationName, Operations } from './operations.ts';
 import { threadFile } from './thread-file.ts';
-import { recordedOf } from './write-group.ts';
 import { BorrowedLock } from './write-lock.ts';
 import {
   type Failure,
@@ -13,10 +9,9 @@ import {
   type WriteItem,
   type WriterData,
   packed,
-  sync,
 } from './write-message.ts';
-import { type Sendable, WriteQueue } from './write-queue.ts';
-import { type ResultOf, type WriteLimits, type Writer, errorOf } from './writer.ts';
+import { WriteQueue } from './write-queue.ts';
+import { Writer, errorOf } from './writer.ts';
 
 /** The thread's objects are short-lived: a larger young heap would take memory for nothing. */
 const resourceLimits = { maxYoungGenerationSizeMb: 3 };
@@ -32,7 +27,7 @@ export interface WriterNotices {
 }
 
 /** The app's side of the writer thread: sends it writes, and receives in order what became of them. */
-export class FileWriter implements Writer {
+export class FileWriter extends Writer {
   readonly #worker: Worker;
   readonly #port: MessagePort;
   readonly #lock = new BorrowedLock();
@@ -50,6 +45,7 @@ export class FileWriter implements Writer {
     clock: Clock,
     notices: WriterNotices,
   ) {
+    super();
     this.#notices = notices;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
@@ -88,35 +84,6 @@ export class FileWriter implements Writer {
     return this.#queue.isOverloaded;
   }
 
-  run<Name extends OperationName>(
-    name: Name,
-    args: Parameters<Operations[Name]>,
-    { isDelivery = false, bytes = 0, isAlone = false, timeout = Infinity, transfer = [] }: WriteLimits = {},
-    onWritten: (result: ResultOf<Name>) => void = () => {},
-  ): Promise<ResultOf<Name>> {
-    const item = { name, args, isDelivery, isAlone, timeout, bytes };
-    return this.#write({ item, transfer }, (result) => {
-      onWritten(result as ResultOf<Name>);
-      return result as ResultOf<Name>;
-    });
-  }
-
-  record(row: EventRow, onRecorded: (recorded: RecordedRow) => void): Promise<RecordedRow> {
-    return this.#write({ item: row }, (code) => {
-      const recorded = recordedOf(code as number);
-      onRecorded(recorded);
-      return recorded;
-    });
-  }
-
-  endClaim(sequence: Sequence): Promise<boolean> {
-    return this.#write({ item: sequence }, (isHeld) => isHeld as boolean);
-  }
-
-  sync(): Promise<void> {
-    return this.#write({ item: sync }, () => {});
-  }
-
   borrowLock(work: () => void): void {
     this.#lock.later(work);
   }
@@ -138,11 +105,9 @@ export class FileWriter implements Writer {
     await this.#exited;
   }
 
-  #write<T>(write: Sendable, resultOf: (result: unknown) => T): Promise<T> {
-    return new Promise((resolve, reject) => {
-      if (this.#isGone) return reject(errorOf(hasEnded));
-      this.#queue.add(write, (result) => resolve(resultOf(result)), reject);
-    });
+  protected add(...[write, onWritten, onFailed]: Parameters<WriteQueue['add']>): void {
+    if (this.#isGone) return onFailed(errorOf(hasEnded));
+    this.#queue.add(write, onWritten, onFailed);
   }
 
   #sendWrites(items: readonly WriteItem[], transfer: ArrayBuffer[]): void {

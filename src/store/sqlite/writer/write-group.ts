@@ -3,9 +3,8 @@ import type { Sequence } from '../../run-key.ts';
 import { isDiskError, isDiskFull, isLocked } from '../connection/connection.ts';
 import { setPragma } from '../connection/pragma.ts';
 import type { Verbs } from '../connection/verbs.ts';
-import type { RecordedRow } from '../work/record.ts';
 import { type Operation, isOutside, operationsOn } from './operations.ts';
-import { type Failure, type WriteItem, isEvent, isOperation, sync } from './write-message.ts';
+import { type Failure, type WriteItem, codeOf, isEvent, isOperation, probe, sync } from './write-message.ts';
 
 /** How long each of several transactions waits for another process, in milliseconds, when a group has failed. */
 const singleTimeout = 700;
@@ -34,8 +33,10 @@ export type WriteGroup = (wanted: Wanted) => GroupWritten | undefined;
 /**
  * Prepares the writing of groups. Events are written first and together, because they share what is read from the inbox
  * for them; then claims are ended, and the other operations are run in their order.
+ *
+ * `isUnproven`: the disk has refused the last write, so whether it takes one again is known only when it has.
  */
-export function prepareWriteGroup(database: Database.Database, verbs: Verbs): WriteGroup {
+export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isUnproven = false): WriteGroup {
   const operations = operationsOn(verbs);
   // IMMEDIATE: a transaction that begins by reading and then wants to write can be refused in the middle.
   const begin = database.prepare('begin immediate');
@@ -66,9 +67,11 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs): Wr
       const items = wanted();
       const values = write(items);
       // A commit without any change is not synced.
-      if (totalChanges.get() === changesBefore && items.includes(sync)) touch.run();
+      const needsSync = items.includes(sync) || (isUnproven && items.includes(probe));
+      if (totalChanges.get() === changesBefore && needsSync) touch.run();
       const isChanged = totalChanges.get() !== changesBefore;
       commit.run();
+      if (isChanged) isUnproven = false;
       return { written: values.map((value) => ({ value })), isChanged, isRefused: false };
     } finally {
       // A statement that failed may have ended the transaction by itself; a commit that failed has not.
@@ -80,13 +83,17 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs): Wr
   const oneByOne = (items: readonly WriteItem[]): GroupWritten => {
     // Another process may take the lock between two of these transactions.
     setPragma(database, `busy_timeout = ${singleTimeout}`);
-    const groups = items.map((item) => {
+    const groups: GroupWritten[] = [];
+    for (const [index, item] of items.entries()) {
       try {
-        return inTransaction(() => [item]);
+        groups.push(inTransaction(() => [item]));
       } catch (error) {
-        return failedGroup(1, error);
+        // What the disk refuses one of them it refuses the rest.
+        const failed = failedGroup(isRefusal(error) ? items.length - index : 1, error);
+        groups.push(failed);
+        if (failed.isRefused) break;
       }
-    });
+    }
     setPragma(database, 'busy_timeout = 0');
     return {
       written: groups.flatMap(({ written }) => written),
@@ -111,33 +118,25 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs): Wr
     } catch (error) {
       if (isLocked(error)) return undefined;
       const items = wanted();
-      // After a refused sync nothing more must be added behind a place that may be missing on disk.
-      const isRefused = isDiskError(error) || isDiskFull(error);
-      return items.length === 1 || isRefused ? failedGroup(items.length, error) : oneByOne(items);
+      return items.length === 1 || isRefusal(error) ? failedGroup(items.length, error) : oneByOne(items);
     }
   };
 }
 
 function failedGroup(count: number, error: unknown): GroupWritten {
   const written = Array.from({ length: count }, () => ({ failure: failureOf(error) }));
-  return { written, isChanged: false, isRefused: isDiskError(error) || isDiskFull(error) };
+  return { written, isChanged: false, isRefused: isRefusal(error) };
+}
+
+/** Whether the disk has refused: nothing more must be added behind a place that may be missing on it. */
+function isRefusal(error: unknown): boolean {
+  return isDiskError(error) || isDiskFull(error);
 }
 
 /** Why a write failed, in a form that can be sent to another thread. */
 export function failureOf(error: unknown): Failure {
   const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };
   return { message: String(message ?? error), code: typeof code === 'string' ? code : undefined };
-}
-
-/** What became of an event as one number: the sequence, negative when it isn't claimed, zero for a duplicate. */
-function codeOf(recorded: RecordedRow | undefined): number {
-  const { sequence = 0, isClaimed = false } = recorded ?? {};
-  return isClaimed ? sequence : -sequence;
-}
-
-/** The opposite of `codeOf`. */
-export function recordedOf(code: number): RecordedRow {
-  return { sequence: code === 0 ? undefined : Math.abs(code), isClaimed: code > 0 };
 }
 
 function isSequence(item: WriteItem): item is Sequence {

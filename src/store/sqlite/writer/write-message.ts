@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Sequence } from '../../run-key.ts';
 import type { FileIds } from '../connection/database-files.ts';
 import type { OwnProcess } from '../work/processes.ts';
-import type { EventRow } from '../work/record.ts';
+import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { Operation } from './operations.ts';
 
 /** What the writer thread needs to begin. */
@@ -24,10 +24,13 @@ export interface WriterData {
 }
 
 /** What is to be written: an event, the sequence of an event whose claim ends, or any other operation. */
-export type WriteItem = EventRow | Sequence | OperationItem | typeof sync;
+export type WriteItem = EventRow | Sequence | OperationItem | typeof sync | typeof probe;
 
-/** Asks for everything that was committed before to be on disk, and whether the disk takes a write. */
+/** Asks for everything that was committed before to be on disk. */
 export const sync = 'sync';
+
+/** Asks whether the database can be written. It leaves the disk alone unless the disk has refused the last write. */
+export const probe = 'probe';
 
 /** An operation, and how it is written. */
 export interface OperationItem extends Operation {
@@ -145,4 +148,15 @@ export function isDelivery(item: WriteItem): boolean {
 export function bytesOf(item: WriteItem): number {
   if (isEvent(item)) return item.body.byteLength;
   return isOperation(item) ? item.bytes : 0;
+}
+
+/** What became of an event as one number: the sequence, negative when it isn't claimed, zero for a duplicate. */
+export function codeOf(recorded: RecordedRow | undefined): number {
+  const { sequence = 0, isClaimed = false } = recorded ?? {};
+  return isClaimed ? sequence : -sequence;
+}
+
+/** The opposite of `codeOf`. */
+export function recordedOf(code: number): RecordedRow {
+  return { sequence: code === 0 ? undefined : Math.abs(code), isClaimed: code > 0 };
 }

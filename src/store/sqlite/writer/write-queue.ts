@@ -2,7 +2,7 @@ import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
 import { groupBytes, groupWrites } from './waiting-writes.ts';
 import { type Failure, type WriteItem, type WrittenMessage, bytesOf, isDelivery } from './write-message.ts';
-import { errorOf, recordTimeout } from './writer.ts';
+import { type Sendable, errorOf, recordTimeout } from './writer.ts';
 
 /** How many writes may be in flight: a disk that falls behind must not take the process's memory. */
 const maxWrites = 16_384;
@@ -32,12 +32,6 @@ interface Write {
   /** Which delivery it is, counted from 1; 0 for anything else. */
   readonly number: number;
   isGivenUp: boolean;
-}
-
-/** A write, and the buffers in it that are handed over instead of being copied. */
-export interface Sendable {
-  readonly item: WriteItem;
-  readonly transfer?: readonly ArrayBuffer[];
 }
 
 /** What the queue needs of the owner of the writer thread. */

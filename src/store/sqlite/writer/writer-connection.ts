@@ -22,7 +22,11 @@ export class WriterConnection {
   readonly #database: Database.Database;
   readonly #processes: Processes;
 
-  constructor({ file, files, process, id }: Pick<WriterData, 'file' | 'files' | 'process' | 'id'>) {
+  /** `isUnproven`: the disk has refused the last write. */
+  constructor(
+    { file, files, process, id }: Pick<WriterData, 'file' | 'files' | 'process' | 'id'>,
+    isUnproven = false,
+  ) {
     this.#database = connectAgain(file, files);
     this.files = new DatabaseFiles(this.#database, file, files);
     this.#database.pragma('busy_timeout = 0');
@@ -31,10 +35,8 @@ export class WriterConnection {
     this.checkpoints = new Checkpoints(this.#database, file, files);
     this.earlier = new FilteredIdentities(this.#database);
     this.#processes = new Processes(this.#database, process, id);
-    this.write = prepareWriteGroup(
-      this.#database,
-      prepareVerbs(this.#database, this.#processes, this.earlier),
-    );
+    const verbs = prepareVerbs(this.#database, this.#processes, this.earlier);
+    this.write = prepareWriteGroup(this.#database, verbs, isUnproven);
   }
 
   /** The id under which the process has joined. */

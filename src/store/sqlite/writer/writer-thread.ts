@@ -51,8 +51,8 @@ export class WriterThread {
 
   /**
    * Empties the WAL if it can, as soon as it holds that this process has joined: that is then in the database, and shows
-   * the next process whether a WAL is missing. An earlier process may have seen a sync of it fail, and was killed: what is added behind
-   * that place could be lost in a power cut. If somebody else uses the WAL just then, it goes on as it is: another
+   * the next process whether a WAL is missing. An earlier process may have seen a sync of it fail, and was killed: what
+   * is added behind that place could be lost in a power cut. If somebody else uses the WAL just then, it goes on as it is: another
    * receiver that was there at the failure knows of it, and a start must not fail for the sake of a mere possibility.
    */
   #emptyWal(): void {
@@ -162,7 +162,7 @@ export class WriterThread {
     try {
       const { process: id } = this.#connection;
       this.#connection.close();
-      this.#connection = new WriterConnection({ ...this.#data, id });
+      this.#connection = new WriterConnection({ ...this.#data, id }, true);
       this.#connection.checkpoints.empty();
       this.#refusal = undefined;
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Sequence } from '../../run-key.ts';
 import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { OperationName, Operations } from './operations.ts';
-import type { Failure } from './write-message.ts';
+import { type Failure, type WriteItem, probe, recordedOf, sync } from './write-message.ts';
 
 /** How long a delivery waits for its commit, in milliseconds: the platform gives up after 1,000. */
 export const recordTimeout = 700;
@@ -23,38 +23,80 @@ export interface WriteLimits {
 /** What an operation returns. */
 export type ResultOf<Name extends OperationName> = ReturnType<Operations[Name]>;
 
+/** A write, and the buffers in it that are handed over to the writer's thread instead of being copied. */
+export interface Sendable {
+  readonly item: WriteItem;
+  readonly transfer?: readonly ArrayBuffer[];
+}
+
 /**
  * Makes every write of this process to the inbox. Writes are made in the order in which they are requested, many of them
  * in one commit, and each resolves when it is on disk.
  */
-export interface Writer {
+export abstract class Writer {
+  /** Whether an event that came now would have to wait for longer than its sender does. */
+  abstract readonly isOverloaded: boolean;
+
+  /** Runs `work` on this thread as soon as nothing else in this process writes. */
+  abstract borrowLock(work: () => void): void;
+  /** The same at once; blocks until then. */
+  abstract borrowLockNow<T>(work: () => T): T;
+  /** Resolves when it can write. */
+  abstract ready(): Promise<void>;
+  /** From now on, writes that would have to wait for another process fail. */
+  abstract abandon(): void;
+  /** Writes what is left, and ends. */
+  abstract close(): Promise<void>;
+  /** Requests a write. One of the two functions is called, before anything else goes on, in the order of the writes. */
+  protected abstract add(
+    write: Sendable,
+    onWritten: (result: unknown) => void,
+    onFailed: (error: Error) => void,
+  ): void;
+
   /** Runs an operation. `onWritten` is called before anything else goes on, in the order of the writes. */
   run<Name extends OperationName>(
     name: Name,
     args: Parameters<Operations[Name]>,
-    limits?: WriteLimits,
-    onWritten?: (result: ResultOf<Name>) => void,
-  ): Promise<ResultOf<Name>>;
+    { isDelivery = false, bytes = 0, isAlone = false, timeout = Infinity, transfer = [] }: WriteLimits = {},
+    onWritten: (result: ResultOf<Name>) => void = () => {},
+  ): Promise<ResultOf<Name>> {
+    const item = { name, args, isDelivery, isAlone, timeout, bytes };
+    return this.#write({ item, transfer }, (result) => {
+      onWritten(result as ResultOf<Name>);
+      return result as ResultOf<Name>;
+    });
+  }
+
   /** Records an event. `onRecorded` is called even if the promise was rejected before, because the write took too long. */
-  record(row: EventRow, onRecorded: (recorded: RecordedRow) => void): Promise<RecordedRow>;
+  record(row: EventRow, onRecorded: (recorded: RecordedRow) => void): Promise<RecordedRow> {
+    return this.#write({ item: row }, (code) => {
+      const recorded = recordedOf(code as number);
+      onRecorded(recorded);
+      return recorded;
+    });
+  }
+
   /** Ends the claim on an event; resolves to whether it still held. */
-  endClaim(sequence: Sequence): Promise<boolean>;
+  endClaim(sequence: Sequence): Promise<boolean> {
+    return this.#write({ item: sequence }, (isHeld) => isHeld as boolean);
+  }
+
   /** Resolves when everything that was committed before is on disk, and rejects when the disk refuses. */
-  sync(): Promise<void>;
+  sync(): Promise<void> {
+    return this.#write({ item: sync }, () => {});
+  }
 
-  /** Runs `work` on this thread as soon as nothing else in this process writes. */
-  borrowLock(work: () => void): void;
-  /** The same at once; blocks until then. */
-  borrowLockNow<T>(work: () => T): T;
+  /** Resolves when the disk can be written, as far as that is known without writing to it. */
+  probe(): Promise<void> {
+    return this.#write({ item: probe }, () => {});
+  }
 
-  /** Whether an event that came now would have to wait for longer than its sender does. */
-  readonly isOverloaded: boolean;
-  /** Resolves when it can write. */
-  ready(): Promise<void>;
-  /** From now on, writes that would have to wait for another process fail. */
-  abandon(): void;
-  /** Writes what is left, and ends. */
-  close(): Promise<void>;
+  #write<T>(write: Sendable, resultOf: (result: unknown) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.add(write, (result) => resolve(resultOf(result)), reject);
+    });
+  }
 }
 
 /** The error of a failed write, as the driver has thrown it elsewhere. */
