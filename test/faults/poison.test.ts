@@ -26,8 +26,10 @@ function optionsFor(handlers: ProcessOptions['handlers']): ProcessOptions {
   return { database: join(folder, 'inbox.db'), file: join(folder, 'handled.txt'), handlers };
 }
 
-function handledIn({ file }: ProcessOptions): string[] {
-  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+/** Each once: a handler whose process dies before its outcome is durable is called again, as promised. */
+function handledAtLeastOnce({ file }: ProcessOptions): string[] {
+  const handled = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+  return [...new Set(handled)].toSorted();
 }
 
 /** Sends a delivery as the platform does: again, to the next process, until it is acknowledged. */
@@ -90,7 +92,7 @@ test(
 
     const ordinary = ['innocent'];
     expect(await deathsOf({ ...options, diesReading: true }, ordinary)).toBe(1 + readingDeaths);
-    expect(handledIn(options).toSorted()).toEqual(ordinary.toSorted());
+    expect(handledAtLeastOnce(options)).toEqual(ordinary.toSorted());
     expect(await deadLettersIn(options)).toMatchObject([
       { traceId: 'poison', callId: 'c', reason: 'the process ended 5 times while it read the event' },
     ]);
@@ -111,7 +113,7 @@ test(
 
     const ordinary: string[] = [];
     expect(await deathsOf({ ...options, diesReading: true }, ordinary)).toBe(1 + readingDeaths);
-    expect(handledIn(options).toSorted()).toEqual(ordinary.toSorted());
+    expect(handledAtLeastOnce(options)).toEqual(ordinary.toSorted());
     expect(await deadLettersIn(options)).toMatchObject([
       {
         traceId: 'poison',
@@ -139,7 +141,7 @@ test(
     const ordinary = [...beside];
     // The first try, which nobody counted, and the attempt that the run has.
     expect(1 + (await deathsOf(options, ordinary))).toBe(2);
-    expect([...new Set(handledIn(options))].toSorted()).toEqual(ordinary.toSorted());
+    expect(handledAtLeastOnce(options)).toEqual(ordinary.toSorted());
     expect(await deadLettersIn(options)).toMatchObject([
       {
         traceId: 'poison',
