@@ -8,17 +8,18 @@ const ranks = [
   ['^src/calls/timeline\\.ts$'],
   ['^src/dispatch/(handling|outcomes)\\.ts$'],
   ['^src/store/'],
+  ['^src/dispatch/run\\.ts$'],
   ['^src/receiver/(options|handler-options|option-values|telemetry)\\.ts$', '^src/http/listening\\.ts$'],
   [
     '^src/intake/(?!intake\\.ts)',
-    '^src/dispatch/(?!(handling|outcomes|dispatcher|claimer|placer|event-reader|execution|settler)\\.ts)',
+    '^src/dispatch/(?!(handling|outcomes|run|dispatcher|registry|claimer|placer|event-reader|attempt|settler)\\.ts)',
     '^src/calls/(?!timeline\\.ts)',
     '^src/operate/',
     '^src/http/(?!listening\\.ts)',
   ],
   [
     '^src/intake/intake\\.ts$',
-    '^src/dispatch/(dispatcher|claimer|placer|event-reader|execution|settler)\\.ts$',
+    '^src/dispatch/(dispatcher|registry|claimer|placer|event-reader|attempt|settler)\\.ts$',
   ],
   ['^src/receiver/wiring\\.ts$'],
   ['^src/receiver/lifecycle\\.ts$'],
@@ -48,9 +49,9 @@ module.exports = {
       from: {
         path: '^src/(intake|dispatch)/([^/]+)\\.ts$',
         pathNot:
-          '^src/(intake/intake|dispatch/(dispatcher|claimer|placer|event-reader|execution|settler))\\.ts$',
+          '^src/(intake/intake|dispatch/(dispatcher|registry|claimer|placer|event-reader|attempt|settler))\\.ts$',
       },
-      to: { path: '^src/$1/', pathNot: ['^src/$1/$2\\.ts$', '^src/dispatch/(handling|outcomes)\\.ts$'] },
+      to: { path: '^src/$1/', pathNot: ['^src/$1/$2\\.ts$', '^src/dispatch/(handling|outcomes|run)\\.ts$'] },
     },
     {
       name: 'the-platforms-side-stands-alone',

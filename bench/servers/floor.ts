@@ -27,9 +27,9 @@ async function record(body: Uint8Array): Promise<void> {
   const ids = { traceId, identities: [`body:${traceId}`], callId: randomUUID(), organizationId: undefined };
   const times = { occurredAt: now, receivedAt: now };
   const told = { eventName: 'CallHandler.CallEnded', facts: { source: 'body' } as const };
-  await store.record({ ...ids, ...times, ...told, headers, body }, ({ sequence }) => {
-    void store.finish(sequence);
-  });
+  const { written, claimed } = store.record({ ...ids, ...times, ...told, headers, body }, true);
+  void claimed.then((event) => event && store.finish(event));
+  await written;
 }
 
 const handle = (request: IncomingMessage, response: ServerResponse): void => {

@@ -4,7 +4,7 @@ import type { Telemetry } from '../receiver/telemetry.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Handler } from './handling.ts';
 import { type Clock, pause } from '../kit/clock.ts';
-import type { Sequence } from '../store/run-key.ts';
+import type { Sequence } from '../store/sequence.ts';
 import { storePause } from '../store/store-pause.ts';
 
 /**

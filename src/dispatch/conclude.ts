@@ -1,6 +1,7 @@
-import type { Outcome, Run } from './handling.ts';
-import { type CrashCounts, mayBePoison } from '../store/claims.ts';
+import { type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
+import type { Outcome } from './handling.ts';
+import type { Run } from './run.ts';
 
 /** The most characters stored of a reason: an error's message can be as long as the data it complains about. */
 const maxReason = 500;
@@ -25,29 +26,28 @@ export interface Conclusion {
 }
 
 /** Turns the outcome of an attempt into what is stored: a retry without attempts left is a dead letter. */
-export function conclude(run: Run, outcome: Outcome, now: number): Conclusion {
-  const attempts = run.attempts + 1;
+export function conclude({ claimed, handler }: Run, outcome: Outcome, now: number): Conclusion {
+  const attempts = claimed.attempts + 1;
   if (outcome.kind === 'done') return { state: { kind: 'done' }, attempts, cause: undefined };
   const { cause, place } = outcome;
   const reason = outcome.reason.slice(0, maxReason);
   if (outcome.kind === 'dead') return { state: { kind: 'dead', reason }, attempts, cause, place };
-  if (!outcome.counts) return { state: { kind: 'due', at: 0, reason }, attempts: run.attempts, cause };
-  if (attempts >= run.handler.retry.attempts)
-    return { state: { kind: 'dead', reason }, attempts, cause, place };
+  if (!outcome.counts) return { state: { kind: 'due', at: 0, reason }, attempts: claimed.attempts, cause };
+  if (attempts >= handler.retry.attempts) return { state: { kind: 'dead', reason }, attempts, cause, place };
   return { state: { kind: 'due', at: now + outcome.delay, reason }, attempts, cause, place };
 }
 
 /** How a run ends without an attempt: none is left, or its event kills whoever reads it. Undefined if it may begin. */
-export function concludedBefore(run: Run): Conclusion | undefined {
-  if (run.attempts >= run.handler.retry.attempts) return exhausted(run);
-  return hasDiedReading(run) ? diedReading(run, run.attempts) : undefined;
+export function concludedBefore({ claimed, handler }: Run): Conclusion | undefined {
+  if (claimed.attempts >= handler.retry.attempts) return exhausted(claimed);
+  return hasDiedReading(claimed) ? diedReading(claimed, claimed.attempts) : undefined;
 }
 
 /**
  * All attempts have been counted, and yet the run is not settled: the process died in the last of them, or the handler
  * has been given fewer since.
  */
-function exhausted(run: Run): Conclusion {
+function exhausted(run: ClaimedRun): Conclusion {
   const { attempts } = run;
   const hasDied = mayBePoison(run);
   const why = hasDied ? 'the process ended during an attempt, and ' : '';

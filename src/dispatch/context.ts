@@ -1,96 +1,136 @@
 import type { Logger } from 'pino';
-import type { CallRecord } from '../calls/timeline.ts';
 import { type RingbackError, ringbackError } from '../errors/errors.ts';
-import type { Run, RunContext, UserDatabase } from './handling.ts';
 import { isThenable } from '../kit/values.ts';
+import type { Settled } from '../store/sequence.ts';
+import type { RunContext, UserDatabase } from './handling.ts';
 import { isDecision } from './outcomes.ts';
+import type { Run } from './run.ts';
 
-/** What a run's context needs from the dispatcher. */
+/** What the context of an attempt needs. */
 export interface ContextParts {
-  readonly run: Run;
-  readonly attempt: number;
   readonly logger: Logger;
-  /** The record of the run's call, computed from its events so far. */
-  readonly callSoFar: () => Promise<CallRecord | undefined>;
-  /** Writes the effects and marks the run done, together; `lost` when the run was no longer ours. */
-  readonly settleWith: (effects: (database: UserDatabase) => void) => Promise<'settled' | 'lost'>;
-  /** Called with the error of a commit that was refused: a second one, or one after the attempt has ended. */
-  readonly onRefused: (error: RingbackError) => void;
+  /** Its signal is asked for when the user's function asks for it. */
+  readonly end: { readonly signal: AbortSignal };
+  readonly call: RunContext['call'];
+  readonly commit: Commit;
 }
 
-/** A context, and what became of its commit. */
-export interface Work {
-  readonly context: Omit<RunContext, 'signal'>;
-  /**
-   * Ends the attempt and returns what became of its commit, waiting for one that has begun. A commit that failed makes
-   * the attempt fail even if the handler didn't await it: otherwise its effects would be lost without notice.
-   */
-  readonly ended: () => 'nothing' | Promise<'committed' | { readonly failed: unknown }>;
-}
-
-class WorkContext implements Omit<RunContext, 'signal'> {
+/**
+ * What the user's function is called with besides the event. Its signal and its logger are made at their first use: they
+ * cost as much as everything else about a run, and most functions use neither. Both are own properties all the same, so
+ * that a copy of the context has them. Their getters are the same functions for every run: an object with getters of its
+ * own has a hidden class of its own, which holds the run until a full garbage collection.
+ */
+export class AttemptContext implements RunContext {
   readonly attempt: number;
   readonly receivedAt: Date;
   readonly replay: RunContext['replay'];
   readonly call: RunContext['call'];
   readonly commit: RunContext['commit'];
+  declare readonly log: RunContext['log'];
+  declare readonly signal: AbortSignal;
   readonly #run: Run;
   readonly #logger: Logger;
+  readonly #end: ContextParts['end'];
   #log: Logger | undefined;
 
-  constructor(
-    run: Run,
-    attempt: number,
-    logger: Logger,
-    call: RunContext['call'],
-    commit: RunContext['commit'],
-  ) {
-    this.attempt = attempt;
-    this.receivedAt = new Date(run.receivedAt);
-    this.replay = run.replay;
+  constructor(run: Run, { logger, end, call, commit }: ContextParts) {
+    const { attempts, receivedAt, replay } = run.claimed;
+    this.attempt = attempts + 1;
+    this.receivedAt = new Date(receivedAt);
+    this.replay = replay;
     this.call = call;
-    this.commit = commit;
+    this.commit = commit.commit;
     this.#run = run;
     this.#logger = logger;
+    this.#end = end;
+    Object.defineProperty(this, 'log', AttemptContext.#logProperty);
+    Object.defineProperty(this, 'signal', AttemptContext.#signalProperty);
   }
 
-  /** Made at its first use: a child logger costs more than most runs. */
-  get log(): Logger {
-    const { traceId, callId, handler } = this.#run;
-    return (this.#log ??= this.#logger.child({ traceId, callId, handler: handler.name }));
-  }
+  static readonly #logProperty: PropertyDescriptor & ThisType<AttemptContext> = {
+    enumerable: true,
+    get() {
+      const { traceId, callId, handler } = this.#run.claimed;
+      return (this.#log ??= this.#logger.child({ traceId, callId, handler }));
+    },
+  };
+
+  static readonly #signalProperty: PropertyDescriptor & ThisType<AttemptContext> = {
+    enumerable: true,
+    get() {
+      return this.#end.signal;
+    },
+  };
 }
 
-/** Makes the context of an attempt. */
-export function workOn({ run, attempt, logger, callSoFar, settleWith, onRefused }: ContextParts): Work {
-  let committing: Promise<unknown> | undefined;
-  let isOver = false;
+/** What became of the commit of an attempt. */
+export type Committed = 'nothing' | 'committed' | { readonly failed: unknown };
 
-  /** The outcome of the attempt can't show a refused commit: it may be over, or done by the first commit. */
-  const refused = (reason: RingbackError): Promise<never> => {
-    onRefused(reason);
-    return observed(Promise.reject(reason));
-  };
+/** The one commit that an attempt may make. */
+export class Commit {
+  readonly #settleWith: (effects: (database: UserDatabase) => unknown) => Promise<Settled>;
+  readonly #onRefused: (error: RingbackError) => void;
+  #committing: Promise<unknown> | undefined;
+  #isOver = false;
 
-  const commit = <Result>(effects: (database: UserDatabase) => Result): Promise<Result> => {
-    if (committing) return refused(ringbackError('commit_repeated'));
+  /**
+   * `settleWith` writes the effects and marks the run done, together. `onRefused` is called with the error of a commit that
+   * was refused: a second one, or one after the attempt has ended.
+   */
+  constructor(
+    settleWith: (effects: (database: UserDatabase) => unknown) => Promise<Settled>,
+    onRefused: (error: RingbackError) => void,
+  ) {
+    this.#settleWith = settleWith;
+    this.#onRefused = onRefused;
+  }
+
+  readonly commit = <Result>(effects: (database: UserDatabase) => Result): Promise<Result> => {
+    if (this.#committing) return this.#refused(ringbackError('commit_repeated'));
     // While a sibling's run goes on, the claim on the event holds. The inbox alone would therefore accept a late commit
     // of this attempt next to that of the next attempt.
-    if (isOver) return refused(ringbackError('commit_too_late'));
-    const committed = observed(commitOnce(effects, settleWith));
-    committing = committed;
-    return committed;
+    if (this.#isOver) return this.#refused(ringbackError('commit_too_late'));
+    const committing = observed(this.#commitOnce(effects));
+    this.#committing = committing;
+    return committing;
   };
 
-  const ended = () => {
-    isOver = true;
-    if (!committing) return 'nothing' as const;
-    return committing.then(
+  /**
+   * Ends the attempt and returns what became of its commit, waiting for one that has begun. A commit that failed makes
+   * the attempt fail even if the handler didn't await it: otherwise its effects would be lost without notice.
+   */
+  ended(): Committed | Promise<Committed> {
+    this.#isOver = true;
+    if (!this.#committing) return 'nothing';
+    return this.#committing.then(
       () => 'committed' as const,
       (failed: unknown) => ({ failed }),
     );
-  };
-  return { context: new WorkContext(run, attempt, logger, callSoFar, commit), ended };
+  }
+
+  /** The outcome of the attempt can't show a refused commit: it may be over, or done by the first commit. */
+  #refused(reason: RingbackError): Promise<never> {
+    this.#onRefused(reason);
+    return observed(Promise.reject(reason));
+  }
+
+  async #commitOnce<Result>(effects: (database: UserDatabase) => Result): Promise<Result> {
+    if (typeof effects !== 'function')
+      throw ringbackError('commit_not_a_function', { found: typeof effects });
+    let result: Result | undefined;
+    const keep = (returned: Result): void => {
+      // A forgotten `throw`: what was written so far is undone, as if it were there.
+      if (isDecision(returned)) throw returned;
+      result = returned;
+    };
+    const settled = await this.#settleWith((database) => {
+      const returned = effects(database);
+      return isThenable(returned) ? returned.then(keep as (value: unknown) => void) : keep(returned);
+    });
+    if (settled === 'lost') throw ringbackError('commit_too_late');
+    return result as Result;
+  }
 }
 
 /**
@@ -100,26 +140,4 @@ export function workOn({ run, attempt, logger, callSoFar, settleWith, onRefused 
 function observed<Result>(committed: Promise<Result>): Promise<Result> {
   committed.catch(() => {});
   return committed;
-}
-
-async function commitOnce<Result>(
-  effects: (database: UserDatabase) => Result,
-  settleWith: ContextParts['settleWith'],
-): Promise<Result> {
-  if (typeof effects !== 'function') throw ringbackError('commit_not_a_function', { found: typeof effects });
-  let result: Result | undefined;
-  const settled = await settleWith((database) => {
-    const returned = effects(database);
-    // A forgotten `throw`: what was written so far is undone, as if it were there.
-    if (isDecision(returned)) throw returned;
-    if (isThenable(returned)) {
-      // The function goes on without its database; nobody needs the error that it gets from that.
-      void Promise.resolve(returned).catch(() => {});
-      // Inside the transaction, which undoes what was written so far.
-      throw ringbackError('commit_asynchronous');
-    }
-    result = returned;
-  });
-  if (settled === 'lost') throw ringbackError('commit_too_late');
-  return result as Result;
 }

@@ -1,131 +1,127 @@
 import { setMaxListeners } from 'node:events';
-import { messageOf } from '../kit/error-text.ts';
+import { setImmediate } from 'node:timers';
 import type { BodyDecoder } from '../events/body-decoder.ts';
-import type { Handler } from './handling.ts';
 import type { CallEvent } from '../events/model.ts';
-import { type ClaimedEvent, type CrashCounts } from '../store/claims.ts';
+import { messageOf } from '../kit/error-text.ts';
+import type { ClaimedEvent } from '../store/claims.ts';
+import type { EventRecord } from '../store/event-record.ts';
 import { storePause } from '../store/store-pause.ts';
+import { lookBack, reportHandlers } from './at-start.ts';
+import { type AttemptParts, Attempts } from './attempt.ts';
 import { Claimer } from './claimer.ts';
 import { DueTimer } from './due-timer.ts';
-import { type ClaimedWork, Execution, type ExecutionParts } from './execution.ts';
-import { Held } from './held.ts';
-import { Lanes } from './lanes.ts';
-import { lookBack, reportHandlers } from './at-start.ts';
+import { Heartbeat, heartbeatInterval } from './heartbeat.ts';
+import { InFlight } from './in-flight.ts';
+import type { Lanes } from './lanes.ts';
 import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
-import { Heartbeat, heartbeatInterval } from './heartbeat.ts';
+import type { Registry } from './registry.ts';
+import type { Run } from './run.ts';
 import { Settler } from './settler.ts';
-import { InFlight } from './in-flight.ts';
 
 /** What the dispatcher works with. */
-export interface DispatcherParts extends Omit<ExecutionParts, 'stop'> {
+export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler'> {
   readonly decoder: BodyDecoder;
-  readonly handlers: readonly Handler[];
-  readonly fallback: Handler | undefined;
+  readonly registry: Registry;
+  /** Called with each new event after its answer, and before its handlers, which may change it. */
+  readonly observe: (event: CallEvent, receivedAt: number) => void;
 }
 
 /** Takes events from the inbox to the handlers: claim → route → run → settle. */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
-  readonly #execution: Execution;
-  readonly #lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
+  readonly #attempts: Attempts;
   readonly #inFlight: InFlight;
   readonly #heartbeat: Heartbeat;
-  readonly #stop = new AbortController();
-  #isStopping = false;
-  #isPumping = false;
-  #isWanted = false;
-  /** How often `begin` was called. */
-  #answers = 0;
-  readonly #poison: PoisonRuns<ClaimedWork, Lanes<ClaimedWork>>;
-  readonly #held = new Held();
+  readonly #poison: PoisonRuns<Lanes>;
   readonly #placer: Placer;
   readonly #claimer: Claimer;
+  readonly #stop = new AbortController();
+  #state: 'created' | 'running' | 'stopping' = 'created';
+  #isPumping = false;
+  #isWanted = false;
+  /** What is done after the answers that are being written: for each claim, in order, what places it. */
+  #afterAnswers: (() => void)[] = [];
+  #answersWritten: Promise<void> | undefined;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
+    const { store, telemetry, clock } = parts;
     // Every active run listens for the stop; with more than ten, Node would warn of a leak.
     setMaxListeners(0, this.#stop.signal);
-    const settler = new Settler({ ...parts, stop: this.#stop.signal });
-    this.#execution = new Execution({ ...parts, stop: this.#stop.signal }, settler);
-    const all = parts.fallback ? [...parts.handlers, parts.fallback] : parts.handlers;
-    this.#lanes = new Map(all.map((handler) => [handler.name, new Lanes(handler, callOf)]));
-    const lanes = [...this.#lanes.values()];
-    const { store, telemetry, clock } = parts;
-    this.#poison = new PoisonRuns({ lanes, clock, onFree: () => this.#beginReady() });
+    const common = { ...parts, stop: this.#stop.signal };
+    const settler = new Settler(common);
+    this.#attempts = new Attempts({ ...common, settler });
     this.#inFlight = new InFlight(telemetry);
+    this.#poison = new PoisonRuns(clock, () => this.#beginReady());
     const follow = (work: Promise<unknown>) => this.#inFlight.follow(work);
-    const alone = (crashes: CrashCounts) => this.#poison.reading(crashes);
-    const ties = { follow, alone, wake: () => this.wake(), onPlaced: () => this.#goOn() };
-    const places = { settler, lanes: this.#lanes, held: this.#held };
-    this.#placer = new Placer({ ...parts, ...places, ...ties });
-    this.#heartbeat = new Heartbeat({ store, telemetry, clock, follow, onWork: () => this.wake() });
-    const from = { store, clock, dueTimer: new DueTimer(store, clock, heartbeatInterval) };
-    const to = { lanes, held: this.#held, placer: this.#placer };
-    this.#claimer = new Claimer({ ...from, ...to });
+    const wake = () => this.wake();
+    this.#placer = new Placer({
+      ...parts,
+      settler,
+      follow,
+      wake,
+      alone: (crashes) => this.#poison.reading(crashes),
+      onPlaced: () => this.#goOn(),
+    });
+    this.#heartbeat = new Heartbeat({ store, telemetry, clock, follow, onWork: wake });
+    this.#claimer = new Claimer({
+      ...parts,
+      dueTimer: new DueTimer(store, clock, heartbeatInterval),
+      placer: this.#placer,
+      arrive: (place) => this.#afterAnswer(place),
+    });
   }
 
   /** Takes over what dead processes held, logs which handlers don't fit the inbox, and begins. */
   async start(): Promise<void> {
-    const { store, telemetry } = this.#parts;
+    const { store, telemetry, registry } = this.#parts;
     await this.#heartbeat.start();
-    for (const { handler } of this.#lanes.values()) await store.unblock(handler.name, handler.order);
-    await reportHandlers(store, telemetry, new Set(this.#lanes.keys()));
+    for (const { name, order } of registry.all) await store.unblock(name, order);
+    await reportHandlers(store, telemetry, new Set(registry.all.map(({ name }) => name)));
+    this.#state = 'running';
     this.#lookBack();
     this.wake();
   }
 
-  /** Looks for work. Called when an event was recorded, a run is due, or places have become free. */
+  /**
+   * Records a new event, and runs its handlers once it has been answered. If there is room, the write that records the
+   * event claims it too: so there is no other transaction, and no second reading, before its runs.
+   */
+  record(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> {
+    const mayClaim = this.#state === 'running' && this.#claimer.reserve();
+    const { written, claimed } = this.#parts.store.record(record, mayClaim);
+    const observe = (): void => this.#parts.observe(event, record.receivedAt);
+    const arrived = claimed.then((found) => {
+      if (!found && mayClaim) this.#claimer.release();
+      // Also if the write came too late for its sender: the event is on disk, and a copy of it will be a duplicate.
+      if (found) void this.#afterAnswer(() => this.#placeRecorded(found, event, observe));
+      return found;
+    });
+    return written.then(async (status) => {
+      const isWaiting = status === 'new' && (await arrived) === undefined;
+      if (isWaiting) void this.#afterAnswer(observe).then(() => this.wake());
+      return status;
+    });
+  }
+
+  /** Looks for work. Called when there may be an event or a due run in the inbox, or places have become free. */
   wake(): void {
     this.#isWanted = true;
-    if (this.#isPumping || this.#isStopping) return;
+    if (this.#isPumping || this.#state !== 'running') return;
     this.#isPumping = true;
-    this.#follow(this.#pump());
-  }
-
-  /**
-   * Reserves room for an event that is about to be recorded. The write that records the event can then claim it too,
-   * and hands it over here as it was read. So there is no other transaction and no second reading before its runs.
-   */
-  expect(event: CallEvent) {
-    if (this.#isStopping || !this.#claimer.keepPlace()) return undefined;
-    let isHandedOver = false;
-    let hasEnded = false;
-    return {
-      handOver: (claimed: ClaimedEvent): void => {
-        isHandedOver = true;
-        // An event that is claimed during a stop goes back to the inbox with all other claims of this process.
-        if (this.#isStopping) return;
-        const [isAnswered, answers] = [hasEnded, this.#answers];
-        // Placed at once, unless an earlier event of its call is still being read: if a run of its call fails now, it
-        // must find this event's runs behind itself.
-        this.#placer.placeHandedOver(claimed, event, () => isAnswered || this.#answers > answers);
-        if (hasEnded) this.#beginReady();
-      },
-      end: (): boolean => {
-        hasEnded = true;
-        this.#claimer.freePlace();
-        return isHandedOver;
-      },
-    };
-  }
-
-  /** Begins the runs of events that have been handed over. Called when those events have been answered. */
-  begin(): void {
-    this.#answers += 1;
-    for (const lanes of this.#lanes.values()) lanes.answered();
-    this.#beginReady();
+    this.#inFlight.follow(this.#pump());
   }
 
   /** Begins nothing new, gives active runs `timeout` milliseconds to end, then interrupts them. */
   async stop(timeout: number): Promise<void> {
-    this.#isStopping = true;
+    this.#state = 'stopping';
     // The heartbeat goes on until the last run has ended: otherwise other processes would take over what is finished here.
     this.#heartbeat.drain();
     this.#claimer.cancelTimer();
     this.#placer.stop();
     this.#poison.stop();
-    for (const lanes of this.#lanes.values()) lanes.clear();
+    for (const lanes of this.#parts.registry.lanes) lanes.clear();
     const cancel = this.#interruptAfter(timeout);
     await this.#inFlight.drained();
     this.#heartbeat.stop();
@@ -142,29 +138,50 @@ export class Dispatcher {
 
   /** Lets each join look back, in the background: however many events there are, deliveries must not wait for it. */
   #lookBack(): void {
-    const { handlers, store, telemetry, clock } = this.#parts;
+    const { registry, store, telemetry, clock } = this.#parts;
     const ties = {
-      isStopping: () => this.#isStopping,
+      isStopping: () => this.#state === 'stopping',
       stop: this.#stop.signal,
       onLooked: () => this.wake(),
     };
-    for (const handler of handlers) {
-      if (handler.join) this.#follow(lookBack(handler, { store, telemetry, clock, ...ties }));
+    for (const handler of registry.handlers) {
+      if (handler.join) this.#inFlight.follow(lookBack(handler, { store, telemetry, clock, ...ties }));
     }
+  }
+
+  /**
+   * Calls `place` once the answers that are being written have been written: handlers run after the answer. What has been
+   * claimed is placed here and nowhere else, so that it is placed in the order in which it was claimed.
+   */
+  #afterAnswer(place: () => void): Promise<void> {
+    this.#afterAnswers.push(place);
+    this.#answersWritten ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#answersWritten = undefined;
+        for (const next of this.#afterAnswers.splice(0)) next();
+        this.#beginReady();
+        resolve();
+      });
+    });
+    return this.#answersWritten;
+  }
+
+  #placeRecorded(claimed: ClaimedEvent, event: CallEvent, observe: () => void): void {
+    observe();
+    this.#claimer.release();
+    this.#placer.placeEvent(claimed, event);
   }
 
   async #pump(): Promise<void> {
     try {
-      while (this.#isWanted && !this.#isStopping) {
+      while (this.#isWanted && this.#state === 'running') {
         this.#isWanted = false;
         if (await this.#claimer.claim()) this.#isWanted = true;
-        this.#beginReady();
       }
       await this.#claimer.setTimer(() => this.wake());
-      if (this.#isStopping) this.#claimer.cancelTimer();
+      if (this.#state !== 'running') this.#claimer.cancelTimer();
     } catch (error) {
       this.#parts.telemetry.report('dispatch_failed', { cause: messageOf(error) });
-      this.#beginReady();
       this.#parts.clock.after(storePause, () => this.wake());
     } finally {
       this.#isPumping = false;
@@ -174,17 +191,18 @@ export class Dispatcher {
   }
 
   #beginReady(): void {
-    if (this.#isStopping) return;
-    const { inTurn, mayBegin } = this.#poison;
-    for (const lanes of inTurn) {
-      for (let work = lanes.next(mayBegin); work; work = lanes.next(mayBegin)) {
-        this.#poison.began(lanes, work);
-        this.#follow(this.#perform(lanes, work));
+    if (this.#state !== 'running') return;
+    const { mayBegin } = this.#poison;
+    for (const lanes of this.#poison.inTurn(this.#parts.registry.lanes)) {
+      for (let run = lanes.next(mayBegin); run; run = lanes.next(mayBegin)) {
+        this.#poison.began(lanes, run);
+        this.#inFlight.follow(this.#perform(lanes, run));
       }
     }
   }
 
-  async #perform(lanes: Lanes<ClaimedWork>, work: ClaimedWork): Promise<void> {
+  /** Takes one run through an attempt, and lets others go as its place, its call and its memory become free. */
+  async #perform(lanes: Lanes, run: Run): Promise<void> {
     let hasLeft = false;
     // The next run begins while the end of this one is written: one commit serves many runs, and places are few.
     const leave = (): void => {
@@ -194,19 +212,19 @@ export class Dispatcher {
       this.#beginReady();
     };
     try {
-      const onCalled = () => this.#poison.called(work);
-      const state = await this.#execution.attempt(work, { onCalled, onConcluded: leave });
+      const onCalled = () => this.#poison.called(run);
+      const state = await this.#attempts.make(run, { onCalled, onConcluded: leave });
       const isWaiting = state?.kind === 'due';
       // With order `strict`, the runs behind one that failed go back to the inbox until that one is done or dead.
       if (isWaiting && lanes.handler.order === 'strict') {
-        for (const follower of lanes.takeFollowers(work)) this.#placer.requeue(follower, { kind: 'blocked' });
+        for (const follower of lanes.takeFollowers(run)) this.#placer.requeue(follower);
       }
       if (isWaiting || lanes.handler.order === 'strict') this.wake();
     } finally {
-      this.#poison.ended(work);
-      this.#held.endRun(work.run);
+      this.#poison.ended(run);
+      this.#placer.ended(run);
       leave();
-      lanes.finish(work);
+      lanes.finish(run);
       this.#goOn();
       if (this.#claimer.isNoLongerCrowded(lanes)) this.wake();
     }
@@ -217,12 +235,4 @@ export class Dispatcher {
     this.#beginReady();
     if (this.#claimer.mayGoOn) this.wake();
   }
-
-  #follow(work: Promise<unknown>): void {
-    this.#inFlight.follow(work);
-  }
-}
-
-function callOf({ run }: ClaimedWork): string | undefined {
-  return run.handler.order === 'none' ? undefined : run.callId;
 }

@@ -1,24 +1,18 @@
 import type { BodyDecoder } from '../events/body-decoder.ts';
-import type { Handler } from './handling.ts';
 import type { CallEvent } from '../events/model.ts';
-import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
+import { type Reading, readBytes } from '../events/read-bytes.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
+import { type ClaimedEvent, type CrashCounts, mayBePoison } from '../store/claims.ts';
+import type { StoredEvent } from '../store/event-store.ts';
 import { type Conclusion, diedReading, hasDiedReading, unreadable } from './conclude.ts';
-import type { Held } from './held.ts';
-import { isAllStored } from './route.ts';
+import type { OwnEvent } from './run.ts';
 import { reportUnread } from './run-log.ts';
 import type { Settler } from './settler.ts';
-import { type Reading, readBytes } from '../events/read-bytes.ts';
-import type { OwnEvent } from './handling.ts';
-import type { StoredEvent } from '../store/event-store.ts';
 
 /** What the event reader works with. */
 export interface EventReaderParts {
-  readonly handlers: readonly Handler[];
-  readonly fallback: Handler | undefined;
   readonly telemetry: Telemetry;
   readonly settler: Settler;
-  readonly held: Held;
   readonly decoder: BodyDecoder;
   /** Resolves, when an event that may be poison may be read, to the function that ends its reading. */
   readonly alone: (crashes: CrashCounts) => Promise<(() => void) | undefined>;
@@ -40,19 +34,11 @@ export class EventReader {
    * goes back with all other claims. A promise if that takes time.
    */
   read(stored: ClaimedEvent): CallEvent | undefined | Promise<CallEvent | undefined> {
-    const { handlers, fallback, decoder } = this.#parts;
-    if (isAllStored(stored, handlers, fallback)) return this.finish(stored);
     if (mayBePoison(stored)) return this.#readAlone(stored);
-    const reading = readBytes(decoder, stored);
+    const reading = readBytes(this.#parts.decoder, stored);
     return reading instanceof Promise
       ? reading.then((read) => (this.#isStopped ? undefined : this.#eventIn(stored, read)))
       : this.#eventIn(stored, reading);
-  }
-
-  /** Marks an event done for which there is nothing to run. */
-  finish({ sequence }: ClaimedEvent): undefined {
-    const { follow, settler, held } = this.#parts;
-    follow(settler.finish(sequence).finally(() => held.endEvent(sequence)));
   }
 
   /** From now on nothing that is read is placed. */
@@ -62,32 +48,27 @@ export class EventReader {
 
   /** Reads an event over which a process has died, unless too many have died while they read it. */
   async #readAlone(stored: ClaimedEvent): Promise<CallEvent | undefined> {
-    const { settler, decoder, held, alone } = this.#parts;
-    const { sequence } = stored;
-    if (hasDiedReading(stored)) return this.#settle(stored, diedReading(stored, 0));
+    const { settler, decoder, alone } = this.#parts;
+    if (hasDiedReading(stored)) return this.#giveUp(stored, diedReading(stored, 0));
     const end = await alone(stored);
     if (!end) return undefined;
     try {
-      const read = await settler.readNoted({ sequence, handler: undefined }, () =>
-        readBytes(decoder, stored),
-      );
-      if (read) return this.#eventIn(stored, read.value);
-      held.endEvent(sequence);
-      return undefined;
+      const read = await settler.readNoted(stored, () => readBytes(decoder, stored));
+      return read && this.#eventIn(stored, read.value);
     } finally {
       end();
     }
   }
 
   #eventIn(stored: ClaimedEvent, reading: Reading): CallEvent | undefined {
-    return reading.ok ? reading.event : this.#settle(stored, unreadable(reading.reason, 0));
+    return reading.ok ? reading.event : this.#giveUp(stored, unreadable(reading.reason, 0));
   }
 
   /** Makes a dead letter of an event that can't be read; others that were claimed with it go on. */
-  #settle(stored: ClaimedEvent, conclusion: Conclusion): undefined {
-    const { telemetry, follow, settler, held } = this.#parts;
+  #giveUp(stored: ClaimedEvent, conclusion: Conclusion): undefined {
+    const { telemetry, follow, settler } = this.#parts;
     reportUnread(telemetry, stored, conclusion);
-    follow(settler.settleUnread(stored, conclusion).finally(() => held.endEvent(stored.sequence)));
+    follow(settler.settleUnread(stored, conclusion));
   }
 }
 

@@ -41,8 +41,11 @@ export type Synchronous<Result> = [Result] extends [never]
     ? 'should be synchronous: await what you need before ctx.commit'
     : unknown;
 
-/** What a user's function is called with besides the event. */
-export interface RunContext {
+/**
+ * What a user's function is called with besides the event. `Transaction` is what the inbox's database lends to `commit`:
+ * with SQLite, which is the default, a synchronous connection.
+ */
+export interface RunContext<Transaction = UserDatabase> {
   /** Which attempt this is, counted from 1. */
   readonly attempt: number;
   /** Aborted at the deadline, and when `stop` has waited as long as its `drain`. */
@@ -57,16 +60,19 @@ export interface RunContext {
   call(): Promise<CallRecord | undefined>;
   /**
    * Writes the handler's effects and marks the run done in one transaction of the inbox's own database: both happen
-   * or neither, so the effects happen exactly once. `effects` must be synchronous, and a run can commit once.
-   * Resolves to what `effects` returned, once all of it is on disk. Rejects, with nothing written, if `effects` throws
-   * or the run no longer belongs to this process.
+   * or neither, so the effects happen exactly once. `effects` must be synchronous if the database is, as SQLite is, and a
+   * run can commit once. Resolves to what `effects` returned, once all of it is on disk. Rejects, with nothing written, if
+   * `effects` throws or the run no longer belongs to this process.
    *
    * @example await ctx.commit((db) => { db.prepare('insert into orders (call_id) values (?)').run(callId); });
    */
-  readonly commit: <Result>(
-    effects: ((database: UserDatabase) => Result) & Synchronous<Result>,
-  ) => Promise<Result>;
+  readonly commit: CommitOf<Transaction>;
 }
+
+/** The function `commit` of a context: with a synchronous database, the compiler refuses asynchronous effects. */
+export type CommitOf<Transaction> = [Transaction] extends [UserDatabase]
+  ? <Result>(effects: ((database: Transaction) => Result) & Synchronous<Result>) => Promise<Result>
+  : <Result>(effects: (transaction: Transaction) => Result | PromiseLike<Result>) => Promise<Result>;
 
 /** Why a settled run is run again: what was passed to `receiver.events.replay`. */
 export interface RunReplay {
@@ -132,33 +138,4 @@ export interface JoinedCall extends CallRecord {
   readonly complete: boolean;
   /** The names of the events that have not arrived. */
   readonly missing: readonly string[];
-}
-
-/** A handler's own copy of the event, or why its stored bytes can't be read any more. */
-export type OwnEvent = CallEvent | { readonly unreadable: string };
-
-/** One handler's work on one event. */
-export interface Run {
-  readonly handler: Handler;
-  /**
-   * Returns the handler's own copy of the event. The first handler of an event that was just read gets that reading;
-   * otherwise the event is read now.
-   */
-  readonly event: () => OwnEvent | Promise<OwnEvent>;
-  readonly traceId: string;
-  readonly eventName: string;
-  readonly callId: string | undefined;
-  /** The inbox's number for the event. */
-  readonly sequence: number;
-  readonly receivedAt: number;
-  /** Whether the inbox has a row for this run. */
-  readonly stored: boolean;
-  /** How many processes may have died of the event. */
-  readonly crashCount: number;
-  /** How many of them died while they read it. */
-  readonly readingCrashes: number;
-  /** Attempts counted so far, without this one. */
-  readonly attempts: number;
-  /** The replay that put the run back, if any. */
-  readonly replay: RunReplay | undefined;
 }

@@ -1,5 +1,6 @@
-import type { Handler } from './handling.ts';
 import { RenewedMap } from '../kit/churn.ts';
+import type { Handler } from './handling.ts';
+import { type Run, laneOf } from './run.ts';
 
 /**
  * The most runs of one handler that are ready or active in memory; further runs wait in the inbox. Each delivery that
@@ -14,32 +15,16 @@ const maxWaiting = 1_000;
  */
 const maxFollowing = { strict: 250, call: 2_000, none: 0 };
 
-/** A run behind another of its call, and the value of `#answers` while its event waited for its answer. */
-interface Follower<Work> {
-  readonly work: Work;
-  readonly answers: number;
-}
-
-/** In place of `answers`, for a run whose event had been answered before it was added. */
-const longAnswered = -1;
-
 /**
  * The runs of one handler that this process has claimed: what may begin now, and what waits for an earlier
  * run of its call. Each handler has lanes and a concurrency of its own, so that one which hangs cannot use
  * up the places of its siblings.
  */
-export class Lanes<Work> {
+export class Lanes {
   readonly handler: Handler;
-  readonly #ready: Work[] = [];
-  /** Runs of events whose answers are being written: handlers run after the answer. */
-  #readyOnceAnswered: Work[] = [];
-  /**
-   * How often `answered` was called. A run that was added at this number has an event that is not answered yet. A set
-   * of such runs would not do: see `RenewedMap`.
-   */
-  #answers = 0;
+  readonly #ready: Run[] = [];
   /** A call has a lane while one of its runs is ready or active; the list holds those behind it, if there are any. */
-  readonly #lanes = new RenewedMap<string, Follower<Work>[] | undefined>();
+  readonly #lanes = new RenewedMap<string, Run[] | undefined>();
   /** How many runs are active: their handlers are working. */
   #active = 0;
   /**
@@ -51,13 +36,9 @@ export class Lanes<Work> {
   /** How many runs wait behind another of their call. */
   #following = 0;
 
-  readonly #callOf: (work: Work) => string | undefined;
-
-  /** `callOf` returns the call whose runs follow each other; a run without one follows no other. */
-  constructor(handler: Handler, callOf: (work: Work) => string | undefined) {
+  constructor(handler: Handler) {
     this.handler = handler;
     this.#maxFollowing = maxFollowing[handler.order];
-    this.#callOf = callOf;
   }
 
   /** How many more runs may be added, of calls that have no lane here. */
@@ -66,8 +47,8 @@ export class Lanes<Work> {
   }
 
   /** How many more runs may be added of this run's call. */
-  roomFor(work: Work): number {
-    const call = this.#callOf(work);
+  roomFor(run: Run): number {
+    const call = laneOf(run);
     const isFollowing = call !== undefined && this.#lanes.has(call);
     return isFollowing ? Math.max(0, this.#maxFollowing - this.#following) : this.room;
   }
@@ -90,35 +71,27 @@ export class Lanes<Work> {
     return this.#size <= maxWaiting / 2;
   }
 
-  add(work: Work, { isAnswered }: { readonly isAnswered: boolean }): void {
-    const answers = isAnswered ? longAnswered : this.#answers;
-    const call = this.#callOf(work);
-    if (call === undefined) return this.#enter({ work, answers });
+  add(run: Run): void {
+    const call = laneOf(run);
+    if (call === undefined) return this.#enter(run);
     if (!this.#lanes.has(call)) {
       this.#lanes.set(call, undefined);
-      return this.#enter({ work, answers });
+      return this.#enter(run);
     }
     const followers = this.#lanes.get(call) ?? [];
-    followers.push({ work, answers });
+    followers.push(run);
     this.#lanes.set(call, followers);
     this.#following += 1;
   }
 
-  /** Notes that every event that was added so far has been answered. */
-  answered(): void {
-    this.#answers += 1;
-    this.#ready.push(...this.#readyOnceAnswered);
-    this.#readyOnceAnswered = [];
-  }
-
   /** The next run that may begin, if there is one and a place for it. */
-  next(mayBegin: (work: Work) => boolean = () => true): Work | undefined {
+  next(mayBegin: (run: Run) => boolean): Run | undefined {
     if (this.#active >= this.handler.concurrency) return undefined;
     const index = this.#ready.findIndex(mayBegin);
     if (index < 0) return undefined;
-    const [work] = index === 0 ? [this.#ready.shift()] : this.#ready.splice(index, 1);
+    const [run] = index === 0 ? [this.#ready.shift()] : this.#ready.splice(index, 1);
     this.#active += 1;
-    return work;
+    return run;
   }
 
   /** Frees the place of a run that `next` returned: its handler has ended, and only its end is yet to be written. */
@@ -128,8 +101,8 @@ export class Lanes<Work> {
   }
 
   /** Ends a run that has left its place, and lets the next of its call go. */
-  finish(work: Work): void {
-    const call = this.#callOf(work);
+  finish(run: Run): void {
+    const call = laneOf(run);
     if (call === undefined) return;
     const following = this.#lanes.get(call)?.shift();
     if (!following) return this.#lanes.delete(call);
@@ -138,29 +111,23 @@ export class Lanes<Work> {
   }
 
   /** Takes out the runs that wait behind a run of their call, in order. */
-  takeFollowers(work: Work): readonly Work[] {
-    const call = this.#callOf(work);
+  takeFollowers(run: Run): readonly Run[] {
+    const call = laneOf(run);
     const followers = call === undefined ? [] : (this.#lanes.get(call)?.splice(0) ?? []);
     this.#following -= followers.length;
-    return followers.map((follower) => follower.work);
+    return followers;
   }
 
   /** Takes out everything that has not begun. */
   clear(): void {
     this.#ready.length = 0;
-    this.#readyOnceAnswered = [];
     this.#lanes.clear();
     this.#size = this.#active;
     this.#following = 0;
   }
 
-  #enter(follower: Follower<Work>): void {
+  #enter(run: Run): void {
     this.#size += 1;
-    this.#makeReady(follower);
-  }
-
-  #makeReady({ work, answers }: Follower<Work>): void {
-    if (answers === this.#answers) this.#readyOnceAnswered.push(work);
-    else this.#ready.push(work);
+    this.#ready.push(run);
   }
 }

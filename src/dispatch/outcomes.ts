@@ -1,5 +1,8 @@
-/** The errors by which a handler decides how its run goes on. */
-import { configError } from '../errors/errors.ts';
+/** The errors by which a handler decides how its run goes on, and what an attempt that threw comes to. */
+import { RingbackError, configError } from '../errors/errors.ts';
+import { placeThrownAt } from '../kit/error-location.ts';
+import { classOf, reasonOf } from '../kit/error-text.ts';
+import type { Outcome } from './handling.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 
 const discardMark: unique symbol = Symbol.for('ringback.Discard') as never;
@@ -67,6 +70,50 @@ export function isDecision(returned: unknown): boolean {
 const maxDelay = 366 * 24 * 3_600_000;
 
 /** The delay that a `RetryLater` asks for; undefined if it isn't a valid number, or the run might never be due. */
-export function delayOf({ delay }: RetryLater): number | undefined {
+function delayOf({ delay }: RetryLater): number | undefined {
   return delay >= 0 ? Math.min(delay, maxDelay) : undefined;
+}
+
+/** An attempt that a stop has interrupted. */
+export const interrupted: Outcome = {
+  kind: 'retry',
+  delay: 0,
+  counts: false,
+  reason: 'the receiver stopped meanwhile',
+  cause: 'interrupted',
+};
+
+/** An attempt that has not ended within its timeout; `delay` is the wait after it. Both in milliseconds. */
+export function missedDeadline(timeout: number, delay: number): Outcome {
+  return failed('deadline', `not finished within ${timeout} ms`, delay);
+}
+
+/**
+ * The outcome of an attempt that threw. Never throws: what a handler has thrown may itself throw when it is looked at,
+ * and the run must be settled all the same.
+ */
+export function outcomeOf(thrown: unknown, backoff: () => number): Outcome {
+  const reason = reasonOf(thrown);
+  try {
+    const place = placeThrownAt(thrown);
+    if (Discard.is(thrown)) return { kind: 'dead', reason, cause: 'Discard', place };
+    if (RetryLater.is(thrown)) return failed('RetryLater', reason, delayOf(thrown) ?? backoff(), place);
+    return failed(causeOf(thrown), reason, backoff(), place);
+  } catch {
+    return failed('unknown', reason, backoff());
+  }
+}
+
+/** Why an attempt failed; undefined if it didn't. */
+export function reasonIn(outcome: Outcome): string | undefined {
+  return outcome.kind === 'done' ? undefined : outcome.reason;
+}
+
+/** One word that is safe to log. */
+function causeOf(thrown: unknown): string {
+  return thrown instanceof RingbackError ? thrown.code : classOf(thrown);
+}
+
+function failed(cause: string, reason: string, delay: number, place?: string): Outcome {
+  return { kind: 'retry', delay, counts: true, reason, cause, place };
 }

@@ -1,178 +1,150 @@
-import type { Handler, Run } from './handling.ts';
 import type { CallEvent } from '../events/model.ts';
-import { type ClaimedEvent, type ClaimedRun, type OpenRun, mayBePoison } from '../store/claims.ts';
-import type { RunState } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { ClaimedWork } from './execution.ts';
+import { type ClaimedEvent, type ClaimedRun, mayBePoison } from '../store/claims.ts';
+import type { Store } from '../store/store.ts';
 import { EventReader, type EventReaderParts, readOwn } from './event-reader.ts';
 import type { Lanes } from './lanes.ts';
-import { Claim } from './held.ts';
-import { PlacingOrder, ReturningRuns, dueAfter, placementOf } from './placement.ts';
+import type { Registry } from './registry.ts';
 import { route } from './route.ts';
+import type { Run } from './run.ts';
 
 /** What the placer works with. */
 export interface PlacerParts extends EventReaderParts {
-  /** The lanes of every handler, by its name. */
-  readonly lanes: ReadonlyMap<string, Lanes<ClaimedWork>>;
-  /** Called when there may be something to run. */
+  readonly store: Pick<Store, 'route' | 'mayBegin'>;
+  readonly registry: Registry;
+  /** Called when there may be something to claim. */
   readonly wake: () => void;
-  /** Called when something has been placed later than it was taken. */
+  /** Called when something has been placed that took time to read. */
   readonly onPlaced: () => void;
-}
-
-/** What decides where a run goes. */
-interface Circumstances {
-  /** How many more runs its handler's lanes take. */
-  readonly room: number;
-  /** Unsettled stored runs of earlier events of its call. */
-  readonly openRuns: readonly OpenRun[];
-  /** Whether the answer to its event has been written. */
-  readonly isAnswered: boolean;
 }
 
 /** Puts the runs of claimed events, and claimed runs, into their handlers' lanes, or back into the inbox. */
 export class Placer {
   readonly #parts: PlacerParts;
-  readonly #returning = new ReturningRuns();
   readonly #reader: EventReader;
-  /** Events that were claimed from the inbox and have not been placed yet. */
-  #taken: ClaimedEvent[] = [];
   readonly #order = new PlacingOrder();
+  readonly #requeues = new Set<Promise<unknown>>();
+  #bytes = 0;
+  #isStopped = false;
 
   constructor(parts: PlacerParts) {
     this.#parts = parts;
     this.#reader = new EventReader(parts);
   }
 
-  /**
-   * Takes events that were claimed from the inbox. Nothing else in this process can write meanwhile, so they are read
-   * and placed later, by `placeTaken`.
-   */
-  take(claimed: readonly ClaimedEvent[]): void {
-    this.#taken.push(...claimed);
-  }
-
-  /** How many events and runs were taken and have no place in the lanes yet. */
+  /** How many events and runs have been claimed and are yet to be placed. */
   get unplaced(): number {
     return this.#order.size;
   }
 
-  /** Reads and places the events that `take` was given. */
-  placeTaken(): void {
-    // Removed one by one: if placing one of them throws, the others are still to be placed.
-    for (let stored = this.#taken.shift(); stored; stored = this.#taken.shift()) {
-      const event = stored;
-      this.#inOrder(event, () => this.#readAndPlace(event));
-    }
+  /** How many bytes the bodies take of all runs in flight, each counted as often as there is a copy of its event. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
-  /**
-   * Places an event that was claimed by the write that recorded it, after all events of its call that were claimed
-   * before. `isAnswered` is asked when it is placed.
-   */
-  placeHandedOver(claimed: ClaimedEvent, event: CallEvent, isAnswered: () => boolean): void {
-    this.placeTaken();
-    this.#inOrder(claimed, () => this.#place(claimed, event, isAnswered()));
-  }
-
-  /** From now on nothing is read to be placed. */
-  stop(): void {
-    this.#reader.stop();
-  }
-
-  #inOrder(claimed: ClaimedEvent, place: () => void | Promise<void>): void {
-    const placing = this.#order.next(claimed.callId, place);
-    if (!placing) return;
-    const { held, follow, onPlaced } = this.#parts;
-    held.addEvent(claimed.sequence, claimed.body.byteLength);
-    follow(placing.then(onPlaced));
-  }
-
-  #readAndPlace(stored: ClaimedEvent): void | Promise<void> {
-    const place = (event: CallEvent | undefined): void => {
-      if (event) this.#place(stored, event, true);
-    };
-    const reading = this.#reader.read(stored);
-    return reading instanceof Promise ? reading.then(place) : place(reading);
-  }
-
-  /** Routes a claimed event and places each of its runs. */
-  #place(stored: ClaimedEvent, event: CallEvent, isAnswered: boolean): void {
-    const { handlers, fallback, telemetry, held } = this.#parts;
-    const matching = route(event, handlers, fallback);
-    if (matching.length === 0) reportUnhandled(telemetry, event);
-    const unsettled = matching.filter((handler) => !stored.storedHandlers.includes(handler.name));
-    if (unsettled.length === 0) return this.#reader.finish(stored);
-
-    held.addEvent(stored.sequence, stored.body.byteLength * unsettled.length);
-    const claim = new Claim(unsettled.length, () => held.endEvent(stored.sequence));
-    for (const [index, handler] of unsettled.entries()) {
-      // What may be poison is read anew for each attempt, when that is counted.
-      const isRead = index === 0 && !mayBePoison(stored);
-      const run = runOf(handler, stored, isRead ? () => event : () => readOwn(this.#parts.decoder, stored));
-      this.#placeRun({ run, claim }, stored, isAnswered);
-    }
+  /** Places a claimed event, after everything of its call that was claimed before. `event`: it has been read already. */
+  placeEvent(claimed: ClaimedEvent, event?: CallEvent): void {
+    this.#inOrder(claimed, () => {
+      const read = event ?? this.#reader.read(claimed);
+      return read instanceof Promise
+        ? read.then((late) => this.#routeAndPlace(claimed, late))
+        : this.#routeAndPlace(claimed, read);
+    });
   }
 
   /** Places a stored run that was claimed. Its event is read when the run begins. */
-  takeUp(lanes: Lanes<ClaimedWork>, stored: ClaimedRun): void {
-    const { follow, held, onPlaced } = this.#parts;
-    const { attempts, replay } = stored;
-    const own = () => readOwn(this.#parts.decoder, stored);
-    const run: Run = { ...runOf(lanes.handler, stored, own), stored: true, attempts, replay };
-    held.addRun(run, stored.body.byteLength);
-    const circumstances = { room: Infinity, openRuns: [], isAnswered: true };
-    const placing = this.#order.next(run.callId, () =>
-      this.#put({ run, claim: undefined }, lanes, circumstances),
-    );
-    if (placing) follow(placing.then(onPlaced));
+  placeRun(lanes: Lanes, claimed: ClaimedRun): void {
+    const event = () => readOwn(this.#parts.decoder, claimed);
+    const run = { handler: lanes.handler, claimed, event };
+    this.#inOrder(claimed, () => this.#place(lanes, run, { isStored: true }));
   }
 
-  /** Puts a claimed run back into the inbox. */
-  requeue({ run, claim }: ClaimedWork, state: RunState): void {
-    const { follow, settler, held, wake } = this.#parts;
-    const written = settler
-      .settle(run, claim, { state, attempts: run.attempts })
-      .finally(() => held.endRun(run));
-    this.#returning.add(run, state, written);
+  /** Puts a run that has not begun back into the inbox. */
+  requeue(run: Run): void {
+    const { follow, settler, wake } = this.#parts;
+    const written = settler.requeue(run).finally(() => this.ended(run));
+    const forget = () => void this.#requeues.delete(written);
+    this.#requeues.add(written);
+    written.then(forget, forget);
     follow(written.then(wake));
   }
 
-  /** Resolves when every run that goes back is in the inbox: before that, a claim doesn't see the order of all runs. */
-  async putAllBack(): Promise<void> {
-    await this.#returning.ended();
+  /** Resolves when every run that goes back is in the inbox: a claim would find others of its call that must wait for it. */
+  async requeued(): Promise<void> {
+    await Promise.allSettled(this.#requeues);
   }
 
-  #placeRun(
-    { run, claim }: { readonly run: Run; readonly claim: Claim },
-    { openRuns }: ClaimedEvent,
-    isAnswered: boolean,
-  ): void {
-    const { handler } = run;
-    const { follow, settler, wake } = this.#parts;
-    if (handler.join) return follow(settler.arrive(run, claim, handler.join).then(wake));
-    const lanes = this.#lanesOf(handler);
-    const work = { run, claim };
-    this.#put(work, lanes, { room: lanes.roomFor(work), openRuns, isAnswered });
+  /** A run is no longer in flight. */
+  ended({ claimed }: Run): void {
+    this.#bytes -= claimed.body.byteLength;
   }
 
-  /**
-   * Puts a run into its handler's lanes, or back into the inbox behind the runs that come before it: stored runs, and
-   * runs on their way back to the inbox, which no claim can have seen.
-   */
-  #put(work: ClaimedWork, lanes: Lanes<ClaimedWork>, { room, openRuns, isAnswered }: Circumstances): void {
-    const { handler } = lanes;
-    const before = this.#returning.runsBefore(work.run, openRuns);
-    const placement = placementOf(handler, room, before);
-    if (placement === 'memory') lanes.add(work, { isAnswered });
-    else if (placement === 'blocked') this.requeue(work, { kind: 'blocked' });
-    else this.requeue(work, { kind: 'following', dueAt: dueAfter(handler, before) });
+  /** From now on nothing is placed: what is claimed during a stop goes back with all other claims of this process. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#reader.stop();
   }
 
-  #lanesOf(handler: Handler): Lanes<ClaimedWork> {
-    const lanes = this.#parts.lanes.get(handler.name);
-    if (!lanes) throw new Error(`No lanes for the handler ${handler.name}`);
-    return lanes;
+  #inOrder(claimed: ClaimedEvent | ClaimedRun, place: () => void | Promise<void>): void {
+    if (this.#isStopped) return;
+    const placing = this.#order.next(claimed.callId, place);
+    if (!placing) return;
+    const { follow, onPlaced } = this.#parts;
+    const { byteLength } = claimed.body;
+    this.#bytes += byteLength;
+    follow(placing.finally(() => (this.#bytes -= byteLength)).then(onPlaced));
+  }
+
+  #routeAndPlace(claimed: ClaimedEvent, event: CallEvent | undefined): void {
+    if (!event) return;
+    const { registry, store, telemetry, follow, settler, decoder } = this.#parts;
+    const matching = route(event, registry.handlers, registry.fallback);
+    if (matching.length === 0) reportUnhandled(telemetry, event);
+    const runs = store.route(claimed, matching);
+    if (runs.length === 0) return follow(settler.finish(claimed));
+    for (const [index, run] of runs.entries()) {
+      // What may be poison is read anew for each attempt, when that is counted.
+      const isRead = index === 0 && !mayBePoison(claimed);
+      const own = isRead ? () => event : () => readOwn(decoder, claimed);
+      const lanes = registry.lanes.find(({ handler }) => handler.name === run.handler);
+      if (lanes)
+        this.#place(lanes, { handler: lanes.handler, claimed: run, event: own }, { isStored: false });
+    }
+  }
+
+  /** A run that is stored already finds room always: it was claimed because there was some. */
+  #place(lanes: Lanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
+    this.#bytes += run.claimed.body.byteLength;
+    if (this.#parts.store.mayBegin(run.claimed) && (isStored || lanes.roomFor(run) > 0)) lanes.add(run);
+    else this.requeue(run);
+  }
+}
+
+/**
+ * Keeps the order of a call's events while they are placed. To read a large body takes several turns of the event loop,
+ * and an event that may be poison waits until it may be read: what comes later of its call must not overtake it.
+ */
+class PlacingOrder {
+  readonly #lastOf = new Map<string, Promise<void>>();
+  #size = 0;
+
+  /** How many events and runs have not been placed yet. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Calls `place` at once, or when what came before of its call has been placed. Returns a promise only if it takes time. */
+  next(callId: string | undefined, place: () => void | Promise<void>): Promise<void> | undefined {
+    const before = callId === undefined ? undefined : this.#lastOf.get(callId);
+    const placing = before ? before.then(place, place) : place();
+    if (!placing) return undefined;
+    this.#size += 1;
+    const placed = placing.finally(() => {
+      this.#size -= 1;
+      if (callId !== undefined && this.#lastOf.get(callId) === placed) this.#lastOf.delete(callId);
+    });
+    if (callId !== undefined) this.#lastOf.set(callId, placed);
+    return placed;
   }
 }
 
@@ -183,22 +155,4 @@ export class Placer {
 function reportUnhandled(telemetry: Telemetry, { traceId, eventName, issues }: CallEvent): void {
   if (issues.length === 0) telemetry.report('event_unhandled', { traceId, eventName });
   else telemetry.report('event_incomplete', { traceId, eventName, issues: issues.map(({ path }) => path) });
-}
-
-function runOf(handler: Handler, claimed: ClaimedEvent | ClaimedRun, event: Run['event']): Run {
-  const { traceId, eventName, callId, sequence, receivedAt, crashCount, readingCrashes } = claimed;
-  return {
-    handler,
-    event,
-    traceId,
-    eventName,
-    callId,
-    sequence,
-    receivedAt,
-    stored: false,
-    crashCount,
-    readingCrashes,
-    attempts: 0,
-    replay: undefined,
-  };
 }

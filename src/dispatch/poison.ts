@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 import { type CrashCounts, mayBePoison } from '../store/claims.ts';
+import type { Run } from './run.ts';
 
 /**
  * For how long a run is alone after its handler was called, in milliseconds, if one process has died over its event:
@@ -8,32 +9,21 @@ import { type CrashCounts, mayBePoison } from '../store/claims.ts';
  */
 const maxAlone = 1_000;
 
-/** A run, as far as it decides on what may begin. */
-interface PoisonWork {
-  readonly run: CrashCounts;
-}
-
 /** An event that is to be read. */
 interface WaitingReading {
   readonly readingCrashes: number;
   readonly begin: (end: (() => void) | undefined) => void;
 }
 
-/** What the poison runs need. */
-export interface PoisonParts<Lanes> {
-  readonly lanes: readonly Lanes[];
-  readonly clock: Clock;
-  /** Called when the next may be read or begun. */
-  readonly onFree: () => void;
-}
-
 /**
  * Lets one event that may be poison be read or handled at a time, so that only what ends the next process is blamed.
  * Others go on beside it. The handlers take turns: a slow one must not keep its siblings from all such runs of theirs.
  */
-export class PoisonRuns<Work extends PoisonWork, Lanes> {
-  readonly #parts: PoisonParts<Lanes>;
-  #inTurn: readonly Lanes[];
+export class PoisonRuns<Lanes> {
+  readonly #clock: Clock;
+  readonly #onFree: () => void;
+  /** Those of which a run was alone, the latest last. */
+  #hadTurn: readonly Lanes[] = [];
   /** Who is alone: a run, or a reading. */
   #alone: object | undefined;
   #cancelTimer = () => {};
@@ -41,36 +31,38 @@ export class PoisonRuns<Work extends PoisonWork, Lanes> {
   readonly #readings: WaitingReading[] = [];
   #isStopped = false;
 
-  constructor(parts: PoisonParts<Lanes>) {
-    this.#parts = parts;
-    this.#inTurn = parts.lanes;
+  /** `onFree` is called when the next may be read or begun. */
+  constructor(clock: Clock, onFree: () => void) {
+    this.#clock = clock;
+    this.#onFree = onFree;
   }
 
-  /** The lanes in the order in which they are looked at. */
-  get inTurn(): readonly Lanes[] {
-    return this.#inTurn;
+  /** The order in which lanes are looked at. */
+  inTurn(lanes: readonly Lanes[]): readonly Lanes[] {
+    if (this.#hadTurn.length === 0) return lanes;
+    return [...lanes.filter((one) => !this.#hadTurn.includes(one)), ...this.#hadTurn];
   }
 
-  readonly mayBegin = ({ run }: Work): boolean => !mayBePoison(run) || this.#alone === undefined;
+  readonly mayBegin = ({ claimed }: Run): boolean => !mayBePoison(claimed) || this.#alone === undefined;
 
   /** A run of these lanes begins. */
-  began(lanes: Lanes, work: Work): void {
-    if (!mayBePoison(work.run)) return;
-    this.#alone = work;
-    this.#inTurn = [...this.#inTurn.filter((other) => other !== lanes), lanes];
+  began(lanes: Lanes, run: Run): void {
+    if (!mayBePoison(run.claimed)) return;
+    this.#alone = run;
+    this.#hadTurn = [...this.#hadTurn.filter((other) => other !== lanes), lanes];
   }
 
   /** The handler of a run was called. After two deaths the run stays alone until it ends. */
-  called(work: Work): void {
-    if (this.#alone !== work || work.run.crashCount > 1) return;
-    this.#cancelTimer = this.#parts.clock.after(maxAlone, () => this.ended(work));
+  called(run: Run): void {
+    if (this.#alone !== run || run.claimed.crashCount > 1) return;
+    this.#cancelTimer = this.#clock.after(maxAlone, () => this.ended(run));
   }
 
-  ended(work: object): void {
-    if (this.#alone !== work) return;
+  ended(run: object): void {
+    if (this.#alone !== run) return;
     this.#cancelTimer();
     this.#alone = undefined;
-    if (!this.#readNext()) this.#parts.onFree();
+    if (!this.#readNext()) this.#onFree();
   }
 
   /**

@@ -1,5 +1,6 @@
 import { configError } from '../errors/errors.ts';
 import type { Handler } from './handling.ts';
+import { Lanes } from './lanes.ts';
 import {
   type HandlerOptions,
   type JoinOptions,
@@ -18,6 +19,7 @@ const fallbackName = 'fallback';
 export class Registry {
   readonly #defaults: Pick<ResolvedOptions, 'timeout' | 'retry' | 'concurrency'>;
   readonly #handlers: Handler[] = [];
+  readonly #lanes: Lanes[] = [];
   #fallback: Handler | undefined;
   #isClosed = false;
 
@@ -33,9 +35,14 @@ export class Registry {
     return this.#fallback;
   }
 
+  /** The lanes of every handler, the fallback included. */
+  get lanes(): readonly Lanes[] {
+    return this.#lanes;
+  }
+
   /** All handlers, the fallback included. */
   get all(): readonly Handler[] {
-    return this.#fallback ? [...this.#handlers, this.#fallback] : this.#handlers;
+    return this.#lanes.map(({ handler }) => handler);
   }
 
   add(patterns: readonly string[], options: HandlerOptions, handle: Handler['handle']): void {
@@ -51,9 +58,7 @@ export class Registry {
     }
     for (const pattern of patterns) requirePattern(pattern);
     requireFunction('on', handle);
-    const handler = this.#build(patterns, resolveHandlerOptions(options), handle);
-    this.#guard(handler.name);
-    this.#handlers.push(handler);
+    this.#handlers.push(this.#register(this.#build(patterns, resolveHandlerOptions(options), handle)));
   }
 
   addJoin(options: JoinOptions, handle: Handler['handle']): void {
@@ -61,18 +66,14 @@ export class Registry {
     const { events, within, late, ...rest } = resolveJoinOptions(options);
     const join = { events, within, runsAgain: late === 'run-again' };
     const handler = { ...this.#build(events, { ...rest, order: 'call' }, handle), join };
-    this.#guard(handler.name);
-    this.#handlers.push(Object.freeze(handler));
+    this.#handlers.push(this.#register(Object.freeze(handler)));
   }
 
   setFallback(handle: Handler['handle']): void {
     requireFunction('fallback', handle);
     if (this.#fallback) throw configError('fallback_duplicate');
-    this.#guard(fallbackName);
-    this.#fallback = {
-      ...this.#build([], resolveHandlerOptions({ name: fallbackName }), handle),
-      isFallback: true,
-    };
+    const handler = this.#build([], resolveHandlerOptions({ name: fallbackName }), handle);
+    this.#fallback = this.#register({ ...handler, isFallback: true });
   }
 
   /** Names that no known event has, but that are close to a known name: probably misspelled. */
@@ -94,9 +95,13 @@ export class Registry {
     this.#isClosed = true;
   }
 
-  #guard(name: string): void {
+  #register(handler: Handler): Handler {
+    const { name } = handler;
     if (this.#isClosed) throw configError('handler_too_late', { name });
-    if (this.all.some((handler) => handler.name === name)) throw configError('handler_duplicate', { name });
+    if (this.#lanes.some(({ handler: other }) => other.name === name))
+      throw configError('handler_duplicate', { name });
+    this.#lanes.push(new Lanes(handler));
+    return handler;
   }
 
   #build(patterns: readonly string[], resolved: ResolvedHandlerOptions, handle: Handler['handle']): Handler {

@@ -1,6 +1,5 @@
 import type { Handler } from './handling.ts';
 import type { CallEvent } from '../events/model.ts';
-import type { ClaimedEvent } from '../store/claims.ts';
 import { isKnownEventName, matches } from '../events/names.ts';
 
 /**
@@ -17,24 +16,6 @@ export function route(
   const matching = handlers.filter((handler) => (hasPromised || handler.join) && takes(handler, event));
   if (hasPromised && matching.length > 0) return matching;
   return fallback ? [...matching, fallback] : matching;
-}
-
-/**
- * Whether it is certain, without reading the event, that each of its handlers has a stored run: reading it may kill the
- * process, and there would be nothing to do. Whether the payload is what its name promises shows in a stored run of a
- * typed handler; without one, the fallback may be among the handlers, too.
- */
-export function isAllStored(
-  event: Pick<ClaimedEvent, 'eventName' | 'callId' | 'storedHandlers'>,
-  handlers: readonly Handler[],
-  fallback: Handler | undefined,
-): boolean {
-  if (event.storedHandlers.length === 0) return false;
-  const isStored = ({ name }: Handler): boolean => event.storedHandlers.includes(name);
-  const taking = handlers.filter((handler) => takes(handler, event));
-  const isTyped = taking.some((handler) => !handler.join && isStored(handler));
-  const possible = fallback && !isTyped ? [...taking, fallback] : taking;
-  return possible.every(isStored);
 }
 
 /** Whether a handler takes an event. A join takes only events that have a call. */

@@ -1,7 +1,8 @@
-import type { Outcome, Run } from './handling.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
 import type { RunState } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
+import type { Outcome } from './handling.ts';
+import type { Run } from './run.ts';
 
 /** How an attempt ended, as its log line reports it. */
 interface AttemptEnd {
@@ -16,20 +17,19 @@ interface AttemptEnd {
 /** Writes the one log line of a settled attempt. Reasons may hold personal data, and stay in the inbox. */
 export function report(
   telemetry: Telemetry,
-  run: Run,
+  { claimed }: Run,
   { state, attempts, cause, place, unreadable: reason }: AttemptEnd,
   duration: number,
 ): void {
-  const { traceId, handler } = run;
-  if (reason !== undefined)
-    return telemetry.report('event_unreadable', { traceId, handler: handler.name, reason });
+  const { traceId, callId, eventName, handler, replay } = claimed;
+  if (reason !== undefined) return telemetry.report('event_unreadable', { traceId, handler, reason });
   const fields = () => ({
-    traceId: run.traceId,
-    callId: run.callId,
-    eventName: run.eventName,
-    handler: run.handler.name,
+    traceId,
+    callId,
+    eventName,
+    handler,
     attempt: attempts,
-    replay: run.replay?.id,
+    replay: replay?.id,
     duration: Math.round(duration),
     cause,
     place,
@@ -62,23 +62,30 @@ function retryAt(at: number): string | undefined {
 const maxWithoutPause = 250;
 
 /** Logs that a handler kept the event loop to itself: nobody sees that from outside but by lost deliveries. */
-export function reportBlocking(telemetry: Telemetry, { traceId, handler }: Run, duration: number): void {
+export function reportBlocking(telemetry: Telemetry, { claimed }: Run, duration: number): void {
   if (duration < maxWithoutPause) return;
-  telemetry.report('handler_blocking', { traceId, handler: handler.name, duration: Math.round(duration) });
+  const { traceId, handler } = claimed;
+  telemetry.report('handler_blocking', { traceId, handler, duration: Math.round(duration) });
 }
 
 /** Logs a commit that wrote nothing where the outcome of its run doesn't show it: its effects would be lost unseen. */
-export function reportFailedCommit(telemetry: Telemetry, { traceId, handler }: Run, failure: Outcome): void {
+export function reportFailedCommit(telemetry: Telemetry, { claimed }: Run, failure: Outcome): void {
   if (failure.kind === 'done') return;
+  const { traceId, handler } = claimed;
   const { cause, place } = failure;
-  telemetry.report('commit_failed', { traceId, handler: handler.name, cause, place });
+  telemetry.report('commit_failed', { traceId, handler, cause, place });
 }
 
 /** Logs that a handler failed after its commit: the work that it left out is not retried, so a person has to know. */
 export function reportAfterCommit(
   telemetry: Telemetry,
-  { traceId, handler }: Run,
+  { claimed: { traceId, handler } }: Run,
   { cause, place }: Exclude<Outcome, { kind: 'done' }>,
 ): void {
-  telemetry.report('run_failed_after_commit', { traceId, handler: handler.name, cause, place });
+  telemetry.report('run_failed_after_commit', { traceId, handler, cause, place });
+}
+
+/** Logs that the claim on a run has passed to another process. */
+export function reportLost(telemetry: Telemetry, { claimed: { traceId, handler } }: Run): undefined {
+  telemetry.report('run_lost', { traceId, handler });
 }

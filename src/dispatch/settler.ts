@@ -1,17 +1,17 @@
-import { messageOf } from '../kit/error-text.ts';
 import { type Clock, pause } from '../kit/clock.ts';
-import type { JoinTerms, Run, UserDatabase } from './handling.ts';
-import type { Sequence, Settled } from '../store/run-key.ts';
-import type { ClaimedEvent } from '../store/claims.ts';
-import type { RunState, Settlement, Store } from '../store/store.ts';
-import { storePause } from '../store/store-pause.ts';
-import { Unconfirmed } from '../store/unconfirmed.ts';
+import { messageOf } from '../kit/error-text.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
-import type { Claim } from './held.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms } from '../store/claims.ts';
+import type { Settled } from '../store/sequence.ts';
+import { storePause } from '../store/store-pause.ts';
+import type { Store } from '../store/store.ts';
+import { Unconfirmed } from '../store/unconfirmed.ts';
 import type { Conclusion } from './conclude.ts';
+import type { UserDatabase } from './handling.ts';
+import type { Run } from './run.ts';
 
-/** In place of a handler's name, for an event that can't be read and therefore not be routed. */
-const unreadEvent = '(unreadable event)';
+/** In place of a handler, for an event that can't be read and therefore not be routed. */
+const unreadEvent: HandlerTerms = { name: '(unreadable event)', order: 'none', join: undefined };
 
 /** What the settler needs. */
 export interface SettlerParts {
@@ -31,46 +31,41 @@ export class Settler {
   }
 
   /** Writes the state in which an attempt has left a run. */
-  settle(
-    run: Run,
-    claim: Claim | undefined,
-    { state, attempts }: Omit<Conclusion, 'cause'>,
-  ): Promise<Settled> {
+  settle({ claimed }: Run, { state, attempts }: Pick<Conclusion, 'state' | 'attempts'>): Promise<Settled> {
     // Read now, however long the write takes: if the wall clock is set meanwhile, that must not move the due time.
-    const now = this.#parts.clock.now();
-    return inTurn(claim, (last) =>
-      this.persist(() => this.#parts.store.settle(settlementOf(run, { state, attempts, last, now }))),
-    );
+    const end = { state, attempts, now: this.#parts.clock.now() };
+    return this.persist(() => this.#parts.store.settle(claimed, end));
   }
 
-  /** Writes the effects of a run together with its end. */
-  settleWith(
-    run: Run,
-    claim: Claim | undefined,
-    effects: (database: UserDatabase) => void,
-  ): Promise<Settled> {
+  /**
+   * Writes the effects of a run together with its end. If both are in the inbox but the disk has not confirmed it, the
+   * effects are not undone, so the handler must not be told that the commit failed.
+   */
+  async settleWith({ claimed }: Run, effects: (database: UserDatabase) => unknown): Promise<Settled> {
     const { store, clock } = this.#parts;
-    const attempts = run.attempts + 1;
-    return inTurn(claim, (last) => {
-      const settlement = settlementOf(run, { state: { kind: 'done' }, attempts, last, now: clock.now() });
-      return this.#confirmed(store.settleWith(settlement, effects));
-    });
+    const end = { state: { kind: 'done' }, attempts: claimed.attempts + 1, now: clock.now() } as const;
+    try {
+      return await store.settleWith(claimed, end, effects);
+    } catch (error) {
+      if (!(error instanceof Unconfirmed)) throw error;
+      await this.persist(error.confirm);
+      return 'settled';
+    }
   }
 
-  /** Tells the inbox that an event of a join has arrived; the inbox keeps the join's run. */
-  async arrive(run: Run, claim: Claim, join: JoinTerms): Promise<Settled> {
-    const { callId, eventName } = run;
-    if (callId === undefined)
-      throw new Error(`The join ${run.handler.name} was given an event without a call`);
-    const key = { sequence: run.sequence, callId, handler: run.handler.name, stored: false };
-    return claim.settle((last) =>
-      this.persist(() => this.#parts.store.calls.arrive({ run: key, eventName, ...join, last })),
-    );
+  /** Counts the attempt that is about to begin; undefined when the claim is lost. */
+  begin({ claimed }: Run): Promise<ClaimedRun | undefined> {
+    return this.persist(() => this.#parts.store.begin(claimed));
   }
 
-  /** Marks an event done for which there is nothing to run. */
-  finish(sequence: Sequence): Promise<void> {
-    return this.persist(() => this.#parts.store.finish(sequence));
+  /** Puts a run that has not begun back into the inbox. */
+  requeue({ claimed }: Run): Promise<Settled> {
+    return this.persist(() => this.#parts.store.requeue(claimed));
+  }
+
+  /** Ends the claim on an event for which there is nothing to run. */
+  finish(event: ClaimedEvent): Promise<void> {
+    return this.persist(() => this.#parts.store.finish(event));
   }
 
   /**
@@ -78,36 +73,25 @@ export class Settler {
    * Resolves to what `read` returned, or undefined when the claim is lost.
    */
   async readNoted<T>(
-    { sequence, handler }: { readonly sequence: Sequence; readonly handler: string | undefined },
+    claimed: ClaimedEvent | ClaimedRun,
     read: () => T | Promise<T>,
   ): Promise<{ readonly value: T } | undefined> {
     const { store } = this.#parts;
-    if (!(await this.persist(() => store.beginReading(sequence, handler)))) return undefined;
+    if (!(await this.persist(() => store.beginReading(claimed)))) return undefined;
     try {
       return { value: await read() };
     } finally {
-      await this.persist(() => store.endReading(sequence));
+      await this.persist(() => store.endReading(claimed));
     }
   }
 
   /** Makes a dead letter of an event that can't be read, so that nobody knows whose it is. */
-  async settleUnread(
-    { sequence, callId }: ClaimedEvent,
-    { state, attempts }: Pick<Conclusion, 'state' | 'attempts'>,
-  ): Promise<void> {
-    const settlement: Settlement = {
-      sequence,
-      callId,
-      handler: unreadEvent,
-      stored: false,
-      last: true,
-      attempts,
-      state,
-      isJoin: false,
-      isStrict: false,
-      now: this.#parts.clock.now(),
-    };
-    await this.persist(() => this.#parts.store.settle(settlement));
+  async settleUnread(event: ClaimedEvent, { state, attempts }: Conclusion): Promise<void> {
+    const { store, clock } = this.#parts;
+    const [run] = store.route(event, [unreadEvent]);
+    if (!run) return this.finish(event);
+    const end = { state, attempts, now: clock.now() };
+    await this.persist(() => store.settle(run, end));
   }
 
   /**
@@ -126,41 +110,4 @@ export class Settler {
       }
     }
   }
-
-  /**
-   * Waits until a commit is on disk. If it is in the inbox but the disk has not confirmed it, its effects are not
-   * undone, so the handler must not be told that the commit failed.
-   */
-  async #confirmed(written: Promise<Settled>): Promise<Settled> {
-    try {
-      return await written;
-    } catch (error) {
-      if (!(error instanceof Unconfirmed)) throw error;
-      await this.persist(error.confirm);
-      return 'settled';
-    }
-  }
-}
-
-function inTurn(claim: Claim | undefined, write: (last: boolean) => Promise<Settled>): Promise<Settled> {
-  return claim ? claim.settle(write) : write(false);
-}
-
-function settlementOf(
-  run: Run,
-  as: { readonly state: RunState; readonly attempts: number; readonly last: boolean; readonly now: number },
-): Settlement {
-  const { handler } = run;
-  return {
-    sequence: run.sequence,
-    callId: run.callId,
-    handler: handler.name,
-    stored: run.stored,
-    last: as.last,
-    attempts: as.attempts,
-    state: as.state,
-    isJoin: handler.join !== undefined,
-    isStrict: handler.order === 'strict',
-    now: as.now,
-  };
 }

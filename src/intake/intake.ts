@@ -3,8 +3,7 @@ import { messageOf } from '../kit/error-text.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
-import type { CallEvent, Delivery, Headers, Reply } from '../events/model.ts';
-import type { ClaimedEvent } from '../store/claims.ts';
+import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { accept } from './accept.ts';
 import { type Admission, admit } from './admit.ts';
@@ -30,21 +29,10 @@ export interface IntakeParts {
   readonly clock: Clock;
   /** Whether deliveries are taken. `unstarted`: `start` was never called. `closed`: starting, stopping or stopped. */
   readonly door: () => 'open' | 'closed' | 'unstarted';
-  /** Reserves room for an event that is about to be recorded, so that the same write can claim it. */
-  readonly expect: (event: CallEvent) => Expected | undefined;
-  /** Called when a new event is on disk; `isHandedOver`: it was claimed by the same write, and dispatch has it. */
-  readonly onRecorded: (event: CallEvent, receivedAt: number, isHandedOver: boolean) => void;
   /** Called when recording a delivery has failed or was given up. */
   readonly onNotRecorded: () => void;
   /** Whether an event that came now could not be written within its sender's second. */
   readonly isOverloaded: () => boolean;
-}
-
-/** Room that is reserved for an event that is being recorded. */
-export interface Expected {
-  readonly handOver: (claimed: ClaimedEvent) => void;
-  /** Called once, when the write has ended or was given up. Returns whether the event has been handed over. */
-  readonly end: () => boolean;
 }
 
 /**
@@ -111,8 +99,7 @@ export class Intake {
   }
 
   async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {
-    const { limits, admission, authenticator, recorder, telemetry, clock, expect, onRecorded } = this.#parts;
-    const { decoder } = this.#parts;
+    const { limits, admission, authenticator, decoder, recorder, telemetry, clock } = this.#parts;
     const receivedAt = clock.now();
     this.#requireOpen();
     accept(delivery, limits.body);
@@ -129,25 +116,14 @@ export class Intake {
     const decoded = decode(decoder, { body: bytes, headers, receivedAt }, telemetry);
     // Awaited only for a large body: what a small one has reserved must not change before it is recorded.
     const reading = decoded instanceof Promise ? await decoded : decoded;
-    const expected = reading.ok ? expect(reading.event) : undefined;
-    let isHandedOver = false;
-    let recorded: Recorded | undefined;
-    try {
-      const received = { bytes, headers, receivedAt, isIdSigned: signsId(proof.scheme) };
-      recorded = await recorder.record(reading, received, expected?.handOver);
-    } finally {
-      isHandedOver = expected?.end() ?? false;
-      // Recording was given up, and the sender gets 503, but the event is on disk and handed over: its runs must begin.
-      if (recorded === undefined && isHandedOver && reading.ok) onRecorded(reading.event, receivedAt, true);
-    }
+    const received = { bytes, headers, receivedAt, isIdSigned: signsId(proof.scheme) };
+    const recorded = await recorder.record(reading, received);
     this.#rotation.verified();
     const reason = reading.ok ? undefined : reading.reason;
     const { status, traceId, quarantineId } = recorded;
     telemetry.report(toldAs[status], { traceId, secret: proof.secret, reason, quarantineId });
-    if (reading.ok && status === 'accepted') {
-      onRecorded(reading.event, receivedAt, isHandedOver);
-      await authenticator.pin(proof);
-    }
+    // The first event of an inbox is answered once its scheme is pinned; all others at once.
+    if (reading.ok && status === 'accepted') await authenticator.pin(proof);
     return recorded;
   }
 

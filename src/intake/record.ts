@@ -4,9 +4,8 @@ import { headOf, sha256 } from '../kit/bytes.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Reading } from '../events/read-bytes.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { Headers } from '../events/model.ts';
-import { recordOf } from '../store/event-record.ts';
-import type { ClaimedEvent } from '../store/claims.ts';
+import type { CallEvent, Headers } from '../events/model.ts';
+import { type EventRecord, recordOf } from '../store/event-record.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
@@ -47,9 +46,16 @@ const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
 /** For how many header names the decision is remembered: the platform sends few; those of others must not fill memory. */
 const maxDecided = 100;
 
+/** Where deliveries are written. */
+export interface RecorderStore {
+  /** Records an event, and has it handled if it is new. */
+  readonly record: (record: EventRecord, event: CallEvent) => Promise<'new' | 'duplicate'>;
+  readonly quarantine: Pick<Store['quarantine'], 'keep'>;
+}
+
 /** Writes deliveries to the inbox. */
 export class Recorder {
-  readonly #store: Pick<Store, 'record' | 'quarantine'>;
+  readonly #store: RecorderStore;
   readonly #telemetry: Telemetry;
   readonly #clock: Clock;
   readonly #isKept: (header: string) => boolean;
@@ -63,7 +69,7 @@ export class Recorder {
 
   /** `signatureHeaders` are kept besides the platform's own; `credentials` never are. */
   constructor(
-    store: Pick<Store, 'record' | 'quarantine'>,
+    store: RecorderStore,
     telemetry: Telemetry,
     clock: Clock,
     headers: {
@@ -87,15 +93,8 @@ export class Recorder {
     };
   }
 
-  /**
-   * The one durable write of an authentic delivery. Only when it is on disk may the answer be a success. `handOver`
-   * gets the event if the same write claimed it.
-   */
-  async record(
-    reading: Reading,
-    { bytes, headers, receivedAt, isIdSigned }: Received,
-    handOver: ((claimed: ClaimedEvent) => void) | undefined,
-  ): Promise<Recorded> {
+  /** The one durable write of an authentic delivery. Only when it is on disk may the answer be a success. */
+  async record(reading: Reading, { bytes, headers, receivedAt, isIdSigned }: Received): Promise<Recorded> {
     const kept = { headers: this.#keep(headers), body: bytes, receivedAt };
     try {
       if (!reading.ok) {
@@ -109,7 +108,7 @@ export class Recorder {
         return { status: 'quarantined', traceId: `sha256:${reading.digest()}`, quarantineId: id };
       }
       const record = recordOf(reading.event, reading.digest, kept, isIdSigned);
-      const status = await this.#store.record(record, handOver);
+      const status = await this.#store.record(record, reading.event);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
     } catch (error) {
       this.#telemetry.report('delivery_failed', { cause: messageOf(error) });

@@ -1,4 +1,4 @@
-import type { RunKey } from '../store/run-key.ts';
+import type { DismissedRun } from '../store/event-store.ts';
 
 /** Counts the events and runs that a replay or a dismissal has written, by handler. */
 export class RunTally {
@@ -6,7 +6,7 @@ export class RunTally {
   readonly #handlers = new Map<string, number>();
 
   /** Adds the runs of a step. No event is in two steps. */
-  add(runs: readonly Pick<RunKey, 'sequence' | 'handler'>[]): void {
+  add(runs: readonly DismissedRun[]): void {
     this.#events += new Set(runs.map(({ sequence }) => sequence)).size;
     for (const { handler } of runs) this.#handlers.set(handler, (this.#handlers.get(handler) ?? 0) + 1);
   }

@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import { configError, ringbackError } from '../errors/errors.ts';
 import type { InboxDatabase } from '../dispatch/handling.ts';
 import type { Duration } from '../kit/duration.ts';
 import { parseStrictly } from '../errors/option-problems.ts';
 import { duration } from './option-values.ts';
 import type { ResolvedOptions } from './options.ts';
-import { type Parts, buildDispatcher, wire } from './wiring.ts';
+import { type Parts, wire } from './wiring.ts';
 
 /** How `stop` ends the runs that are in flight. */
 export interface StopOptions {
@@ -25,7 +24,6 @@ type State = 'created' | 'starting' | 'started' | 'stopping' | 'stopped';
 export class Lifecycle {
   readonly parts: Parts;
   readonly #options: ResolvedOptions;
-  #dispatcher: Dispatcher | undefined;
   #state: State = 'created';
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
@@ -38,10 +36,7 @@ export class Lifecycle {
     this.parts = wire(options, {
       door: () => (this.#isOpen ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
       requireStarted: this.requireStarted,
-      wake: () => this.#dispatcher?.wake(),
-      begin: () => this.#dispatcher?.begin(),
       onReplaced: () => void this.#endWork(),
-      expect: (event) => this.#dispatcher?.expect(event),
     });
   }
 
@@ -107,14 +102,13 @@ export class Lifecycle {
   }
 
   async #open(): Promise<void> {
-    const { authenticator, retention } = this.parts;
+    const { authenticator, dispatcher, retention } = this.parts;
     if (!this.#isInboxOpen) await this.openInbox();
     try {
       await authenticator.load();
-      this.#dispatcher = buildDispatcher(this.parts, this.#options);
-      await this.#dispatcher.start();
+      await dispatcher.start();
     } catch (error) {
-      await this.#dispatcher?.stop(0);
+      await dispatcher.stop(0);
       await this.#close();
       throw error;
     }
@@ -126,23 +120,23 @@ export class Lifecycle {
   /** What handlers would do from now on could not be stored, and would be done again after the restart. */
   async #endWork(): Promise<void> {
     this.#isDatabaseReplaced = true;
-    const { drift, retention, health } = this.parts;
+    const { dispatcher, drift, retention, health } = this.parts;
     health.stop();
-    await this.#dispatcher?.stop(0);
+    await dispatcher.stop(0);
     await drift.stop();
     await retention.stop();
   }
 
   async #drain(timeout: number): Promise<void> {
     this.#state = 'stopping';
-    const { telemetry, intake, drift, retention, health, store } = this.parts;
+    const { telemetry, intake, dispatcher, drift, retention, health, store } = this.parts;
     const { clock } = this.#options;
     const begunAt = clock.elapsed();
     telemetry.report('receiver_stopping');
     health.stop();
     // The dispatcher drains at the same time as the intake. One after the other, a sender of half a body and
     // stalls could make the stop take twice as long.
-    const dispatched = this.#dispatcher?.stop(timeout);
+    const dispatched = dispatcher.stop(timeout);
     await intake.drained();
     // A process that holds the database locked must not keep this one from ending: runs whose end can't be written are
     // run again.

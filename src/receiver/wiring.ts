@@ -11,9 +11,8 @@ import { InboxEvents } from '../operate/events.ts';
 import { Quarantine } from '../operate/quarantine.ts';
 import { Retention } from '../operate/retention.ts';
 import { Authenticator } from '../intake/authenticate.ts';
-import { AfterAnswer } from '../intake/after-answer.ts';
-import { type Expected, Intake, type IntakeParts } from '../intake/intake.ts';
-import { Recorder } from '../intake/record.ts';
+import { Intake, type IntakeParts } from '../intake/intake.ts';
+import { Recorder, type RecorderStore } from '../intake/record.ts';
 import { RequiredHeaders } from '../kit/header-fields.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -23,19 +22,13 @@ import type { StoreNotice } from '../store/store-notice.ts';
 import type { Store } from '../store/store.ts';
 import { Telemetry } from './telemetry.ts';
 
-/** What the parts need from the receiver's lifecycle and from the dispatcher, which is made only at start. */
+/** What the parts need from the receiver's lifecycle. */
 export interface Ties {
   readonly door: IntakeParts['door'];
   /** @throws RingbackError unless the inbox is open */
   readonly requireStarted: (method: string) => void;
-  /** Makes the dispatcher look for work in the inbox. */
-  readonly wake: () => void;
-  /** Begins the runs of events that have been handed over. */
-  readonly begin: () => void;
   /** Ends all work: the store can't be written any more. */
   readonly onReplaced: () => void;
-  /** Reserves room for an event that is about to be recorded; undefined when there is none. */
-  readonly expect: (event: CallEvent) => Expected | undefined;
 }
 
 /** The parts of a receiver, and the inbox that they share. */
@@ -45,6 +38,7 @@ export interface Parts {
   /** For bodies that are stored. Those that arrive have one of their own: their senders wait. */
   readonly decoder: BodyDecoder;
   readonly registry: Registry;
+  readonly dispatcher: Dispatcher;
   readonly authenticator: Authenticator;
   readonly intake: Intake;
   readonly calls: Calls;
@@ -68,7 +62,7 @@ interface Common {
 /** Makes the parts, and opens nothing. */
 export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const { clock, database } = options;
-  const { requireStarted, wake, begin } = ties;
+  const { requireStarted } = ties;
   const telemetry = new Telemetry(options.logger, typeof database === 'string' && database !== ':memory:');
   const store = typeof database === 'string' ? new SqliteStore(database, clock) : database;
   store.reportTo?.((notice) => report(notice, { store, telemetry, ties }));
@@ -78,24 +72,23 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
   const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
-  const afterAnswer = new AfterAnswer({
-    observe: (event, receivedAt) => drift.observe(event, receivedAt),
-    begin,
-    wake,
-  });
-  // Called when a new event is on disk: recorded on arrival, or released from quarantine.
-  const onRecorded = (event: CallEvent, receivedAt: number, isHandedOver = false): void =>
-    afterAnswer.add(event, receivedAt, isHandedOver);
+  const { random, logger } = options;
+  const observe = (event: CallEvent, receivedAt: number) => drift.observe(event, receivedAt);
+  const dispatcher = new Dispatcher({ store, telemetry, decoder, registry, clock, random, logger, observe });
   return {
     store,
     telemetry,
     decoder,
     registry,
+    dispatcher,
     authenticator,
-    intake: buildIntake(common, authenticator, onRecorded, () => health.failed()),
+    intake: buildIntake(common, authenticator, dispatcher, () => health.failed()),
     calls: new Calls({ store: store.calls, requireStarted }),
-    events: buildEvents(common, registry),
-    quarantine: buildQuarantine(common, authenticator, onRecorded),
+    events: buildEvents(common, registry, dispatcher),
+    quarantine: buildQuarantine(common, authenticator, (event, receivedAt) => {
+      observe(event, receivedAt);
+      dispatcher.wake();
+    }),
     drift,
     health,
     ...buildKeeping(common),
@@ -115,16 +108,6 @@ function report(
   ties.onReplaced();
 }
 
-/** Makes the dispatcher. Called at start, after which no handler can be added. */
-export function buildDispatcher(
-  { store, telemetry, decoder, registry }: Parts,
-  options: ResolvedOptions,
-): Dispatcher {
-  const { clock, random, logger } = options;
-  const { handlers, fallback } = registry;
-  return new Dispatcher({ store, telemetry, decoder, handlers, fallback, clock, random, logger });
-}
-
 function buildAuthenticator({ options, store, telemetry }: Common): Authenticator {
   const { secrets, schemes, isSchemeGiven, tolerance, clock } = options;
   const onFailure = (cause: string) => telemetry.report('secrets_failed', { cause });
@@ -135,23 +118,31 @@ function buildAuthenticator({ options, store, telemetry }: Common): Authenticato
 function buildIntake(
   { options, ties, store, telemetry }: Common,
   authenticator: Authenticator,
-  onRecorded: IntakeParts['onRecorded'],
+  dispatcher: Dispatcher,
   onNotRecorded: () => void,
 ): Intake {
   const { limits, https, headers, schemes, clock } = options;
   const signatureHeaders = [...new Set(schemes.map(({ scheme }) => scheme.header))];
-  const recorder = new Recorder(store, telemetry, clock, { signatureHeaders, credentials: headers });
+  const inbox: RecorderStore = {
+    record: (record, event) => dispatcher.record(record, event),
+    quarantine: store.quarantine,
+  };
+  const recorder = new Recorder(inbox, telemetry, clock, { signatureHeaders, credentials: headers });
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
-  const { door, expect } = ties;
+  const { door } = ties;
   // Of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
   const common = { limits, admission, authenticator, decoder, recorder, telemetry, clock };
   const isOverloaded = () => store.isOverloaded?.() ?? false;
-  return new Intake({ ...common, door, expect, isOverloaded, onRecorded, onNotRecorded });
+  return new Intake({ ...common, door, isOverloaded, onNotRecorded });
 }
 
-function buildEvents({ options, ties, store, telemetry, decoder }: Common, registry: Registry): InboxEvents {
+function buildEvents(
+  { options, ties, store, telemetry, decoder }: Common,
+  registry: Registry,
+  dispatcher: Dispatcher,
+): InboxEvents {
   return new InboxEvents({
     store: store.events,
     decoder,
@@ -160,7 +151,7 @@ function buildEvents({ options, ties, store, telemetry, decoder }: Common, regis
     requireStarted: ties.requireStarted,
     handlerNames: () => registry.all.map((handler) => handler.name),
     route: (event) => route(event, registry.handlers, registry.fallback),
-    onRequeued: ties.wake,
+    onRequeued: () => dispatcher.wake(),
   });
 }
 

@@ -1,6 +1,6 @@
 /** The part of the store that computes calls and keeps joins. */
 import type { CallEventRow, CallRecord, CallStatus } from '../calls/timeline.ts';
-import type { RunKey, Sequence, Settled } from './run-key.ts';
+import type { Sequence } from './sequence.ts';
 
 /** Selects calls. Times in milliseconds since 1970; `since` and `until` are about a call's first event. */
 export interface CallFilter {
@@ -19,20 +19,6 @@ export interface CallPage {
   readonly cursor: string | undefined;
 }
 
-/** An event that a join waits for has been claimed. */
-export interface JoinArrival {
-  readonly run: RunKey & { readonly callId: string };
-  readonly eventName: string;
-  /** The names that the join waits for. */
-  readonly events: readonly string[];
-  /** How long the join waits after the first of these events, in milliseconds. */
-  readonly within: number;
-  /** Whether an event that arrives after the join was called makes it run again, once. */
-  readonly runsAgain: boolean;
-  /** Whether no sibling without a row is left in this process, so that the claim on the event ends. */
-  readonly last: boolean;
-}
-
 /** What a join's handler sees. */
 export interface JoinView {
   readonly events: readonly CallEventRow[];
@@ -46,8 +32,6 @@ export interface CallStore {
   eventsOf(callId: string): Promise<readonly CallEventRow[]>;
   list(filter: CallFilter): Promise<CallPage>;
 
-  /** Opens the join for the call; or makes it due if no event is missing; or runs it again for a late event. */
-  arrive(arrival: JoinArrival): Promise<Settled>;
   /**
    * What the join sees of the call as its attempt begins. It is remembered, so that a later event is recognized as
    * late.

@@ -1,7 +1,7 @@
 /** The part of the store that shows events to a person, puts settled runs back to be run again, and dismisses runs. */
 import type { Order } from '../dispatch/handling.ts';
 import type { Headers } from '../events/model.ts';
-import type { Sequence } from './run-key.ts';
+import type { Sequence } from './sequence.ts';
 
 /**
  * How far an event has come: `new` while it is to be handled, `open` while only stored runs of it are unsettled,

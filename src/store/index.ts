@@ -2,9 +2,9 @@
  * `ringback/store`: the contract of an inbox, for whoever writes a store of their own. It is unstable until two stores have
  * passed its conformance suite for a release: a minor version may change it.
  */
-export type { RunState, Settlement, Store, StoreCounts } from './store.ts';
-export type { RunKey, Sequence, Settled } from './run-key.ts';
-export type { ClaimedEvent, ClaimedRun, ClaimOrder, CrashCounts, OpenRun } from './claims.ts';
+export type { Recording, RunEnd, RunState, Store, StoreCounts } from './store.ts';
+export type { Sequence, Settled } from './sequence.ts';
+export type { ClaimedEvent, ClaimedRun, CrashCounts, HandlerTerms, RunSelection } from './claims.ts';
 export type { EventRecord } from './event-record.ts';
 export type {
   DismissalStep,
@@ -25,7 +25,7 @@ export type {
   ReplayWrite,
   StoredEvent,
 } from './event-store.ts';
-export type { CallFilter, CallStore, JoinArrival, JoinLookBack, JoinView } from './call-store.ts';
+export type { CallFilter, CallStore, JoinLookBack, JoinView } from './call-store.ts';
 export type { DriftRow, DriftStore } from './drift-store.ts';
 export type {
   KeptDelivery,

@@ -8,39 +8,44 @@
  */
 import type { InboxDatabase, Order, UserDatabase } from '../dispatch/handling.ts';
 import type { CallStore } from './call-store.ts';
-import type { ClaimOrder, ClaimedEvent, ClaimedRun } from './claims.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from './claims.ts';
 import type { DriftStore } from './drift-store.ts';
 import type { EventRecord } from './event-record.ts';
 import type { EventStore } from './event-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
 import type { RetentionStore } from './retention-store.ts';
 import type { StoreNotice } from './store-notice.ts';
-import type { RunKey, Sequence, Settled } from './run-key.ts';
+import type { Settled } from './sequence.ts';
 
-/** What becomes of a run: it is done, dead, or stored to be run later. */
-export interface Settlement extends RunKey {
-  /** Whether no sibling without a row is left in this process, so that the claim on the event ends. */
-  readonly last: boolean;
+/** What an attempt has made of a run. */
+export interface RunEnd {
+  readonly state: RunState;
   /** Attempts that count, this one included. */
   readonly attempts: number;
-  readonly state: RunState;
-  /** Whether the handler is a join, which remembers what it has seen. */
-  readonly isJoin: boolean;
-  /** Whether later runs of the same handler and call wait until this one is done or dead. */
-  readonly isStrict: boolean;
   /** When this was decided, on the same wall clock as `at` of a state that is due. Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** The state in which a settlement leaves a run. */
+/** The state in which an attempt leaves a run. */
 export type RunState =
   | { readonly kind: 'done' }
   /** `keepsReason`: the reason that the run had is kept behind this one. */
   | { readonly kind: 'dead'; readonly reason: string; readonly keepsReason?: boolean }
-  | { readonly kind: 'due'; readonly at: number; readonly reason: string }
-  /** Not begun, and due at the same millisecond as an earlier open run: `dueAt` is that run's. */
-  | { readonly kind: 'following'; readonly dueAt: number }
-  | { readonly kind: 'blocked' };
+  | { readonly kind: 'due'; readonly at: number; readonly reason: string };
+
+/** What becomes of an event that is recorded. */
+export interface Recording {
+  /**
+   * Whether the event is new. When it resolves, the event is on disk. Rejects if the write fails, or when it has taken so
+   * long that the sender must be answered.
+   */
+  readonly written: Promise<'new' | 'duplicate'>;
+  /**
+   * The event, if the same write has claimed it; undefined if it waits in the inbox, is a duplicate, or was not written.
+   * Never rejects, and resolves also if `written` was rejected because the write took too long.
+   */
+  readonly claimed: Promise<ClaimedEvent | undefined>;
+}
 
 /** How much the inbox holds, by state. */
 export interface StoreCounts {
@@ -64,9 +69,10 @@ export interface StoreCounts {
 
 /**
  * Keeps the inbox. Several processes may share one store: each sees what the others have written, and what a living
- * process has claimed no other process gets.
+ * process has claimed no other process gets. Every write about a claim is fenced: it has no effect once the claim has
+ * passed to another process.
  */
-export interface Store {
+export interface Store<Transaction = UserDatabase> {
   /** The name of this store in a sentence for a person, such as its file. */
   readonly name: string;
 
@@ -87,12 +93,13 @@ export interface Store {
   abandon(): void;
 
   /**
-   * ONE durable write: when it resolves, the event is on disk. The insert itself decides on duplicates. With
-   * `handOver`, the same write may also claim a new event, unless others go before it. `handOver` is then called with
-   * the claimed event, in the order of these writes and before the promise resolves. It is called even if the promise
-   * was rejected before, because the write took too long.
+   * ONE durable write. The insert itself decides on duplicates. With `mayClaim`, the same write also claims a new event
+   * unless others go before it: so there is no other transaction before its runs.
+   *
+   * What is claimed must reach the caller in the order in which it was claimed, or events of one call could overtake each
+   * other: `claimed` and the promises of `claimEvents` resolve in that order.
    */
-  record(record: EventRecord, handOver?: (claimed: ClaimedEvent) => void): Promise<'new' | 'duplicate'>;
+  record(record: EventRecord, mayClaim: boolean): Recording;
   /**
    * Whether an event would have to wait for its write longer than its sender waits, so that `record` would refuse it. A
    * store that never knows need not have it.
@@ -113,53 +120,64 @@ export interface Store {
   /** Removes the pinned scheme, and returns it. */
   unpinScheme(): Promise<string | undefined>;
 
-  /**
-   * Claims at most `limit` new events, in order of arrival. `handOver` is called with them as soon as they are
-   * claimed: before the promise resolves, and before any event is handed over that a later `record` claims.
-   */
-  claimEvents(
-    limit: number,
-    handOver?: (claimed: readonly ClaimedEvent[]) => void,
-  ): Promise<readonly ClaimedEvent[]>;
+  /** Claims at most `limit` new events, in order of arrival. */
+  claimEvents(limit: number): Promise<readonly ClaimedEvent[]>;
   /**
    * Claims due runs of one handler, earliest first. A run that no attempt has begun, and that no replay has requeued,
-   * is left out while an earlier event of its call waits unclaimed.
+   * is left out while an earlier event of its call waits unclaimed. With order `strict`, a run is left out while an
+   * earlier run of the handler and call waits.
    */
-  claimRuns(handler: string, limit: number, now: number, order?: ClaimOrder): Promise<readonly ClaimedRun[]>;
+  claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly ClaimedRun[]>;
+  /**
+   * The runs of a claimed event, one for each handler that takes it. A handler whose run was stored under an earlier claim
+   * is left out. Writes nothing; if there are no runs, the claim must be ended by `finish`.
+   */
+  route(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[];
+  /**
+   * Whether a claimed run may begin now: false if the order of its handler puts it behind an open run of its call, and
+   * false for a join's run that is not stored. Asked once, when the run's turn has come to be put into memory; otherwise
+   * it goes back by `requeue`.
+   */
+  mayBegin(run: ClaimedRun): boolean;
+  /**
+   * Puts a claimed run that has not begun back into the inbox: due, or behind the runs of its call that its handler's
+   * order puts before it. The event of a join is counted as arrived instead, and the inbox keeps the join's run.
+   */
+  requeue(run: ClaimedRun): Promise<Settled>;
   /**
    * When the handler's next stored run is due, in milliseconds since 1970. With `after`, only runs that are due later
    * than that count.
    */
   nextDue(handler: string, after?: number): Promise<number | undefined>;
   /**
-   * Notes that an event is about to be read over which a process has died, under this process's claim on the event or,
-   * with `handler`, on that stored run. If this process dies before `endReading`, that is counted in `readingCrashes`; if
-   * it dies later, in `crashCount` alone. Resolves to whether the claim still holds.
+   * Notes that an event is about to be read over which a process has died. If this process dies before `endReading`,
+   * that is counted in `readingCrashes`; if it dies later, in `crashCount` alone. Resolves to whether the claim still
+   * holds.
    */
-  beginReading(sequence: Sequence, handler: string | undefined): Promise<boolean>;
+  beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean>;
   /** The event has been read. */
-  endReading(sequence: Sequence): Promise<void>;
+  endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void>;
   /**
    * Counts an attempt of a run before it begins: an event over which a process has died must not be tried for ever.
-   * Resolves to the attempts counted, or undefined when the claim is lost.
+   * Resolves to the run with that attempt, or undefined when the claim is lost.
    */
-  begin(run: RunKey): Promise<number | undefined>;
+  begin(run: ClaimedRun): Promise<ClaimedRun | undefined>;
   /** Writes how a run ended, if the claim still holds. */
-  settle(settlement: Settlement): Promise<Settled>;
+  settle(run: ClaimedRun, end: RunEnd): Promise<Settled>;
   /**
-   * Writes `effects` and the settlement in one transaction: both or neither. `effects` gets the database's own
-   * connection for as long as it runs, and must be synchronous if the database is. Rejects with `Unconfirmed` when
-   * both are written, but the disk has not confirmed it.
+   * Writes `effects` and the end of the run in one transaction: both or neither. `effects` gets the transaction for as long
+   * as it runs, and must be synchronous if the database is. Rejects with `Unconfirmed` when both are written, but the
+   * disk has not confirmed it.
    */
-  settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled>;
+  settleWith(run: ClaimedRun, end: RunEnd, effects: (transaction: Transaction) => unknown): Promise<Settled>;
   /**
    * Makes blocked runs of a handler due that no settlement would ever unblock. With order `none`, all of them; with
    * order `call`, all of them, but none due sooner than the run that it follows; with order `strict`, the first of
    * each call that has no other open run. Called when a process starts.
    */
   unblock(handler: string, order: Order): Promise<void>;
-  /** Marks an event as done when there is nothing to run for it. */
-  finish(sequence: Sequence): Promise<void>;
+  /** Ends the claim on an event for which there is nothing to run. */
+  finish(event: ClaimedEvent): Promise<void>;
 
   /**
    * Tells the other processes that this one lives, and takes over what dead processes held. Resolves to the number of

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { runAttempt } from '../../src/dispatch/run.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import type { RunContext } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
@@ -31,18 +30,4 @@ test('a signal that is first asked for after the deadline has been reached is ab
   deadline.resolve();
   const { aborted, reason } = await signal.promise;
   expect([aborted, String(reason)]).toEqual([true, 'Error: deadline']);
-});
-
-test('an attempt that begins when the receiver waits no longer is interrupted, whatever its function waits for', async () => {
-  const never = new Promise(() => {});
-  const handler = { name: 'endless', timeout: 60_000, handle: () => never };
-  const outcome = await runAttempt({
-    run: { handler } as never,
-    subject: {} as never,
-    context: {} as never,
-    stop: AbortSignal.abort(),
-    clock: { now: () => 0, elapsed: () => 0, after: () => () => {} },
-    backoff: () => 0,
-  });
-  expect(outcome).toMatchObject({ kind: 'retry', counts: false, cause: 'interrupted' });
 });

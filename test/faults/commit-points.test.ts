@@ -18,7 +18,7 @@ async function breaking(fault: (verb: Verb, call: number) => Fault, isSuspect: b
   const { receiver, logs } = await started(
     {
       clock,
-      database: faultyStore(':memory:', clock, fault, { handsOver: !isSuspect }),
+      database: faultyStore(':memory:', clock, fault, { claimsAtOnce: !isSuspect }),
       retry: { attempts: 100, cap: '1s' },
     },
     (r) => {

@@ -8,6 +8,7 @@ export const verbs = [
   'settleWith',
   'claimEvents',
   'claimRuns',
+  'requeue',
   'begin',
   'finish',
   'keepAlive',
@@ -20,29 +21,44 @@ export type Verb = (typeof verbs)[number] | (typeof poisonVerbs)[number];
 export type Fault = 'before' | 'after' | undefined;
 
 /**
- * A store that breaks where `fault` says so, which is asked at each call, counted from 1. Without `handsOver`, every
+ * A store that breaks where `fault` says so, which is asked at each call, counted from 1. Without `claimsAtOnce`, every
  * event waits in the inbox until it is claimed, as do events that a process has died over.
  */
 export function faultyStore(
   file: string,
   clock: Clock,
   fault: (verb: Verb, call: number) => Fault,
-  { handsOver = true } = {},
+  { claimsAtOnce = true } = {},
 ): Store {
   const calls = new Map<string, number>();
+  const faultOf = (verb: Verb): { readonly kind: Fault; readonly call: number } => {
+    const call = (calls.get(verb) ?? 0) + 1;
+    calls.set(verb, call);
+    return { kind: fault(verb, call), call };
+  };
   const breaking =
     (verb: Verb, work: Work): Work =>
     async (...given) => {
-      const call = (calls.get(verb) ?? 0) + 1;
-      calls.set(verb, call);
-      const kind = fault(verb, call);
+      const { kind, call } = faultOf(verb);
       if (kind === 'before') throw new Error(`${verb} broke before call ${call}`);
-      const result = await (verb === 'record' && !handsOver ? work(given[0]) : work(...given));
+      const result = await work(...given);
       // What is claimed has no other owner: a store returns it, or gives it back.
-      if (kind === 'after' && verb !== 'claimRuns') throw new Error(`${verb} broke after call ${call}`);
+      if (kind === 'after' && verb !== 'claimRuns' && verb !== 'claimEvents')
+        throw new Error(`${verb} broke after call ${call}`);
       return result;
     };
-  return storeAround(file, clock, (verb, work) =>
-    [...verbs, ...poisonVerbs].includes(verb as Verb) ? breaking(verb as Verb, work) : undefined,
-  );
+  /** A record that breaks after its work is like one that came too late: only its sender gets an error. */
+  const breakingRecord =
+    (record: Store['record']): Store['record'] =>
+    (given, mayClaim) => {
+      const { kind, call } = faultOf('record');
+      const broken = async () => Promise.reject(new Error(`record broke at call ${call}`));
+      if (kind === 'before') return { written: broken(), claimed: Promise.resolve(undefined) };
+      const { written, claimed } = record(given, mayClaim && claimsAtOnce);
+      return { written: kind === 'after' ? written.then(broken) : written, claimed };
+    };
+  return storeAround(file, clock, (verb, work) => {
+    if (verb === 'record') return breakingRecord(work as unknown as Store['record']) as unknown as Work;
+    return [...verbs, ...poisonVerbs].includes(verb as Verb) ? breaking(verb as Verb, work) : undefined;
+  });
 }

@@ -1,6 +1,6 @@
 import type { EventRecord } from '../../src/store/event-record.ts';
-import type { ClaimedEvent, ClaimedRun } from '../../src/store/claims.ts';
-import type { RunState, Settlement, Store } from '../../src/store/store.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../../src/store/claims.ts';
+import type { RunEnd, RunState, Store } from '../../src/store/store.ts';
 
 /** The present of the store's tests, in milliseconds since 1970. */
 export const presentTime = 3_000;
@@ -22,26 +22,33 @@ export function eventOf(traceId: string, parts: Partial<EventRecord> = {}): Even
   };
 }
 
-/** The settlement of a claimed run, or of a run of a claimed event. */
-export function settlementOf(
-  claimed: ClaimedEvent | ClaimedRun,
-  state: RunState,
-  parts: Partial<Settlement> = {},
-): Settlement {
-  const isStored = 'handler' in claimed;
-  return {
-    sequence: claimed.sequence,
-    callId: claimed.callId,
-    handler: isStored ? claimed.handler : 'handler',
-    stored: isStored,
-    last: !isStored,
-    attempts: 1,
-    state,
-    isJoin: false,
-    isStrict: false,
-    now: presentTime,
-    ...parts,
-  };
+/** What a handler asks for, by default the order of the call. */
+export function handlerOf(name = 'handler', parts: Partial<HandlerTerms> = {}): HandlerTerms {
+  return { name, order: 'call', join: undefined, ...parts };
+}
+
+/** Records an event without claiming it. */
+export function record(store: Store, event: EventRecord): Promise<'new' | 'duplicate'> {
+  return store.record(event, false).written;
+}
+
+/** The only run of a claimed event that has one handler. */
+export function runOf(store: Store, event: ClaimedEvent, handler: HandlerTerms = handlerOf()): ClaimedRun {
+  return only(store.route(event, [handler]));
+}
+
+/** How an attempt ended, by default the first. */
+export function endOf(state: RunState, parts: Partial<RunEnd> = {}): RunEnd {
+  return { state, attempts: 1, now: presentTime, ...parts };
+}
+
+/** Claims the handler's due runs, by default up to ten that are due by the present. */
+export function claimDue(
+  store: Store,
+  handler: HandlerTerms = handlerOf(),
+  parts: Partial<RunSelection> = {},
+): Promise<readonly ClaimedRun[]> {
+  return store.claimRuns(handler, { limit: 10, now: presentTime, without: [], isOneACall: false, ...parts });
 }
 
 export const done: RunState = { kind: 'done' };
@@ -50,9 +57,54 @@ export const dueAt = (at: number): RunState => ({ kind: 'due', at, reason: 'fail
 
 /** Records events in this order and claims them all. */
 export async function claimedOf(store: Store, ...records: readonly EventRecord[]): Promise<ClaimedEvent[]> {
-  for (const record of records) await store.record(record);
+  for (const one of records) await record(store, one);
   return [...(await store.claimEvents(records.length))];
 }
+
+/** Records events in this order and claims them all: the run of each. */
+export async function claimedRuns(
+  store: Store,
+  records: readonly EventRecord[],
+  handler: HandlerTerms = handlerOf(),
+): Promise<ClaimedRun[]> {
+  return (await claimedOf(store, ...records)).map((event) => runOf(store, event, handler));
+}
+
+/** Records an event and claims it: its run. */
+export async function claimedRun(
+  store: Store,
+  event: EventRecord,
+  handler: HandlerTerms = handlerOf(),
+): Promise<ClaimedRun> {
+  return only(await claimedRuns(store, [event], handler));
+}
+
+/** Records an event whose run ends in this state. */
+export async function recordEnded(
+  store: Store,
+  event: EventRecord,
+  state: RunState,
+  { handler = handlerOf(), ...parts }: Partial<RunEnd> & { readonly handler?: HandlerTerms } = {},
+): Promise<void> {
+  await store.settle(await claimedRun(store, event, handler), endOf(state, parts));
+}
+
+/** Routes an event to several handlers, by name, and has the run of each end in its state; `undefined`: it goes on. */
+export async function endSiblings(
+  store: Store,
+  event: ClaimedEvent,
+  states: Readonly<Record<string, RunState | undefined>>,
+): Promise<void> {
+  const handlers = Object.keys(states).map((name) => handlerOf(name));
+  for (const run of store.route(event, handlers)) {
+    const state = states[run.handler];
+    if (state) await store.settle(run, endOf(state));
+  }
+}
+
+/** The trace ids of events or runs. */
+export const traceIdsOf = (claimed: readonly (ClaimedEvent | ClaimedRun)[]) =>
+  claimed.map(({ traceId }) => traceId);
 
 /** The only item in a list. */
 export function only<Item>(items: readonly Item[]): Item {

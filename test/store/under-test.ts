@@ -14,6 +14,8 @@ export interface StoreUnderTest {
     readonly dieHolding: () => Promise<void>;
     /** The same, after it has begun to read each event. */
     readonly dieReading: () => Promise<void>;
+    /** Claims every event in a process of its own, begins a run of it for `one` and for `two`, and kills the process. */
+    readonly dieBeginning: () => Promise<void>;
     /** Locks the data against writing; returns the function that unlocks it. */
     readonly lock: () => () => void;
   };

@@ -1,40 +1,33 @@
 import type { UserDatabase } from '../../dispatch/handling.ts';
+import { ringbackError } from '../../errors/errors.ts';
 import type { Clock } from '../../kit/clock.ts';
-import type { Settled } from '../run-key.ts';
-import type { Settlement } from '../store.ts';
-import { Unconfirmed } from '../unconfirmed.ts';
+import { isThenable } from '../../kit/values.ts';
+import type { Settled } from '../sequence.ts';
 import { inTransaction, isLockedOut } from './connection/in-transaction.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
 import type { Session } from './connection/session.ts';
 import { scopedDatabase } from './connection/user-database.ts';
-import { settlementRow } from './work/settle.ts';
+import type { SettlementRow } from './work/settle.ts';
 
 /** How long to let another process finish its transaction before trying again, in milliseconds. */
 const lockedPause = 20;
 
 /**
- * Writes users' effects and a settlement in one transaction, on the app's own connection and with the writer's lock. The
- * writer then syncs it: on a slow disk, the app's event loop would otherwise block for each commit.
+ * Writes users' effects and the end of their run in one transaction, on the app's own connection and with the writer's
+ * lock. The caller has the writer sync it: on a slow disk, the app's event loop would otherwise block for each commit.
  */
-export async function settleWith(
+export function settleWith(
   session: Session,
   clock: Clock,
-  settlement: Settlement,
+  rowOf: () => SettlementRow,
   effects: (database: UserDatabase) => unknown,
 ): Promise<Settled> {
-  const { writer } = session;
-  const settled = await withLock(session, clock, (inbox) => {
-    const result = inbox.verbs.settling.settle(settlementRow(settlement, clock.now()));
+  return withLock(session, clock, (inbox) => {
+    const result = inbox.verbs.settling.settle(rowOf());
     // The claim is no longer ours: the process that took the run over writes the effects, not this one.
     if (result === 'settled') runScoped(inbox, effects);
     return result;
   });
-  try {
-    await writer.sync();
-  } catch (error) {
-    throw new Unconfirmed(error, () => session.writer.sync());
-  }
-  return settled;
 }
 
 /** Runs a transaction with the lock; waits while another process has locked the database. */
@@ -54,11 +47,15 @@ function withLock<T>(session: Session, clock: Clock, operation: (inbox: OpenInbo
   });
 }
 
-/** Lends the connection to users' effects until they return. */
+/** Gives users' effects the connection until they return. What they write later would not be in the transaction. */
 function runScoped(inbox: OpenInbox, effects: (database: UserDatabase) => unknown): void {
   const scoped = scopedDatabase(inbox);
   try {
-    effects(scoped.database);
+    const returned = effects(scoped.database);
+    if (!isThenable(returned)) return;
+    // The function goes on without its database; nobody needs the error that it gets from that.
+    void Promise.resolve(returned).catch(() => {});
+    throw ringbackError('commit_asynchronous');
   } finally {
     scoped.end();
   }

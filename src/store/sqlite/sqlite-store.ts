@@ -2,15 +2,17 @@ import { resolve } from 'node:path';
 import type { InboxDatabase, Order, UserDatabase } from '../../dispatch/handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
-import type { ClaimOrder, ClaimedEvent, ClaimedRun } from '../claims.ts';
+import { ClaimedWork, type FoundEvent, claimOf, isStored, readingKeyOf } from '../claimed-work.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../claims.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
 import type { RetentionStore } from '../retention-store.ts';
-import type { RunKey, Sequence, Settled } from '../run-key.ts';
-import type { Settlement, Store, StoreCounts } from '../store.ts';
+import type { Sequence, Settled } from '../sequence.ts';
+import type { Recording, RunEnd, Store, StoreCounts } from '../store.ts';
 import type { StoreNotice } from '../store-notice.ts';
+import { Unconfirmed } from '../unconfirmed.ts';
 import { Access } from './access.ts';
 import { SqliteDrift } from './admin/sqlite-drift.ts';
 import { SqliteQuarantine } from './admin/sqlite-quarantine.ts';
@@ -19,9 +21,11 @@ import { Session } from './connection/session.ts';
 import { SqliteCalls } from './query/sqlite-calls.ts';
 import { SqliteEvents } from './query/sqlite-events.ts';
 import { settleWith } from './settle-with.ts';
-import type { Processes } from './work/processes.ts';
-import { type RecordedRow, eventRow } from './work/record.ts';
-import { isOrdinary, settlementRow } from './work/settle.ts';
+import { Liveness } from './work/liveness.ts';
+import { eventRow } from './work/record.ts';
+import { type SettlementRow, isOrdinary, runRow, settlementRow } from './work/settle.ts';
+import type { OperationName, Operations } from './writer/operations.ts';
+import type { ResultOf } from './writer/writer.ts';
 
 /** The inbox in one SQLite file (or `:memory:`), which several processes on one machine may share. */
 export class SqliteStore implements Store {
@@ -35,6 +39,8 @@ export class SqliteStore implements Store {
   readonly #session: Session;
   readonly #access: Access;
   readonly #clock: Clock;
+  readonly #claimed = new ClaimedWork();
+  readonly #liveness: Liveness;
   readonly #subscribers = new Set<() => void>();
   #dataVersion = 0;
 
@@ -42,6 +48,7 @@ export class SqliteStore implements Store {
     this.name = file;
     this.#clock = clock;
     this.#session = new Session(placeOf(file), clock);
+    this.#liveness = new Liveness(this.#session, clock);
     this.database = this.#session.usersDatabase;
     const access = new Access(this.#session, clock);
     this.#access = access;
@@ -68,16 +75,13 @@ export class SqliteStore implements Store {
     this.#session.abandon();
   }
 
-  async record(
-    record: EventRecord,
-    handOver?: (claimed: ClaimedEvent) => void,
-  ): Promise<'new' | 'duplicate'> {
-    const onRecorded = ({ sequence, isClaimed }: RecordedRow): void => {
-      if (isClaimed && sequence !== undefined) handOver?.(claimedAtOnce(record, sequence));
-    };
-    const row = eventRow(record, handOver !== undefined);
-    const { sequence } = await this.#session.writer.record(row, onRecorded);
-    return sequence === undefined ? 'duplicate' : 'new';
+  record(record: EventRecord, mayClaim: boolean): Recording {
+    const claimedOf = (sequence: Sequence) => this.#claimed.event(foundAtOnce(record, sequence));
+    try {
+      return this.#session.writer.record(eventRow(record, mayClaim), claimedOf);
+    } catch (error) {
+      return { written: Promise.reject(error), claimed: Promise.resolve(undefined) };
+    }
   }
 
   async probe(): Promise<void> {
@@ -101,21 +105,40 @@ export class SqliteStore implements Store {
     return this.#session.write('unpin', []);
   }
 
-  claimEvents(
-    limit: number,
-    handOver?: (claimed: readonly ClaimedEvent[]) => void,
-  ): Promise<readonly ClaimedEvent[]> {
-    return this.#session.write('claimEvents', [limit], {}, handOver);
+  claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
+    return this.#inOrder('claimEvents', [limit], (found) => found.map((event) => this.#claimed.event(event)));
   }
 
-  claimRuns(
-    handler: string,
-    limit: number,
-    now: number,
-    order: ClaimOrder = { isStrict: false, without: [], isOneACall: false },
-  ): Promise<readonly ClaimedRun[]> {
+  claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly ClaimedRun[]> {
     this.#access.correctDueTimes();
-    return this.#session.write('claimRuns', [handler, limit, now, order]);
+    const { name, order } = handler;
+    return this.#inOrder('claimRuns', [name, order === 'strict', selection], (found) =>
+      found.map((run) => this.#claimed.run(run, handler)),
+    );
+  }
+
+  route(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
+    return this.#claimed.route(event, handlers);
+  }
+
+  mayBegin(run: ClaimedRun): boolean {
+    return this.#claimed.mayBegin(run);
+  }
+
+  requeue(run: ClaimedRun): Promise<Settled> {
+    const { join } = claimOf(run).handler;
+    const { sequence, callId, handler, eventName } = run;
+    this.#access.correctDueTimes();
+    if (join && callId !== undefined && !isStored(run)) {
+      const arrival = { sequence, callId, handler, eventName, ...join };
+      return this.#claimed.end(run, (last) =>
+        this.#session.write('arrive', [{ ...arrival, last }, this.#clock.now()]),
+      );
+    }
+    const { attempts } = run;
+    return this.#claimed.store(run, attempts, (last) =>
+      this.#session.write('requeueRun', [runRow(run, last, attempts, this.#clock.now())]),
+    );
   }
 
   async nextDue(handler: string, after?: number): Promise<number | undefined> {
@@ -123,27 +146,42 @@ export class SqliteStore implements Store {
     return this.#session.opened().verbs.claims.nextDue(handler, after);
   }
 
-  beginReading(sequence: Sequence, handler: string | undefined): Promise<boolean> {
+  beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
+    const { sequence, handler } = readingKeyOf(claimed);
     return this.#session.write('beginReading', [sequence, handler]);
   }
 
-  endReading(sequence: Sequence): Promise<void> {
+  endReading({ sequence }: ClaimedEvent | ClaimedRun): Promise<void> {
     return this.#session.write('endReading', [sequence]);
   }
 
-  begin(run: RunKey): Promise<number | undefined> {
-    return this.#session.write('begin', [run]);
+  async begin(run: ClaimedRun): Promise<ClaimedRun | undefined> {
+    const attempts = await this.#claimed.end(run, (last) =>
+      this.#session.write('begin', [runRow(run, last, run.attempts, this.#clock.now())]),
+    );
+    return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
   }
 
-  async settle(settlement: Settlement): Promise<Settled> {
-    const { writer } = this.#session;
-    if (isOrdinary(settlement)) return (await writer.endClaim(settlement.sequence)) ? 'settled' : 'lost';
-    this.#access.correctDueTimes();
-    return writer.run('settle', [settlementRow(settlement, this.#clock.now())]);
+  settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
+    const write = (last: boolean) => this.#settle(settlementRow(run, end, last, this.#clock.now()));
+    if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
+    return this.#claimed.end(run, write);
   }
 
-  settleWith(settlement: Settlement, effects: (database: UserDatabase) => unknown): Promise<Settled> {
-    return settleWith(this.#session, this.#clock, settlement, effects);
+  async settleWith(
+    run: ClaimedRun,
+    end: RunEnd,
+    effects: (database: UserDatabase) => unknown,
+  ): Promise<Settled> {
+    const settled = await this.#claimed.end(run, (last) =>
+      settleWith(this.#session, this.#clock, () => settlementRow(run, end, last, this.#clock.now()), effects),
+    );
+    try {
+      await this.#session.writer.sync();
+    } catch (error) {
+      throw new Unconfirmed(error, () => this.#session.writer.sync());
+    }
+    return settled;
   }
 
   async unblock(handler: string, order: Order): Promise<void> {
@@ -151,35 +189,19 @@ export class SqliteStore implements Store {
     if (unblock.hasAny(handler)) while ((await this.#session.write('unblock', [handler, order])) > 0);
   }
 
-  async finish(sequence: Sequence): Promise<void> {
-    await this.#session.writer.endClaim(sequence);
+  async finish(event: ClaimedEvent): Promise<void> {
+    this.#claimed.route(event, []);
+    await this.#session.writer.endClaim(event.sequence);
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
-    const takenOver = await this.#keepAlive();
+    const takenOver = await this.#liveness.keepAlive();
     this.#notify();
     return { takenOver };
   }
 
-  async #keepAlive(): Promise<number> {
-    const askedAt = this.#clock.elapsed();
-    await this.#session.agreeOnClock();
-    const { processes, claims } = this.#session.opened().verbs;
-    // A process writes nothing if it has no claims, found none dead and is watched by none: an idle receiver leaves
-    // the disk alone.
-    const isAnythingToSay = processes.dead().length > 0 || processes.isWatched() || claims.hasAny();
-    if (!isAnythingToSay) return 0;
-    const isPrompt = await this.#beat(processes, askedAt);
-    // While the database was locked no process could write a heartbeat, so the missed ones are counted anew.
-    if (!isPrompt) processes.forgiveMissedHeartbeats();
-    const dead = [...processes.dead(), ...(isPrompt ? processes.lookAtSilent() : [])];
-    return dead.length === 0 ? 0 : this.#session.write('takeOver', [dead]);
-  }
-
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
-    const { processes } = this.#session.opened().verbs;
-    const args = [handlers, processes.countsHeartbeats()] as const;
-    return this.#session.write('announce', [...args], { timeout: announceTimeout });
+    return this.#liveness.announce(handlers);
   }
 
   subscribe(onWork: () => void): () => void {
@@ -195,6 +217,24 @@ export class SqliteStore implements Store {
     return this.#access.read(({ overview }) => overview.counts());
   }
 
+  /** Resolves with nothing in between when it is written, so that what is claimed arrives in the order of the writes. */
+  #inOrder<Name extends OperationName, T>(
+    name: Name,
+    args: Parameters<Operations[Name]>,
+    valueOf: (result: ResultOf<Name>) => T,
+  ): Promise<T> {
+    return new Promise((onDone, onFailed) => {
+      this.#session.write(name, args, {}, (result) => onDone(valueOf(result))).catch(onFailed);
+    });
+  }
+
+  async #settle(row: SettlementRow): Promise<Settled> {
+    const { writer } = this.#session;
+    if (isOrdinary(row)) return (await writer.endClaim(row.sequence)) ? 'settled' : 'lost';
+    this.#access.correctDueTimes();
+    return writer.run('settle', [row]);
+  }
+
   /** Another connection has written: SQLite says so, but not which process that was, or what. */
   #notify(): void {
     const version = this.#session.opened().verbs.overview.dataVersion();
@@ -202,26 +242,10 @@ export class SqliteStore implements Store {
     this.#dataVersion = version;
     for (const onWork of this.#subscribers) onWork();
   }
-
-  /** Writes a heartbeat; resolves to whether that was possible at once. */
-  async #beat(processes: Processes, askedAt: number): Promise<boolean> {
-    try {
-      await this.#session.write('beat', [this.#clock.now(), processes.countsHeartbeats()]);
-    } catch (error) {
-      processes.forgiveMissedHeartbeats();
-      throw error;
-    }
-    return this.#clock.elapsed() - askedAt <= trustedWait;
-  }
 }
 
-/** How long a heartbeat may wait for its write, in milliseconds: longer, and the others could not write theirs either. */
-const trustedWait = 1_000;
-/** How long a start waits to announce its handlers, in milliseconds: it is not worth holding up for a warning. */
-const announceTimeout = 1_000;
-
 /** An event that was claimed as it was written: nothing goes before it. */
-function claimedAtOnce(record: EventRecord, sequence: Sequence): ClaimedEvent {
+function foundAtOnce(record: EventRecord, sequence: Sequence): FoundEvent {
   const { traceId, eventName, callId, receivedAt, headers, body } = record;
   const kept = { sequence, traceId, eventName, callId, receivedAt, headers, body };
   return { ...kept, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };

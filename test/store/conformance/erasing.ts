@@ -2,7 +2,22 @@
 import { describe, expect, test } from 'vitest';
 import type { Kept, KeptIn } from '../../../src/store/retention-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { claimedOf, dead, done, eventOf, only, presentTime, settlementOf } from '../parts.ts';
+import {
+  claimDue,
+  claimedOf,
+  claimedRun,
+  claimedRuns,
+  dead,
+  done,
+  endOf,
+  endSiblings,
+  eventOf,
+  handlerOf,
+  only,
+  presentTime,
+  record,
+  runOf,
+} from '../parts.ts';
 
 const traceIdsUntil = 10_000;
 const callOf = (callId: string) => ({ callId });
@@ -12,17 +27,17 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
   describe(`${name}: erasing`, () => {
     test('shows of an event all that can name a person', async () => {
       const store = await opened();
-      const record = eventOf('trace-of-anna', {
+      const ofAnna = eventOf('trace-of-anna', {
         eventName: 'Event.OfAnna',
         callId: 'call-1',
         headers: { 'x-of': 'header of anna' },
         facts: { source: 'body', agentId: 'agent of anna', destination: 'number of anna' },
         body: Buffer.from([0xff, ...Buffer.from('body of anna')]),
       });
-      const event = only(await claimedOf(store, record));
-      await store.settle(settlementOf(event, { kind: 'dead', reason: 'reason of anna' }));
+      const run = await claimedRun(store, ofAnna);
+      await store.settle(run, endOf({ kind: 'dead', reason: 'reason of anna' }));
       const kept = only(await lookAt(store, 'events'));
-      expect(kept).toMatchObject({ key: event.sequence, callId: 'call-1' });
+      expect(kept).toMatchObject({ key: run.sequence, callId: 'call-1' });
       const said = textOf(kept);
       for (const part of ['header', 'agent', 'number', 'body', 'reason'])
         expect(said).toContain(`${part} of anna`);
@@ -49,7 +64,7 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       const records = Array.from({ length: 450 }, (_, place) =>
         eventOf(`trace-${place}`, { callId: place % 9 === 0 ? undefined : 'call-1' }),
       );
-      await Promise.all(records.map((record) => store.record(record)));
+      await Promise.all(records.map((event) => record(store, event)));
       expect(await lookAt(store, 'events')).toHaveLength(450);
       expect(await lookAt(store, 'events_without_call')).toHaveLength(50);
     });
@@ -59,56 +74,58 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       const records = Array.from({ length: 450 }, (_, place) => eventOf(`trace-${place}`, callOf('call-1')));
       const [first, second] = await claimedOf(store, ...records, eventOf('other', callOf('call-2')));
       if (!first || !second) throw new Error('nothing was claimed');
-      await store.settle(settlementOf(first, dead));
-      await store.settle(settlementOf(second, dead, { handler: 'one', last: false }));
-      await store.settle(settlementOf(second, dead, { handler: 'two' }));
+      await store.settle(runOf(store, first), endOf(dead));
+      await endSiblings(store, second, { one: dead, two: dead });
       expect(await store.retention.countCall('call-1')).toEqual({ events: 450, runs: 3 });
       expect(await eraseCall(store, 'call-1')).toEqual({ events: 450, runs: 3 });
       expect(await store.retention.countCall('call-1')).toEqual({ events: 0, runs: 0 });
       expect(await store.calls.eventsOf('call-1')).toEqual([]);
       expect((await lookAt(store, 'events')).map(({ callId }) => callId)).toEqual(['call-2']);
       expect(await store.counts()).toMatchObject({ events: { new: 1, open: 0, done: 0 }, runs: { dead: 0 } });
-      expect(await store.record(records[0] ?? eventOf('none'))).toBe('duplicate');
+      expect(await record(store, records[0] ?? eventOf('none'))).toBe('duplicate');
     });
 
     test('what is claimed can be erased as well, and its settlement is lost', async () => {
       const store = await opened();
-      const event = only(await claimedOf(store, eventOf('a', callOf('call-1'))));
-      await store.record(eventOf('b', callOf('call-1')));
+      const run = await claimedRun(store, eventOf('a', callOf('call-1')));
+      await record(store, eventOf('b', callOf('call-1')));
       await eraseCall(store, 'call-1');
-      expect(await store.settle(settlementOf(event, dead))).toBe('lost');
+      expect(await store.settle(run, endOf(dead))).toBe('lost');
       expect(await store.claimEvents(10)).toEqual([]);
       expect(await store.counts()).toMatchObject({ events: { new: 0, open: 0, done: 0 }, runs: { dead: 0 } });
     });
 
     test('with the last event of a call goes what its joins remember', async () => {
       const store = await opened();
+      const waitsFor = { events: ['CallHandler.CallEnded'], within: 60_000, runsAgain: false };
+      const join = handlerOf('join', { join: waitsFor });
       const arrive = async (traceId: string) => {
-        const { sequence, eventName } = only(await claimedOf(store, eventOf(traceId, callOf('call-1'))));
-        const run = { sequence, callId: 'call-1', handler: 'join', stored: false };
-        const waits = { events: [eventName], within: 60_000, runsAgain: false, last: true };
-        await store.calls.arrive({ ...waits, run, eventName });
-        return sequence;
+        const run = await claimedRun(store, eventOf(traceId, callOf('call-1')), join);
+        await store.requeue(run);
+        return run.sequence;
       };
       const first = await arrive('a');
-      await store.calls.see('join', 'call-1', ['CallHandler.CallEnded']);
-      const run = only(await store.claimRuns('join', 1, presentTime));
-      await store.settle(settlementOf(run, done, { isJoin: true }));
+      await store.calls.see('join', 'call-1', waitsFor.events);
+      await store.settle(only(await claimDue(store, join)), endOf(done));
       const second = await arrive('b');
       await store.retention.eraseEvents([first], traceIdsUntil);
       await arrive('c');
-      expect(await store.claimRuns('join', 1, presentTime)).toEqual([]);
+      expect(await claimDue(store, join)).toEqual([]);
       await eraseCall(store, 'call-1');
       expect(await store.retention.countEvents([second])).toEqual({ events: 0, runs: 0 });
       await arrive('d');
-      expect(await store.claimRuns('join', 1, presentTime)).toMatchObject([{ traceId: 'd' }]);
+      expect(await claimDue(store, join)).toMatchObject([{ traceId: 'd' }]);
     });
 
     test('erases those events that it is given, and counts those that are there', async () => {
       const store = await opened();
-      const [first, second, third] = await claimedOf(store, ...['a', 'b', 'c'].map((id) => eventOf(id)));
+      const runs = await claimedRuns(
+        store,
+        ['a', 'b', 'c'].map((id) => eventOf(id)),
+      );
+      const [first, second, third] = runs;
       if (!first || !second || !third) throw new Error('nothing was claimed');
-      await store.settle(settlementOf(first, dead));
+      await store.settle(first, endOf(dead));
       const sequences = [first.sequence, third.sequence];
       const counted = { events: 2, runs: 1 };
       expect(await store.retention.countEvents(sequences)).toEqual(counted);
@@ -119,7 +136,7 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
         runs: 0,
       });
       expect((await lookAt(store, 'events')).map(({ key }) => key)).toEqual([second.sequence]);
-      expect(await store.record(eventOf('a'))).toBe('duplicate');
+      expect(await record(store, eventOf('a'))).toBe('duplicate');
     });
 
     test('erases deliveries in quarantine, and says how many there were', async () => {
@@ -137,11 +154,11 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
 
     test('erases from a replay who asked for it, why, and for what, and leaves it what it has requeued', async () => {
       const store = await opened();
-      const event = only(await claimedOf(store, eventOf('a')));
-      await store.settle(settlementOf(event, dead));
+      const dying = await claimedRun(store, eventOf('a'));
+      await store.settle(dying, endOf(dead));
       const request = { by: 'by anna', reason: 'for anna', filter: '{"callId":"anna"}', now: presentTime };
       const replay = await store.events.beginReplay(request);
-      const { sequence, callId } = event;
+      const { sequence, callId } = dying;
       const candidate = { sequence, callId, handler: 'handler', order: 'none', isJoin: false } as const;
       const step = { candidates: [candidate], onlyDead: true, joins: new Set<string>(), spread: undefined };
       await store.events.requeue({ ...step, replay });
@@ -150,7 +167,7 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       for (const part of ['by anna', 'for anna', '"callId":"anna"']) expect(textOf(kept)).toContain(part);
       await store.retention.eraseReplays([replay]);
       expect(textOf(only(await lookAt(store, 'replays')))).not.toContain('anna');
-      const run = only(await store.claimRuns('handler', 1, presentTime));
+      const run = only(await claimDue(store));
       expect(run.replay).toEqual({ id: replay, by: undefined, reason: undefined });
     });
   });

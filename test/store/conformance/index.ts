@@ -1,5 +1,6 @@
 /** The tests that every store must pass, whatever its database is. */
 import { type StoreUnderTest, openedOf } from '../under-test.ts';
+import { describeBeginning } from './beginning.ts';
 import { describeClaiming } from './claiming.ts';
 import { describeDismissing } from './dismissing.ts';
 import { describeDrift } from './drift.ts';
@@ -19,6 +20,7 @@ const parts = [
   describeClaiming,
   describeSettling,
   describeOrder,
+  describeBeginning,
   describeJoins,
   describeReplaying,
   describeDismissing,

@@ -1,13 +1,26 @@
 /** What every store must do for joins, which wait for several events of a call. */
 import { describe, expect, test } from 'vitest';
-import type { JoinArrival, JoinLookBack } from '../../../src/store/call-store.ts';
-import type { ClaimedEvent } from '../../../src/store/claims.ts';
+import type { JoinTerms } from '../../../src/dispatch/handling.ts';
+import type { JoinLookBack } from '../../../src/store/call-store.ts';
+import type { ClaimedEvent, HandlerTerms } from '../../../src/store/claims.ts';
 import type { EventRecord } from '../../../src/store/event-record.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { claimedOf, done, eventOf, only, presentTime, settlementOf } from '../parts.ts';
+import {
+  claimDue,
+  claimedOf,
+  done,
+  endOf,
+  eventOf,
+  handlerOf,
+  only,
+  presentTime,
+  record,
+  runOf,
+} from '../parts.ts';
 
 const within = 60_000;
-const join = { events: ['Started', 'Ended'], within } as const;
+const terms: JoinTerms = { events: ['Started', 'Ended'], within, runsAgain: true };
+const join = joinOf();
 const timeIsOver = presentTime + within;
 
 /** Runs this part of the suite. */
@@ -17,8 +30,8 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       const store = await opened();
       expect(await arrive(store, await claimed(store, 'Started'))).toBe('settled');
       expect(await store.nextDue('join')).toBe(timeIsOver);
-      expect(await store.claimRuns('join', 10, timeIsOver - 1)).toEqual([]);
-      expect(await store.claimRuns('join', 10, timeIsOver)).toMatchObject([
+      expect(await claimDue(store, join, { now: timeIsOver - 1 })).toEqual([]);
+      expect(await claimDue(store, join, { now: timeIsOver })).toMatchObject([
         { callId: 'call-1', handler: 'join', attempts: 0 },
       ]);
     });
@@ -26,8 +39,8 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
     test('its time begins with the first of its events, although it is opened by another', async () => {
       const store = await opened();
       const early = { receivedAt: presentTime - 1_000 };
-      await store.finish((await claimed(store, 'Started', early)).sequence);
-      await store.finish((await claimed(store, 'Another', { receivedAt: 1 })).sequence);
+      await store.finish(await claimed(store, 'Started', early));
+      await store.finish(await claimed(store, 'Another', { receivedAt: 1 }));
       await arrive(store, await claimed(store, 'Started'));
       expect(await store.nextDue('join')).toBe(timeIsOver - 1_000);
     });
@@ -47,17 +60,38 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
 
     test('an arrival ends the claim on its event if it is the last run under it', async () => {
       const store = await opened();
-      const event = await claimed(store, 'Started');
-      expect(await arrive(store, event, { last: false })).toBe('settled');
-      expect(await store.settle(settlementOf(event, done, { last: false }))).toBe('settled');
-      expect(await arrive(store, event, { last: true })).toBe('settled');
-      expect(await store.settle(settlementOf(event, done))).toBe('lost');
+      const siblings = async () => store.route(await claimed(store, 'Started'), [join, handlerOf()]);
+      const [arriving, waiting] = await siblings();
+      const [later, settling] = await siblings();
+      if (!arriving || !waiting || !later || !settling) throw new Error('nothing was claimed');
+      expect(await store.requeue(arriving)).toBe('settled');
+      expect(await store.settle(waiting, endOf(done))).toBe('settled');
+      expect(await store.settle(settling, endOf(done))).toBe('settled');
+      expect((await store.counts()).events.new).toBe(1);
+      expect(await store.requeue(later)).toBe('settled');
+      expect((await store.counts()).events.new).toBe(0);
+      expect(await store.requeue(later)).toBe('lost');
+    });
+
+    test('its run begins only when it is stored', async () => {
+      const store = await opened();
+      const arriving = runOf(store, await claimed(store, 'Started'), join);
+      expect(store.mayBegin(arriving)).toBe(false);
+      await store.requeue(arriving);
+      expect(store.mayBegin(only(await claimDue(store, join, { now: timeIsOver })))).toBe(true);
+    });
+
+    test('its stored run that goes back before it has begun is no arrival, and is due again at once', async () => {
+      const store = await opened();
+      await arrive(store, await claimed(store, 'Started'));
+      expect(await store.requeue(only(await claimDue(store, join, { now: timeIsOver })))).toBe('settled');
+      expect(await callsDue(store)).toEqual(['call-1']);
     });
 
     test('an arrival of an event that is not held any more is lost, and opens nothing', async () => {
       const store = await opened();
       const event = await claimed(store, 'Started');
-      await store.finish(event.sequence);
+      await store.retention.eraseEvents([event.sequence], 0);
       expect(await arrive(store, event)).toBe('lost');
       expect(await store.nextDue('join')).toBeUndefined();
     });
@@ -66,7 +100,7 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       const store = await opened();
       const facts = { source: 'body', agentId: 'agent-1' } as const;
       await arrive(store, await claimed(store, 'Ended', { facts }));
-      await store.finish((await claimed(store, 'Another')).sequence);
+      await store.finish(await claimed(store, 'Another'));
       await claimed(store, 'Started', { callId: 'call-2' });
       await arrive(store, await claimed(store, 'Started'));
       const view = await see(store);
@@ -112,7 +146,7 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
     test('looking back opens it for calls whose events came when it was not there', async () => {
       const store = await opened();
       const handled = async (eventName: string, parts: Partial<EventRecord>) =>
-        store.finish((await claimed(store, eventName, parts)).sequence);
+        store.finish(await claimed(store, eventName, parts));
       await handled('Another', { callId: 'of no interest' });
       await handled('Started', { callId: 'too early', receivedAt: presentTime - 1 });
       await handled('Started', { callId: undefined });
@@ -121,11 +155,11 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       await handled('Ended', { callId: 'complete' });
       await handled('Started', { callId: 'open already' });
       await arrive(store, await claimed(store, 'Started', { callId: 'open already' }));
-      await store.record(recordOf('Started', { callId: 'not claimed yet' }));
+      await record(store, recordOf('Started', { callId: 'not claimed yet' }));
       await lookBack(store);
       await lookBack(store);
       expect(await callsDue(store)).toEqual(['complete']);
-      const waiting = await store.claimRuns('join', 10, timeIsOver);
+      const waiting = await claimDue(store, join, { now: timeIsOver });
       expect(waiting).toHaveLength(2);
       expect(new Set(waiting.map(({ callId }) => callId))).toEqual(new Set(['open already', 'waiting']));
       expect(await store.nextDue('join')).toBeUndefined();
@@ -135,12 +169,12 @@ export function describeJoins(name: string, opened: () => Promise<Store>): void 
       const store = await opened();
       const others = Array.from({ length: 1_200 }, () => recordOf('Another', { callId: 'of no interest' }));
       const records = [recordOf('Started', { callId: 'first' }), ...others];
-      await Promise.all(records.map((record) => store.record(record)));
-      await store.record(recordOf('Started', { callId: 'last' }));
+      await Promise.all(records.map((event) => record(store, event)));
+      await record(store, recordOf('Started', { callId: 'last' }));
       const events = await store.claimEvents(2_000);
-      await Promise.all(events.map(({ sequence }) => store.finish(sequence)));
+      await Promise.all(events.map((event) => store.finish(event)));
       await lookBack(store);
-      const runs = await store.claimRuns('join', 10, timeIsOver);
+      const runs = await claimDue(store, join, { now: timeIsOver });
       expect(runs.map(({ callId }) => callId)).toEqual(['first', 'last']);
     });
   });
@@ -156,32 +190,34 @@ function recordOf(eventName: string, parts: Partial<EventRecord> = {}): EventRec
 const claimed = async (store: Store, eventName: string, parts: Partial<EventRecord> = {}) =>
   only(await claimedOf(store, recordOf(eventName, parts)));
 
-/** Has an event arrive for the join of its call. */
-function arrive(store: Store, event: ClaimedEvent, parts: Partial<JoinArrival> = {}) {
-  const { sequence, callId = '', eventName } = event;
-  const run = { sequence, callId, handler: 'join', stored: false };
-  return store.calls.arrive({ ...join, run, eventName, runsAgain: true, last: true, ...parts });
+function joinOf(parts: Partial<JoinTerms> = {}): HandlerTerms {
+  return handlerOf('join', { join: { ...terms, ...parts } });
 }
 
-const see = (store: Store, events: readonly string[] = join.events) =>
+/** Has an event arrive for the join of its call. */
+function arrive(store: Store, event: ClaimedEvent, parts: Partial<JoinTerms> = {}) {
+  return store.requeue(runOf(store, event, joinOf(parts)));
+}
+
+const see = (store: Store, events: readonly string[] = terms.events) =>
   store.calls.see('join', 'call-1', events);
 
 /** Claims the one run of the join that is due, and ends it. */
 async function runJoin(store: Store, now: number, events?: readonly string[]): Promise<void> {
-  const run = only(await store.claimRuns('join', 10, now));
+  const run = only(await claimDue(store, join, { now }));
   await see(store, events);
-  expect(await store.settle(settlementOf(run, done, { isJoin: true }))).toBe('settled');
+  expect(await store.settle(run, endOf(done))).toBe('settled');
 }
 
 /** Claims the runs of the join that are due now; the ids of their calls. */
 async function callsDue(store: Store): Promise<readonly (string | undefined)[]> {
-  const runs = await store.claimRuns('join', 10, presentTime);
+  const runs = await claimDue(store, join);
   return runs.map(({ callId }) => callId);
 }
 
 async function lookBack(store: Store): Promise<void> {
   let after: JoinLookBack['after'];
   do {
-    after = await store.calls.lookBack({ ...join, handler: 'join', since: presentTime, after });
+    after = await store.calls.lookBack({ ...terms, handler: 'join', since: presentTime, after });
   } while (after !== undefined);
 }

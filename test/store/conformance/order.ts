@@ -1,110 +1,127 @@
-/** What every store must do for the order of the runs of one call. */
+/** What every store must do for the order of the runs of one call that wait in it. */
 import { describe, expect, test } from 'vitest';
-import type { ClaimedEvent, ClaimedRun } from '../../../src/store/claims.ts';
+import type { ClaimedRun } from '../../../src/store/claims.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { claimedOf, dead, done, dueAt, eventOf, only, presentTime, settlementOf } from '../parts.ts';
+import {
+  claimDue,
+  claimedRun,
+  claimedRuns,
+  dead,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  handlerOf,
+  only,
+  presentTime,
+  recordEnded,
+  traceIdsOf,
+} from '../parts.ts';
+import { none, ofCall, orders, storeDue, storeUnbegun, strict } from './one-call.ts';
 
 /** Runs this part of the suite. */
 export function describeOrder(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: order`, () => {
     test('a strict run that is settled lets the next of its call go, one at a time', async () => {
       const store = await opened();
-      const records = ['a', 'b', 'c'].map((traceId) => eventOf(traceId, { callId: 'call-1' }));
-      const [first, second, third] = await claimedOf(store, ...records);
-      if (!first || !second || !third) throw new Error('nothing was claimed');
-      const isStrict = true;
-      await store.settle(settlementOf(first, dueAt(500), { isStrict }));
-      await store.settle(settlementOf(second, { kind: 'blocked' }, { attempts: 0, isStrict }));
-      await store.settle(settlementOf(third, { kind: 'blocked' }, { attempts: 0, isStrict }));
+      const [first, ...others] = await claimedRuns(store, ['a', 'b', 'c'].map(ofCall), strict);
+      if (!first) throw new Error('nothing was claimed');
+      await store.settle(first, endOf(dueAt(500)));
+      for (const run of others) await store.requeue(run);
       expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 2 });
       for (const traceId of ['a', 'b', 'c']) {
-        const run = only(await store.claimRuns('handler', 10, 1_000));
+        // Without the order, so that nothing but the state of the others holds them back.
+        const run = only(await claimDue(store, none));
         expect(run.traceId).toBe(traceId);
-        await store.settle(settlementOf(run, traceId === 'b' ? dead : done, { isStrict }));
+        await store.settle(run, endOf(traceId === 'b' ? dead : done));
       }
       expect((await store.counts()).runs).toMatchObject({ due: 0, blocked: 0, dead: 1 });
     });
 
-    test('a run that would wait for nothing is due at once', async () => {
+    test('a strict run that would wait for nothing is due at once', async () => {
       const store = await opened();
-      const event = only(await claimedOf(store, eventOf('a')));
-      await store.settle(settlementOf(event, { kind: 'blocked' }, { attempts: 0, isStrict: true }));
-      expect(await store.claimRuns('handler', 10, 1)).toHaveLength(1);
-    });
-
-    test('a later event of the call is told which runs before it are open', async () => {
-      const store = await opened();
-      const first = only(await claimedOf(store, eventOf('a', { callId: 'call-1' })));
-      await store.settle(settlementOf(first, dueAt(100), { attempts: 4 }));
-      const events = await claimedOf(
-        store,
-        eventOf('b', { callId: 'call-1' }),
-        eventOf('c', { callId: 'call-2' }),
-      );
-      expect(events[0]?.openRuns).toMatchObject([{ handler: 'handler', attempts: 4 }]);
-      expect(events[1]?.openRuns).toEqual([]);
+      await store.requeue(await claimedRun(store, ofCall('a'), strict));
+      expect(await claimDue(store, strict, { now: 0 })).toHaveLength(1);
     });
 
     test('a run that follows another is due with it, and after it', async () => {
       const store = await opened();
-      const first = only(await claimedOf(store, ofCall('a')));
-      await store.settle(settlementOf(first, dueAt(300), { attempts: 0 }));
-      const second = only(await claimedOf(store, ofCall('b')));
-      await follow(store, second);
-      expect(await store.claimRuns('handler', 10, 299)).toEqual([]);
-      expect(traceIdsOf(await store.claimRuns('handler', 10, 300))).toEqual(['a', 'b']);
+      await storeUnbegun(store, { a: 300 });
+      await store.requeue(await claimedRun(store, ofCall('b')));
+      expect(await claimDue(store, handlerOf(), { now: 299 })).toEqual([]);
+      expect(traceIdsOf(await claimDue(store, handlerOf(), { now: 300 }))).toEqual(['a', 'b']);
     });
 
     test('of several runs before it that have not begun, it follows the one that is due last', async () => {
       const store = await opened();
-      for (const [traceId, attempts, at] of [
-        ['begun', 2, 900],
-        ['later', 0, 300],
-        ['sooner', 0, 200],
-      ] as const) {
-        const event = only(await claimedOf(store, ofCall(traceId)));
-        await store.settle(settlementOf(event, dueAt(at), { attempts }));
-      }
-      await follow(store, only(await claimedOf(store, ofCall('next'))));
-      expect(traceIdsOf(await store.claimRuns('handler', 10, 299))).toEqual(['sooner']);
-      expect(traceIdsOf(await store.claimRuns('handler', 10, 300))).toEqual(['later', 'next']);
-      expect(traceIdsOf(await store.claimRuns('handler', 10, 900))).toEqual(['begun']);
+      await recordEnded(store, ofCall('begun'), dueAt(900));
+      await storeUnbegun(store, { later: 300, sooner: 200 });
+      await store.requeue(await claimedRun(store, ofCall('next')));
+      const claimed = (now: number) => claimDue(store, handlerOf(), { now }).then(traceIdsOf);
+      expect(await claimed(299)).toEqual(['sooner']);
+      expect(await claimed(300)).toEqual(['later', 'next']);
+      expect(await claimed(900)).toEqual(['begun']);
     });
 
-    test('a run that is claimed and has not begun still goes before a later event of the call', async () => {
+    test('behind runs that have begun, it is due at once', async () => {
       const store = await opened();
-      const first = only(await claimedOf(store, ofCall('a')));
-      await store.settle(settlementOf(first, dueAt(0), { attempts: 0 }));
-      await store.claimRuns('handler', 10, presentTime);
-      const { openRuns } = only(await claimedOf(store, ofCall('b')));
-      expect(openRuns).toContainEqual(expect.objectContaining({ handler: 'handler', attempts: 0 }));
+      await recordEnded(store, ofCall('begun'), dueAt(900));
+      await store.requeue(await claimedRun(store, ofCall('next')));
+      expect(traceIdsOf(await claimDue(store, handlerOf(), { now: 0 }))).toEqual(['next']);
     });
+
+    test('a run without an order that goes back is due at once, whatever is before it', async () => {
+      const store = await opened();
+      await storeUnbegun(store, { a: 300 });
+      await store.requeue(await claimedRun(store, ofCall('b'), none));
+      expect(traceIdsOf(await claimDue(store, none, { now: 0 }))).toEqual(['b']);
+    });
+
+    test('a strict run that goes back is blocked behind an open one, also if that is claimed', async () => {
+      const store = await opened();
+      await storeUnbegun(store, { a: 0 });
+      const before = only(await claimDue(store, strict));
+      await store.requeue(await claimedRun(store, ofCall('b'), strict));
+      expect((await store.counts()).runs).toMatchObject({ running: 1, blocked: 1 });
+      await store.settle(before, endOf(done));
+      expect(traceIdsOf(await claimDue(store, strict, { now: 0 }))).toEqual(['b']);
+    });
+
+    test.each(orders)(
+      'a stored run keeps its attempts and its reason as it goes back: $order',
+      async ({ order }) => {
+        const store = await opened();
+        const handler = handlerOf('handler', { order });
+        await recordEnded(store, ofCall('a'), dueAt(0), { handler, attempts: 3 });
+        await store.requeue(only(await claimDue(store, handler)));
+        const kept = { state: 'due', attempts: 3, reason: 'failed', dueAt: 0 };
+        expect((await store.events.get('a'))?.runs).toMatchObject([kept]);
+        expect(await claimDue(store, handler, { now: 0 })).toMatchObject([{ attempts: 3 }]);
+      },
+    );
 
     test('without an order a run goes although an earlier one of its call waits', async () => {
       const store = await opened();
       await storeDue(store, { a: 300, b: 100 });
-      expect(traceIdsOf(await store.claimRuns('handler', 10, 200))).toEqual(['b']);
+      const run = only(await claimDue(store, none, { now: 200 }));
+      expect(run.traceId).toBe('b');
+      expect(store.mayBegin(run)).toBe(true);
     });
 
     test('claimed strictly, a run waits for the earlier ones of its handler and call, and for no others', async () => {
       const store = await opened();
       await storeDue(store, { a: 300, b: 100 });
-      const [ofAnother, ofNone] = await claimedOf(
-        store,
-        eventOf('of another', { callId: 'call-2' }),
-        eventOf('of none', { callId: undefined }),
-      );
-      if (!ofAnother || !ofNone) throw new Error('nothing was claimed');
-      for (const event of [ofAnother, ofNone]) await store.settle(settlementOf(event, dueAt(100)));
-      const otherwise = only(await claimedOf(store, ofCall('c')));
-      await store.settle(settlementOf(otherwise, dueAt(100), { handler: 'another' }));
-      const claimed = await store.claimRuns('handler', 10, 200, strictly);
-      expect(traceIdsOf(claimed)).toEqual(['of another', 'of none']);
-      expect(traceIdsOf(await store.claimRuns('another', 10, 200, strictly))).toEqual(['c']);
-      const run = only(await store.claimRuns('handler', 10, 300, strictly));
+      for (const callId of ['call-2', undefined]) {
+        await recordEnded(store, eventOf(`of ${callId}`, { callId }), dueAt(100));
+      }
+      const another = handlerOf('another', { order: 'strict' });
+      await recordEnded(store, ofCall('c'), dueAt(100), { handler: another });
+      expect(traceIdsOf(await claimDue(store, strict, { now: 200 }))).toEqual(['of call-2', 'of undefined']);
+      expect(traceIdsOf(await claimDue(store, another, { now: 200 }))).toEqual(['c']);
+      const run = only(await claimDue(store, strict, { now: 300 }));
       expect(run.traceId).toBe('a');
-      await store.settle(settlementOf(run, done, { isStrict: true }));
-      expect(traceIdsOf(await store.claimRuns('handler', 10, 300, strictly))).toEqual(['b']);
+      await store.settle(run, endOf(done));
+      expect(traceIdsOf(await claimDue(store, strict, { now: 300 }))).toEqual(['b']);
     });
 
     test('a handler that has no order any more has all its blocked runs unblocked, and no other handler', async () => {
@@ -113,8 +130,8 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       await storeBlocked(store, 'another');
       await store.unblock('handler', 'none');
       expect((await store.counts()).runs).toMatchObject({ due: 4, blocked: 2 });
-      expect(traceIdsOf(await store.claimRuns('handler', 10, 499))).toEqual(['handler-2', 'handler-3']);
-      expect(await store.claimRuns('another', 10, 499)).toEqual([]);
+      expect(traceIdsOf(await claimDue(store, none, { now: 499 }))).toEqual(['handler-2', 'handler-3']);
+      expect(await claimDue(store, handlerOf('another', { order: 'none' }), { now: 499 })).toEqual([]);
     });
 
     test('with the order of the call, they are unblocked and follow the run that they waited for', async () => {
@@ -122,8 +139,8 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       await storeBlocked(store, 'handler');
       await store.unblock('handler', 'call');
       expect((await store.counts()).runs).toMatchObject({ due: 3, blocked: 0 });
-      expect(await store.claimRuns('handler', 10, 499)).toEqual([]);
-      expect(traceIdsOf(await store.claimRuns('handler', 10, 500))).toEqual([
+      expect(await claimDue(store, handlerOf(), { now: 499 })).toEqual([]);
+      expect(traceIdsOf(await claimDue(store, handlerOf(), { now: 500 }))).toEqual([
         'handler-1',
         'handler-2',
         'handler-3',
@@ -139,38 +156,17 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       await store.retention.eraseEvents([first.sequence], presentTime);
       await store.unblock('handler', 'strict');
       expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 1 });
-      expect(traceIdsOf(await store.claimRuns('handler', 10, 1, strictly))).toEqual(['handler-2']);
+      expect(traceIdsOf(await claimDue(store, strict, { now: 1 }))).toEqual(['handler-2']);
     });
   });
 }
 
-const strictly = { isStrict: true, without: [], isOneACall: false };
-
-const ofCall = (traceId: string) => eventOf(traceId, { callId: 'call-1' });
-
-const traceIdsOf = (runs: readonly ClaimedRun[]) => runs.map(({ traceId }) => traceId);
-
-/** Leaves an event's run for later, as the order `call` asks for: behind the unbegun run that is due last. */
-async function follow(store: Store, event: ClaimedEvent): Promise<void> {
-  const unbegun = event.openRuns.filter(({ handler, attempts }) => handler === 'handler' && attempts === 0);
-  const last = Math.max(...unbegun.map((run) => run.dueAt));
-  await store.settle(settlementOf(event, { kind: 'following', dueAt: last }, { attempts: 0 }));
-}
-
-/** Stores a run for each event of one call, due at its time. */
-async function storeDue(store: Store, times: Readonly<Record<string, number>>): Promise<void> {
-  for (const [traceId, at] of Object.entries(times)) {
-    await store.settle(settlementOf(only(await claimedOf(store, ofCall(traceId))), dueAt(at)));
-  }
-}
-
-/** Stores three runs of a call and handler: one that has not begun, and two that it blocks. Returns the first event. */
-async function storeBlocked(store: Store, handler: string): Promise<ClaimedEvent> {
-  const records = [1, 2, 3].map((place) => eventOf(`${handler}-${place}`, { callId: `call of ${handler}` }));
-  const [first, ...others] = await claimedOf(store, ...records);
+/** Stores three runs of a call and handler: one that has not begun, and two that it blocks. Returns the first. */
+async function storeBlocked(store: Store, name: string): Promise<ClaimedRun> {
+  const records = [1, 2, 3].map((place) => eventOf(`${name}-${place}`, { callId: `call of ${name}` }));
+  const [first, ...others] = await claimedRuns(store, records, handlerOf(name, { order: 'strict' }));
   if (!first) throw new Error('nothing was claimed');
-  const strict = { handler, attempts: 0, isStrict: true };
-  await store.settle(settlementOf(first, dueAt(500), strict));
-  for (const event of others) await store.settle(settlementOf(event, { kind: 'blocked' }, strict));
+  await store.settle(first, endOf(dueAt(500), { attempts: 0 }));
+  for (const run of others) await store.requeue(run);
   return first;
 }

@@ -1,7 +1,8 @@
 /** What every store must do with a delivery that it records, and with the scheme that is pinned. */
 import { describe, expect, test } from 'vitest';
+import type { ClaimedEvent } from '../../../src/store/claims.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { eventOf, only } from '../parts.ts';
+import { eventOf, handlerOf, only, record, traceIdsOf } from '../parts.ts';
 
 /** Runs this part of the suite. */
 export function describeRecording(name: string, opened: () => Promise<Store>): void {
@@ -10,52 +11,80 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       const store = await opened();
       const body = Buffer.from([0, 255, 0x7b, 0x7d]);
       const headers = { 'x-one': 'ü', 'x-two': ['a', 'b'] };
-      expect(await store.record(eventOf('trace-1', { body, headers, callId: undefined }))).toBe('new');
+      expect(await record(store, eventOf('trace-1', { body, headers, callId: undefined }))).toBe('new');
       const claimed = only(await store.claimEvents(10));
       expect(claimed).toMatchObject({ traceId: 'trace-1', eventName: 'CallHandler.CallEnded' });
       expect(claimed).toMatchObject({ callId: undefined, receivedAt: 2_000, headers });
       expect(Buffer.from(claimed.body).equals(body)).toBe(true);
-      expect(claimed).toMatchObject({ crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] });
+      const run = only(store.route(claimed, [handlerOf()]));
+      const nothingHasHappened = { crashCount: 0, readingCrashes: 0, attempts: 0, replay: undefined };
+      expect(run).toMatchObject({ ...claimed, claim: run.claim, handler: 'handler', ...nothingHasHappened });
+      expect(store.mayBegin(run)).toBe(true);
     });
 
-    test('hands over what was claimed before what is recorded and claimed later', async () => {
+    test('claims a new event with the same write, if it may and nothing waits', async () => {
       const store = await opened();
-      await store.record(eventOf('trace-1'));
-      const order: string[] = [];
-      const claiming = store.claimEvents(10, (claimed) =>
-        order.push(...claimed.map(({ traceId }) => traceId)),
-      );
-      const recording = store.record(eventOf('trace-2'), ({ traceId }) => order.push(traceId));
-      const claimed = await claiming;
-      expect(order.slice(0, claimed.length)).toEqual(claimed.map(({ traceId }) => traceId));
-      await recording;
-      expect(order[0]).toBe('trace-1');
+      const { written, claimed } = store.record(eventOf('a'), true);
+      expect(await written).toBe('new');
+      expect(await claimed).toMatchObject({ traceId: 'a', crashCount: 0, readingCrashes: 0 });
+      for (const [traceId, mayClaim] of [
+        ['a', true],
+        ['b', false],
+        ['c', true],
+      ] as const) {
+        expect(await store.record(eventOf(traceId), mayClaim).claimed).toBeUndefined();
+      }
+      expect(traceIdsOf(await store.claimEvents(10))).toEqual(['b', 'c']);
+    });
+
+    test.each(mixtures)('what is claimed arrives in the order of the claims: %s', async (_, steps) => {
+      const store = await opened();
+      const arrived: ClaimedEvent[] = [];
+      const claim = async () => void arrived.push(...(await store.claimEvents(2)));
+      const recordNext = async (mayClaim: boolean) => {
+        recorded += 1;
+        const { claimed } = store.record(eventOf(`trace-${recorded}`, { callId: 'call-1' }), mayClaim);
+        arrived.push(...[await claimed].filter((event) => event !== undefined));
+      };
+      let recorded = 0;
+      const asked: Promise<void>[] = [];
+      for (let round = 0; round < 20; round += 1) {
+        for (const step of steps)
+          asked.push(step === 'claim' ? claim() : recordNext(step === 'record claimed'));
+        // Some rounds are asked for at once, others when the last one has been answered.
+        if (round % 3 === 0) await asked.at(-1);
+      }
+      await Promise.all(asked);
+      arrived.push(...(await store.claimEvents(1_000)));
+      const sequences = arrived.map(({ sequence }) => sequence);
+      expect(sequences).toHaveLength(recorded);
+      expect(sequences).toEqual(sequences.toSorted((one, other) => one - other));
     });
 
     test('of many copies at once exactly one is new', async () => {
       const store = await opened();
-      const results = await Promise.all(Array.from({ length: 50 }, () => store.record(eventOf('trace-1'))));
+      const results = await Promise.all(Array.from({ length: 50 }, () => record(store, eventOf('trace-1'))));
       expect(results.filter((result) => result === 'new')).toHaveLength(1);
       expect(await store.claimEvents(10)).toHaveLength(1);
     });
 
     test('one identity in common makes a copy, whose other identities are not taken', async () => {
       const store = await opened();
-      expect(await store.record(eventOf('trace-1', { identities: ['sha256:a', 'header:1'] }))).toBe('new');
-      expect(await store.record(eventOf('trace-2', { identities: ['sha256:b', 'header:1'] }))).toBe(
+      expect(await record(store, eventOf('trace-1', { identities: ['sha256:a', 'header:1'] }))).toBe('new');
+      expect(await record(store, eventOf('trace-2', { identities: ['sha256:b', 'header:1'] }))).toBe(
         'duplicate',
       );
-      expect(await store.record(eventOf('trace-3', { identities: ['sha256:b', 'header:3'] }))).toBe('new');
+      expect(await record(store, eventOf('trace-3', { identities: ['sha256:b', 'header:3'] }))).toBe('new');
     });
 
     test('a write that fails takes no other of its group with it', async () => {
       const store = await opened();
       const bad = eventOf('bad', { eventName: null as never });
       const results = await Promise.allSettled(
-        [eventOf('trace-1'), bad, eventOf('trace-2')].map((record) => store.record(record)),
+        [eventOf('trace-1'), bad, eventOf('trace-2')].map((one) => record(store, one)),
       );
       expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-      expect((await store.claimEvents(10)).map(({ traceId }) => traceId)).toEqual(['trace-1', 'trace-2']);
+      expect(traceIdsOf(await store.claimEvents(10))).toEqual(['trace-1', 'trace-2']);
     });
 
     test('the first scheme pinned is the one that stays', async () => {
@@ -79,9 +108,9 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       const store = await opened();
       const unsigned = (place: string) =>
         eventOf('trace-1', { identities: [`sha256:${place}`], lookup: 'header:trace-1' });
-      expect(await store.record(unsigned('first'))).toBe('new');
-      expect(await store.record(unsigned('second'))).toBe('new');
-      expect(await store.record(unsigned('second'))).toBe('duplicate');
+      expect(await record(store, unsigned('first'))).toBe('new');
+      expect(await record(store, unsigned('second'))).toBe('new');
+      expect(await record(store, unsigned('second'))).toBe('duplicate');
       expect((await store.events.get('trace-1'))?.traceId).toBe('trace-1');
     });
 
@@ -95,3 +124,12 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
     });
   });
 }
+
+/** What is asked of the store in one turn, again and again. */
+const mixtures: readonly (readonly [string, readonly Step[]])[] = [
+  ['recorded and claimed, then claimed', ['record claimed', 'record claimed', 'claim']],
+  ['recorded, then claimed', ['record', 'record claimed', 'claim', 'record claimed']],
+  ['claimed, then recorded and claimed', ['claim', 'record claimed', 'record', 'claim']],
+];
+
+type Step = 'record' | 'record claimed' | 'claim';

@@ -1,9 +1,20 @@
 /** What every store must do with what has been kept long enough. */
 import { describe, expect, test } from 'vitest';
-import type { EventRecord } from '../../../src/store/event-record.ts';
 import type { RetentionLimits } from '../../../src/store/retention-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { claimedOf, dead, done, dueAt, eventOf, only, settlementOf } from '../parts.ts';
+import {
+  claimDue,
+  claimedOf,
+  dead,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  only,
+  record,
+  recordEnded,
+  runOf,
+} from '../parts.ts';
 
 const traceIdsUntil = 10_000;
 
@@ -12,12 +23,11 @@ export function describeRetention(name: string, opened: () => Promise<Store>): v
   describe(`${name}: retention`, () => {
     test('removes what arrived and was done long enough ago, and neither what is newer nor what waits', async () => {
       const store = await opened();
-      await handled(store, 'old', { receivedAt: 1_999 });
-      await handled(store, 'not old enough', { receivedAt: 2_000 });
-      const open = only(await claimedOf(store, eventOf('open', { receivedAt: 1_000 })));
-      await store.settle(settlementOf(open, dueAt(500)));
+      await recordEnded(store, eventOf('old', { receivedAt: 1_999 }), done);
+      await recordEnded(store, eventOf('not old enough', { receivedAt: 2_000 }), done);
+      await recordEnded(store, eventOf('open', { receivedAt: 1_000 }), dueAt(500));
       await claimedOf(store, eventOf('claimed', { receivedAt: 1_000 }));
-      await store.record(eventOf('new', { receivedAt: 1_000 }));
+      await record(store, eventOf('new', { receivedAt: 1_000 }));
       expect(await clean(store, { doneBefore: 2_000 })).toMatchObject({ events: 1, runs: 0 });
       expect(await store.events.get('old')).toBeUndefined();
       expect((await store.counts()).events).toEqual({ new: 2, open: 1, done: 1 });
@@ -26,18 +36,15 @@ export function describeRetention(name: string, opened: () => Promise<Store>): v
 
     test('an event whose runs were done later is kept from then on, and goes with them', async () => {
       const store = await opened();
-      const event = only(await claimedOf(store, eventOf('a', { receivedAt: 1_000 })));
-      await store.settle(settlementOf(event, dueAt(0)));
-      const run = only(await store.claimRuns('handler', 1, 1));
-      await store.settle(settlementOf(run, done, { now: 4_000 }));
+      await recordEnded(store, eventOf('a', { receivedAt: 1_000 }), dueAt(0));
+      await store.settle(only(await claimDue(store)), endOf(done, { now: 4_000 }));
       expect(await clean(store, { doneBefore: 4_000 })).toMatchObject({ events: 0, runs: 0 });
       expect(await clean(store, { doneBefore: 4_001 })).toMatchObject({ events: 1, runs: 1 });
     });
 
     test('a dead letter is kept for a time of its own, which begins when it was given up', async () => {
       const store = await opened();
-      const event = only(await claimedOf(store, eventOf('a', { receivedAt: 1_000 })));
-      await store.settle(settlementOf(event, dead, { now: 4_000 }));
+      await recordEnded(store, eventOf('a', { receivedAt: 1_000 }), dead, { now: 4_000 });
       const limits = { doneBefore: 9_000, deadBefore: 4_000 };
       expect(await clean(store, limits)).toMatchObject({ events: 0, runs: 0 });
       expect((await store.counts()).runs.dead).toBe(1);
@@ -58,41 +65,35 @@ export function describeRetention(name: string, opened: () => Promise<Store>): v
 
     test('a copy of what was removed is a duplicate until its trace id is forgotten', async () => {
       const store = await opened();
-      await handled(store, 'a', { receivedAt: 1_000 });
+      await recordEnded(store, eventOf('a', { receivedAt: 1_000 }), done);
       await clean(store, { doneBefore: 2_000 });
-      expect(await store.record(eventOf('a'))).toBe('duplicate');
+      expect(await record(store, eventOf('a'))).toBe('duplicate');
       expect(await clean(store, { now: traceIdsUntil - 1 })).toMatchObject({ traceIds: 0 });
-      expect(await store.record(eventOf('a'))).toBe('duplicate');
+      expect(await record(store, eventOf('a'))).toBe('duplicate');
       expect(await clean(store, { now: traceIdsUntil })).toMatchObject({ traceIds: 1 });
-      expect(await store.record(eventOf('a'))).toBe('new');
+      expect(await record(store, eventOf('a'))).toBe('new');
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
     });
 
     test('the trace id of an event that is kept is never forgotten', async () => {
       const store = await opened();
-      await handled(store, 'a', { receivedAt: 1_000 });
+      await recordEnded(store, eventOf('a', { receivedAt: 1_000 }), done);
       expect(await clean(store, { now: Number.MAX_SAFE_INTEGER })).toMatchObject({ traceIds: 0 });
-      expect(await store.record(eventOf('a'))).toBe('duplicate');
+      expect(await record(store, eventOf('a'))).toBe('duplicate');
     });
 
     test('goes on from step to step until everything is gone, past what must stay', async () => {
       const store = await opened();
       const records = Array.from({ length: 600 }, (_, place) => eventOf(`trace-${place}`));
-      await Promise.all(records.map((record) => store.record(record)));
+      await Promise.all(records.map((event) => record(store, event)));
       const events = await store.claimEvents(600);
       const stays = events.slice(0, 250);
-      await Promise.all(stays.map((event) => store.settle(settlementOf(event, dead))));
-      await Promise.all(events.slice(250).map(({ sequence }) => store.finish(sequence)));
+      await Promise.all(stays.map((event) => store.settle(runOf(store, event), endOf(dead))));
+      await Promise.all(events.slice(250).map((event) => store.finish(event)));
       expect(await clean(store, { doneBefore: 9_000 })).toMatchObject({ events: 350 });
       expect((await store.counts()).events.done).toBe(250);
     });
   });
-}
-
-/** Records an event and ends it, without a run that is stored. */
-async function handled(store: Store, traceId: string, parts: Partial<EventRecord>): Promise<void> {
-  const event = only(await claimedOf(store, eventOf(traceId, parts)));
-  await store.settle(settlementOf(event, done));
 }
 
 /** Cleans in as many steps as it takes; how much was removed in all. Where no limit is given, nothing is old enough. */

@@ -1,15 +1,28 @@
 /** What every store must do as an attempt begins, and when it ends. */
 import { describe, expect, test } from 'vitest';
+import type { ClaimedRun } from '../../../src/store/claims.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { claimedOf, dead, done, dueAt, eventOf, only, presentTime, settlementOf } from '../parts.ts';
+import {
+  claimDue,
+  claimedOf,
+  claimedRun,
+  dead,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  handlerOf,
+  only,
+  presentTime,
+  runOf,
+} from '../parts.ts';
 
 /** Runs this part of the suite. */
 export function describeSettling(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: settling`, () => {
     test('the last run that is done ends the event, and leaves no run behind', async () => {
       const store = await opened();
-      const event = only(await claimedOf(store, eventOf('a')));
-      expect(await store.settle(settlementOf(event, done))).toBe('settled');
+      expect(await store.settle(await claimedRun(store, eventOf('a')), endOf(done))).toBe('settled');
       expect(await store.counts()).toMatchObject({
         events: { new: 0, open: 0, done: 1 },
         runs: { due: 0, running: 0, blocked: 0, dead: 0 },
@@ -19,14 +32,16 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
     test('an event is open while one of its runs is to be done, and done when none is', async () => {
       const store = await opened();
       const event = only(await claimedOf(store, eventOf('a')));
-      await store.settle(settlementOf(event, dueAt(0), { handler: 'one', last: false }));
+      const [first, second] = store.route(event, [one, handlerOf('two')]);
+      if (!first || !second) throw new Error('nothing was routed');
+      await store.settle(first, endOf(dueAt(0)));
       expect((await store.counts()).events).toEqual({ new: 1, open: 0, done: 0 });
-      await store.settle(settlementOf(event, done, { handler: 'two' }));
+      await store.settle(second, endOf(done));
       expect((await store.counts()).events).toEqual({ new: 0, open: 1, done: 0 });
       expect(await store.waitingHandlers()).toEqual(['one']);
-      const run = only(await store.claimRuns('one', 10, 1));
+      const run = only(await claimDue(store, one));
       expect((await store.counts()).runs).toMatchObject({ due: 0, running: 1 });
-      await store.settle(settlementOf(run, dead, { attempts: 2 }));
+      await store.settle(run, endOf(dead, { attempts: 2 }));
       expect(await store.counts()).toMatchObject({ events: { new: 0, open: 0, done: 1 }, runs: { dead: 1 } });
       expect(await store.waitingHandlers()).toEqual([]);
       const { events } = await store.events.list({ state: 'dead' }, { limit: 10, before: undefined });
@@ -40,59 +55,93 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
 
     test('what is not held any more is lost, and changes nothing', async () => {
       const store = await opened();
-      const event = only(await claimedOf(store, eventOf('a')));
-      await store.settle(settlementOf(event, dueAt(0)));
-      expect(await store.settle(settlementOf(event, done))).toBe('lost');
-      const run = only(await store.claimRuns('handler', 1, 1));
-      expect(await store.settle(settlementOf(run, done))).toBe('settled');
-      expect(await store.settle(settlementOf(run, dueAt(0)))).toBe('lost');
+      const run = await claimedRun(store, eventOf('a'));
+      await store.settle(run, endOf(dueAt(0)));
+      for (const state of [done, dueAt(0)]) expect(await store.settle(run, endOf(state))).toBe('lost');
+      expect(await store.requeue(run)).toBe('lost');
+      const stored = only(await claimDue(store));
+      expect(await store.settle(stored, endOf(done))).toBe('settled');
+      expect(await store.settle(stored, endOf(dueAt(0)))).toBe('lost');
+      expect(await store.requeue(stored)).toBe('lost');
       expect((await store.counts()).events.done).toBe(1);
     });
 
     test('with effects: both or neither', async () => {
       const store = await opened();
-      const event = only(await claimedOf(store, eventOf('a')));
+      const run = await claimedRun(store, eventOf('a'));
       const effects: string[] = [];
-      const failing = store.settleWith(settlementOf(event, done), () => {
+      const failing = store.settleWith(run, endOf(done), () => {
         throw new Error('in the middle');
       });
       await expect(failing).rejects.toThrow('in the middle');
       expect((await store.counts()).events).toEqual({ new: 1, open: 0, done: 0 });
-      expect(await store.settleWith(settlementOf(event, done), () => effects.push('first'))).toBe('settled');
-      expect(await store.settleWith(settlementOf(event, done), () => effects.push('second'))).toBe('lost');
+      expect(await store.settleWith(run, endOf(done), () => effects.push('first'))).toBe('settled');
+      expect(await store.settleWith(run, endOf(done), () => effects.push('second'))).toBe('lost');
       expect(effects).toEqual(['first']);
     });
 
     test('reading is for who holds the event, or the run, and nobody else', async () => {
       const store = await opened();
-      const { sequence, ...event } = only(await claimedOf(store, eventOf('a')));
-      expect(await store.beginReading(sequence, undefined)).toBe(true);
-      await store.endReading(sequence);
-      expect(await store.beginReading(sequence, 'handler')).toBe(false);
-      await store.settle(settlementOf({ sequence, ...event }, dueAt(0)));
-      expect(await store.beginReading(sequence, undefined)).toBe(false);
-      expect(await store.beginReading(sequence, 'handler')).toBe(false);
-      await store.claimRuns('handler', 1, 1);
-      expect(await store.beginReading(sequence, 'handler')).toBe(true);
-      await store.endReading(sequence);
+      const event = only(await claimedOf(store, eventOf('a')));
+      expect(await store.beginReading(event)).toBe(true);
+      await store.endReading(event);
+      const run = runOf(store, event);
+      expect(await store.beginReading(run)).toBe(true);
+      await store.settle(run, endOf(dueAt(0)));
+      for (const ended of [event, run]) expect(await store.beginReading(ended)).toBe(false);
+      const stored = only(await claimDue(store));
+      for (const ended of [event, run]) expect(await store.beginReading(ended)).toBe(false);
+      expect(await store.beginReading(stored)).toBe(true);
+      await store.endReading(stored);
+      await store.requeue(stored);
+      expect(await store.beginReading(stored)).toBe(false);
     });
 
     test('begin counts an attempt beforehand, for who holds the run and nobody else', async () => {
       const store = await opened();
+      const begun = await begin(store, await claimedRun(store, eventOf('a')));
+      expect(begun).toMatchObject({ traceId: 'a', handler: 'handler', attempts: 1 });
+      expect(await store.settle(begun, endOf(dueAt(0)))).toBe('settled');
+      expect(await store.begin(begun)).toBeUndefined();
+      const again = only(await claimDue(store));
+      expect(again.attempts).toBe(1);
+      expect((await begin(store, again)).attempts).toBe(2);
+      await store.settle(again, endOf(dead, { attempts: 2 }));
+      expect(await store.begin(again)).toBeUndefined();
+    });
+
+    test('begin that is asked twice, because nobody was told that it had succeeded, counts one attempt', async () => {
+      const store = await opened();
+      const run = await claimedRun(store, eventOf('a'));
+      for (let time = 0; time < 2; time += 1) expect((await begin(store, run)).attempts).toBe(1);
+    });
+
+    test('begin ends the claim on the event once every run of it has a row', async () => {
+      const store = await opened();
       const event = only(await claimedOf(store, eventOf('a')));
-      const key = { sequence: event.sequence, callId: event.callId, handler: 'handler' };
-      expect(await store.begin({ ...key, stored: false })).toBe(1);
-      expect(await store.settle(settlementOf(event, dueAt(0), { stored: true, last: true }))).toBe('settled');
-      expect(await store.begin({ ...key, stored: true })).toBeUndefined();
-      expect(only(await store.claimRuns('handler', 1, 1)).attempts).toBe(1);
-      expect(await store.begin({ ...key, stored: true })).toBe(2);
-      expect(await store.begin({ ...key, handler: 'another', stored: true })).toBeUndefined();
+      const [first, second] = store.route(event, [one, handlerOf('two')]);
+      if (!first || !second) throw new Error('nothing was routed');
+      const begun = await begin(store, first);
+      expect(await store.counts()).toMatchObject({ events: { new: 1, open: 0 }, runs: { running: 1 } });
+      await begin(store, second);
+      expect(await store.counts()).toMatchObject({ events: { new: 0, open: 1 }, runs: { running: 2 } });
+      expect(await store.beginReading(event)).toBe(false);
+      expect(await store.settle(begun, endOf(done))).toBe('settled');
     });
 
     test('finish ends an event for which there is nothing to run', async () => {
       const store = await opened();
-      await store.finish(only(await claimedOf(store, eventOf('a'))).sequence);
+      await store.finish(only(await claimedOf(store, eventOf('a'))));
       expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
     });
   });
+}
+
+const one = handlerOf('one');
+
+/** Begins an attempt of a run that this process holds. */
+async function begin(store: Store, run: ClaimedRun): Promise<ClaimedRun> {
+  const begun = await store.begin(run);
+  if (!begun) throw new Error('the claim is lost');
+  return begun;
 }

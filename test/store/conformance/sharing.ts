@@ -2,7 +2,23 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { ManualClock, turn } from '../../support/clock.ts';
-import { claimedOf, dead, done, dueAt, eventOf, only, settlementOf } from '../parts.ts';
+import {
+  claimDue,
+  claimedOf,
+  claimedRun,
+  dead,
+  done,
+  dueAt,
+  endOf,
+  endSiblings,
+  eventOf,
+  handlerOf,
+  only,
+  record,
+  recordEnded,
+  runOf,
+  traceIdsOf,
+} from '../parts.ts';
 import { type StoreUnderTest, openedOf } from '../under-test.ts';
 
 /** Runs this part of the suite. */
@@ -16,7 +32,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       await before.pinScheme('scheme');
       await before.close();
       const store = await openedOf(under, systemClock);
-      expect(await store.record(eventOf('a'))).toBe('duplicate');
+      expect(await record(store, eventOf('a'))).toBe('duplicate');
       expect(await store.pinnedScheme()).toBe('scheme');
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 0 }]);
     });
@@ -24,21 +40,20 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
     test('what a dead process held is taken over, once, and remembered as such', async () => {
       const under = makeStore();
       const store = await openedOf(under, systemClock);
-      const event = only(await claimedOf(store, eventOf('a', { callId: 'call-1' })));
-      await store.settle(settlementOf(event, dueAt(0)));
-      await store.record(eventOf('b', { callId: 'call-2' }));
+      await recordEnded(store, eventOf('a', { callId: 'call-1' }), dueAt(0));
+      await record(store, eventOf('b', { callId: 'call-2' }));
       await under.shared?.dieHolding();
       expect(await store.claimEvents(10)).toEqual([]);
       expect(await store.keepAlive()).toEqual({ takenOver: 2 });
       expect(await store.keepAlive()).toEqual({ takenOver: 0 });
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b', crashCount: 1 }]);
-      expect(await store.claimRuns('handler', 10, Date.now())).toMatchObject([{ traceId: 'a', attempts: 1 }]);
+      expect(await claimDue(store)).toMatchObject([{ traceId: 'a', attempts: 1, crashCount: 1 }]);
     });
 
     test('only what a process had begun to try is blamed for the second death, and its reading apart', async () => {
       const under = makeStore();
       const store = await openedOf(under, systemClock);
-      await store.record(eventOf('a'));
+      await record(store, eventOf('a'));
       const die = async (how: 'dieHolding' | 'dieReading') => {
         await under.shared?.[how]();
         expect(await store.keepAlive()).toEqual({ takenOver: 1 });
@@ -50,22 +65,46 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       // What has ended is not what a process dies of later.
       const reader = await openedOf(under, systemClock);
       const tried = only(await reader.claimEvents(10));
-      await reader.beginReading(tried.sequence, undefined);
-      await reader.endReading(tried.sequence);
+      await reader.beginReading(tried);
+      await reader.endReading(tried);
       await reader.close();
       await die('dieHolding');
       const event = only(await store.claimEvents(10));
       expect(event).toMatchObject({ traceId: 'a', crashCount: 2, readingCrashes: 1 });
       // A person who has it run again has perhaps made more memory for it.
-      await store.settle(settlementOf(event, dead));
+      await store.settle(runOf(store, event), endOf(dead));
       const { sequence, callId } = event;
       const candidate = { sequence, callId, handler: 'handler', order: 'call', isJoin: false } as const;
       const request = { by: undefined, reason: undefined, filter: '{}', now: Date.now() };
       const replay = await store.events.beginReplay(request);
       const step = { candidates: [candidate], onlyDead: true, joins: new Set<string>() };
       await store.events.requeue({ ...step, replay, spread: undefined });
-      const run = only(await store.claimRuns('handler', 10, Date.now()));
+      const run = only(await claimDue(store));
       expect(run).toMatchObject({ crashCount: 2, readingCrashes: 0 });
+    });
+
+    test('a handler whose run was stored under an earlier claim does not get the event again', async () => {
+      const under = makeStore();
+      const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
+      const event = only(await claimedOf(one, eventOf('a')));
+      const states = { done, dead, due: dueAt(0), 'not begun': undefined };
+      await endSiblings(one, event, states);
+      await one.close();
+      const again = only(await other.claimEvents(10));
+      const handlers = Object.keys(states).map((handler) => handlerOf(handler));
+      expect(other.route(again, handlers)).toMatchObject([{ handler: 'not begun', attempts: 0 }]);
+    });
+
+    test('an event every run of which has begun is not claimed again after a death, but its runs are', async () => {
+      const under = makeStore();
+      const store = await openedOf(under, systemClock);
+      await record(store, eventOf('a'));
+      await under.shared?.dieBeginning();
+      expect(await store.keepAlive()).toEqual({ takenOver: 2 });
+      expect(await store.claimEvents(10)).toEqual([]);
+      for (const handler of ['one', 'two']) {
+        expect(await claimDue(store, handlerOf(handler))).toMatchObject([{ attempts: 1, crashCount: 1 }]);
+      }
     });
 
     test('each is told the handlers of the others that have told their own', async () => {
@@ -83,12 +122,12 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
     test('a call that another works on is left alone, and others are not', async () => {
       const under = makeStore();
       const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
-      const first = only(await claimedOf(one, eventOf('a', { callId: 'call-1' })));
-      await one.record(eventOf('b', { callId: 'call-1' }));
-      await one.record(eventOf('c', { callId: 'call-2' }));
-      expect((await other.claimEvents(10)).map(({ traceId }) => traceId)).toEqual(['c']);
-      await one.settle(settlementOf(first, done));
-      expect((await other.claimEvents(10)).map(({ traceId }) => traceId)).toEqual(['b']);
+      const first = await claimedRun(one, eventOf('a', { callId: 'call-1' }));
+      await record(one, eventOf('b', { callId: 'call-1' }));
+      await record(one, eventOf('c', { callId: 'call-2' }));
+      expect(traceIdsOf(await other.claimEvents(10))).toEqual(['c']);
+      await one.settle(first, endOf(done));
+      expect(traceIdsOf(await other.claimEvents(10))).toEqual(['b']);
     });
 
     test('a run that has not begun waits for an earlier event of its call that was given back', async () => {
@@ -99,27 +138,27 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
         ...['a', 'b', 'c'].map((traceId) => eventOf(traceId, { callId: 'call-1' })),
       );
       if (!later || !begun) throw new Error('nothing was claimed');
-      await one.settle(settlementOf(later, dueAt(0), { attempts: 0 }));
-      await one.settle(settlementOf(begun, dueAt(0), { attempts: 1 }));
+      await one.requeue(runOf(one, later));
+      await one.settle(runOf(one, begun), endOf(dueAt(0)));
       await one.close();
-      expect(await other.claimRuns('handler', 10, Date.now())).toMatchObject([{ traceId: 'c' }]);
+      expect(await claimDue(other)).toMatchObject([{ traceId: 'c' }]);
       expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
-      expect(await other.claimRuns('handler', 10, Date.now())).toMatchObject([{ traceId: 'b' }]);
+      expect(await claimDue(other)).toMatchObject([{ traceId: 'b' }]);
     });
 
     test('an event is not claimed as it is written while another works on its call', async () => {
       const under = makeStore();
       const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
       await claimedOf(one, eventOf('a', { callId: 'call-1' }));
-      const handed: string[] = [];
+      const claimed: string[] = [];
       for (const [traceId, callId] of [
         ['b', 'call-2'],
         ['c', 'call-2'],
         ['d', 'call-1'],
       ] as const) {
-        await other.record(eventOf(traceId, { callId }), (claimed) => handed.push(claimed.traceId));
+        if (await other.record(eventOf(traceId, { callId }), true).claimed) claimed.push(traceId);
       }
-      expect(handed).toEqual(['b', 'c']);
+      expect(claimed).toEqual(['b', 'c']);
     });
 
     test('one store notices what another has changed', async () => {
@@ -130,11 +169,11 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       const unsubscribe = one.subscribe(() => (noticed += 1));
       await one.keepAlive();
       expect(noticed).toBe(0);
-      await other.record(eventOf('a'));
+      await record(other, eventOf('a'));
       await one.keepAlive();
       expect(noticed).toBe(1);
       unsubscribe();
-      await other.record(eventOf('b'));
+      await record(other, eventOf('b'));
       await one.keepAlive();
       expect(noticed).toBe(1);
     });
@@ -145,7 +184,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       const store = under.make(clock);
       await store.open();
       const unlock = under.shared?.lock();
-      const writing = store.record(eventOf('a'));
+      const writing = record(store, eventOf('a'));
       // The write waits without blocking the event loop.
       expect(await Promise.race([writing, turns(50).then(() => 'waiting')])).toBe('waiting');
       unlock?.();
@@ -159,7 +198,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       const store = under.make(clock);
       await store.open();
       const unlock = under.shared?.lock();
-      const outcome = store.record(eventOf('a')).then(
+      const outcome = record(store, eventOf('a')).then(
         () => 'recorded',
         () => 'rejected',
       );
@@ -167,8 +206,8 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       clock.advance(900);
       expect(await Promise.race([outcome, turn().then(() => 'waiting')])).toBe('rejected');
       unlock?.();
-      expect(await store.record(eventOf('b'))).toBe('new');
-      expect((await store.claimEvents(10)).map(({ traceId }) => traceId)).toEqual(['b']);
+      expect(await record(store, eventOf('b'))).toBe('new');
+      expect(traceIdsOf(await store.claimEvents(10))).toEqual(['b']);
       await store.close();
     });
   });

@@ -19,7 +19,7 @@ import {
   totalsOf,
 } from './call-places.ts';
 import { openedSqlite } from './opened-sqlite.ts';
-import { eventOf, presentTime } from '../parts.ts';
+import { eventOf, presentTime, record } from '../parts.ts';
 import { openedOf } from '../under-test.ts';
 
 /** Records two calls with the same key, each with events in three eras; the last of these events are not indexed. */
@@ -28,8 +28,8 @@ async function recordSpread(store: SqliteStore): Promise<void> {
   for (const first of [1, 3_000, 2 * era, 2 * era + batch, 7 * era, 7 * era + 10]) {
     goTo(store, first);
     recorded += 1;
-    await store.record(ofCall(one, `one-${recorded}`));
-    await store.record(ofCall(other, `other-${recorded}`));
+    await record(store, ofCall(one, `one-${recorded}`));
+    await record(store, ofCall(other, `other-${recorded}`));
   }
 }
 
@@ -108,7 +108,7 @@ describe('the events of a call', () => {
     expect(indexOf(store)).toHaveLength(4);
     // The remaining events of the other call are indexed now; erased events are not.
     goTo(store, 9 * era);
-    await store.record(ofCall(other, 'other-7'));
+    await record(store, ofCall(other, 'other-7'));
     expect(await foundOf(store, other)).toEqual(foundWhen([...spread('other'), 'other-7']));
     expect(await store.retention.eraseCall(other, 0)).toMatchObject({ events: 7 });
     expect(indexOf(store)).toEqual([]);
@@ -138,9 +138,9 @@ describe('the events of a call', () => {
   test('go when they were kept long enough, with their places in the index', async () => {
     const store = await openedSqlite();
     await recordSpread(store);
-    for (const { sequence } of await store.claimEvents(100)) {
+    for (const event of await store.claimEvents(100)) {
       // The last event of each call is not finished.
-      if (sequence < 7 * era + 10) await store.finish(sequence);
+      if (event.sequence < 7 * era + 10) await store.finish(event);
     }
     const limits = { doneBefore: 10_000, deadBefore: 0, quarantineBefore: 0, now: 0, traceIdsUntil: 0 };
     expect(await store.retention.clean(limits, undefined)).toMatchObject({ events: 10 });
@@ -156,7 +156,7 @@ describe('the events of a call', () => {
     const store = await openedSqlite();
     for (const sequence of [1, era, era + 10]) {
       goTo(store, sequence);
-      await store.record(ofCall(sequence === era ? other : one, `at-${sequence}`));
+      await record(store, ofCall(sequence === era ? other : one, `at-${sequence}`));
     }
     expect(indexOf(store)).toHaveLength(2);
     store.database.prepare("insert into joins (handler, call_id) values ('join', ?)").run(one);
@@ -194,10 +194,10 @@ test('whatever comes and goes, every reader finds the same events of a call', as
           calls.delete(taken.callId);
         }
         if (taken.kind === 'record without call') {
-          await store.record(eventOf(`trace-${index}`, { callId: undefined }));
+          await record(store, eventOf(`trace-${index}`, { callId: undefined }));
         }
         if (taken.kind === 'record') {
-          await store.record(ofCall(taken.callId, `trace-${index}`));
+          await record(store, ofCall(taken.callId, `trace-${index}`));
           calls.set(taken.callId, [...(calls.get(taken.callId) ?? []), `trace-${index}`]);
         }
       }

@@ -7,7 +7,7 @@ import { callKey } from '../../../src/store/sqlite/dedupe/keys.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { names } from '../../calls/call-events.ts';
 import { openedSqlite } from './opened-sqlite.ts';
-import { eventOf } from '../parts.ts';
+import { eventOf, record } from '../parts.ts';
 
 /** Every page of a filter, from the first to the one without a cursor. */
 async function pagesOf(store: SqliteStore, filter: CallFilter): Promise<(readonly CallRecord[])[]> {
@@ -83,7 +83,8 @@ describe('the list of calls', () => {
         for (const [index, { agentId, gap, ...parts }] of events.entries()) {
           const identity = `${runs}-${index}`;
           skip(store, gap);
-          await store.record(
+          await record(
+            store,
             eventOf(identity, { ...parts, identities: [identity], facts: { agentId, source: 'body' } }),
           );
         }
@@ -110,10 +111,10 @@ describe('the list of calls', () => {
 
   test('has a call of many events once, where its first event is', async () => {
     const store = await openedSqlite();
-    await store.record(eventOf('before'));
+    await record(store, eventOf('before'));
     const many = Array.from({ length: 5_000 }, (_, index) => eventOf(`many-${index}`, { callId: 'many' }));
-    await Promise.all(many.map((record) => store.record(record)));
-    await store.record(eventOf('after'));
+    await Promise.all(many.map((each) => record(store, each)));
+    await record(store, eventOf('after'));
     const pages = await pagesOf(store, { limit: 1 });
     expect(pages.map(idsOf)).toEqual([['call-of-after'], ['many'], ['call-of-before']]);
     expect(pages[1]?.[0]?.events).toHaveLength(5_000);
@@ -121,7 +122,7 @@ describe('the list of calls', () => {
 
   test('gives others their turn, however little of a large inbox matches', async () => {
     const store = await openedSqlite();
-    await store.record(eventOf('old'));
+    await record(store, eventOf('old'));
     fill(store, 40_000, 10_000);
     const listing = store.calls.list({ limit: 10 });
     expect(await turnsUntil(listing)).toBeGreaterThanOrEqual(20);
@@ -133,7 +134,7 @@ describe('the list of calls', () => {
     const callIds = ['one', 'two', 'three', 'four', 'five', 'six'];
     for (const callId of callIds) {
       const many = Array.from({ length: 500 }, (_, index) => eventOf(`${callId}-${index}`, { callId }));
-      await Promise.all(many.map((record) => store.record(record)));
+      await Promise.all(many.map((each) => record(store, each)));
     }
     const withoutTelling = await turnsUntil(store.calls.list({ agentId: 'nobody', limit: 10 }));
     const listing = store.calls.list({ limit: 10 });
@@ -144,7 +145,7 @@ describe('the list of calls', () => {
   test('looks no further back than `since`', async () => {
     const store = await openedSqlite();
     fill(store, 40_000, 10_000);
-    await store.record(eventOf('new', { receivedAt: 60_000 }));
+    await record(store, eventOf('new', { receivedAt: 60_000 }));
     const listing = store.calls.list({ since: 60_000, limit: 10 });
     expect(await turnsUntil(listing)).toBeLessThan(5);
     expect(idsOf((await listing).calls)).toEqual(['call-of-new']);
@@ -152,10 +153,10 @@ describe('the list of calls', () => {
 
   test('finds a call from under a clock that was ahead, however much came between', async () => {
     const store = await openedSqlite();
-    await store.record(eventOf('ahead', { receivedAt: 90_000 }));
+    await record(store, eventOf('ahead', { receivedAt: 90_000 }));
     fill(store, 10_000, 0);
     fill(store, 45_000, 10_000);
-    await store.record(eventOf('new', { receivedAt: 60_000 }));
+    await record(store, eventOf('new', { receivedAt: 60_000 }));
     const { calls } = await store.calls.list({ since: 10_001, limit: 10 });
     expect(idsOf(calls)).toEqual(['call-of-new', 'call-of-ahead']);
   });
@@ -163,14 +164,14 @@ describe('the list of calls', () => {
   test('knows on every page of the events that came out of quarantine, before `until` by their time', async () => {
     const store = await openedSqlite();
     for (const [index, callId] of ['one', 'two', 'two', 'one'].entries()) {
-      await store.record(eventOf(`t-${index}`, { callId, receivedAt: index < 2 ? 2_000 : 1_000 }));
+      await record(store, eventOf(`t-${index}`, { callId, receivedAt: index < 2 ? 2_000 : 1_000 }));
     }
     expect((await pagesOf(store, { until: 2_000, limit: 1 })).map(idsOf)).toEqual([['two'], ['one']]);
   });
 
   test('goes through what arrived since `until` faster than through calls', async () => {
     const store = await openedSqlite();
-    await store.record(eventOf('old'));
+    await record(store, eventOf('old'));
     fill(store, 40_000, 10_000);
     const listing = store.calls.list({ until: 10_000, limit: 10 });
     expect(await turnsUntil(listing)).toBeLessThan(10);
@@ -181,12 +182,12 @@ describe('the list of calls', () => {
     const [one, other] = ['call-65733456', 'call-127002251'] as const;
     expect(callKey(one)).toBe(callKey(other));
     const store = await openedSqlite();
-    const recorded = [
+    const ofBoth = [
       eventOf('t-1', { callId: one }),
       eventOf('t-2', { callId: other }),
       eventOf('t-3', { callId: one }),
     ];
-    for (const record of recorded) await store.record({ ...record, facts: { agentId: 'a', source: 'body' } });
+    for (const each of ofBoth) await record(store, { ...each, facts: { agentId: 'a', source: 'body' } });
     const { calls } = await store.calls.list({ agentId: 'a', limit: 10 });
     expect(calls.map((call) => call.events.map(({ traceId }) => traceId))).toEqual([['t-2'], ['t-1', 't-3']]);
     const rows = store.database.prepare('select call_id, events from calls').all();

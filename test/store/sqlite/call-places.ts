@@ -1,6 +1,6 @@
 import type { EventRecord } from '../../../src/store/event-record.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { eventOf } from '../parts.ts';
+import { eventOf, record } from '../parts.ts';
 
 /** Events are added to the index of calls after this many sequence numbers. */
 export const batch = 2_048;
@@ -30,7 +30,7 @@ export const ofCall = (callId: string, traceId: string, parts: Partial<EventReco
 
 /** Records events at the same time. */
 export async function recordAll(store: SqliteStore, records: readonly EventRecord[]): Promise<void> {
-  await Promise.all(records.map((record) => store.record(record)));
+  await Promise.all(records.map((event) => record(store, event)));
 }
 
 /** What each way of reading finds of a call: trace ids in order of arrival, and the number in the view. */

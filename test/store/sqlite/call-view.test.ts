@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callRecordOf, type CallFacts } from '../../../src/calls/timeline.ts';
 import { openedSqlite } from './opened-sqlite.ts';
-import { eventOf } from '../parts.ts';
+import { eventOf, record } from '../parts.ts';
 import { names } from '../../calls/call-events.ts';
 import { viewRowOf } from '../../calls/view-row.ts';
 
@@ -45,7 +45,7 @@ test('the view "calls" has one row a call, which says what the record says, colu
       runs += 1;
       clear.run();
       for (const [index, parts] of events.entries()) {
-        await store.record(eventOf(parts.traceId, { ...parts, identities: [`${runs}-${index}`] }));
+        await record(store, eventOf(parts.traceId, { ...parts, identities: [`${runs}-${index}`] }));
       }
       const callIds = [...new Set(events.map(({ callId }) => callId))];
       const expected = await Promise.all(
@@ -60,6 +60,6 @@ test('the view "calls" has one row a call, which says what the record says, colu
 
 test('the view "calls" leaves out events without a call', async () => {
   const store = await openedSqlite();
-  await store.record(eventOf('t-1', { callId: undefined }));
+  await record(store, eventOf('t-1', { callId: undefined }));
   expect(store.database.prepare('select * from calls').all()).toEqual([]);
 });

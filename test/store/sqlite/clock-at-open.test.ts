@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
-import { claimedOf, dueAt, eventOf, only, settlementOf } from '../parts.ts';
+import { dueAt, eventOf, recordEnded } from '../parts.ts';
 
 const day = 86_400_000;
 const present = 20_000 * day;
@@ -19,8 +19,7 @@ test('a clock that begins behind goes on from what the last process saw when it 
   const clock = new ManualClock(present);
   const first = await opened(file, clock);
   clock.advance(day);
-  const event = only(await claimedOf(first, eventOf('a')));
-  await first.settle(settlementOf(event, dueAt(clock.now() + 10_000), { now: clock.now() }));
+  await recordEnded(first, eventOf('a'), dueAt(clock.now() + 10_000), { now: clock.now() });
   await first.close();
   const behind = new ManualClock(5_000);
   const second = await opened(file, behind);
@@ -31,8 +30,7 @@ test('a clock that begins behind changes nothing for those who have the file ope
   const file = temporaryDatabase();
   const clock = new ManualClock(present);
   const first = await opened(file, clock);
-  const event = only(await claimedOf(first, eventOf('a')));
-  await first.settle(settlementOf(event, dueAt(clock.now() + 10_000), { now: clock.now() }));
+  await recordEnded(first, eventOf('a'), dueAt(clock.now() + 10_000), { now: clock.now() });
   await opened(file, new ManualClock(5_000));
   await first.keepAlive();
   expect(await first.nextDue('handler')).toBe(clock.now() + 10_000);

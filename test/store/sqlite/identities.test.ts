@@ -10,7 +10,7 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { era, goTo, recordAll, totalsOf } from './call-places.ts';
-import { eventOf, presentTime } from '../parts.ts';
+import { eventOf, presentTime, record } from '../parts.ts';
 
 /** An open store on a file. The writer thread makes the filters; a store in memory has no writer thread. */
 async function openedOn(file: string): Promise<SqliteStore> {
@@ -37,15 +37,15 @@ async function recordInEras(store: SqliteStore, eras: number): Promise<string[]>
   const traceIds = Array.from({ length: eras }, (_, index) => `in-era-${index}`);
   for (const [index, traceId] of traceIds.entries()) {
     goTo(store, index * era + 10);
-    expect(await store.record(eventOf(traceId))).toBe('new');
+    expect(await record(store, eventOf(traceId))).toBe('new');
     // The previous era ends with the commit of the event above; its filter is made with this event.
-    expect(await store.record(eventOf(`after-${traceId}`))).toBe('new');
+    expect(await record(store, eventOf(`after-${traceId}`))).toBe('new');
   }
   return traceIds;
 }
 
 async function expectDuplicates(store: SqliteStore, traceIds: readonly string[]): Promise<void> {
-  for (const traceId of traceIds) expect(await store.record(eventOf(traceId)), traceId).toBe('duplicate');
+  for (const traceId of traceIds) expect(await record(store, eventOf(traceId)), traceId).toBe('duplicate');
 }
 
 describe('a copy of an event of an earlier era', () => {
@@ -56,7 +56,7 @@ describe('a copy of an event of an earlier era', () => {
     const store = await openedOn(file());
     const traceIds = await recordInEras(store, 70);
     await expectDuplicates(store, traceIds);
-    expect(await store.record(eventOf('another'))).toBe('new');
+    expect(await record(store, eventOf('another'))).toBe('new');
   });
 
   test('is one after a restart, and for another process, whose filters these are', async () => {
@@ -72,17 +72,17 @@ describe('a copy of an event of an earlier era', () => {
   test('is one for a process that was there before it', async () => {
     const file = temporaryDatabase();
     const watching = await openedOn(file);
-    expect(await watching.record(eventOf('first'))).toBe('new');
+    expect(await record(watching, eventOf('first'))).toBe('new');
     const traceIds = await recordInEras(await openedOn(file), 4);
     await expectDuplicates(watching, ['first', ...traceIds]);
   });
 
   test('does not take its other identities', async () => {
     const store = await openedOn(temporaryDatabase());
-    await store.record(eventOf('one', { identities: ['sha256:a', 'header:1'] }));
+    await record(store, eventOf('one', { identities: ['sha256:a', 'header:1'] }));
     goTo(store, 3 * era);
-    expect(await store.record(eventOf('two', { identities: ['sha256:b', 'header:1'] }))).toBe('duplicate');
-    expect(await store.record(eventOf('three', { identities: ['sha256:b', 'header:3'] }))).toBe('new');
+    expect(await record(store, eventOf('two', { identities: ['sha256:b', 'header:1'] }))).toBe('duplicate');
+    expect(await record(store, eventOf('three', { identities: ['sha256:b', 'header:3'] }))).toBe('new');
   });
 
   test('is found by its trace id, whichever era it is of', async () => {
@@ -104,18 +104,18 @@ describe('the filter of an era', () => {
     );
     goTo(store, era);
     // The era ends with the commit of this event: those that come with it add nothing to the filter.
-    await store.record(eventOf('first-of-the-next-era'));
+    await record(store, eventOf('first-of-the-next-era'));
     // Each event adds sixteen identities to the filter, so it takes many of these events to make it.
     await recordAll(
       store,
       Array.from({ length: 800 }, (_, index) => eventOf(`later-${index}`)),
     );
     expect(filteredEras(store)).toEqual([0]);
-    const results = await Promise.all(traceIds.map((traceId) => store.record(eventOf(traceId))));
+    const results = await Promise.all(traceIds.map((traceId) => record(store, eventOf(traceId))));
     expect(new Set(results)).toEqual(new Set(['duplicate']));
     await store.close();
     const reopened = await openedOn(file);
-    const again = await Promise.all(traceIds.map((traceId) => reopened.record(eventOf(traceId))));
+    const again = await Promise.all(traceIds.map((traceId) => record(reopened, eventOf(traceId))));
     expect(new Set(again)).toEqual(new Set(['duplicate']));
   });
 
@@ -129,11 +129,11 @@ describe('the filter of an era', () => {
       traceIds: 2,
     });
     goTo(store, 3 * era + 1);
-    await store.record(eventOf('next'));
-    await store.record(eventOf('last'));
+    await record(store, eventOf('next'));
+    await record(store, eventOf('last'));
     expect(filteredEras(store)).toEqual([0, 2]);
     await expectDuplicates(store, ['in-era-0', 'in-era-2']);
-    expect(await store.record(eventOf('in-era-1'))).toBe('new');
+    expect(await record(store, eventOf('in-era-1'))).toBe('new');
     expect(erasOf(store, 'in-era-1')).toEqual([3]);
   });
 });
@@ -146,10 +146,10 @@ async function writerWithFilters() {
   onTestFinished(() => void database.close());
   const holder = { id: 1, ensureEntered: () => {} };
   const prepare = () => prepareRecord(database, holder, new FilteredIdentities(database));
-  let record = prepare();
+  let recordRows = prepare();
   const written = (end: 'commit' | 'rollback', ...traceIds: readonly string[]) => {
     database.exec('begin immediate');
-    const results = record(traceIds.map((traceId) => eventRow(eventOf(traceId), false)));
+    const results = recordRows(traceIds.map((traceId) => eventRow(eventOf(traceId), false)));
     database.exec(end);
     return results.map(({ sequence }) => sequence);
   };
@@ -158,7 +158,7 @@ async function writerWithFilters() {
     write: (...traceIds: readonly string[]) => written('commit', ...traceIds),
     takeBack: (...traceIds: readonly string[]) => written('rollback', ...traceIds),
     restart: () => {
-      record = prepare();
+      recordRows = prepare();
     },
   };
 }
@@ -288,7 +288,7 @@ test('whatever comes and goes, and whoever writes it, only what is kept is a dup
           kept.delete(taken.traceId);
         }
         if (taken.kind === 'record') {
-          const result = await stores[taken.by]?.record(eventOf(taken.traceId));
+          const result = await record(stores[taken.by] as SqliteStore, eventOf(taken.traceId));
           expect(result).toBe(kept.has(taken.traceId) ? 'duplicate' : 'new');
           if (result === 'new') kept.set(taken.traceId, totalsOf(stores[0]).last);
         }

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { JoinArrival } from '../../../src/store/call-store.ts';
 import { openDatabase } from '../../../src/store/sqlite/connection/connection.ts';
-import { prepareJoins } from '../../../src/store/sqlite/work/joins.ts';
+import { type JoinArrival, prepareJoins } from '../../../src/store/sqlite/work/joins.ts';
 import { callKey } from '../../../src/store/sqlite/dedupe/keys.ts';
 import { presentTime } from '../parts.ts';
 
@@ -19,7 +18,9 @@ function opened() {
     endClaim: () => {},
   });
   const arrival = (sequence: number, eventName: string): JoinArrival => ({
-    run: { sequence, handler: 'join', callId, stored: false },
+    sequence,
+    callId,
+    handler: 'join',
     eventName,
     events: ['first', 'second'],
     within: 60_000,

@@ -1,20 +1,29 @@
 import { expect, test } from 'vitest';
+import type { Order } from '../../../src/dispatch/handling.ts';
+import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { openedSqlite } from './opened-sqlite.ts';
-import { claimedOf, dueAt, eventOf, only, presentTime, settlementOf } from '../parts.ts';
+import { claimDue, claimedOf, dueAt, eventOf, handlerOf, only, recordEnded } from '../parts.ts';
 
 const ofCall = (traceId: string) => eventOf(traceId, { callId: 'call' });
 
 /** A store with events of one call. Each has one open run, with this handler, these attempts and this due time. */
 async function storeWith(...runs: readonly (readonly [handler: string, attempts: number, due: number])[]) {
   const store = await openedSqlite();
-  for (const [index, [handler, attempts, due]] of runs.entries()) {
-    const event = only(await claimedOf(store, ofCall(`trace-${index}`)));
-    await store.settle(settlementOf(event, dueAt(due), { handler, attempts }));
+  for (const [index, [name, attempts, due]] of runs.entries()) {
+    await recordEnded(store, ofCall(`trace-${index}`), dueAt(due), { handler: handlerOf(name), attempts });
   }
   return store;
 }
 
-test('of many open runs a further event of the call is told of each handler the one that decides', async () => {
+/** Which handlers may begin with a further event of the call. */
+async function beginning(store: SqliteStore, names: readonly string[], order: Order): Promise<string[]> {
+  const event = only(await claimedOf(store, ofCall(`next-${order}`)));
+  const handlers = names.map((name) => handlerOf(name, { order }));
+  const runs = store.route(event, handlers).filter((run) => store.mayBegin(run));
+  return runs.map(({ handler }) => handler);
+}
+
+test('of many open runs, for each handler the one decides on a further event that has not begun', async () => {
   const store = await storeWith(
     ['first', 0, 300],
     ['first', 2, 900],
@@ -22,16 +31,14 @@ test('of many open runs a further event of the call is told of each handler the 
     ['second', 3, 500],
     ['second', 4, 400],
   );
-  const { openRuns } = only(await claimedOf(store, ofCall('next')));
-  expect(openRuns).toEqual([
-    { handler: 'first', attempts: 0, dueAt: 300 },
-    { handler: 'second', attempts: 3, dueAt: 500 },
-  ]);
+  const names = ['first', 'second', 'third'];
+  expect(await beginning(store, names, 'call')).toEqual(['second', 'third']);
+  expect(await beginning(store, names, 'strict')).toEqual(['third']);
+  expect(await beginning(store, names, 'none')).toEqual(names);
 });
 
 test('a run that is claimed and has not begun goes before a further event of the call', async () => {
   const store = await storeWith(['handler', 2, 0], ['handler', 0, 0]);
-  expect(await store.claimRuns('handler', 10, presentTime)).toHaveLength(2);
-  const { openRuns } = only(await claimedOf(store, ofCall('next')));
-  expect(openRuns).toEqual([{ handler: 'handler', attempts: 0, dueAt: 0 }]);
+  expect(await claimDue(store)).toHaveLength(2);
+  expect(await beginning(store, ['handler', 'another'], 'call')).toEqual(['another']);
 });

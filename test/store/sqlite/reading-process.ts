@@ -8,6 +8,6 @@ import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 const store = new SqliteStore(process.argv[2] ?? '', systemClock);
 await store.open();
 const claimed = await store.claimEvents(100);
-for (const { sequence } of claimed) await store.beginReading(sequence, undefined);
+for (const event of claimed) await store.beginReading(event);
 process.stdout.write(`${JSON.stringify({ claimed: claimed.length })}\n`);
 setInterval(() => {}, 60_000);

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { EventFilter, ReplayCandidate } from '../../../src/store/event-store.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { openedSqlite } from './opened-sqlite.ts';
-import { claimedOf, dead, dueAt, eventOf, settlementOf } from '../parts.ts';
+import { claimedRuns, dead, dueAt, endOf, eventOf, record, runOf } from '../parts.ts';
 
 const callId = 'call-1';
 const many = 400;
@@ -12,9 +12,9 @@ const many = 400;
 async function withDeadLetters(count: number): Promise<SqliteStore> {
   const store = await openedSqlite();
   const records = Array.from({ length: count }, (_, index) => eventOf(`trace-${index}`, { callId }));
-  await Promise.all(records.map((record) => store.record(record)));
+  await Promise.all(records.map((event) => record(store, event)));
   const claimed = await store.claimEvents(count);
-  await Promise.all(claimed.map((event) => store.settle(settlementOf(event, dead))));
+  await Promise.all(claimed.map((event) => store.settle(runOf(store, event), endOf(dead))));
   return store;
 }
 
@@ -100,10 +100,10 @@ describe("order 'call'", () => {
   test('puts the runs of a step between those of their call that wait already', async () => {
     const store = await openedSqlite();
     const records = numbersTo(8).map((number) => eventOf(`trace-${number}`, { callId }));
-    for (const event of await claimedOf(store, ...records)) {
-      const isWaiting = event.sequence === 3 || event.sequence === 6;
-      const state = isWaiting ? dueAt(event.sequence * 10_000) : dead;
-      await store.settle(settlementOf(event, state, { attempts: isWaiting ? 0 : 1 }));
+    for (const run of await claimedRuns(store, records)) {
+      const isWaiting = run.sequence === 3 || run.sequence === 6;
+      const state = isWaiting ? dueAt(run.sequence * 10_000) : dead;
+      await store.settle(run, endOf(state, { attempts: isWaiting ? 0 : 1 }));
     }
     const replay = await store.events.beginReplay({ by: undefined, reason: undefined, filter: '{}', now: 0 });
     const step = {
@@ -127,10 +127,10 @@ describe("order 'call'", () => {
   test('at once means at once, unless one that goes before it waits', async () => {
     const store = await openedSqlite();
     const records = numbersTo(3).map((number) => eventOf(`trace-${number}`, { callId }));
-    for (const event of await claimedOf(store, ...records)) {
-      const isWaiting = event.sequence === 2;
+    for (const run of await claimedRuns(store, records)) {
+      const isWaiting = run.sequence === 2;
       const state = isWaiting ? dueAt(20_000) : dead;
-      await store.settle(settlementOf(event, state, { attempts: isWaiting ? 0 : 1 }));
+      await store.settle(run, endOf(state, { attempts: isWaiting ? 0 : 1 }));
     }
     const replay = await store.events.beginReplay({ by: undefined, reason: undefined, filter: '{}', now: 0 });
     const step = { candidates: [1, 3].map(candidateOf), onlyDead: true, joins: new Set<string>() };

@@ -4,7 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
-import { claimedOf, done, eventOf, only, presentTime, settlementOf } from '../parts.ts';
+import { claimedOf, claimedRun, done, endOf, eventOf, presentTime } from '../parts.ts';
 
 let file: string;
 let clock: ManualClock;
@@ -69,9 +69,9 @@ test('one that holds nothing says that it lives all the same, so that it is not 
 
 test('one that holds something else at each look lives', async () => {
   for (let round = 0; round < 6; round += 1) {
-    const event = only(await claimedOf(elsewhere, eventOf(`held-${round}`)));
+    const run = await claimedRun(elsewhere, eventOf(`held-${round}`));
     expect(await looks(1)).toEqual([0]);
-    expect(await elsewhere.settle(settlementOf(event, done))).toBe('settled');
+    expect(await elsewhere.settle(run, endOf(done))).toBe('settled');
     await elsewhere.keepAlive();
   }
 });

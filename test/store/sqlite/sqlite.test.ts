@@ -11,6 +11,7 @@ import { temporaryDatabase, temporaryFolder } from '../../support/temporary.ts';
 import { describeStore } from '../conformance/index.ts';
 
 const claimingProcess = fileURLToPath(new URL('./claiming-process.ts', import.meta.url));
+const beginningProcess = fileURLToPath(new URL('./beginning-process.ts', import.meta.url));
 const readingProcess = fileURLToPath(new URL('./reading-process.ts', import.meta.url));
 
 describeStore('in memory', () => ({ make: (clock) => new SqliteStore(':memory:', clock) }));
@@ -28,6 +29,7 @@ describeStore('a SQLite file', () => {
     shared: {
       dieHolding: () => dieIn(claimingProcess),
       dieReading: () => dieIn(readingProcess),
+      dieBeginning: () => dieIn(beginningProcess),
       lock() {
         const other = new Database(path());
         other.exec('begin immediate');

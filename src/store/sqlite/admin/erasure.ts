@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { ErasureStep, EventCount, Kept, KeptIn, Look } from '../../retention-store.ts';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { fromEventsOfCall } from '../work/call-index.ts';
 import { callKey } from '../dedupe/keys.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { fromEventsOfCall } from '../work/call-index.ts';
 import { ReusedKeys, callKey } from '../dedupe/keys.ts';
 import { asInteger } from '../connection/parameters.ts';

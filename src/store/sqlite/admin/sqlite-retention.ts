@@ -10,7 +10,7 @@ import type {
   RetentionStore,
   Scrubbed,
 } from '../../retention-store.ts';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import type { Access } from '../access.ts';
 
 /** How long cleaning waits for a locked database, in milliseconds: it can as well be done later. */

@@ -3,7 +3,7 @@
  * its table. The keys of one era are on few pages, which stay in memory and are checkpointed once for many keys,
  * however large the inbox is.
  */
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 
 const sequencesOfEra = 65_536;
 

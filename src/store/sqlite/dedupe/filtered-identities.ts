@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { eraOf, withErasOf } from './eras.ts';
 import { identityBytes } from './keys.ts';
 import type { EarlierIdentities } from './earlier-identities.ts';

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { type CallEventRow, type CallRecord, callRecordOf } from '../../../calls/timeline.ts';
 import type { CallFilter } from '../../call-store.ts';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { indexedOfCall, isUnindexed, prepareEraCount } from '../work/call-index.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 

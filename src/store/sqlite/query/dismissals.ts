@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { type DismissalStep, type DismissalWrite, type DismissedRun, joinKey } from '../../event-store.ts';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import { withFormerReason } from '../work/former-reason.ts';
 import { prepareUnblockNext } from '../work/unblock.ts';

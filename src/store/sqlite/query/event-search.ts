@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { defined } from '../../../kit/values.ts';
 import type { EventFilter } from '../../event-store.ts';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { sequencesOfCall } from '../work/call-index.ts';
 import { eventState } from './event-state.ts';
 import { callKey } from '../dedupe/keys.ts';

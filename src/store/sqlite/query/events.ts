@@ -8,7 +8,7 @@ import type {
   StoredEvent,
 } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { eventState } from './event-state.ts';
 import { readHeaders } from '../work/headers-text.ts';

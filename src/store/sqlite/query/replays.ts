@@ -10,7 +10,7 @@ import {
   type ReplayedRuns,
   joinKey,
 } from '../../event-store.ts';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 
 interface FoundRow {
   readonly isNew: 0 | 1;

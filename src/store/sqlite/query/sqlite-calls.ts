@@ -1,14 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CallEventRow } from '../../../calls/timeline.ts';
-import type {
-  CallFilter,
-  CallPage,
-  CallStore,
-  JoinArrival,
-  JoinLookBack,
-  JoinView,
-} from '../../call-store.ts';
-import type { Sequence, Settled } from '../../run-key.ts';
+import type { CallFilter, CallPage, CallStore, JoinLookBack, JoinView } from '../../call-store.ts';
+import type { Sequence } from '../../sequence.ts';
 import { type ListedCall, type ListPlace, listPlaceOf } from './call-list.ts';
 import type { Access } from '../access.ts';
 
@@ -40,11 +33,6 @@ export class SqliteCalls implements CallStore {
     const shown = found.slice(0, filter.limit);
     const last = found.length > filter.limit ? shown.at(-1) : undefined;
     return { calls: shown.map(({ call }) => call), cursor: last && String(last.sequence) };
-  }
-
-  arrive(arrival: JoinArrival): Promise<Settled> {
-    this.#access.correctDueTimes();
-    return this.#access.write('arrive', [arrival, this.#access.clock.now()]);
   }
 
   async see(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {

@@ -14,7 +14,7 @@ import type {
   ReplayWrite,
   ReplayedRuns,
 } from '../../event-store.ts';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import type { Verbs } from '../connection/verbs.ts';
 import type { Access } from '../access.ts';
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 
 interface EventOfCall {
   readonly sequence: Sequence;

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { RunReplay } from '../../../dispatch/handling.ts';
-import type { ClaimedEvent, ClaimedRun, ClaimOrder } from '../../claims.ts';
+import type { FoundEvent, FoundRun } from '../../claimed-work.ts';
+import type { RunSelection } from '../../claims.ts';
 import { prepareBehindWaiting } from './behind-waiting.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import { prepareOpenRunsBefore } from './open-runs-before.ts';
@@ -82,7 +83,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
   const behindWaiting = prepareBehindWaiting(database);
 
   return {
-    events(limit: number): ClaimedEvent[] {
+    events(limit: number): FoundEvent[] {
       processes.ensureEntered();
       const passedOver = JSON.stringify([...takenCalls(processes.id)]);
       const rows = take(newEvents.iterate({ passedOver }) as Iterable<EventRow>, limit);
@@ -99,8 +100,8 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       });
     },
 
-    runs(handler: string, limit: number, now: number, order: ClaimOrder): ClaimedRun[] {
-      const { isStrict, without, isOneACall } = order;
+    runs(handler: string, isStrict: boolean, selection: RunSelection): FoundRun[] {
+      const { limit, now, without, isOneACall } = selection;
       processes.ensureEntered();
       const passedOver = JSON.stringify([...takenCalls(processes.id), ...without]);
       const due = { handler, now, isStrict: Number(isStrict), passedOver };

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { JoinArrival, JoinLookBack } from '../../call-store.ts';
-import type { Sequence, Settled } from '../../run-key.ts';
+import type { JoinTerms } from '../../../dispatch/handling.ts';
+import type { JoinLookBack } from '../../call-store.ts';
+import type { Sequence, Settled } from '../../sequence.ts';
 import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
 import { callKey } from '../dedupe/keys.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
@@ -22,6 +23,16 @@ interface Progress {
   readonly events: readonly string[];
   readonly missing: readonly string[];
   readonly until: Sequence;
+}
+
+/** An event that a join waits for has been claimed. */
+export interface JoinArrival extends JoinTerms {
+  readonly sequence: Sequence;
+  readonly callId: string;
+  readonly handler: string;
+  readonly eventName: string;
+  /** Whether no other run without a row is left, so that the claim on the event ends. */
+  readonly last: boolean;
 }
 
 /** What joins need of other parts of the store. */
@@ -122,8 +133,9 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
   };
 
   return {
-    arrive({ run, eventName, events, within, runsAgain, last }: JoinArrival, now: number): Settled {
-      const { sequence, handler, callId } = run;
+    /** Opens the join for the call; or makes it due if no event is missing; or runs it again for a late event. */
+    arrive(arrival: JoinArrival, now: number): Settled {
+      const { sequence, callId, handler, eventName, events, within, runsAgain, last } = arrival;
       if (!holdsEvent(sequence)) return 'lost';
       const join = select.get(handler, callId) as JoinRow | undefined;
       if (!join) openJoin({ handler, events, within }, callId, sequence, now);

@@ -1,12 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { OpenRun } from '../../claims.ts';
+import type { OpenRun } from '../../call-order.ts';
 import { byCall, byCallAndTime, isOpen, isUnbegun } from './open-runs.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
-
-interface FoundRun {
-  readonly attempts: number;
-  readonly dueAt: number | null;
-}
 
 /** Finds the runs that an event follows: for each handler the one that decides, however many of the call are open. */
 export type OpenRunsBefore = (callId: string, sequence: number) => OpenRun[];
@@ -28,30 +23,18 @@ export function prepareOpenRunsBefore(database: Database.Database): OpenRunsBefo
     )
     .pluck();
   const before = `${ofCall} and handler = ${asText('@handler')} and sequence < ${asInteger('@sequence')}`;
-  const lastUnbegun = database.prepare(`
-    select attempts, due_at as dueAt from runs ${byCallAndTime}
-    where ${before} and ${isUnbegun} order by due_at desc limit 1`);
-  // Runs in hand, in this process or another: there are few.
-  const claimedUnbegun = database.prepare(`
-    select attempts, 0 as dueAt from runs indexed by runs_claimed
-    where ${before} and claimed_by is not null and attempts = 0 limit 1`);
-  const earliest = database.prepare(`
-    select attempts, due_at as dueAt from runs ${byCall} where ${before} and ${isOpen} order by sequence limit 1`);
-  const deciding = [lastUnbegun, claimedUnbegun, earliest];
-
-  const decidingOf = (key: { handler: string; callId: string; sequence: number }): FoundRun | undefined => {
-    for (const statement of deciding) {
-      const found = statement.get(key) as FoundRun | undefined;
-      if (found) return found;
-    }
-    return undefined;
-  };
+  const unbegun = [
+    `${byCallAndTime} where ${before} and ${isUnbegun}`,
+    // Runs in flight, in this process or another: there are few.
+    `indexed by runs_claimed where ${before} and claimed_by is not null and attempts = 0`,
+  ].map((runs) => database.prepare(`select 1 from runs ${runs} limit 1`));
+  const earlier = database.prepare(`select 1 from runs ${byCall} where ${before} and ${isOpen} limit 1`);
 
   return (callId, sequence) =>
-    (handlersOf.all({ callId }) as string[]).flatMap((handler) => {
-      const found = decidingOf({ handler, callId, sequence });
-      if (!found) return [];
-      const { attempts, dueAt } = found;
-      return [{ handler, attempts, dueAt: dueAt ?? 0 }];
+    (handlersOf.all({ callId }) as string[]).flatMap((handler): OpenRun[] => {
+      const key = { handler, callId, sequence };
+      if (unbegun.some((statement) => statement.get(key) !== undefined))
+        return [{ handler, hasBegun: false }];
+      return earlier.get(key) === undefined ? [] : [{ handler, hasBegun: true }];
     });
 }

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { EventRecord } from '../../event-record.ts';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
 import { eraOf } from '../dedupe/eras.ts';
 import { writeHeaders } from './headers-text.ts';

@@ -1,25 +1,58 @@
 import type Database from 'better-sqlite3';
-import type { RunKey, Sequence, Settled } from '../../run-key.ts';
-import type { RunState, Settlement } from '../../store.ts';
+import type { Order } from '../../../dispatch/handling.ts';
+import { claimOf, isStored } from '../../claimed-work.ts';
+import type { ClaimedRun } from '../../claims.ts';
+import type { Sequence, Settled } from '../../sequence.ts';
+import type { RunEnd, RunState } from '../../store.ts';
 import { withFormerReason } from './former-reason.ts';
-import { byCall, isOpen } from './open-runs.ts';
+import { byCall, byCallAndTime, isOpen, isUnbegun } from './open-runs.ts';
 import type { Holder } from './processes.ts';
 import { prepareUnblockNext } from './unblock.ts';
 
-/** A settlement as it is written. */
-export interface SettlementRow extends Settlement {
+/** A run as it is written: which one, and under which claim. */
+export interface RunRow {
+  readonly sequence: Sequence;
+  readonly callId: string | undefined;
+  readonly handler: string;
+  readonly order: Order;
+  readonly isJoin: boolean;
+  /** Whether it has a row already; if not, it is held by the claim on its event. */
+  readonly stored: boolean;
+  /** Whether no other run without a row is left, so that the claim on the event ends. */
+  readonly last: boolean;
+  /** Attempts that count. */
+  readonly attempts: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The end of an attempt as it is written. */
+export interface SettlementRow extends RunRow {
+  readonly state: RunState;
   /** When the run is due, in milliseconds since 1970, or 0 for at once; null if it isn't. */
   readonly dueAt: number | null;
 }
 
+/** The row of a claimed run. */
+export function runRow(run: ClaimedRun, last: boolean, attempts: number, now: number): RunRow {
+  const { sequence, callId, handler } = run;
+  const { order, join } = claimOf(run).handler;
+  const stored = isStored(run);
+  return { sequence, callId, handler, order, isJoin: join !== undefined, stored, last, attempts, now };
+}
+
 /**
- * The row of a settlement. A due run keeps the wait that was decided, because the wall clock may have been set since.
+ * The row of a run's end. A due run keeps the wait that was decided, because the wall clock may have been set since.
  */
-export function settlementRow(settlement: Settlement, now: number): SettlementRow {
-  const { state } = settlement;
-  if (state.kind === 'following') return { ...settlement, state: atOnce, dueAt: state.dueAt };
-  if (state.kind !== 'due') return { ...settlement, dueAt: null };
-  return { ...settlement, dueAt: state.at === 0 ? 0 : now + state.at - settlement.now };
+export function settlementRow(
+  run: ClaimedRun,
+  { state, attempts, now: decidedAt }: RunEnd,
+  last: boolean,
+  now: number,
+): SettlementRow {
+  const row = runRow(run, last, attempts, decidedAt);
+  if (state.kind !== 'due') return { ...row, state, dueAt: null };
+  return { ...row, state, dueAt: state.at === 0 ? 0 : now + state.at - decidedAt };
 }
 
 /** The verbs by which an attempt begins and ends. All run inside a transaction of the caller's. */
@@ -33,7 +66,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     values (@sequence, @handler, @callId, @state, @attempts, @dueAt, @reason, @now) on conflict do nothing`);
   const updateRun = database.prepare(`
     update runs set state = @state, attempts = @attempts, due_at = @dueAt, claimed_by = null,
-      reason = case when @state = 'blocked' then reason when @keepsReason then ${withFormerReason} else @reason end,
+      reason = case when @isWaiting then reason when @keepsReason then ${withFormerReason} else @reason end,
       settled_at = @now where sequence = @sequence and handler = @handler`);
   const countAttempt = database
     .prepare('update runs set attempts = attempts + 1 where sequence = ? and handler = ? returning attempts')
@@ -62,40 +95,64 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const earlierActive = database.prepare(`
     select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}
       and state <> 'blocked'`);
+  const lastDueBefore = database
+    .prepare(
+      `select due_at from runs ${byCallAndTime} where call_id = ? and handler = ? and sequence < ? and ${isUnbegun}
+       order by due_at desc limit 1`,
+    )
+    .pluck();
   const unblockNext = prepareUnblockNext(database);
 
-  const holds = ({ sequence, handler, stored }: RunKey): boolean =>
+  const holds = ({ sequence, handler, stored }: RunRow): boolean =>
     (stored ? holdsRun.get(sequence, handler, holder.id) : holdsEvent.get(sequence, holder.id)) !== undefined;
 
   /** Ends the claim on an event, if it still holds. */
   const endOne = (sequence: Sequence): boolean => endClaim.run(sequence, holder.id).changes === 1;
 
   /** Whether an earlier run of the same handler and call is still open: what a blocked run waits for. */
-  const isBehindAnother = ({ sequence, handler, callId }: RunKey): boolean =>
+  const isBehindAnother = ({ sequence, handler, callId }: RunRow): boolean =>
     callId !== undefined && earlierOpen.get(callId, handler, sequence) !== undefined;
 
   /** The same, but without earlier runs that are blocked themselves: this may be the very run that they wait for. */
-  const isBehindActive = ({ sequence, handler, callId }: RunKey): boolean =>
+  const isBehindActive = ({ sequence, handler, callId }: RunRow): boolean =>
     callId !== undefined && earlierActive.get(callId, handler, sequence) !== undefined;
 
   /**
-   * Decides the state inside the transaction, because the inbox may have changed since the caller decided. The run
-   * that a blocked one was to wait for may have been settled, and nothing would unblock it any more. And a replay may
-   * have requeued an earlier run, which a strict run that failed has to wait for.
+   * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run
+   * that failed has to wait for.
    */
-  const decided = (row: SettlementRow): SettlementRow => {
-    const { state, isStrict } = row;
-    if (state.kind === 'blocked' && !isBehindAnother(row)) return { ...row, state: atOnce, dueAt: 0 };
-    if (state.kind === 'due' && isStrict && isBehindActive(row))
-      return { ...row, state: blocked, dueAt: null };
-    return row;
+  const written = (row: SettlementRow): Written => {
+    const { state, order, dueAt } = row;
+    if (state.kind === 'due' && order === 'strict' && isBehindActive(row))
+      return { ...waiting, ...row, ...blocked };
+    const reason = state.kind === 'done' ? null : state.reason;
+    const keepsReason = state.kind === 'dead' && state.keepsReason === true ? 1 : 0;
+    return { ...row, state: state.kind, dueAt, reason, keepsReason, isWaiting: 0 };
   };
 
-  /** The settlement is lost; the claim on the event ends all the same, if this was the last run under it. */
-  const lost = ({ sequence, last }: Settlement): Settled => {
+  /**
+   * How a run is written that goes back before it has begun. With order `call` it is due with the last of the runs before
+   * it: a replay may have put runs back that are due later, and this one must not overtake them.
+   */
+  const requeued = (row: RunRow): Written => {
+    if (row.order === 'strict' && isBehindAnother(row)) return { ...waiting, ...row, ...blocked };
+    const { sequence, callId, handler } = row;
+    const isFollowing = row.order === 'call' && callId !== undefined;
+    const before = isFollowing
+      ? (lastDueBefore.get(callId, handler, sequence) as number | undefined)
+      : undefined;
+    return { ...waiting, ...row, state: 'due', dueAt: before ?? 0 };
+  };
+
+  /** The write is lost; the claim on the event ends all the same, if this was the last run under it. */
+  const lost = ({ sequence, last }: RunRow): Settled => {
     if (last) endClaim.run(sequence, holder.id);
     return 'lost';
   };
+
+  /** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */
+  const writeRow = (row: RunRow, as: Written): boolean =>
+    (row.stored ? updateRun : insertRun).run(columnsOf(as)).changes > 0;
 
   return {
     holdsEvent: (sequence: Sequence) => holdsEvent.get(sequence, holder.id) !== undefined,
@@ -110,34 +167,35 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 
     endReading: (sequence: Sequence): void => void endReading.run(sequence, holder.id),
 
-    begin(run: RunKey): number | undefined {
-      if (!holds(run)) return undefined;
-      if (run.stored) return countAttempt.get(run.sequence, run.handler) as number;
-      insertClaimed.run(run.sequence, run.handler, run.callId ?? null, holder.id);
-      // A row that existed before is from an earlier try whose success was not reported to us, or it is not ours to
-      // begin.
-      return ownAttempts.get(run.sequence, run.handler, holder.id) as number | undefined;
+    begin(run: RunRow): number | undefined {
+      const { sequence, handler, callId, stored, last } = run;
+      if (stored) return holds(run) ? (countAttempt.get(sequence, handler) as number) : undefined;
+      // A row of our own that exists is from an earlier try whose success was not reported to us.
+      const counted = ownAttempts.get(sequence, handler, holder.id) as number | undefined;
+      if (counted !== undefined || !holds(run)) return counted;
+      // Any other row is not ours to begin.
+      if (insertClaimed.run(sequence, handler, callId ?? null, holder.id).changes === 0) return undefined;
+      if (last) endClaim.run(sequence, holder.id);
+      return 1;
     },
 
-    settle(settlement: SettlementRow): Settled {
-      const { sequence, handler, callId, state, stored, last } = settlement;
-      if (isOrdinary(settlement)) {
-        return endOne(sequence) ? 'settled' : 'lost';
-      }
-      if (!holds(settlement)) return lost(settlement);
+    settle(row: SettlementRow): Settled {
+      const { sequence, handler, callId, state, stored, last } = row;
+      if (isOrdinary(row)) return endOne(sequence) ? 'settled' : 'lost';
+      if (!holds(row)) return lost(row);
       const isRemembered = stored || !last || state.kind !== 'done';
-      if (isRemembered) {
-        const write = stored ? updateRun : insertRun;
-        // A row that exists already was written by a commit that overtook this settlement.
-        if (write.run(columnsOf(decided(settlement))).changes === 0) {
-          return lost(settlement);
-        }
-      }
+      if (isRemembered && !writeRow(row, written(row))) return lost(row);
       if (last) endClaim.run(sequence, holder.id);
-      if (settlement.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
+      if (row.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
       // Done whatever the handler's order is here: another process, or this one before a restart, may have blocked
       // the next run.
       if (state.kind === 'done' || state.kind === 'dead') unblockNext(callId, handler);
+      return 'settled';
+    },
+
+    requeue(row: RunRow): Settled {
+      if (!holds(row) || !writeRow(row, requeued(row))) return lost(row);
+      if (row.last) endClaim.run(row.sequence, holder.id);
       return 'settled';
     },
 
@@ -158,12 +216,22 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   };
 }
 
-const atOnce: RunState = { kind: 'due', at: 0, reason: '' };
-const blocked: RunState = { kind: 'blocked' };
+/** A row of the table `runs`, as far as an attempt changes it. */
+interface Written extends Pick<RunRow, 'sequence' | 'handler' | 'callId' | 'attempts' | 'now'> {
+  readonly state: 'done' | 'dead' | 'due' | 'blocked';
+  readonly dueAt: number | null;
+  readonly reason: string | null;
+  readonly keepsReason: 0 | 1;
+  /** Whether nothing has happened to it but that it waits: it keeps the reason that it has. */
+  readonly isWaiting: 0 | 1;
+}
+
+const waiting = { reason: null, keepsReason: 0, isWaiting: 1 } as const;
+const blocked = { state: 'blocked', dueAt: null } as const;
 
 /** Whether there was one handler, and it was done at once: the end of the claim then says all there is to remember. */
-export function isOrdinary({ state, stored, last, isJoin, isStrict }: Settlement): boolean {
-  return state.kind === 'done' && last && !stored && !isJoin && !isStrict;
+export function isOrdinary({ state, stored, last, isJoin, order }: SettlementRow): boolean {
+  return state.kind === 'done' && last && !stored && !isJoin && order !== 'strict';
 }
 
 /** Groups sequences that directly follow each other. */
@@ -177,16 +245,18 @@ function stretchesOf(sequences: readonly Sequence[]): Sequence[][] {
   return stretches;
 }
 
-function columnsOf({ sequence, handler, callId, attempts, now, state, dueAt }: SettlementRow) {
+function columnsOf(row: Written) {
+  const { sequence, handler, callId, attempts, now, state, dueAt, reason, keepsReason, isWaiting } = row;
   return {
     sequence,
     handler,
     callId: callId ?? null,
     attempts,
     now,
-    state: state.kind,
+    state,
     dueAt,
-    reason: state.kind === 'due' || state.kind === 'dead' ? state.reason : null,
-    keepsReason: state.kind === 'dead' && state.keepsReason === true ? 1 : 0,
+    reason,
+    keepsReason,
+    isWaiting,
   };
 }

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { byCall, byCallAndTime, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
 

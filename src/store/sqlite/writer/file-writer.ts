@@ -105,9 +105,9 @@ export class FileWriter extends Writer {
     await this.#exited;
   }
 
-  protected add(...[write, onWritten, onFailed]: Parameters<WriteQueue['add']>): void {
+  protected add(...[write, onWritten, onFailed, onGivenUp]: Parameters<WriteQueue['add']>): void {
     if (this.#isGone) return onFailed(errorOf(hasEnded));
-    this.#queue.add(write, onWritten, onFailed);
+    this.#queue.add(write, onWritten, onFailed, onGivenUp);
   }
 
   #sendWrites(items: readonly WriteItem[], transfer: ArrayBuffer[]): void {

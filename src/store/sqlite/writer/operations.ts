@@ -1,16 +1,17 @@
 import type { EventRecord } from '../../event-record.ts';
-import type { JoinArrival, JoinLookBack } from '../../call-store.ts';
+import type { JoinLookBack } from '../../call-store.ts';
 import type { DismissalWrite, ReplayRequest } from '../../event-store.ts';
-import type { ClaimOrder } from '../../claims.ts';
+import type { RunSelection } from '../../claims.ts';
 import type { DriftRow } from '../../drift-store.ts';
 import type { RetentionLimits } from '../../retention-store.ts';
-import type { RunKey, Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import type { Order } from '../../../dispatch/handling.ts';
 import type { QuarantineRow } from '../admin/keep-delivery.ts';
 import type { Verbs } from '../connection/verbs.ts';
 import type { ReplayRows } from '../query/replays.ts';
 import type { SeenJumps } from '../work/clock-jumps.ts';
-import type { SettlementRow } from '../work/settle.ts';
+import type { JoinArrival } from '../work/joins.ts';
+import type { RunRow, SettlementRow } from '../work/settle.ts';
 
 /**
  * Everything that is written, by name. Each operation runs inside a transaction, mostly together with others; its
@@ -62,13 +63,14 @@ export function operationsOn(verbs: Verbs) {
     correctDueTimes: (jumps: SeenJumps) => dueTimes.correct(jumps),
 
     claimEvents: (limit: number) => claims.events(limit),
-    claimRuns: (handler: string, limit: number, now: number, order: ClaimOrder) =>
-      claims.runs(handler, limit, now, order),
+    claimRuns: (handler: string, isStrict: boolean, selection: RunSelection) =>
+      claims.runs(handler, isStrict, selection),
     beginReading: (sequence: Sequence, handler: string | undefined) =>
       settling.beginReading(sequence, handler),
     endReading: (sequence: Sequence) => settling.endReading(sequence),
-    begin: (run: RunKey) => settling.begin(run),
+    begin: (run: RunRow) => settling.begin(run),
     settle: (row: SettlementRow) => settling.settle(row),
+    requeueRun: (row: RunRow) => settling.requeue(row),
     unblock: (handler: string, order: Order) =>
       order === 'strict' ? verbs.unblock.first(handler) : verbs.unblock.all(handler, order === 'call'),
 

@@ -1,8 +1,9 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../run-key.ts';
+import type { Sequence } from '../../sequence.ts';
 import { isDiskError, isDiskFull, isLocked } from '../connection/connection.ts';
 import { setPragma } from '../connection/pragma.ts';
 import type { Verbs } from '../connection/verbs.ts';
+import type { EventRow } from '../work/record.ts';
 import { type Operation, isOutside, operationsOn } from './operations.ts';
 import { type Failure, type WriteItem, codeOf, isEvent, isOperation, probe, sync } from './write-message.ts';
 
@@ -50,7 +51,7 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isU
     (operations[name] as (...given: readonly unknown[]) => unknown)(...args);
 
   const write = (items: readonly WriteItem[]): unknown[] => {
-    const recorded = verbs.record(items.filter(isEvent))[Symbol.iterator]();
+    const recorded = verbs.record(eventsIn(items))[Symbol.iterator]();
     const ended = verbs.settling.endClaims(items.filter(isSequence))[Symbol.iterator]();
     return items.map((item) => {
       if (isEvent(item)) return codeOf(recorded.next().value);
@@ -137,6 +138,17 @@ function isRefusal(error: unknown): boolean {
 export function failureOf(error: unknown): Failure {
   const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };
   return { message: String(message ?? error), code: typeof code === 'string' ? code : undefined };
+}
+
+/**
+ * The events of a group. Those behind a `claimEvents` are left to it: if the first of them were claimed as it is written,
+ * the answer to `claimEvents`, which comes before, could hold a later event of its call.
+ */
+function eventsIn(items: readonly WriteItem[]): readonly EventRow[] {
+  const claim = items.findIndex((item) => isOperation(item) && item.name === 'claimEvents');
+  if (claim < 0) return items.filter(isEvent);
+  const later = items.slice(claim).filter(isEvent);
+  return [...items.slice(0, claim).filter(isEvent), ...later.map((row) => ({ ...row, isWanted: false }))];
 }
 
 function isSequence(item: WriteItem): item is Sequence {

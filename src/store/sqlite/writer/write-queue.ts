@@ -29,6 +29,8 @@ interface Write {
   /** Called once, whether or not anybody still waits: what was written has an effect all the same. */
   readonly onWritten: (result: unknown) => void;
   readonly onFailed: (error: Error) => void;
+  /** Called when the sender of a delivery must be answered before it is known what became of the write. */
+  readonly onGivenUp: (error: Error) => void;
   /** Which delivery it is, counted from 1; 0 for anything else. */
   readonly number: number;
   isGivenUp: boolean;
@@ -88,8 +90,13 @@ export class WriteQueue {
   }
 
   /** Adds a write. A delivery fails when it can't be written before its sender gives up. */
-  add({ item, transfer = [] }: Sendable, onWritten: Write['onWritten'], onFailed: Write['onFailed']): void {
-    const write = { item, transfer, onWritten, onFailed, isGivenUp: false };
+  add(
+    { item, transfer = [] }: Sendable,
+    onWritten: Write['onWritten'],
+    onFailed: Write['onFailed'],
+    onGivenUp: Write['onGivenUp'] = onFailed,
+  ): void {
+    const write = { item, transfer, onWritten, onFailed, onGivenUp, isGivenUp: false };
     if (isDelivery(item)) this.#addDelivery(write);
     else this.#add({ ...write, deadline: Infinity, number: 0 });
   }
@@ -194,7 +201,7 @@ export class WriteQueue {
         write.isGivenUp = true;
         // Deliveries are given up in the order in which they were sent: all have the same timeout.
         Atomics.store(this.givenUp, 0, BigInt(write.number));
-        write.onFailed(new Error('the database did not take it in time'));
+        write.onGivenUp(new Error('the database did not take it in time'));
       }
     }
     this.#cancelWatch = Number.isFinite(next)

@@ -1,5 +1,7 @@
-import type { Sequence } from '../../run-key.ts';
-import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { ClaimedEvent } from '../../claims.ts';
+import type { Sequence } from '../../sequence.ts';
+import type { Recording } from '../../store.ts';
+import type { EventRow } from '../work/record.ts';
 import type { OperationName, Operations } from './operations.ts';
 import { type Failure, type WriteItem, probe, recordedOf, sync } from './write-message.ts';
 
@@ -47,11 +49,15 @@ export abstract class Writer {
   abstract abandon(): void;
   /** Writes what is left, and ends. */
   abstract close(): Promise<void>;
-  /** Requests a write. One of the two functions is called, before anything else goes on, in the order of the writes. */
+  /**
+   * Requests a write. One of the first two functions is called, before anything else goes on, in the order of the writes.
+   * `onGivenUp` is called before that, if a delivery's sender must be answered.
+   */
   protected abstract add(
     write: Sendable,
     onWritten: (result: unknown) => void,
     onFailed: (error: Error) => void,
+    onGivenUp?: (error: Error) => void,
   ): void;
 
   /** Runs an operation. `onWritten` is called before anything else goes on, in the order of the writes. */
@@ -68,13 +74,23 @@ export abstract class Writer {
     });
   }
 
-  /** Records an event. `onRecorded` is called even if the promise was rejected before, because the write took too long. */
-  record(row: EventRow, onRecorded: (recorded: RecordedRow) => void): Promise<RecordedRow> {
-    return this.#write({ item: row }, (code) => {
-      const recorded = recordedOf(code as number);
-      onRecorded(recorded);
-      return recorded;
+  /** Records an event. `claimedOf` makes what the caller gets of a claimed one, at once and in the order of the writes. */
+  record(row: EventRow, claimedOf: (sequence: Sequence) => ClaimedEvent): Recording {
+    let onClaimed: (claimed: ClaimedEvent | undefined) => void = () => {};
+    const claimed = new Promise<ClaimedEvent | undefined>((resolve) => (onClaimed = resolve));
+    const written = new Promise<'new' | 'duplicate'>((resolve, reject) => {
+      const onWritten = (code: unknown): void => {
+        const { sequence, isClaimed } = recordedOf(code as number);
+        onClaimed(isClaimed && sequence !== undefined ? claimedOf(sequence) : undefined);
+        resolve(sequence === undefined ? 'duplicate' : 'new');
+      };
+      const onFailed = (error: Error): void => {
+        onClaimed(undefined);
+        reject(error);
+      };
+      this.add({ item: row }, onWritten, onFailed, reject);
     });
+    return { written, claimed };
   }
 
   /** Ends the claim on an event; resolves to whether it still held. */

@@ -1,0 +1,227 @@
+import type { Logger } from 'pino';
+import { type CallRecord, callRecordOf } from '../calls/timeline.ts';
+import { joinedCall } from '../calls/joined-call.ts';
+import type { CallEvent } from '../events/model.ts';
+import { backoffAfter } from '../kit/backoff.ts';
+import type { Clock, Random } from '../kit/clock.ts';
+import { EventLoopShare } from '../kit/event-loop-share.ts';
+import { isThenable } from '../kit/values.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
+import { mayBePoison } from '../store/claims.ts';
+import type { RunState, Store } from '../store/store.ts';
+import { type Conclusion, conclude, concludedBefore, unreadable } from './conclude.ts';
+import { AttemptContext, Commit, type Committed } from './context.ts';
+import { EarlyEnd, untilEnd } from './deadline.ts';
+import type { JoinTerms, JoinedCall, Outcome } from './handling.ts';
+import { interrupted, isDecision, missedDeadline, outcomeOf, reasonIn } from './outcomes.ts';
+import type { OwnEvent, Run } from './run.ts';
+import { report, reportAfterCommit, reportBlocking, reportFailedCommit, reportLost } from './run-log.ts';
+import type { Settler } from './settler.ts';
+
+/** What attempts need. */
+export interface AttemptParts {
+  readonly store: Store;
+  readonly settler: Settler;
+  readonly telemetry: Telemetry;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborted when the receiver stops and will wait no longer. */
+  readonly stop: AbortSignal;
+}
+
+/** What is called as an attempt goes on. */
+export interface AttemptSteps {
+  /** The handler has been called. */
+  readonly onCalled: () => void;
+  /** The handler has ended. */
+  readonly onConcluded: () => void;
+}
+
+/**
+ * For how long handlers are called in one turn of the event loop, in milliseconds. Handlers that compute would otherwise
+ * be called one after the other, and no delivery would be answered until all of them are done.
+ */
+const share = { ofTurn: 10 };
+
+/** What the user's function is called with. */
+type Subject = CallEvent | JoinedCall;
+
+/** How an attempt ended, and the run as it was tried: one whose attempt was counted has a row. */
+interface Ended {
+  readonly run: Run;
+  readonly conclusion: Conclusion;
+  /** Whether a commit has settled it. */
+  readonly isSettled: boolean;
+}
+
+/** Makes attempts: read the event, call the user's function, conclude, settle, and write a line to the log. */
+export class Attempts {
+  readonly #parts: AttemptParts;
+  readonly #share: EventLoopShare;
+
+  constructor(parts: AttemptParts) {
+    this.#parts = parts;
+    this.#share = new EventLoopShare(parts.clock, share);
+  }
+
+  /**
+   * Makes one attempt of a run. Resolves to the state in which the run is left, or undefined when the claim was lost.
+   * Rejects only when the inbox could not be written before the receiver stopped; the claim is then given back, and the
+   * run is run again.
+   */
+  async make(run: Run, { onCalled, onConcluded }: AttemptSteps): Promise<RunState | undefined> {
+    const { clock, telemetry, settler } = this.#parts;
+    const startedAt = clock.elapsed();
+    const over = concludedBefore(run);
+    const ended = over ? unsettled(run, over) : await this.#try(run, onCalled);
+    onConcluded();
+    const isHeld =
+      ended && (ended.isSettled || (await settler.settle(ended.run, ended.conclusion)) === 'settled');
+    if (!isHeld) return reportLost(telemetry, run);
+    report(telemetry, ended.run, ended.conclusion, clock.elapsed() - startedAt);
+    return ended.conclusion.state;
+  }
+
+  #try(run: Run, onCalled: () => void): Promise<Ended | undefined> {
+    return mayBePoison(run.claimed) ? this.#tryCounted(run, onCalled) : this.#tryUncounted(run);
+  }
+
+  /**
+   * Most attempts are counted when they end. If the process dies in one, nobody knows whose fault it was, and a run that
+   * waited for its turn must not lose its only attempt by that.
+   */
+  async #tryUncounted(run: Run): Promise<Ended> {
+    const subject = await this.#subjectOf(run);
+    if (!isSubject(subject)) return this.#withoutCall(run, subject);
+    const later = this.#share.place(run.handler.name);
+    if (later) await later;
+    return this.#call(run, subject);
+  }
+
+  /**
+   * Once a process has died over the event, what kills the next one is known before it does so: first that the event is
+   * read, then that the attempt is made. Nothing is waited for between its being counted and the call.
+   */
+  async #tryCounted(run: Run, onCalled: () => void): Promise<Ended | undefined> {
+    const { settler } = this.#parts;
+    const read = await settler.readNoted(run.claimed, () => this.#subjectOf(run));
+    if (!read) return undefined;
+    const subject = read.value;
+    if (!isSubject(subject)) return this.#withoutCall(run, subject);
+    const claimed = await settler.begin(run);
+    // The attempt has been counted already, and is counted once more when it ends.
+    return (
+      claimed &&
+      this.#call({ ...run, claimed: { ...claimed, attempts: claimed.attempts - 1 } }, subject, onCalled)
+    );
+  }
+
+  /** What the run's function is called with, undefined if it need not be called. */
+  #subjectOf(run: Run): OwnEvent | Promise<OwnEvent | Subject | undefined> {
+    return run.handler.join ? this.#callOf(run, run.handler.join) : run.event();
+  }
+
+  /** What a join is called with; undefined when an earlier run of the join has seen all events that have arrived. */
+  async #callOf({ handler, event, claimed: { callId } }: Run, join: JoinTerms) {
+    if (callId === undefined) return event();
+    const { settler, store } = this.#parts;
+    const view = await settler.persist(() => store.calls.see(handler.name, callId, join.events));
+    return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
+  }
+
+  #withoutCall(run: Run, subject: Exclude<OwnEvent, CallEvent> | undefined): Ended {
+    const conclusion = subject
+      ? unreadable(subject.unreadable, run.claimed.attempts)
+      : conclude(run, { kind: 'done' }, this.#parts.clock.now());
+    return unsettled(run, conclusion);
+  }
+
+  async #call(run: Run, subject: Subject, onCalled?: () => void): Promise<Ended> {
+    const { settler, telemetry, logger } = this.#parts;
+    const backoff = () => this.#backoffOf(run);
+    const commit = new Commit(
+      (effects) => settler.settleWith(run, (database) => this.#timed(run, () => effects(database))),
+      (error) => reportFailedCommit(telemetry, run, outcomeOf(error, backoff)),
+    );
+    const end = new EarlyEnd();
+    const call = () => this.#callSoFar(run);
+    const context = new AttemptContext(run, { logger, end, call, commit });
+    const called = this.#timed(run, () =>
+      this.#outcome(run, end, () => run.handler.handle(subject, context)),
+    );
+    onCalled?.();
+    const outcome = await called;
+    return this.#concluded(run, outcome, await commit.ended());
+  }
+
+  /**
+   * Calls the user's function and returns how that ended; never throws. At its deadline an attempt is over even if the
+   * function ignores its signal and goes on: `ctx.commit` is refused from then on.
+   */
+  #outcome(run: Run, end: EarlyEnd, handle: () => unknown): Outcome | Promise<Outcome> {
+    const { stop, clock } = this.#parts;
+    if (stop.aborted) return interrupted;
+    const { timeout } = run.handler;
+    const failure = (thrown: unknown): Outcome => {
+      if (stop.aborted) return interrupted;
+      const backoff = () => this.#backoffOf(run);
+      return end.isReached ? missedDeadline(timeout, backoff()) : outcomeOf(thrown, backoff);
+    };
+    // A decision that was returned instead of thrown: to take that for done would lose the event without notice.
+    const result = (returned: unknown): Outcome =>
+      isDecision(returned) ? failure(returned) : { kind: 'done' };
+    try {
+      const returned = handle();
+      if (!isThenable(returned)) return result(returned);
+      return untilEnd(Promise.resolve(returned), end, { timeout, stop, clock }).then(result).catch(failure);
+    } catch (thrown) {
+      return failure(thrown);
+    }
+  }
+
+  /** What becomes of the run by its function's outcome and its commit. */
+  #concluded(run: Run, outcome: Outcome, commit: Committed): Ended {
+    const { telemetry, clock } = this.#parts;
+    if (commit === 'committed') {
+      if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);
+      return { run, conclusion: conclude(run, { kind: 'done' }, clock.now()), isSettled: true };
+    }
+    const failure = commit === 'nothing' ? undefined : outcomeOf(commit.failed, () => this.#backoffOf(run));
+    const real = outcome.kind === 'done' ? (failure ?? outcome) : outcome;
+    // A handler that fails by itself hides that its commit, which it didn't await, has failed as well.
+    if (failure && reasonIn(failure) !== reasonIn(real)) reportFailedCommit(telemetry, run, failure);
+    return unsettled(run, conclude(run, real, clock.now()));
+  }
+
+  /** The record of the run's call, computed from its events so far. */
+  async #callSoFar({ claimed: { callId } }: Run): Promise<CallRecord | undefined> {
+    const events = callId === undefined ? [] : await this.#parts.store.calls.eventsOf(callId);
+    // A call that was erased meanwhile has no events either.
+    return callId === undefined || events.length === 0 ? undefined : callRecordOf(callId, events);
+  }
+
+  /** How long to wait after this attempt if it fails, in milliseconds. */
+  #backoffOf({ claimed, handler }: Run): number {
+    return backoffAfter(claimed.attempts + 1, handler.retry, this.#parts.random);
+  }
+
+  /** Calls the user's code, and reports how long it kept the event loop to itself. */
+  #timed<T>(run: Run, call: () => T): T {
+    const { clock, telemetry } = this.#parts;
+    const calledAt = clock.elapsed();
+    try {
+      return call();
+    } finally {
+      reportBlocking(telemetry, run, clock.elapsed() - calledAt);
+    }
+  }
+}
+
+function unsettled(run: Run, conclusion: Conclusion): Ended {
+  return { run, conclusion, isSettled: false };
+}
+
+function isSubject(subject: OwnEvent | Subject | undefined): subject is Subject {
+  return subject !== undefined && !('unreadable' in subject);
+}

@@ -1,0 +1,157 @@
+import { CallOrder, type OpenRun, type RunsBefore, mayBeginBehind } from './call-order.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms } from './claims.ts';
+import type { Sequence, Settled } from './sequence.ts';
+
+/** An event as a database returns it when it is claimed. */
+export interface FoundEvent extends Omit<ClaimedEvent, 'claim'> {
+  /** Handlers that have a stored run of the event already, in whatever state. */
+  readonly storedHandlers: readonly string[];
+  /** What goes before it: for each handler one run is enough, one that has not begun if there is any. */
+  readonly openRuns: readonly OpenRun[];
+}
+
+/** A stored run as a database returns it when it is claimed. */
+export type FoundRun = Omit<ClaimedRun, 'claim'>;
+
+/** The claim on a run: under its event's claim, or under a row of its own. */
+export interface RunClaim {
+  readonly handler: HandlerTerms;
+  readonly before: RunsBefore;
+  /** Undefined: the run has a row, and is claimed by itself. */
+  readonly event: EventClaim | undefined;
+  /** Whether it counts among the event's runs that have no row. */
+  isOpen: boolean;
+  /** Set while the run is being stored: what to call when it is in the inbox. */
+  leave: (() => void) | undefined;
+}
+
+/**
+ * A claim on an event. It ends with the last of the event's runs that has no row, so these are ended one after another:
+ * a write that fails and is made again must not find the claim gone.
+ */
+export class EventClaim {
+  readonly storedHandlers: readonly string[];
+  readonly before: RunsBefore;
+  #open = 0;
+  #previous: Promise<unknown> | undefined;
+
+  constructor(storedHandlers: readonly string[], before: RunsBefore) {
+    this.storedHandlers = storedHandlers;
+    this.before = before;
+  }
+
+  /** Adds runs that have no row. */
+  open(runs: number): void {
+    this.#open += runs;
+  }
+
+  /** Ends a run: it has a row from then on, or needs none. `write` is told whether the claim ends with it. */
+  end<T>(run: RunClaim, write: (isLast: boolean) => Promise<T>): Promise<T> {
+    const ended = this.#previous ? this.#previous.then(() => this.#end(run, write)) : this.#end(run, write);
+    // Nothing comes after the last one, and most events have only one run.
+    if (this.#open > 1) this.#previous = ended.catch(() => {});
+    return ended;
+  }
+
+  async #end<T>(run: RunClaim, write: (isLast: boolean) => Promise<T>): Promise<T> {
+    // A write may be made again although it succeeded, because its caller was not told.
+    const others = run.isOpen ? this.#open - 1 : this.#open;
+    const result = await write(others === 0);
+    this.#open = others;
+    run.isOpen = false;
+    return result;
+  }
+}
+
+/** What this process has claimed, as far as a database doesn't know it: which runs have rows, and what goes before them. */
+export class ClaimedWork {
+  readonly #order = new CallOrder();
+
+  /** An event that was just claimed. */
+  event({ storedHandlers, openRuns, ...event }: FoundEvent): ClaimedEvent {
+    const before = this.#order.watch(event.callId, event.sequence, openRuns);
+    return { ...event, claim: new EventClaim(storedHandlers, before) };
+  }
+
+  /** A stored run that was just claimed. */
+  run(run: FoundRun, handler: HandlerTerms): ClaimedRun {
+    const before = this.#order.watch(run.callId, run.sequence, []);
+    return {
+      ...run,
+      claim: { handler, before, event: undefined, isOpen: false, leave: undefined } satisfies RunClaim,
+    };
+  }
+
+  /** The runs of a claimed event, without those that are stored already. */
+  route(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
+    const claim = event.claim as EventClaim;
+    const open = handlers.filter(({ name }) => !claim.storedHandlers.includes(name));
+    claim.open(open.length);
+    claim.before.close();
+    return open.map((handler) => ({
+      ...event,
+      handler: handler.name,
+      attempts: 0,
+      replay: undefined,
+      claim: {
+        handler,
+        before: claim.before,
+        event: claim,
+        isOpen: true,
+        leave: undefined,
+      } satisfies RunClaim,
+    }));
+  }
+
+  /** Whether a run may begin; see the contract. */
+  mayBegin(run: ClaimedRun): boolean {
+    const { handler, before } = claimOf(run);
+    before.close();
+    return handler.join === undefined || isStored(run) ? mayBeginBehind(handler, before.runs) : false;
+  }
+
+  /** The run as it goes on once an attempt of it is counted: it has a row from then on. */
+  begun(run: ClaimedRun, attempts: number): ClaimedRun {
+    const claim: RunClaim = { ...claimOf(run), event: undefined };
+    return { ...run, attempts, claim };
+  }
+
+  /** Ends a run. `write` is told whether the claim on the event ends with it. */
+  end<T>(run: ClaimedRun, write: (isLast: boolean) => Promise<T>): Promise<T> {
+    const claim = claimOf(run);
+    return claim.event ? claim.event.end(claim, write) : write(false);
+  }
+
+  /** Ends a run by storing it as open. Until that has succeeded, no later run of its call may begin. */
+  async store(
+    run: ClaimedRun,
+    attempts: number,
+    write: (isLast: boolean) => Promise<Settled>,
+  ): Promise<Settled> {
+    const claim = claimOf(run);
+    const { sequence, callId, handler } = run;
+    claim.leave ??= this.#order.leaves(callId, { sequence, handler, hasBegun: attempts > 0 });
+    const settled = await this.end(run, write);
+    claim.leave();
+    return settled;
+  }
+}
+
+/** The claim that a run carries. */
+export function claimOf({ claim }: ClaimedRun): RunClaim {
+  return claim as RunClaim;
+}
+
+/** Whether the run has a row of its own. */
+export function isStored(run: ClaimedRun): boolean {
+  return claimOf(run).event === undefined;
+}
+
+/** Which event's claim or which stored run: what reading is noted under. */
+export function readingKeyOf(claimed: ClaimedEvent | ClaimedRun): {
+  readonly sequence: Sequence;
+  readonly handler: string | undefined;
+} {
+  const isOwnRow = 'handler' in claimed && isStored(claimed);
+  return { sequence: claimed.sequence, handler: isOwnRow ? claimed.handler : undefined };
+}

@@ -1,0 +1,144 @@
+/** What every store must do so that no claimed run begins before an earlier one of its call. */
+import { describe, expect, test } from 'vitest';
+import type { ClaimedEvent } from '../../../src/store/claims.ts';
+import type { Store } from '../../../src/store/store.ts';
+import {
+  claimDue,
+  claimedOf,
+  claimedRun,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  handlerOf,
+  only,
+  runOf,
+  traceIdsOf,
+} from '../parts.ts';
+import { ofCall, orders, storeUnbegun, strict } from './one-call.ts';
+
+/** Runs this part of the suite. */
+export function describeBeginning(name: string, opened: () => Promise<Store>): void {
+  describe(`${name}: beginning`, () => {
+    test('behind a run that has failed, later ones of its call begin, unless their order is strict', async () => {
+      const store = await opened();
+      const first = only(await claimedOf(store, ofCall('a')));
+      for (const run of store.route(first, orders)) await store.settle(run, endOf(dueAt(100)));
+      const [later, ofAnother] = await claimedOf(store, ofCall('b'), eventOf('c', { callId: 'call-2' }));
+      if (!later || !ofAnother) throw new Error('nothing was claimed');
+      expect(mayBegin(store, later)).toEqual({ none: true, call: true, strict: false });
+      expect(mayBegin(store, ofAnother)).toEqual({ none: true, call: true, strict: true });
+    });
+
+    test('a run waits for those of its handler, and for no others', async () => {
+      const store = await opened();
+      await storeUnbegun(store, { a: 100 });
+      const runs = store.route(only(await claimedOf(store, ofCall('b'))), [
+        handlerOf(),
+        handlerOf('another', { order: 'strict' }),
+      ]);
+      expect(runs.map((run) => [run.handler, store.mayBegin(run)])).toEqual([
+        ['handler', false],
+        ['another', true],
+      ]);
+    });
+
+    test('a run that is claimed and has not begun still goes before a later event of the call', async () => {
+      const store = await opened();
+      await storeUnbegun(store, { a: 0 });
+      await claimDue(store);
+      expect(store.mayBegin(await claimedRun(store, ofCall('b')))).toBe(false);
+    });
+
+    test('a run that goes back goes before events that were claimed before, while it is written and after', async () => {
+      const store = await opened();
+      const [first, second, third] = await claimedOf(store, ...['a', 'b', 'c'].map(ofCall));
+      if (!first || !second || !third) throw new Error('nothing was claimed');
+      const writing = Promise.all(store.route(first, orders).map((run) => store.requeue(run)));
+      const expected = { none: true, call: false, strict: false };
+      expect(mayBegin(store, second)).toEqual(expected);
+      await writing;
+      expect(mayBegin(store, third)).toEqual(expected);
+    });
+
+    test('it goes before no earlier event, and before no event of another call', async () => {
+      const store = await opened();
+      const [earlier, run, ofAnother] = await claimedOf(
+        store,
+        ...['a', 'b'].map(ofCall),
+        eventOf('c', { callId: 'call-2' }),
+      );
+      if (!earlier || !run || !ofAnother) throw new Error('nothing was claimed');
+      const writing = store.requeue(runOf(store, run, strict));
+      for (const event of [earlier, ofAnother])
+        expect(store.mayBegin(runOf(store, event, strict))).toBe(true);
+      await writing;
+    });
+
+    test('one that failed after a later event was claimed goes before it only with order strict', async () => {
+      const store = await opened();
+      const [first, second, third] = await claimedOf(store, ...['a', 'b', 'c'].map(ofCall));
+      if (!first || !second || !third) throw new Error('nothing was claimed');
+      const runs = store.route(first, orders);
+      const writing = Promise.all(runs.map((run) => store.settle(run, endOf(dueAt(100)))));
+      const expected = { none: true, call: true, strict: false };
+      expect(mayBegin(store, second)).toEqual(expected);
+      await writing;
+      expect(mayBegin(store, third)).toEqual(expected);
+    });
+
+    test('it goes before stored runs that are claimed meanwhile, or were before', async () => {
+      const store = await opened();
+      const early = only(await claimedOf(store, ofCall('a')));
+      await storeUnbegun(store, { b: 0, c: 0 });
+      const before = only(await claimDue(store, handlerOf(), { limit: 1 }));
+      const claiming = claimDue(store, handlerOf(), { limit: 1 });
+      const writing = store.requeue(runOf(store, early));
+      const [meanwhile] = await claiming;
+      expect(traceIdsOf([before, ...(meanwhile ? [meanwhile] : [])])).toEqual(['b', 'c']);
+      for (const run of [before, meanwhile]) expect(run && store.mayBegin(run)).toBe(false);
+      await writing;
+    });
+
+    test('what is claimed by the next write has it before itself', async () => {
+      const store = await opened();
+      const early = only(await claimedOf(store, ofCall('a')));
+      await storeUnbegun(store, { b: 0 });
+      const writing = store.requeue(runOf(store, early));
+      const runs = await claimDue(store);
+      expect(new Map(runs.map((run) => [run.traceId, store.mayBegin(run)]))).toEqual(
+        new Map([
+          ['a', true],
+          ['b', false],
+        ]),
+      );
+      await writing;
+    });
+
+    test.each(['before', 'after'])(
+      'an event that is recorded %s it goes back is not claimed, or may not begin',
+      async (when) => {
+        const store = await opened();
+        const early = await claimedRun(store, ofCall('a'));
+        const record = () => store.record(ofCall('b'), true).claimed;
+        const recording = when === 'before' ? record() : undefined;
+        const writing = store.requeue(early);
+        const claimed = await (recording ?? record());
+        expect(claimed !== undefined && store.mayBegin(runOf(store, claimed))).toBe(false);
+        await writing;
+      },
+    );
+
+    test('once a run is settled, later ones of its call go, although it was put back before', async () => {
+      const store = await opened();
+      await store.requeue(await claimedRun(store, ofCall('a'), strict));
+      await store.settle(only(await claimDue(store, strict)), endOf(done));
+      expect(store.mayBegin(await claimedRun(store, ofCall('b'), strict))).toBe(true);
+    });
+  });
+}
+
+/** Routes an event to a handler of each order: whether its run may begin. */
+function mayBegin(store: Store, event: ClaimedEvent): Readonly<Record<string, boolean>> {
+  return Object.fromEntries(store.route(event, orders).map((run) => [run.handler, store.mayBegin(run)]));
+}
