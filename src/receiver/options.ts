@@ -1,5 +1,6 @@
 import type { Logger, LoggerOptions } from 'pino';
 import { z } from 'zod';
+import type { UserDatabase } from '../dispatch/handling.ts';
 import { configError } from '../errors/errors.ts';
 import type { Size } from '../kit/bytes.ts';
 import type { Clock, Random } from '../kit/clock.ts';
@@ -47,8 +48,8 @@ export interface RetentionOptions {
   traceIds?: Duration;
 }
 
-/** Options of `createReceiver`. */
-export interface ReceiverOptions {
+/** Options of `createReceiver`. `Transaction` is what the database lends to `ctx.commit`: see `RunContext`. */
+export interface ReceiverOptions<Transaction = UserDatabase> {
   /**
    * The subscription's signing secret, or several of which any may match, or a function that returns either. The
    * function is called again for a delivery if its last call is 30 s ago, and after a signature that doesn't match.
@@ -75,7 +76,7 @@ export interface ReceiverOptions {
    * receiver is made.
    * @default './ringback.db'
    */
-  database?: string | Store;
+  database?: string | Store<Transaction>;
   /** How much memory and time one delivery, and all deliveries together, may take. */
   limits?: {
     /** The largest body. @default '5mb' */
@@ -88,7 +89,7 @@ export interface ReceiverOptions {
     inflight?: Size;
     /** How long a body may take to arrive. @default '10s' */
     bodyTimeout?: Duration;
-    /** How many values one body may hold: strings, numbers, lists, objects and so on, without names. @default 750000 */
+    /** How many values one body may hold: strings, numbers, lists, objects and so on, without names. @default 500000 */
     values?: number;
     /** How many fields one object in a body may have. @default 20000 */
     fields?: number;
@@ -189,7 +190,7 @@ export type ResolvedOptions = Readonly<ReturnType<typeof resolveOptions>>;
  *
  * @throws ConfigError that names the option, what was expected, and what was found (never a secret).
  */
-export function resolveOptions(options: ReceiverOptions) {
+export function resolveOptions<Transaction>(options: ReceiverOptions<Transaction>) {
   const { logger: given, ...resolved } = parseStrictly(optionsSchema, options, 'createReceiver');
   // Only undefined counts as not set: null is passed on, and is refused as a scheme.
   const signature = resolved.signature === undefined ? 'auto' : (resolved.signature as SignatureOption);
@@ -205,7 +206,10 @@ export function resolveOptions(options: ReceiverOptions) {
 }
 
 /** Without signatures, only the subscription's headers show which deliveries are the platform's. */
-function requireOwnHeader(headers: ReadonlyMap<string, string>, given: ReceiverOptions): void {
+function requireOwnHeader(
+  headers: ReadonlyMap<string, string>,
+  given: Pick<ReceiverOptions, 'headers'>,
+): void {
   if (headers.size === 0) {
     throw configError('credentials_missing', {
       hasUndefinedSecrets: Object.hasOwn(given, 'secrets'),

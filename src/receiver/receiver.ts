@@ -3,7 +3,7 @@ import { blameCaller, configError } from '../errors/errors.ts';
 import type { EventOf } from '../events/event-types.ts';
 import { type EventPattern, isKnownEventName } from '../events/names.ts';
 import type { HandlerOptions, JoinOptions } from './handler-options.ts';
-import type { Handler, InboxDatabase, JoinedCall, RunContext } from '../dispatch/handling.ts';
+import type { Handler, InboxDatabase, JoinedCall, RunContext, UserDatabase } from '../dispatch/handling.ts';
 import { type Middleware, middleware } from '../http/express.ts';
 import { fetchHandler } from '../http/fetch.ts';
 import { nodeHandler } from '../http/node.ts';
@@ -21,13 +21,13 @@ import type { StoreCounts } from '../store/store.ts';
 import type { Parts } from './wiring.ts';
 
 /** A function that handles the events of some names. */
-export type EventHandler<Names extends EventPattern | readonly EventPattern[]> = (
+export type EventHandler<Names extends EventPattern | readonly EventPattern[], Transaction = UserDatabase> = (
   event: EventOf<Names>,
-  context: RunContext,
+  context: RunContext<Transaction>,
 ) => unknown;
 
 /** What the fallback is called with besides the event. */
-export interface FallbackContext extends RunContext {
+export interface FallbackContext<Transaction = UserDatabase> extends RunContext<Transaction> {
   /** Whether the event has one of the four known names: then no handler takes it, or `issues` say why none got it. */
   readonly isKnown: boolean;
 }
@@ -53,8 +53,11 @@ export let checkReady: (receiver: Receiver) => Promise<boolean>;
  */
 export let clockOf: (receiver: Receiver) => Clock;
 
-/** Receives the platform's deliveries, stores them in the inbox, and runs the handlers. Made by `createReceiver`. */
-export class Receiver {
+/**
+ * Receives the platform's deliveries, stores them in the inbox, and runs the handlers. Made by `createReceiver`.
+ * `Transaction` is what the inbox's database lends to `ctx.commit`.
+ */
+export class Receiver<Transaction = UserDatabase> {
   /** The records of calls, computed from their events. */
   readonly calls: Calls;
   /** The events of the inbox, to look at, to run again, and to dismiss runs of. */
@@ -74,7 +77,7 @@ export class Receiver {
   }
 
   /** @internal */
-  constructor(options: ReceiverOptions) {
+  constructor(options: ReceiverOptions<Transaction>) {
     const resolved = resolveOptions(options);
     this.#clock = resolved.clock;
     this.#lifecycle = new Lifecycle(resolved);
@@ -99,12 +102,12 @@ export class Receiver {
    */
   on<const Names extends EventPattern | readonly EventPattern[]>(
     names: Names,
-    handler: EventHandler<Names>,
+    handler: EventHandler<Names, Transaction>,
   ): this;
   on<const Names extends EventPattern | readonly EventPattern[]>(
     names: Names,
     options: HandlerOptions,
-    handler: EventHandler<Names>,
+    handler: EventHandler<Names, Transaction>,
   ): this;
   on(names: string | readonly string[], ...rest: readonly unknown[]): this {
     const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest;
@@ -124,8 +127,8 @@ export class Receiver {
    *   after `start`
    * @example receiver.fallback(async (event, { isKnown, log }) => log.warn({ isKnown }, event.eventName));
    */
-  fallback(handler: (event: CallEvent, context: FallbackContext) => unknown): this {
-    const withIsKnown = (event: CallEvent, context: RunContext) =>
+  fallback(handler: (event: CallEvent, context: FallbackContext<Transaction>) => unknown): this {
+    const withIsKnown = (event: CallEvent, context: RunContext<Transaction>) =>
       handler(event, { ...context, isKnown: isKnownEventName(event.eventName) });
     const handle = (typeof handler === 'function' ? withIsKnown : handler) as Handler['handle'];
     blameCaller(this, 'fallback', () => this.#parts.registry.setFallback(handle));
@@ -145,7 +148,10 @@ export class Receiver {
    *   async (call, ctx) => ctx.commit((db) => saveOrder(db, call.callId, call.complete)),
    * );
    */
-  onCall(options: JoinOptions, handler: (call: JoinedCall, context: RunContext) => unknown): this {
+  onCall(
+    options: JoinOptions,
+    handler: (call: JoinedCall, context: RunContext<Transaction>) => unknown,
+  ): this {
     blameCaller(this, 'onCall', () => this.#parts.registry.addJoin(options, handler as Handler['handle']));
     return this;
   }
@@ -278,6 +284,8 @@ function refuseRequest(request: readonly never[], method: string): void {
  * app.use('/webhooks/calls', receiver.middleware());
  * await receiver.start();
  */
-export function createReceiver(options: ReceiverOptions): Receiver {
+export function createReceiver<Transaction = UserDatabase>(
+  options: ReceiverOptions<Transaction>,
+): Receiver<Transaction> {
   return blameCaller({ createReceiver }, 'createReceiver', () => new Receiver(options));
 }
