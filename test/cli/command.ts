@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support/temporary.ts';
+import { hosted } from './hosted.ts';
 
 /** A secret made up for these tests, and another one. */
 export const secret = 'whsec_dGVzdC1zZWNyZXQtb25l';
@@ -14,11 +15,22 @@ export const otherSecret = 'whsec_dGVzdC1zZWNyZXQtdHdv';
 export const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 export const exampleApp = fileURLToPath(new URL('../../examples/standalone/app.ts', import.meta.url));
 
+/** What a command is given. */
 interface Setting {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+}
+
+/** What a command in a process of its own is given. */
+export interface ProcessSetting extends Setting {
   /** Arguments of Node itself. */
   readonly node?: readonly string[];
+}
+
+/** The environment of a command: that of the tests, but no variable of Ringback, and these. */
+function environmentWith(env: Readonly<Record<string, string>>): Readonly<Record<string, string | undefined>> {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(RINGBACK_|NODE_OPTIONS)/.test(name));
+  return { ...Object.fromEntries(inherited), ...env };
 }
 
 /** A folder of the test's own, with these files in it. Removed when the test ends. */
@@ -36,11 +48,10 @@ export class Running {
   #stderr = '';
   #wake: (() => void)[] = [];
 
-  constructor(args: readonly string[], { env = {}, cwd = folder(), node = [] }: Setting = {}) {
-    const inherited = Object.entries(process.env).filter(([name]) => !/^(RINGBACK_|NODE_OPTIONS)/.test(name));
+  constructor(args: readonly string[], { env = {}, cwd = folder(), node = [] }: ProcessSetting = {}) {
     this.child = spawn(process.execPath, [...node, main, ...args], {
       cwd,
-      env: { ...Object.fromEntries(inherited), ...env },
+      env: environmentWith(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#exited = once(this.child, 'close').then(([code]) => {
@@ -110,13 +121,21 @@ export class Running {
   }
 }
 
-/** Runs the command to its end. */
-export function ringback(args: readonly string[], setting?: Setting) {
+/** Runs the command to its end, in a process that runs others too: most of what it does needs no other. */
+export async function ringback(args: readonly string[], { env = {}, cwd = folder() }: Setting = {}) {
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const { code, stdout, stderr } = await hosted({ args, env: environmentWith(env), cwd }, over.signal);
+  return { code, stdout: stdout.replace(/\n$/, ''), stderr };
+}
+
+/** Runs the command to its end, in a process of its own: for what only a process shows, such as how it exits. */
+export function ringbackProcess(args: readonly string[], setting?: ProcessSetting) {
   return new Running(args, setting).ended();
 }
 
 /** Starts `ringback serve` on a port of the system's choosing, over plain HTTP. */
-export function serve(args: readonly string[] = [], { env = {}, ...setting }: Setting = {}): Running {
+export function serve(args: readonly string[] = [], { env = {}, ...setting }: ProcessSetting = {}): Running {
   const needed = { RINGBACK_SECRETS: secret, RINGBACK_PORT: '0', RINGBACK_INSECURE_HTTP: 'true' };
   return new Running(['serve', ...args], { ...setting, env: { ...needed, ...env } });
 }

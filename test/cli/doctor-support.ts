@@ -4,7 +4,7 @@ import { type Deployment, examine } from '../../src/cli/doctor/examine.ts';
 import type { Finding } from '../../src/cli/doctor/findings.ts';
 import { type ReceiverOptions, createReceiver } from '../support/public.ts';
 import { listening } from '../support/servers.ts';
-import { ringback, secret } from './command.ts';
+import { type ProcessSetting, ringback, ringbackProcess, secret } from './command.ts';
 
 /** The finding of each check, as `status: message`. */
 export type Found = Readonly<Record<string, string>>;
@@ -18,9 +18,10 @@ export async function examined(parts: Partial<Deployment>): Promise<Found> {
 /** What `ringback doctor` finds; checks that its exit code says the same. */
 export async function commanded(
   args: readonly string[],
-  setting: Parameters<typeof ringback>[1] = {},
+  setting: ProcessSetting = {},
 ): Promise<Found> {
-  const { code, stdout, stderr } = await ringback(['doctor', '--json', ...args], setting);
+  const run = setting.node === undefined ? ringback : ringbackProcess;
+  const { code, stdout, stderr } = await run(['doctor', '--json', ...args], setting);
   expect(stderr).toBe('');
   const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: readonly Finding[] };
   expect(code).toBe(ok ? 0 : 1);

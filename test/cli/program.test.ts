@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { explain } from '../../src/cli/failure.ts';
-import { ringback, secret } from './command.ts';
+import { ringback, ringbackProcess, secret } from './command.ts';
 
 const packageFile = new URL('../../package.json', import.meta.url);
 const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
 
 describe('the command', () => {
   it('prints the version of the package', async () => {
-    expect(await ringback(['--version'])).toEqual({ code: 0, stdout: version, stderr: '' });
+    expect(await ringbackProcess(['--version'])).toEqual({ code: 0, stdout: version, stderr: '' });
   });
 
   it('prints its commands as help', async () => {
@@ -140,7 +140,7 @@ describe('the command', () => {
   });
 
   it('prints its help to stderr and exits with 2 when no command is given', async () => {
-    const { code, stderr } = await ringback([]);
+    const { code, stderr } = await ringbackProcess([]);
     expect(code).toBe(2);
     expect(stderr).toContain('Usage: ringback');
   });
@@ -148,7 +148,7 @@ describe('the command', () => {
   it('says on a Node that is too old which one it needs, before anything else is loaded', async () => {
     const old =
       "Object.defineProperty(process, 'versions', { value: { ...process.versions, napi: '9', node: '20.1.0' } })";
-    const { code, stdout, stderr } = await ringback(['serve'], {
+    const { code, stdout, stderr } = await ringbackProcess(['serve'], {
       node: ['--import', `data:text/javascript,${old}`],
     });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -1,14 +1,16 @@
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { hosted } from '../cli/hosted.ts';
 import { literal, root, tableRows } from './documents.ts';
 import { environmentVariables } from './sources.ts';
 
 const document = 'docs/command.md';
 
-describe('the documents and the command', () => {
-  const commands = commandsBelow();
+/** The help of every command, by its words. */
+const helps = new Map<string, string>();
+/** The words of every command that does something. */
+const commands = await commandsBelow();
 
+describe('the documents and the command', () => {
   it('have the same sub-commands', () => {
     const documented = tableRows(document, 'command', 'what it does').map((row) => literal(row[0]) ?? '');
     expect(documented.sort()).toEqual(commands.map((name) => `ringback ${name}`).sort());
@@ -22,7 +24,7 @@ describe('the documents and the command', () => {
 
   it.each(commands)('name the variables that the options of %s come from', (command) => {
     const rows = tableRows(document, `option of \`${command}\``);
-    for (const text of helpOf(...command.split(' ')).split(/^ {2}(?=-)/m)) {
+    for (const text of helpOf(command).split(/^ {2}(?=-)/m)) {
       const row = rows.find(([option]) => text.startsWith(`${literal(option)} `))?.join(' ') ?? '';
       const said = namesIn(text.split('\n\n', 1)[0] ?? '', /(RINGBACK_\w+)/g);
       if (!row.includes('as above')) for (const variable of said) expect(row).toContain(`\`${variable}\``);
@@ -47,20 +49,23 @@ describe('the documents and the command', () => {
   });
 });
 
-function helpOf(...command: readonly string[]): string {
-  const main = join(root, 'src/cli/main.ts');
-  return execFileSync(process.execPath, [main, ...command, '--help'], { encoding: 'utf8' });
+function helpOf(command: string): string {
+  return helps.get(command) ?? '';
 }
 
-/** The words of every command that does something; a command with sub-commands does nothing itself. */
-function commandsBelow(...above: readonly string[]): string[] {
-  const [, list = ''] = helpOf(...above).split('\nCommands:\n');
-  const names = namesIn(list, /^ {2}([a-z]+)(?: |$)/gm).filter((name) => name !== 'help');
-  return names.length === 0 ? [above.join(' ')] : names.flatMap((name) => commandsBelow(...above, name));
+/** Asks the command for its help; a command with sub-commands does nothing itself. */
+async function commandsBelow(...above: readonly string[]): Promise<string[]> {
+  const { stdout } = await hosted({ args: [...above, '--help'], env: process.env, cwd: root });
+  helps.set(above.join(' '), stdout);
+  const [, list = ''] = stdout.split('\nCommands:\n');
+  const below: string[] = [];
+  for (const name of namesIn(list, /^ {2}([a-z]+)(?: |$)/gm))
+    if (name !== 'help') below.push(...(await commandsBelow(...above, name)));
+  return below.length === 0 ? [above.join(' ')] : below;
 }
 
 function optionsOf(command: string): string[] {
-  return namesIn(helpOf(...command.split(' ')), /^ {2}(?:-\w, )?(--[a-z-]+)/gm).filter(
+  return namesIn(helpOf(command), /^ {2}(?:-\w, )?(--[a-z-]+)/gm).filter(
     (name) => name !== '--help',
   );
 }

@@ -1,0 +1,63 @@
+/**
+ * Runs the command as often as it is asked to, in one process: to start a process for each costs more than all that most
+ * of them do. Every run gets an environment, a folder, streams and a console of its own, and nothing that it listens to
+ * is kept for the next. What only a process of its own can show is tested with one: signals, pipes, the end.
+ */
+import { Console } from 'node:console';
+import { Writable } from 'node:stream';
+import { run } from '../../src/cli/program.ts';
+
+/** What to run, and where. */
+export interface HostedRun {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}
+
+/** How it ended. */
+export interface HostedEnd {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+process.on('message', async (message) => process.send?.(await runOnce(message as HostedRun)));
+process.on('disconnect', () => process.exit());
+process.on('warning', ({ name, message }) => process.stderr.write(`${name}: ${message}\n`));
+
+async function runOnce({ args, env, cwd }: HostedRun): Promise<HostedEnd> {
+  setEnvironment(env);
+  process.chdir(cwd);
+  const stdout = new Output();
+  const stderr = new Output();
+  Object.defineProperty(process, 'stdout', { value: stdout, configurable: true });
+  Object.defineProperty(process, 'stderr', { value: stderr, configurable: true });
+  Object.assign(console, new Console(stdout, stderr));
+  const code = await run(args);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']) process.removeAllListeners(signal);
+  // The folder may be removed as soon as the run has ended.
+  process.chdir('/');
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+/** Changes the environment in place, because Node notices a change of `TZ` only so. */
+function setEnvironment(env: HostedRun['env']): void {
+  for (const name of Object.keys(process.env)) if (env[name] === undefined) delete process.env[name];
+  Object.assign(process.env, env);
+}
+
+/** A stream that keeps what is written to it. */
+class Output extends Writable {
+  readonly #chunks: Buffer[] = [];
+  /** Its own, as if it had been replaced: otherwise the log would be written past it, to the descriptor. */
+  override write = super.write.bind(this) as Writable['write'];
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#chunks.push(chunk);
+    done();
+  }
+
+  text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
+}
