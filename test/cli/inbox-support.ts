@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -5,6 +6,7 @@ import { type SignedDelivery, buildDelivery } from '../../src/testing/delivery.t
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
 import { Discard } from '../support/public.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
 import { folder, otherSecret, ringback, secret } from './command.ts';
 
 /** The environment of the command, with the secret of the receiver that filled the inbox. */
@@ -28,7 +30,22 @@ export async function inboxWithTrouble({
   besides = [],
 }: Trouble = {}): Promise<string> {
   const cwd = folder({ 'app.mjs': app });
-  const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
+  const database = join(cwd, 'ringback.db');
+  if (besides.length > 0) await makeTrouble(database, besides);
+  else writeFileSync(database, await usualTrouble());
+  return cwd;
+}
+
+let usual: Promise<Buffer> | undefined;
+
+/** The file of the inbox that most tests begin with: made once, because to make it takes longer than most of them. */
+function usualTrouble(): Promise<Buffer> {
+  const database = temporaryDatabase();
+  return (usual ??= makeTrouble(database, []).then(() => readFileSync(database)));
+}
+
+async function makeTrouble(database: string, besides: readonly SignedDelivery[]): Promise<void> {
+  const receiver = testReceiver({ secrets: secret, database });
   receiver.on('*', { name: 'journal' }, ({ traceId }) => {
     if (traceId === 't-dead') throw new Discard('the journal is full');
   });
@@ -40,7 +57,6 @@ export async function inboxWithTrouble({
   const isDone = async () => (await receiver.counts()).events.new === 0;
   while (!(await isDone())) await setImmediate();
   await receiver.stop();
-  return cwd;
 }
 
 /** Runs the command, expects success, and parses the lines that it has printed; without any, it must say so. */

@@ -10,7 +10,8 @@ import { buildDelivery } from '../../src/testing/delivery.ts';
 import { deliver } from '../../src/testing/deliver.ts';
 import { testReceiver } from '../../src/testing/test-receiver.ts';
 import { concurrently } from '../support/concurrently.ts';
-import { folder, main, ringback, secret, serve } from './command.ts';
+import { folder, main, ringback, secret } from './command.ts';
+import { plain, receiverAt } from './doctor-support.ts';
 import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 
 /** Waits until more is written than a pipe holds, then passes all of it on. */
@@ -48,7 +49,7 @@ describe('ringback inbox', () => {
     const cwd = await inboxWithTrouble();
     const { stdout } = await ringback(['inbox', 'event', 't-dead'], { env: {}, cwd });
     writeFileSync(join(cwd, 'event.json'), stdout);
-    const to = `${await serve().url()}/webhooks`;
+    const to = (await receiverAt(plain)).href;
     const send = async (...args: readonly string[]) =>
       (await ringback(['send', 'event.json', '--to', to, ...args], { env, cwd })).stdout;
     expect(await send()).toContain('{"status":"accepted","traceId":"t-dead"}');

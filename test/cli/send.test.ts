@@ -3,14 +3,17 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { buildDelivery } from '../../src/testing/delivery.ts';
 import { fixtureNames } from '../../src/testing/fixtures.ts';
-import { listening } from '../support/servers.ts';
-import { folder, otherSecret, ringback, secret, serve } from './command.ts';
+import type { ReceiverOptions } from '../support/public.ts';
+import { freePort, listening } from '../support/servers.ts';
+import { folder, otherSecret, ringback, secret } from './command.ts';
+import { plain, receiverAt } from './doctor-support.ts';
 import { inboxWithTrouble } from './inbox-support.ts';
 
 const env = { RINGBACK_SECRETS: `${secret},${otherSecret}` };
 
-async function target(): Promise<string> {
-  return `${await serve().url()}/webhooks`;
+/** The address of a receiver in this process. */
+async function target(options: ReceiverOptions = plain): Promise<string> {
+  return (await receiverAt(options)).href;
 }
 
 describe('send', () => {
@@ -36,8 +39,8 @@ describe('send', () => {
   });
 
   it('sends headers besides, as a proxy does', async () => {
-    const proxied = serve(['--trust-proxy', 'loopback'], { env: { RINGBACK_INSECURE_HTTP: 'false' } });
-    const args = ['send', 'call-ended', '--to', `${await proxied.url()}/webhooks`];
+    const proxied = await target({ https: { trustProxy: 'loopback' } });
+    const args = ['send', 'call-ended', '--to', proxied];
     const https = ['--header', 'X-Forwarded-Proto: https'];
     const named = ['--header', 'x-forwarded-host:calls.example.com'];
     const answers: (string | undefined)[] = [];
@@ -203,11 +206,7 @@ describe('send', () => {
       /^ringback: call-over should be a fixture's name .* call-ended, /,
     ],
   ])('ends with a sentence and 1 when %s', async (_what, args, sentence) => {
-    // The port of a receiver that has just ended: nobody listens there.
-    const running = serve();
-    const url = await running.url();
-    running.child.kill('SIGTERM');
-    await running.ended();
+    const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await ringback(['send', '--to', url, ...args], { env });
     expect(code).toBe(1);
     expect(stderr.trimEnd()).toMatch(sentence);
