@@ -21,7 +21,9 @@ export interface HostedEnd {
   readonly stderr: string;
 }
 
-process.on('message', async (message) => process.send?.(await runOnce(message as HostedRun)));
+process.on('message', (message) => {
+  void runOnce(message as HostedRun).then((end) => process.send?.(end));
+});
 process.on('disconnect', () => process.exit());
 process.on('warning', ({ name, message }) => process.stderr.write(`${name}: ${message}\n`));
 
@@ -50,7 +52,7 @@ function setEnvironment(env: HostedRun['env']): void {
 class Output extends Writable {
   readonly #chunks: Buffer[] = [];
   /** Its own, as if it had been replaced: otherwise the log would be written past it, to the descriptor. */
-  override write = super.write.bind(this) as Writable['write'];
+  override write = super.write.bind(this);
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     this.#chunks.push(chunk);

@@ -28,7 +28,9 @@ export interface ProcessSetting extends Setting {
 }
 
 /** The environment of a command: that of the tests, but no variable of Ringback, and these. */
-function environmentWith(env: Readonly<Record<string, string>>): Readonly<Record<string, string | undefined>> {
+function environmentWith(
+  env: Readonly<Record<string, string>>,
+): Readonly<Record<string, string | undefined>> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(RINGBACK_|NODE_OPTIONS)/.test(name));
   return { ...Object.fromEntries(inherited), ...env };
 }

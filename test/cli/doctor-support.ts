@@ -16,10 +16,7 @@ export async function examined(parts: Partial<Deployment>): Promise<Found> {
 }
 
 /** What `ringback doctor` finds; checks that its exit code says the same. */
-export async function commanded(
-  args: readonly string[],
-  setting: ProcessSetting = {},
-): Promise<Found> {
+export async function commanded(args: readonly string[], setting: ProcessSetting = {}): Promise<Found> {
   const run = setting.node === undefined ? ringback : ringbackProcess;
   const { code, stdout, stderr } = await run(['doctor', '--json', ...args], setting);
   expect(stderr).toBe('');

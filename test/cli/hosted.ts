@@ -23,10 +23,7 @@ function inHost(run: HostedRun, signal?: AbortSignal): Promise<HostedEnd> {
   const child = (host ??= startHost(run.env));
   return new Promise((resolve, reject) => {
     const kill = () => child.kill('SIGKILL');
-    const onExit = () => {
-      host = undefined;
-      reject(new Error(`The process ended that ran: ${run.args.join(' ')}`));
-    };
+    const onExit = () => reject(new Error(`The process ended that ran: ${run.args.join(' ')}`));
     child.once('exit', onExit);
     child.once('message', (end: HostedEnd) => {
       child.off('exit', onExit);
@@ -41,6 +38,9 @@ function inHost(run: HostedRun, signal?: AbortSignal): Promise<HostedEnd> {
 /** It ends when this process does. */
 function startHost(env: HostedRun['env']): ChildProcess {
   const child = fork(script, { env, execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  child.once('exit', () => {
+    host = undefined;
+  });
   child.unref();
   child.channel?.unref();
   return child;

@@ -65,9 +65,7 @@ async function commandsBelow(...above: readonly string[]): Promise<string[]> {
 }
 
 function optionsOf(command: string): string[] {
-  return namesIn(helpOf(command), /^ {2}(?:-\w, )?(--[a-z-]+)/gm).filter(
-    (name) => name !== '--help',
-  );
+  return namesIn(helpOf(command), /^ {2}(?:-\w, )?(--[a-z-]+)/gm).filter((name) => name !== '--help');
 }
 
 function namesIn(text: string, pattern: RegExp): string[] {
