@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { turn } from '../support/clock.ts';
-import { ringback } from '../cli/command.ts';
+import { ringbackProcess } from '../cli/command.ts';
 import { bodyOf, deliver, secret } from '../support/deliveries.ts';
 import type { Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
@@ -121,7 +121,7 @@ test.for([
   const next = made({ database });
   await expect(next.receiver.start()).rejects.toMatchObject({ code: 'database_full' });
   const env = { RINGBACK_SECRETS: secret, RINGBACK_PORT: '0' };
-  const { code, stderr } = await ringback(['serve', '--database', database], { env });
+  const { code, stderr } = await ringbackProcess(['serve', '--database', database], { env });
   expect(stderr).toMatch(
     /^ringback: The disk of the database .* should have room .* but it is full\. Make room/,
   );

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ringback } from '../cli/command.ts';
+import { ringbackProcess } from '../cli/command.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { ReceiverProcess, Script } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
@@ -70,7 +70,7 @@ describe('nothing is said', () => {
 
   test('when a command has looked at the inbox after the crash', async () => {
     const database = await crashed();
-    const { code } = await ringback(['inbox', 'counts', '--database', database]);
+    const { code } = await ringbackProcess(['inbox', 'counts', '--database', database]);
     expect(code).toBe(0);
     expect(existsSync(`${database}-wal`)).toBe(false);
     expect(await told(database)).toBe(0);
