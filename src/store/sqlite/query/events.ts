@@ -11,7 +11,7 @@ import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identi
 import type { Sequence } from '../../sequence.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { eventState } from './event-state.ts';
-import { readHeaders } from '../work/headers-text.ts';
+import type { Headers } from '../../../events/model.ts';
 import { identityKey } from '../dedupe/keys.ts';
 import { asBytes, asInteger, asText } from '../connection/parameters.ts';
 import { type StoredEventRow, storedEvent } from '../work/stored-event.ts';
@@ -86,7 +86,7 @@ export function prepareEvents(database: Database.Database) {
       const row = selectWhole.get(sequence) as WholeRow;
       return {
         ...toEvent(row, runsOf(sequence)),
-        headers: readHeaders(row.headers, { traceId, eventName: row.event_name }),
+        headers: JSON.parse(row.headers) as Headers,
         body: row.body,
       };
     },

@@ -3,7 +3,6 @@ import type { EventRecord } from '../../event-record.ts';
 import type { Sequence } from '../../sequence.ts';
 import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
 import { eraOf } from '../dedupe/eras.ts';
-import { writeHeaders } from './headers-text.ts';
 import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
 import { ReusedKeys, callKey } from '../dedupe/keys.ts';
 import { byCall, isOpen } from './open-runs.ts';
@@ -48,7 +47,7 @@ export function eventRow(record: EventRecord, isWanted: boolean): EventRow {
     agentId: agentId ?? null,
     occurredAt: record.occurredAt,
     receivedAt: record.receivedAt,
-    headers: writeHeaders(record.headers, record),
+    headers: JSON.stringify(record.headers),
     facts: JSON.stringify(facts),
     body: record.body,
     isWanted,

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../event-store.ts';
-import { readHeaders } from './headers-text.ts';
+import type { Headers } from '../../../events/model.ts';
 
 /** The columns of an event that is handled. */
 export interface StoredEventRow {
@@ -20,7 +20,7 @@ export function storedEvent(row: StoredEventRow): StoredEvent {
     eventName: row.event_name,
     callId: row.call_id ?? undefined,
     receivedAt: row.received_at,
-    headers: readHeaders(row.headers, { traceId: row.trace_id, eventName: row.event_name }),
+    headers: JSON.parse(row.headers) as Headers,
     body: row.body,
   };
 }
