@@ -1,5 +1,5 @@
 import { messageOf } from '../kit/error-text.ts';
-import { holdProcess } from '../kit/clock.ts';
+import { refProcess } from '../kit/clock.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 
 /** Counts the work that has begun and not ended, so that a stop can wait for it. Logs its errors. */
@@ -30,8 +30,8 @@ export class InFlight {
   async drained(): Promise<void> {
     if (this.#count === 0) return;
     // Keeps the process alive until a run that waits for nothing but its signal has been interrupted.
-    const letGo = holdProcess();
+    const unref = refProcess();
     await new Promise<void>((resolve) => this.#idle.push(resolve));
-    letGo();
+    unref();
   }
 }

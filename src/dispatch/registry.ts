@@ -8,7 +8,7 @@ import {
   resolveHandlerOptions,
   resolveJoinOptions,
 } from '../receiver/handler-options.ts';
-import { suspectName } from '../events/names.ts';
+import { meantName } from '../events/names.ts';
 import { defined } from '../kit/values.ts';
 import type { ResolvedOptions } from '../receiver/options.ts';
 
@@ -77,14 +77,14 @@ export class Registry {
   }
 
   /** Names that no known event has, but that are close to a known name: probably misspelled. */
-  get suspects(): readonly {
+  get misspelled(): readonly {
     readonly handler: string;
     readonly eventName: string;
     readonly meant: string;
   }[] {
     return this.#handlers.flatMap(({ name: handler, patterns }) =>
       patterns.flatMap((eventName) => {
-        const meant = suspectName(eventName);
+        const meant = meantName(eventName);
         return meant === undefined ? [] : [{ handler, eventName, meant }];
       }),
     );

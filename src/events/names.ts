@@ -37,7 +37,7 @@ export function isKnownEventName(name: string): name is KnownEventName {
 const slip = 2;
 
 /** The known name, or pattern of known names, that was probably meant by a name that is neither; else undefined. */
-export function suspectName(name: string): string | undefined {
+export function meantName(name: string): string | undefined {
   const services = new Set(knownEventNames.map((known) => `${known.slice(0, known.indexOf('.'))}.*`));
   const known = [...knownEventNames, ...services];
   if (name === '*' || known.includes(name)) return undefined;

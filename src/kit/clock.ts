@@ -54,7 +54,7 @@ export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
  * Keeps the process alive while it waits for something that must not be abandoned: a clock's timers don't do that.
  * Returns the function that lets the process end again.
  */
-export function holdProcess(): () => void {
+export function refProcess(): () => void {
   const timer = setInterval(() => {}, maxTimer);
   return () => clearInterval(timer);
 }

@@ -172,7 +172,7 @@ export class Lifecycle {
       database: store.name,
       handlers: registry.all.map((handler) => handler.name),
     });
-    for (const suspect of registry.suspects) telemetry.report('event_name_unknown', suspect);
+    for (const name of registry.misspelled) telemetry.report('event_name_unknown', name);
     if (!https.required) telemetry.report('https_not_required');
     if (secrets === undefined) telemetry.report('signature_not_checked');
   }

@@ -144,9 +144,9 @@ export class Telemetry {
   report(event: LogEvent, fields: Fields | (() => Fields) = {}): void {
     const [level] = logEvents[event];
     if (!this.#hasSubscribers(event) && !this.logger.isLevelEnabled(level)) return;
-    const told = typeof fields === 'function' ? fields() : fields;
-    this.log(event, told);
-    this.publish(event, told);
+    const given = typeof fields === 'function' ? fields() : fields;
+    this.log(event, given);
+    this.publish(event, given);
   }
 
   /** Publishes a log event on its diagnostics channel, without a line. */

@@ -6,24 +6,24 @@ import { started } from '../support/receiver.ts';
 import { type Fault, type Verb, faultyStore, poisonVerbs, verbs } from './faulty-store.ts';
 
 /** Makes it look as if a process had died over each event: attempts are then counted before they begin. */
-const makeSuspect = `
-  create trigger make_suspect after insert on waiting begin
+const makePoison = `
+  create trigger make_poison after insert on waiting begin
     insert into crash_counts (sequence, count) values (new.sequence, 1);
   end`;
 
 /** A receiver on a store that breaks, with handlers whose effects are counted in the inbox's own database. */
-async function breaking(fault: (verb: Verb, call: number) => Fault, isSuspect: boolean) {
+async function breaking(fault: (verb: Verb, call: number) => Fault, isPoison: boolean) {
   const clock = new ManualClock();
   const plain: string[] = [];
   const { receiver, logs } = await started(
     {
       clock,
-      database: faultyStore(':memory:', clock, fault, { claimsAtOnce: !isSuspect }),
+      database: faultyStore(':memory:', clock, fault, { claimsAtOnce: !isPoison }),
       retry: { attempts: 100, cap: '1s' },
     },
     (r) => {
       r.database.exec('create table effects (handler text, trace_id text)');
-      if (isSuspect) r.database.exec(makeSuspect);
+      if (isPoison) r.database.exec(makePoison);
       for (const order of ['call', 'strict'] as const) {
         const failed = new Set<string>();
         r.on('*', { name: order, order }, async ({ traceId }, { commit }) => {
@@ -64,9 +64,9 @@ async function everythingDone(receiver: Receiver, clock: ManualClock, count: num
 
 async function goesThrough(
   fault: (verb: Verb, call: number) => Fault,
-  { count = 6, isSuspect = false }: { count?: number; isSuspect?: boolean } = {},
+  { count = 6, isPoison = false }: { count?: number; isPoison?: boolean } = {},
 ) {
-  const { receiver, clock, plain, effects } = await breaking(fault, isSuspect);
+  const { receiver, clock, plain, effects } = await breaking(fault, isPoison);
   const traceIds = Array.from({ length: count }, (_, index) => `trace-${Math.floor(index / 2)}${index % 2}`);
   for (const traceId of traceIds) await send(receiver, clock, traceId);
   await everythingDone(receiver, clock, count);
@@ -122,7 +122,7 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
     for (const verb of ['begin', 'settle', 'settleWith', ...poisonVerbs] as const) {
       test(`when ${verb} breaks ${when} its work, over events that a process has died over`, async () => {
         const fault = (name: Verb, call: number) => (name === verb && call % 3 === 1 ? when : undefined);
-        await goesThrough(fault, { isSuspect: true });
+        await goesThrough(fault, { isPoison: true });
       });
     }
   }

@@ -1,4 +1,4 @@
-import { matchesNothing, suspectName } from '../../events/names.ts';
+import { matchesNothing, meantName } from '../../events/names.ts';
 import { messageOf } from '../../kit/error-text.ts';
 import type { Subscription } from '../../platform/subscriptions/subscription.ts';
 import { type Finding, finding } from './findings.ts';
@@ -88,7 +88,7 @@ function askedFor(events: readonly string[]): string {
 }
 
 function withSuggestion(name: string): string {
-  const meant = suspectName(name);
+  const meant = meantName(name);
   return meant === undefined ? `"${name}"` : `"${name}" (did you mean ${meant}?)`;
 }
 

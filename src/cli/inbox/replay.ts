@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { holdProcess, pause, systemClock } from '../../kit/clock.ts';
+import { refProcess, pause, systemClock } from '../../kit/clock.ts';
 import type { EventFilter } from '../../operate/events.ts';
 import { type Receiver, openInbox } from '../../receiver/receiver.ts';
 import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
@@ -131,7 +131,7 @@ const lookPause = 500;
 async function untilSettled(store: EventStore, id: number, signal: Promise<unknown>): Promise<void> {
   const signalled = signal.then(() => 'signalled');
   const pausing = () => Promise.race([signalled, pause(systemClock, lookPause)]);
-  const unref = holdProcess();
+  const unref = refProcess();
   while ((await store.replayed(id)).open > 0 && (await pausing()) !== 'signalled');
   unref();
 }

@@ -1,5 +1,5 @@
 import { backoffAfter } from '../../kit/backoff.ts';
-import { type Clock, holdProcess, pause } from '../../kit/clock.ts';
+import { type Clock, refProcess, pause } from '../../kit/clock.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
 import { type PlatformRequest, passing, undone } from './request.ts';
@@ -54,8 +54,8 @@ export function readRetryAfter(text: string | null, now: number): number | undef
  */
 export async function wait(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
-  const release = holdProcess();
+  const unref = refProcess();
   await pause(clock, ms, signal);
-  release();
+  unref();
   signal?.throwIfAborted();
 }

@@ -1,5 +1,5 @@
 /** Warns about values of a subscription that are allowed, but probably a mistake. */
-import { knownEventNames, matchesNothing, suspectName } from '../../events/names.ts';
+import { knownEventNames, matchesNothing, meantName } from '../../events/names.ts';
 import { isAddressLiteral } from '../../kit/addresses.ts';
 import type { SubscriptionPatch } from './fields.ts';
 
@@ -73,7 +73,7 @@ function isLocalName(name: string): boolean {
 }
 
 function unknownEvent(event: string): SubscriptionWarning {
-  const meant = suspectName(event);
+  const meant = meantName(event);
   return {
     code: 'event_unknown',
     message:

@@ -1,4 +1,4 @@
-import { holdProcess, pause } from '../../../kit/clock.ts';
+import { refProcess, pause } from '../../../kit/clock.ts';
 import type {
   CleaningStep,
   CompactOptions,
@@ -82,9 +82,9 @@ export class SqliteRetention implements RetentionStore {
       const isDone = scrubbed.checkpointed && compacted === compact;
       if (isDone || clock.elapsed() >= deadline) return { checkpointed: scrubbed.checkpointed, compacted };
       // A script may have nothing else to do, and must not end in the middle of what it awaits.
-      const release = holdProcess();
+      const unref = refProcess();
       await pause(clock, scrubPause);
-      release();
+      unref();
     }
   }
 }

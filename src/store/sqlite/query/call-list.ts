@@ -40,7 +40,7 @@ export interface ListLook {
  */
 const eventsAtOnce = 1_000;
 const erasAtOnce = 16_000;
-const toldAtOnce = 400;
+const countedAtOnce = 400;
 /** How many arrivals one look goes through at the most: going through them is faster where only their times count. */
 const arrivalsAtOnce = 20_000;
 
@@ -100,14 +100,14 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
     const from = to - Math.min(eventsAtOnce, Math.ceil(erasAtOnce / eras)) + 1;
     const range = { from, to, since: filter.since ?? null, agentId: filter.agentId ?? null };
     const calls: ListedCall[] = [];
-    let told = 0;
+    let counted = 0;
     for (const row of firstEvents.iterate(range)) {
       const { sequence, callId } = row as { sequence: Sequence; callId: string };
       const events = eventsOf(callId);
       const call = callRecordOf(callId, events);
       if (matches(call, filter)) calls.push({ sequence, call });
-      told += events.length + eras;
-      const isEnough = calls.length === wanted || told >= toldAtOnce;
+      counted += events.length + eras;
+      const isEnough = calls.length === wanted || counted >= countedAtOnce;
       if (isEnough) return { calls, next: { ...place, before: sequence } };
     }
     return { calls, next: { ...place, before: from } };

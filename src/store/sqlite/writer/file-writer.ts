@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from 'node:worker_threads';
-import { type Clock, holdProcess } from '../../../kit/clock.ts';
+import { type Clock, refProcess } from '../../../kit/clock.ts';
 import { threadFile } from './thread-file.ts';
 import { BorrowedLock } from './write-lock.ts';
 import {
@@ -74,8 +74,8 @@ export class FileWriter extends Writer {
   }
 
   async ready(): Promise<void> {
-    const release = holdProcess();
-    await this.#readiness.finally(release);
+    const unref = refProcess();
+    await this.#readiness.finally(unref);
   }
 
   get isOverloaded(): boolean {

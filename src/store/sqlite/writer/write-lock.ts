@@ -4,7 +4,7 @@
  * thread. For that the writer lends its lock, between two commits: left to SQLite's own lock, the app's thread would
  * hardly ever find it free under load.
  */
-import { holdProcess, systemClock } from '../../../kit/clock.ts';
+import { refProcess, systemClock } from '../../../kit/clock.ts';
 
 /** Places in the shared memory. */
 const state = 0;
@@ -24,7 +24,7 @@ export class BorrowedLock {
   #ask: (() => void) | undefined;
   readonly #waiting: (() => void)[] = [];
   #depth = 0;
-  #releaseProcess: (() => void) | undefined;
+  #unref: (() => void) | undefined;
 
   /** From now on the lock is the writer's, which `ask` wakes. */
   writerBegins(ask: () => void): void {
@@ -43,7 +43,7 @@ export class BorrowedLock {
     this.#waiting.push(work);
     if (!this.#ask) return this.#runWaiting();
     // A process that only waits for the lock, as one that stops, must not end meanwhile.
-    this.#releaseProcess ??= holdProcess();
+    this.#unref ??= refProcess();
     this.#request(this.#ask);
   }
 
@@ -105,8 +105,8 @@ export class BorrowedLock {
       for (let work = this.#waiting.shift(); work; work = this.#waiting.shift()) work();
     } finally {
       this.#depth -= 1;
-      this.#releaseProcess?.();
-      this.#releaseProcess = undefined;
+      this.#unref?.();
+      this.#unref = undefined;
     }
   }
 }
