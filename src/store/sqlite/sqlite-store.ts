@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { InboxDatabase, Order, UserDatabase } from '../../dispatch/handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
-import { ClaimedWork, type FoundEvent, claimOf, isStored, readingKeyOf } from '../claimed-work.ts';
+import { ClaimedWork, claimOf, isStored, readingKeyOf } from '../claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../claims.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
@@ -22,7 +22,7 @@ import { SqliteCalls } from './query/sqlite-calls.ts';
 import { SqliteEvents } from './query/sqlite-events.ts';
 import { settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
-import { eventRow } from './work/record.ts';
+import { eventRow, foundAtOnce } from './work/record.ts';
 import { type SettlementRow, isOrdinary, runRow, settlementRow } from './work/settle.ts';
 import type { OperationName, Operations } from './writer/operations.ts';
 import type { ResultOf } from './writer/writer.ts';
@@ -242,13 +242,6 @@ export class SqliteStore implements Store {
     this.#dataVersion = version;
     for (const onWork of this.#subscribers) onWork();
   }
-}
-
-/** An event that was claimed as it was written: nothing goes before it. */
-function foundAtOnce(record: EventRecord, sequence: Sequence): FoundEvent {
-  const { traceId, eventName, callId, receivedAt, headers, body } = record;
-  const kept = { sequence, traceId, eventName, callId, receivedAt, headers, body };
-  return { ...kept, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
 }
 
 /**

@@ -210,8 +210,29 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect(traceIdsOf(await store.claimEvents(10))).toEqual(['b']);
       await store.close();
     });
+
+    test('locked by another, it takes no more than memory may hold, refuses the rest at once, and recovers', async () => {
+      const under = makeStore();
+      const store = await openedOf(under);
+      const isOverloaded = () => store.isOverloaded?.() === true;
+      const unlock = under.shared?.lock();
+      const waiting: Promise<'new' | 'duplicate'>[] = [];
+      const body = Buffer.alloc(1024 * 1024, 'x');
+      while (!isOverloaded() && waiting.length < most) {
+        waiting.push(record(store, eventOf(`trace-${waiting.length}`, { body })));
+      }
+      expect(waiting.length).toBeLessThan(most);
+      await expect(record(store, eventOf('refused', { body }))).rejects.toThrow();
+      unlock?.();
+      expect(new Set(await Promise.all(waiting))).toEqual(new Set(['new']));
+      expect(isOverloaded()).toBe(false);
+      expect(await record(store, eventOf('refused', { body }))).toBe('new');
+    });
   });
 }
+
+/** More megabytes than a store may keep in memory. */
+const most = 256;
 
 async function turns(count: number): Promise<void> {
   for (let turned = 0; turned < count; turned += 1) await turn();
