@@ -8,8 +8,11 @@ import type { Registry } from './registry.ts';
 /** Nothing is claimed while the bodies in flight are larger: a backlog of large ones must not fill the memory. */
 const maxBytes = 32 * 1024 * 1024;
 
-/** The most events or runs claimed in one step: they are read in that step, while deliveries wait. */
-const maxClaimed = 250;
+/**
+ * The most events or runs claimed in one step. On a slow disk the step's commit is what takes long, so with few a backlog
+ * would be worked off more slowly than events come; with more, deliveries would wait while these are read.
+ */
+const maxClaimed = 500;
 
 /** What the claimer works with. */
 export interface ClaimerParts {
@@ -18,8 +21,8 @@ export interface ClaimerParts {
   readonly dueTimer: DueTimer;
   readonly registry: Registry;
   readonly placer: Placer;
-  /** Takes what places the claimed work, in the order of the claims; resolves when that has been called. */
-  readonly arrive: (place: () => void) => Promise<void>;
+  /** Takes what places the claimed work, in the order of the claims; resolves when all of it has been called. */
+  readonly arrive: (places: readonly (() => void)[]) => Promise<void>;
 }
 
 /** Claims from the inbox what there is room for: runs that are due, then new events. */
@@ -108,9 +111,7 @@ export class Claimer {
     const selection = { limit: room, now: clock.now(), without, isOneACall: isCrowded };
     await store.claimRuns(handler, selection).then((claimed) => {
       dueTimer.claimed(handler.name, claimed.length);
-      return arrive(() => {
-        for (const run of claimed) placer.placeRun(lanes, run);
-      });
+      return arrive(claimed.map((run) => () => placer.placeRun(lanes, run)));
     });
   }
 
@@ -130,9 +131,7 @@ export class Claimer {
   #claimEvents(limit: number): Promise<number> {
     const { store, placer, arrive } = this.#parts;
     return store.claimEvents(limit).then(async (claimed) => {
-      await arrive(() => {
-        for (const event of claimed) placer.placeEvent(event);
-      });
+      await arrive(claimed.map((event) => () => placer.placeEvent(event)));
       return claimed.length;
     });
   }

@@ -27,6 +27,9 @@ export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler'> 
   readonly observe: (event: CallEvent, receivedAt: number) => void;
 }
 
+/** For how long claimed work is placed in one turn of the event loop, in milliseconds. */
+const maxPlacing = 2;
+
 /** Takes events from the inbox to the handlers: claim → route → run → settle. */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
@@ -69,7 +72,7 @@ export class Dispatcher {
       ...parts,
       dueTimer: new DueTimer(store, clock, heartbeatInterval),
       placer: this.#placer,
-      arrive: (place) => this.#afterAnswer(place),
+      arrive: (places) => this.#afterAnswer(...places),
     });
   }
 
@@ -150,20 +153,31 @@ export class Dispatcher {
   }
 
   /**
-   * Calls `place` once the answers that are being written have been written: handlers run after the answer. What has been
-   * claimed is placed here and nowhere else, so that it is placed in the order in which it was claimed.
+   * Calls these once the answers that are being written have been written: handlers run after the answer. What has been
+   * claimed is placed here and nowhere else, so that it is placed in the order in which it was claimed. Resolves when all
+   * have been called.
    */
-  #afterAnswer(place: () => void): Promise<void> {
-    this.#afterAnswers.push(place);
-    this.#answersWritten ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#answersWritten = undefined;
-        for (const next of this.#afterAnswers.splice(0)) next();
-        this.#beginReady();
-        resolve();
-      });
-    });
+  #afterAnswer(...places: readonly (() => void)[]): Promise<void> {
+    this.#afterAnswers.push(...places);
+    this.#answersWritten ??= new Promise((resolve) => void setImmediate(() => this.#placeAll(resolve)));
     return this.#answersWritten;
+  }
+
+  /** A claim may bring hundreds of events, which have to be read: deliveries go on between the turns that this takes. */
+  #placeAll(onPlaced: () => void): void {
+    const { clock } = this.#parts;
+    const until = clock.elapsed() + maxPlacing;
+    let placed = 0;
+    for (const place of this.#afterAnswers) {
+      place();
+      placed += 1;
+      if (clock.elapsed() >= until) break;
+    }
+    this.#afterAnswers.splice(0, placed);
+    this.#beginReady();
+    if (this.#afterAnswers.length > 0) return void setImmediate(() => this.#placeAll(onPlaced));
+    this.#answersWritten = undefined;
+    onPlaced();
   }
 
   #placeRecorded(claimed: ClaimedEvent, event: CallEvent, observe: () => void): void {
