@@ -173,10 +173,10 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       // A row of our own that exists is from an earlier try whose success was not reported to us.
       const counted = ownAttempts.get(sequence, handler, holder.id) as number | undefined;
       if (counted !== undefined || !holds(run)) return counted;
-      // Any other row is not ours to begin.
-      if (insertClaimed.run(sequence, handler, callId ?? null, holder.id).changes === 0) return undefined;
+      const { changes } = insertClaimed.run(sequence, handler, callId ?? null, holder.id);
       if (last) endClaim.run(sequence, holder.id);
-      return 1;
+      // A row that was there is not ours to begin.
+      return changes === 0 ? undefined : 1;
     },
 
     settle(row: SettlementRow): Settled {
