@@ -9,7 +9,7 @@ import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 /** The most runs that may follow a run of their call in memory, with order `call`, and the most claimed at once. */
-const maxInMemory = 2_000 + 250;
+const maxInMemory = 2_000 + 500;
 
 /** The most runs that may follow a run of their call in memory. */
 const maxFollowing = { call: 2_000, strict: 250 };
