@@ -101,11 +101,13 @@ export class Dispatcher {
       if (found) void this.#afterAnswer(() => this.#placeRecorded(found, event, observe));
       return found;
     });
-    return written.then(async (status) => {
-      const isWaiting = status === 'new' && (await arrived) === undefined;
-      if (isWaiting) void this.#afterAnswer(observe).then(() => this.wake());
-      return status;
-    });
+    const followUp = async (status: 'new' | 'duplicate'): Promise<void> => {
+      if (status !== 'new' || (await arrived)) return;
+      await this.#afterAnswer(observe);
+      this.wake();
+    };
+    written.then(followUp, () => {});
+    return written;
   }
 
   /** Looks for work. Called when there may be an event or a due run in the inbox, or places have become free. */
