@@ -103,11 +103,16 @@ export class ClaimedWork {
     }));
   }
 
+  /** A claim of which nothing will begin any more: it has ended, or is lost. */
+  forget({ claim }: ClaimedEvent | ClaimedRun): void {
+    (claim as EventClaim | RunClaim).before.close();
+  }
+
   /** Whether a run may begin; see the contract. */
   mayBegin(run: ClaimedRun): boolean {
     const { handler, before } = claimOf(run);
     before.close();
-    return handler.join === undefined || isStored(run) ? mayBeginBehind(handler, before.runs) : false;
+    return (handler.join === undefined || isStored(run)) && mayBeginBehind(handler, before.runs);
   }
 
   /** The run as it goes on once an attempt of it is counted: it has a row from then on. */

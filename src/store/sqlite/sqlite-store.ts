@@ -146,9 +146,11 @@ export class SqliteStore implements Store {
     return this.#session.opened().verbs.claims.nextDue(handler, after);
   }
 
-  beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
+  async beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
     const { sequence, handler } = readingKeyOf(claimed);
-    return this.#session.write('beginReading', [sequence, handler]);
+    const isHeld = await this.#session.write('beginReading', [sequence, handler]);
+    if (!isHeld) this.#claimed.forget(claimed);
+    return isHeld;
   }
 
   endReading({ sequence }: ClaimedEvent | ClaimedRun): Promise<void> {
@@ -190,7 +192,7 @@ export class SqliteStore implements Store {
   }
 
   async finish(event: ClaimedEvent): Promise<void> {
-    this.#claimed.route(event, []);
+    this.#claimed.forget(event);
     await this.#session.writer.endClaim(event.sequence);
   }
 

@@ -38,3 +38,15 @@ export function prepareOpenRunsBefore(database: Database.Database): OpenRunsBefo
       return earlier.get(key) === undefined ? [] : [{ handler, hasBegun: true }];
     });
 }
+
+/** When the last run of a call and handler is due that comes before a sequence and has not begun. */
+export function prepareLastDueBefore(database: Database.Database) {
+  const last = database
+    .prepare(
+      `select due_at from runs ${byCallAndTime} where call_id = ${asText('?')} and handler = ${asText('?')}
+        and sequence < ? and ${isUnbegun} order by due_at desc limit 1`,
+    )
+    .pluck();
+  return (callId: string, handler: string, sequence: number): number | undefined =>
+    last.get(callId, handler, sequence) as number | undefined;
+}

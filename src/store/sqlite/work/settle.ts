@@ -5,7 +5,8 @@ import type { ClaimedRun } from '../../claims.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import type { RunEnd, RunState } from '../../store.ts';
 import { withFormerReason } from './former-reason.ts';
-import { byCall, byCallAndTime, isOpen, isUnbegun } from './open-runs.ts';
+import { byCall, isOpen } from './open-runs.ts';
+import { prepareLastDueBefore } from './open-runs-before.ts';
 import type { Holder } from './processes.ts';
 import { prepareUnblockNext } from './unblock.ts';
 
@@ -95,12 +96,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const earlierActive = database.prepare(`
     select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}
       and state <> 'blocked'`);
-  const lastDueBefore = database
-    .prepare(
-      `select due_at from runs ${byCallAndTime} where call_id = ? and handler = ? and sequence < ? and ${isUnbegun}
-       order by due_at desc limit 1`,
-    )
-    .pluck();
+  const lastDueBefore = prepareLastDueBefore(database);
   const unblockNext = prepareUnblockNext(database);
 
   const holds = ({ sequence, handler, stored }: RunRow): boolean =>
@@ -138,9 +134,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     if (row.order === 'strict' && isBehindAnother(row)) return { ...waiting, ...row, ...blocked };
     const { sequence, callId, handler } = row;
     const isFollowing = row.order === 'call' && callId !== undefined;
-    const before = isFollowing
-      ? (lastDueBefore.get(callId, handler, sequence) as number | undefined)
-      : undefined;
+    const before = isFollowing ? lastDueBefore(callId, handler, sequence) : undefined;
     return { ...waiting, ...row, state: 'due', dueAt: before ?? 0 };
   };
 

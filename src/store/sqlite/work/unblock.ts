@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../../sequence.ts';
-import { byCall, byCallAndTime, isOpen, isUnbegun } from './open-runs.ts';
+import { byCall, isOpen } from './open-runs.ts';
+import { prepareLastDueBefore } from './open-runs-before.ts';
 import { asText } from '../connection/parameters.ts';
 
 interface BlockedRun {
@@ -34,12 +35,7 @@ export function prepareUnblock(database: Database.Database) {
   const ofHandler = `from runs indexed by runs_blocked where handler = ${asText('?')} and state = 'blocked'`;
   const some = database.prepare(`
     select sequence, call_id as callId, due_at as dueAt ${ofHandler} order by call_id, sequence limit ${maxInAStep}`);
-  const dueBefore = database
-    .prepare(
-      `select due_at from runs ${byCallAndTime} where call_id = ${asText('?')} and handler = ${asText('?')}
-        and sequence < ? and ${isUnbegun} order by due_at desc limit 1`,
-    )
-    .pluck();
+  const lastDueBefore = prepareLastDueBefore(database);
   const releaseOne = database.prepare(
     "update runs set state = 'due', due_at = ? where sequence = ? and handler = ?",
   );
@@ -62,7 +58,7 @@ export function prepareUnblock(database: Database.Database) {
     all(handler: string, follows: boolean): number {
       const runs = some.all(handler) as BlockedRun[];
       for (const { sequence, callId, dueAt } of runs) {
-        const before = follows ? (dueBefore.get(callId, handler, sequence) as number | undefined) : undefined;
+        const before = follows ? lastDueBefore(callId, handler, sequence) : undefined;
         releaseOne.run(Math.max(dueAt ?? 0, before ?? 0), sequence, handler);
       }
       return runs.length;
