@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
-import { setImmediate } from 'node:timers';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import type { CallEvent } from '../events/model.ts';
 import { messageOf } from '../kit/error-text.ts';
+import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import { storePause } from '../store/store-pause.ts';
@@ -28,7 +29,7 @@ export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler'> 
 }
 
 /** For how long claimed work is placed in one turn of the event loop, in milliseconds. */
-const maxPlacing = 2;
+const share = { ofTurn: 2 };
 
 /** Takes events from the inbox to the handlers: claim → route → run → settle. */
 export class Dispatcher {
@@ -44,8 +45,9 @@ export class Dispatcher {
   #isPumping = false;
   #isWanted = false;
   /** What is done after the answers that are being written: for each claim, in order, what places it. */
-  #afterAnswers: (() => void)[] = [];
-  #answersWritten: Promise<void> | undefined;
+  readonly #arrivals: (() => void)[] = [];
+  #placing: Promise<void> | undefined;
+  readonly #share: EventLoopShare;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -55,6 +57,7 @@ export class Dispatcher {
     const common = { ...parts, stop: this.#stop.signal };
     const settler = new Settler(common);
     this.#attempts = new Attempts({ ...common, settler });
+    this.#share = new EventLoopShare(clock, share);
     this.#inFlight = new InFlight(telemetry);
     this.#poison = new PoisonRuns(clock, () => this.#beginReady());
     const follow = (work: Promise<unknown>) => this.#inFlight.follow(work);
@@ -95,10 +98,15 @@ export class Dispatcher {
     const mayClaim = this.#state === 'running' && this.#claimer.reserve();
     const { written, claimed } = this.#parts.store.record(record, mayClaim);
     const observe = (): void => this.#parts.observe(event, record.receivedAt);
+    const place = (found: ClaimedEvent): void => {
+      observe();
+      this.#claimer.release();
+      this.#placer.placeEvent(found, event);
+    };
     const arrived = claimed.then((found) => {
       if (!found && mayClaim) this.#claimer.release();
       // Also if the write came too late for its sender: the event is on disk, and a copy of it will be a duplicate.
-      if (found) void this.#afterAnswer(() => this.#placeRecorded(found, event, observe));
+      if (found) void this.#afterAnswer(() => place(found));
       return found;
     });
     const followUp = async (status: 'new' | 'duplicate'): Promise<void> => {
@@ -160,32 +168,25 @@ export class Dispatcher {
    * have been called.
    */
   #afterAnswer(...places: readonly (() => void)[]): Promise<void> {
-    this.#afterAnswers.push(...places);
-    this.#answersWritten ??= new Promise((resolve) => void setImmediate(() => this.#placeAll(resolve)));
-    return this.#answersWritten;
+    this.#arrivals.push(...places);
+    this.#placing ??= this.#placeAll();
+    return this.#placing;
   }
 
   /** A claim may bring hundreds of events, which have to be read: deliveries go on between the turns that this takes. */
-  #placeAll(onPlaced: () => void): void {
-    const { clock } = this.#parts;
-    const until = clock.elapsed() + maxPlacing;
-    let placed = 0;
-    for (const place of this.#afterAnswers) {
-      place();
-      placed += 1;
-      if (clock.elapsed() >= until) break;
+  async #placeAll(): Promise<void> {
+    await endOfTurn();
+    try {
+      for (let place = this.#arrivals.shift(); place; place = this.#arrivals.shift()) {
+        const later = this.#share.place();
+        if (later) this.#beginReady();
+        if (later) await later;
+        place();
+      }
+    } finally {
+      this.#placing = undefined;
+      this.#beginReady();
     }
-    this.#afterAnswers.splice(0, placed);
-    this.#beginReady();
-    if (this.#afterAnswers.length > 0) return void setImmediate(() => this.#placeAll(onPlaced));
-    this.#answersWritten = undefined;
-    onPlaced();
-  }
-
-  #placeRecorded(claimed: ClaimedEvent, event: CallEvent, observe: () => void): void {
-    observe();
-    this.#claimer.release();
-    this.#placer.placeEvent(claimed, event);
   }
 
   async #pump(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { CallEvent } from '../events/model.ts';
+import { Slots } from '../kit/churn.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { type ClaimedEvent, type ClaimedRun, mayBePoison } from '../store/claims.ts';
 import type { Store } from '../store/store.ts';
@@ -23,7 +24,7 @@ export class Placer {
   readonly #parts: PlacerParts;
   readonly #reader: EventReader;
   readonly #order = new PlacingOrder();
-  readonly #requeues = new Set<Promise<unknown>>();
+  readonly #requeues = new Slots<Promise<unknown>>();
   #bytes = 0;
   #isStopped = false;
 
@@ -63,15 +64,14 @@ export class Placer {
   requeue(run: Run): void {
     const { follow, settler, wake } = this.#parts;
     const written = settler.requeue(run).finally(() => this.ended(run));
-    const forget = () => void this.#requeues.delete(written);
-    this.#requeues.add(written);
+    const forget = this.#requeues.add(written);
     written.then(forget, forget);
     follow(written.then(wake));
   }
 
   /** Resolves when every run that goes back is in the inbox: a claim would find others of its call that must wait for it. */
   async requeued(): Promise<void> {
-    await Promise.allSettled(this.#requeues);
+    await Promise.allSettled(this.#requeues.items);
   }
 
   /** A run is no longer in flight. */
