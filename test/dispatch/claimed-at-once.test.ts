@@ -1,7 +1,7 @@
-/** An event that is claimed by the write that records it runs after the events of its call that were claimed before. */
+/** An event that is claimed by the write that records it: after which events, and when, its handlers run. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
-import { deliver } from '../support/deliveries.ts';
+import { address, bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { started } from '../support/receiver.ts';
 import { type Work, storeAround } from '../support/store-around.ts';
@@ -69,4 +69,29 @@ test('a run that has ended takes no room while its end is written', async () => 
   await all.reached;
   end.open();
   await logs.until('run_done', maxWaiting + 1);
+});
+
+test('a handler runs after the answer to its event', async () => {
+  const seen: string[] = [];
+  const { receiver, logs } = await started({}, (r) =>
+    r.on('*', ({ traceId }) => void seen.push(`handled ${traceId}`)),
+  );
+  // The first event of an inbox pins the scheme, and is answered when that is written.
+  await deliver(receiver, bodyOf());
+  await logs.until('run_done', 1);
+  seen.length = 0;
+  const traceIds = ['one', 'two', 'three'];
+  const answer = async (traceId: string): Promise<void> => {
+    const body = bodyOf({ traceId });
+    await receiver.fetch(new Request(address, { method: 'POST', headers: signedHeaders(body), body }));
+    seen.push(`answered ${traceId}`);
+  };
+  await Promise.all(traceIds.map(answer));
+  await logs.until('run_done', 1 + traceIds.length);
+  for (const traceId of traceIds) {
+    expect(seen.filter((step) => step.endsWith(traceId))).toEqual([
+      `answered ${traceId}`,
+      `handled ${traceId}`,
+    ]);
+  }
 });
