@@ -10,6 +10,8 @@ const alone = ['test/sandbox/sitemaps-names.test.ts', 'test/store/sqlite/hidden-
 
 export default defineConfig({
   test: {
+    // It starts a Postgres server when the first test asks for one.
+    globalSetup: 'test/support/postgres-setup.ts',
     // Files share the modules that they load: loading them for each took a fifth of the CPU.
     projects: [
       {

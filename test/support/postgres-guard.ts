@@ -1,0 +1,30 @@
+/**
+ * Ends a Postgres server and removes its folder when the process that started it is gone, however that ended. It runs in
+ * a process of its own. Its one argument is the folder, and its standard input is a pipe: a line tells the server's
+ * process id, an empty line that it has ended, and the end of the pipe that the other process has.
+ */
+import { rmSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const folder = process.argv[2] ?? '';
+if (folder === '') throw new Error('The folder is missing.');
+
+let server = 0;
+for await (const line of createInterface({ input: process.stdin })) server = Number(line);
+
+if (server > 0 && signal(server, 'SIGQUIT')) {
+  // The server ends its own processes within five seconds. In a container whose first process waits for no child, its
+  // id stays after that.
+  for (let tries = 0; tries < 100 && signal(server, 0); tries += 1) await sleep(100);
+}
+rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+
+/** Whether there is such a process. */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,207 @@
+/** A real Postgres server on this machine, from the programs that npm has installed. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { copyPrograms, installedPrograms, own, programsPackage, serverOwner } from './postgres-programs.ts';
+
+/** How a server stops: `smart` waits for clients, `fast` ends them, and after `immediate` the next start recovers. */
+export type StopMode = 'smart' | 'fast' | 'immediate';
+
+export interface PostgresOptions {
+  /** Values of `postgresql.conf`, for example `{ max_connections: 20, fsync: 'on' }`. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+}
+
+export interface PostgresServer {
+  /** The superuser's connection string of the database `postgres`. It stays the same when the server restarts. */
+  readonly url: string;
+  readonly port: number;
+  readonly dataFolder: string;
+  /** Starts a server that has stopped, and resolves when it takes connections. */
+  start(): Promise<void>;
+  /** Resolves when all of its processes are gone. */
+  stop(mode?: StopMode): Promise<void>;
+  /** Ends the main process as a crash would. The others end as soon as they notice that; resolves when they have. */
+  kill(): Promise<void>;
+  /** Stops the server for good, and removes its folder. */
+  close(): Promise<void>;
+}
+
+const defaults = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: 300,
+  // A killed process loses nothing that it has written, with or without a sync: only a power cut does. Without, tests
+  // don't wait for a disk that others write to.
+  fsync: process.env['RINGBACK_TEST_POSTGRES_FSYNC'] ?? 'off',
+  // In the data folder, and so removed with it, also after a kill.
+  dynamic_shared_memory_type: 'mmap',
+};
+
+/** Starts a new, empty server. Whoever starts it closes it; if this process ends before that, a guard does. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const installed = installedPrograms();
+  if (installed === undefined) throw new Error(`${programsPackage} is not installed.`);
+  const folder = mkdtempSync(join(tmpdir(), 'ringback-postgres-'));
+  const server = new Server(folder, { ...defaults, ...options.settings });
+  try {
+    own(folder);
+    copyPrograms(installed, server.programs);
+    await server.initialise();
+    await server.startOnFreePort();
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+  return server;
+}
+
+/** The English text of a server that could not listen, on every platform. */
+const portTaken = 'could not create any TCP/IP sockets';
+
+class Server implements PostgresServer {
+  readonly programs: string;
+  readonly dataFolder: string;
+  readonly #folder: string;
+  readonly #settings: Readonly<Record<string, string | number>>;
+  readonly #guard: ChildProcess;
+  #port = 0;
+  #process: ChildProcess | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+
+  constructor(folder: string, settings: Readonly<Record<string, string | number>>) {
+    this.#folder = folder;
+    this.#settings = settings;
+    this.programs = join(folder, 'programs');
+    this.dataFolder = join(folder, 'data');
+    this.#guard = startGuard(folder);
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.#port}/postgres`;
+  }
+
+  async initialise(): Promise<void> {
+    const options = ['--no-locale', '-E', 'UTF8', '-A', 'trust', '-U', 'postgres', '--no-sync'];
+    await this.#run('initdb', '-D', this.dataFolder, ...options);
+  }
+
+  /**
+   * Starts on a random port below those that systems give to connections. One of those could be taken while the server
+   * is stopped, even by a client that tries to reach it.
+   */
+  async startOnFreePort(): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      this.#port = randomInt(15_000, 32_000);
+      try {
+        await this.start();
+        return;
+      } catch (error) {
+        if (tries === 20 || !String(error).includes(portTaken)) throw error;
+      }
+    }
+  }
+
+  async start(): Promise<void> {
+    if (this.#process) throw new Error('The server runs already.');
+    const settings = Object.entries({ ...this.#settings, port: this.#port });
+    const child = spawn(
+      this.#program('postgres'),
+      ['-D', this.dataFolder, ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      // Detached, so that an interrupt from the keyboard leaves it to whoever started it.
+      { ...this.#environment(), detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    this.#process = child;
+    const ready = untilReady(child);
+    this.#ended = this.#untilEnded(child);
+    if (child.pid !== undefined) this.#guard.stdin?.write(`${child.pid}\n`);
+    try {
+      await ready;
+    } catch (error) {
+      await this.#ended;
+      throw error;
+    }
+  }
+
+  async #untilEnded(child: ChildProcess): Promise<void> {
+    // All processes of the server hold the pipe of its errors: it closes when the last of them is gone. It rejects for
+    // one that could not be started.
+    await once(child, 'close').catch(() => {});
+    this.#process = undefined;
+    this.#guard.stdin?.write('\n');
+  }
+
+  async stop(mode: StopMode = 'fast'): Promise<void> {
+    if (!this.#process) return;
+    // Not a signal: Windows has none.
+    await this.#run('pg_ctl', 'stop', '-m', mode, '-D', this.dataFolder, '--no-wait');
+    await this.#ended;
+  }
+
+  async kill(): Promise<void> {
+    this.#process?.kill('SIGKILL');
+    await this.#ended;
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.stop('immediate');
+    } finally {
+      await this.kill();
+      await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+      this.#guard.stdin?.end();
+    }
+  }
+
+  #program(name: string): string {
+    return join(this.programs, 'bin', process.platform === 'win32' ? `${name}.exe` : name);
+  }
+
+  async #run(program: string, ...args: string[]): Promise<void> {
+    await promisify(execFile)(this.#program(program), args, this.#environment());
+  }
+
+  #environment() {
+    // Its user may not be able to enter this process's folder. Messages are in English whatever the user's language.
+    return { ...serverOwner, cwd: '/', env: { ...process.env, LC_ALL: 'C' } };
+  }
+}
+
+/** Resolves when the server takes connections; rejects with what it has printed if it ends before. */
+function untilReady(child: ChildProcess): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let printed = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    // Only the end is kept: a server that runs for long prints much.
+    printed = (printed + text).slice(-10_000);
+    if (printed.includes('database system is ready to accept connections')) resolve();
+  });
+  child.once('error', reject);
+  child.once('close', () => reject(new Error(`The Postgres server has ended. ${printed}`)));
+  return promise;
+}
+
+function startGuard(folder: string): ChildProcess {
+  const script = fileURLToPath(new URL('./postgres-guard.ts', import.meta.url));
+  const guard = spawn(process.execPath, [script, folder], {
+    // Detached, so that what ends this process's group doesn't end the guard.
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  guard.on('error', () => {});
+  guard.stdin.on('error', () => {});
+  // It is no reason for this process to go on.
+  guard.unref();
+  (guard.stdin as unknown as { unref(): void }).unref();
+  return guard;
+}

@@ -1,0 +1,98 @@
+/**
+ * Real Postgres databases for tests. `RINGBACK_TEST_POSTGRES`, a connection string, names the server; without it, one
+ * is started from the programs that npm has installed. Where neither is to be had, tests are skipped, but never in CI.
+ */
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { inject, onTestFinished, TestRunner } from 'vitest';
+import { installedPrograms, programsPackage } from './postgres-programs.ts';
+import { type PostgresOptions, type PostgresServer, startPostgres } from './postgres-server.ts';
+
+/** The server that all tests share. */
+export interface SharedPostgres {
+  readonly connectionString: string;
+  /** A name for a schema of the test that runs, which isn't there yet. When the test ends, the schema is dropped. */
+  readonly newSchema: () => string;
+}
+
+/** Why there is no server. */
+export interface MissingPostgres {
+  readonly missing: string;
+}
+
+let shared: Promise<SharedPostgres | MissingPostgres> | undefined;
+
+/** The shared server, started if it isn't yet, or the reason for which tests that need it have to be skipped. */
+export async function postgresForTests(): Promise<SharedPostgres | MissingPostgres> {
+  shared ??= find();
+  return shared;
+}
+
+async function find(): Promise<SharedPostgres | MissingPostgres> {
+  const given = process.env['RINGBACK_TEST_POSTGRES'];
+  if (given) return sharedAt(given);
+  const missing = whyMissing();
+  if (missing !== undefined) return { missing };
+  const response = await fetch(inject('postgresDoor'));
+  const text = await response.text();
+  if (!response.ok) {
+    throw new Error(`The tests' Postgres did not start; RINGBACK_TEST_POSTGRES can name another. ${text}`);
+  }
+  return sharedAt(text);
+}
+
+function sharedAt(connectionString: string): SharedPostgres {
+  const newSchema = () => {
+    const schema = `ringback_test_${randomBytes(8).toString('hex')}`;
+    onTestFinished(() => dropSchema(connectionString, schema));
+    return schema;
+  };
+  return { connectionString, newSchema };
+}
+
+async function dropSchema(connectionString: string, schema: string): Promise<void> {
+  // A transaction that the test has left open would make this wait for ever.
+  const client = new Client({ connectionString, lock_timeout: 60_000 });
+  await client.connect();
+  try {
+    await client.query(`drop schema if exists "${schema}" cascade`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The shared server and a schema's name for the test that runs. Skips the test where there is no server. */
+export async function testDatabase(): Promise<SharedPostgres & { readonly schema: string }> {
+  const postgres = await postgresForTests();
+  if ('missing' in postgres) return skipTest(postgres.missing);
+  return { ...postgres, schema: postgres.newSchema() };
+}
+
+/** A server that only the test that runs has, until it ends. Skips the test where the programs are missing. */
+export async function ownPostgres(options?: PostgresOptions): Promise<PostgresServer> {
+  const missing = whyMissing();
+  if (missing !== undefined) return skipTest(missing);
+  const server = await startPostgres(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+let isTold = false;
+
+/** Why no server can be started here. It is printed once, and in CI it is an error. */
+function whyMissing(): string | undefined {
+  if (installedPrograms() !== undefined) return undefined;
+  const reason =
+    `Tests need Postgres, and ${programsPackage} is not installed: run \`npm ci\` with optional dependencies, or set ` +
+    'RINGBACK_TEST_POSTGRES to the URL of a server in which they may create schemas.';
+  if (process.env['CI']) throw new Error(reason);
+  if (!isTold) process.stderr.write(`SKIPPED: ${reason}\n`);
+  isTold = true;
+  return reason;
+}
+
+function skipTest(reason: string): never {
+  const test = TestRunner.getCurrentTest();
+  if (!test) throw new Error(`Nothing but a test can be skipped. ${reason}`);
+  return test.context.skip(reason);
+}
