@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type CallRecord, callRecordOf } from '../calls/timeline.ts';
 import { joinedCall } from '../calls/joined-call.ts';
+import { ringbackError } from '../errors/errors.ts';
 import type { CallEvent } from '../events/model.ts';
 import { backoffAfter } from '../kit/backoff.ts';
 import type { Clock, Random } from '../kit/clock.ts';
@@ -140,11 +141,13 @@ export class Attempts {
   async #call(run: Run, subject: Subject, onCalled?: () => void): Promise<Ended> {
     const { settler, telemetry, logger } = this.#parts;
     const backoff = () => this.#backoffOf(run);
-    const commit = new Commit(
-      (effects) => settler.settleWith(run, (database) => this.#timed(run, () => effects(database))),
-      (error) => reportFailedCommit(telemetry, run, outcomeOf(error, backoff)),
-    );
     const end = new EarlyEnd();
+    const commit = new Commit({
+      settleWith: (effects) =>
+        settler.settleWith(run, (database) => this.#timed(run, () => effects(database))),
+      onRefused: (error) => reportFailedCommit(telemetry, run, outcomeOf(error, backoff)),
+      untilEnd: (effects) => this.#effectsUntilEnd(run, end, effects),
+    });
     const call = () => this.#callSoFar(run);
     const context = new AttemptContext(run, { logger, end, call, commit });
     const called = this.#timed(run, () =>
@@ -178,6 +181,19 @@ export class Attempts {
     } catch (thrown) {
       return failure(thrown);
     }
+  }
+
+  /**
+   * Waits for effects until the attempt's deadline or the stop; also for those that the user's function did not await. What
+   * never ends would otherwise keep the run and its transaction for ever.
+   */
+  #effectsUntilEnd(run: Run, end: EarlyEnd, effects: Promise<unknown>): Promise<unknown> {
+    const { stop, clock } = this.#parts;
+    const unawaited = new EarlyEnd();
+    const ended = untilEnd(effects, unawaited, { timeout: run.handler.timeout, stop, clock });
+    return Promise.race([ended, end.reached()]).catch((thrown: unknown) => {
+      throw end.isReached || unawaited.isReached ? ringbackError('commit_too_late') : thrown;
+    });
   }
 
   /** What becomes of the run by its function's outcome and its commit. */

@@ -67,23 +67,28 @@ export class AttemptContext implements RunContext {
 /** What became of the commit of an attempt. */
 export type Committed = 'nothing' | 'committed' | { readonly failed: unknown };
 
+/** What a commit is made of. */
+export interface CommitSteps {
+  /** Writes the effects and marks the run done, together. */
+  readonly settleWith: (effects: (database: UserDatabase) => unknown) => Promise<Settled>;
+  /** Called with the error of a commit that was refused: a second one, or one after the attempt has ended. */
+  readonly onRefused: (error: RingbackError) => void;
+  /** Waits for asynchronous effects as long as the attempt may last, and rejects then. */
+  readonly untilEnd: (effects: Promise<unknown>) => Promise<unknown>;
+}
+
 /** The one commit that an attempt may make. */
 export class Commit {
-  readonly #settleWith: (effects: (database: UserDatabase) => unknown) => Promise<Settled>;
-  readonly #onRefused: (error: RingbackError) => void;
+  readonly #settleWith: CommitSteps['settleWith'];
+  readonly #onRefused: CommitSteps['onRefused'];
+  readonly #untilEnd: CommitSteps['untilEnd'];
   #committing: Promise<unknown> | undefined;
   #isOver = false;
 
-  /**
-   * `settleWith` writes the effects and marks the run done, together. `onRefused` is called with the error of a commit that
-   * was refused: a second one, or one after the attempt has ended.
-   */
-  constructor(
-    settleWith: (effects: (database: UserDatabase) => unknown) => Promise<Settled>,
-    onRefused: (error: RingbackError) => void,
-  ) {
+  constructor({ settleWith, onRefused, untilEnd }: CommitSteps) {
     this.#settleWith = settleWith;
     this.#onRefused = onRefused;
+    this.#untilEnd = untilEnd;
   }
 
   readonly commit = <Result>(effects: (database: UserDatabase) => Result): Promise<Result> => {
@@ -126,7 +131,8 @@ export class Commit {
     };
     const settled = await this.#settleWith((database) => {
       const returned = effects(database);
-      return isThenable(returned) ? returned.then(keep as (value: unknown) => void) : keep(returned);
+      if (!isThenable(returned)) return keep(returned);
+      return this.#untilEnd(Promise.resolve(returned)).then(keep as (value: unknown) => void);
     });
     if (settled === 'lost') throw ringbackError('commit_too_late');
     return result as Result;

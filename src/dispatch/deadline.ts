@@ -5,6 +5,7 @@ export class EarlyEnd {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
   #onReached: (reason: Error) => void = () => {};
+  #reached: Promise<never> | undefined;
 
   get isReached(): boolean {
     return this.#reason !== undefined;
@@ -25,10 +26,11 @@ export class EarlyEnd {
 
   /** Rejects when the early end is reached. */
   reached(): Promise<never> {
-    return new Promise((_resolve, reject) => {
+    this.#reached ??= new Promise((_resolve, reject) => {
       if (this.#reason) reject(this.#reason);
       else this.#onReached = reject;
     });
+    return this.#reached;
   }
 }
 
