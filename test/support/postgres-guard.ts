@@ -3,7 +3,8 @@
  * a process of its own. Its one argument is the folder, and its standard input is a pipe: a line tells the server's
  * process id, an empty line that it has ended, and the end of the pipe that the other process has.
  */
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -14,9 +15,10 @@ let server = 0;
 for await (const line of createInterface({ input: process.stdin })) server = Number(line);
 
 if (server > 0 && signal(server, 'SIGQUIT')) {
-  // The server ends its own processes within five seconds. In a container whose first process waits for no child, its
-  // id stays after that.
-  for (let tries = 0; tries < 100 && signal(server, 0); tries += 1) await sleep(100);
+  // The server ends its own processes within five seconds, then removes this file. Its process id can stay for longer,
+  // until the system's first process looks.
+  const file = join(folder, 'data', 'postmaster.pid');
+  for (let tries = 0; tries < 200 && existsSync(file) && signal(server, 0); tries += 1) await sleep(50);
 }
 rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 

@@ -21,7 +21,7 @@ export interface Owner {
   readonly gid?: number;
 }
 
-/** Postgres refuses to run as root. This is the number of `nobody`, and no entry of that name is needed. */
+/** Postgres refuses to run as root, and as a user that the system doesn't know. This is the number of `nobody`. */
 export const serverOwner: Owner = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 /** The package that has the programs for this platform. */
