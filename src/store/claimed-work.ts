@@ -1,5 +1,6 @@
 import { CallOrder, type OpenRun, type RunsBefore, mayBeginBehind } from './call-order.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms } from './claims.ts';
+import type { EventRecord } from './event-record.ts';
 import type { Sequence, Settled } from './sequence.ts';
 
 /** An event as a database returns it when it is claimed. */
@@ -159,4 +160,11 @@ export function readingKeyOf(claimed: ClaimedEvent | ClaimedRun): {
 } {
   const isOwnRow = 'handler' in claimed && isStored(claimed);
   return { sequence: claimed.sequence, handler: isOwnRow ? claimed.handler : undefined };
+}
+
+/** An event that was claimed as it was written: nothing goes before it. */
+export function foundAtOnce(record: EventRecord, sequence: Sequence): FoundEvent {
+  const { traceId, eventName, callId, receivedAt, headers, body } = record;
+  const kept = { sequence, traceId, eventName, callId, receivedAt, headers, body };
+  return { ...kept, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
 }

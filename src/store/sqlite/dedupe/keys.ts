@@ -1,16 +1,5 @@
-/**
- * Short keys of one size for texts of any size: inserts at random places of an index are what an event costs most,
- * and cost less in a small index.
- */
-import { hash } from 'node:crypto';
-
-/** So many bytes that nobody finds two texts with the same key: the key alone decides what counts as a duplicate. */
-export const identityBytes = 16;
-
-/** The key under which an identity is stored. */
-export function identityKey(identity: string): Buffer {
-  return writeKey(identity, newKey());
-}
+/** The keys of events and calls as SQLite keeps them. */
+import { newIdentityKey, writeIdentityKey } from '../../identity-key.ts';
 
 /**
  * Makes the keys of many events in the same few buffers. Small buffers share blocks of 64 KB, and a block that is
@@ -22,18 +11,10 @@ export class ReusedKeys {
 
   /** The keys under which these identities are stored, until the next call. */
   of(identities: readonly string[]): readonly Buffer[] {
-    return identities.map((identity, place) => writeKey(identity, (this.#keys[place] ??= newKey())));
+    return identities.map((identity, place) =>
+      writeIdentityKey(identity, (this.#keys[place] ??= newIdentityKey())),
+    );
   }
-}
-
-function newKey(): Buffer {
-  return Buffer.allocUnsafeSlow(identityBytes);
-}
-
-function writeKey(identity: string, key: Buffer): Buffer {
-  // The digest is taken as text of one letter a byte, because a buffer that the hash makes costs more than the hash.
-  key.write(hash('sha256', identity, 'binary'), 'binary');
-  return key;
 }
 
 /**

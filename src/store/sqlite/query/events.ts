@@ -12,7 +12,7 @@ import type { Sequence } from '../../sequence.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { eventState } from './event-state.ts';
 import type { Headers } from '../../../events/model.ts';
-import { identityKey } from '../dedupe/keys.ts';
+import { identityKey } from '../../identity-key.ts';
 import { asBytes, asInteger, asText } from '../connection/parameters.ts';
 import { type StoredEventRow, storedEvent } from '../work/stored-event.ts';
 

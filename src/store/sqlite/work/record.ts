@@ -1,5 +1,4 @@
 import type Database from 'better-sqlite3';
-import type { FoundEvent } from '../../claimed-work.ts';
 import type { EventRecord } from '../../event-record.ts';
 import type { Sequence } from '../../sequence.ts';
 import { type SequenceTotals, prepareCallIndex } from './call-index.ts';
@@ -53,13 +52,6 @@ export function eventRow(record: EventRecord, isWanted: boolean): EventRow {
     body: record.body,
     isWanted,
   };
-}
-
-/** An event that was claimed as it was written: nothing goes before it. */
-export function foundAtOnce(record: EventRecord, sequence: Sequence): FoundEvent {
-  const { traceId, eventName, callId, receivedAt, headers, body } = record;
-  const kept = { sequence, traceId, eventName, callId, receivedAt, headers, body };
-  return { ...kept, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
 }
 
 const duplicate: RecordedRow = { sequence: undefined, isClaimed: false };

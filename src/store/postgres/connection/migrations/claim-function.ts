@@ -1,0 +1,52 @@
+/**
+ * Claims events that wait, in order of arrival, and of each call only in that order: a query that slid past a locked event
+ * would claim the one behind it. An event of a call that another process works on is left out.
+ */
+export const claimFunction = `
+  create function ringback.calls_of_others(claimer bigint) returns setof text language sql stable as $function$
+    select call_id from ringback.claims where process <> claimer and call_id is not null
+    union select call_id from ringback.runs where claimed_by <> claimer and call_id is not null
+    union select call_id from ringback.owned where process <> claimer and call_id is not null
+  $function$;
+
+  create function ringback.claim_events(claimer bigint, max_events integer) returns setof bigint
+  language plpgsql as $function$
+  declare
+    candidates bigint[];
+    free_calls text[];
+  begin
+    if not ringback.lives(claimer) then return; end if;
+    select array_agg(c.sequence) into candidates from (
+      select w.sequence from ringback.waiting w
+      where w.call_id is null or w.call_id not in (select ringback.calls_of_others(claimer))
+      order by w.sequence limit max_events
+    ) c;
+    if candidates is null then return; end if;
+
+    -- Locked in a statement of its own: the next one sees what whoever had the lock before has committed.
+    select coalesce(array_agg(wanted.call_id), '{}') into free_calls from (
+      select distinct w.call_id from ringback.waiting w
+      where w.sequence = any (candidates) and w.call_id is not null order by 1
+    ) wanted
+    where pg_try_advisory_xact_lock(hashtextextended('ringback.' || wanted.call_id, 0));
+
+    return query
+      with others as materialized (
+        select call_id from ringback.calls_of_others(claimer) as o (call_id)
+      ), taken as (
+        select w.sequence, w.call_id from ringback.waiting w
+        where w.sequence = any (candidates) and (w.call_id is null or (
+          w.call_id = any (free_calls) and w.call_id not in (select call_id from others)
+          -- One that came before and was committed since goes first, with the next claim.
+          and not exists (
+            select from ringback.waiting b
+            where b.call_id = w.call_id and b.sequence < w.sequence and b.sequence <> all (candidates))))
+        order by w.sequence for update skip locked
+      ), begun as (
+        delete from ringback.waiting w using taken t where w.sequence = t.sequence returning w.sequence, w.call_id
+      )
+      insert into ringback.claims (sequence, process, call_id)
+      select begun.sequence, claimer, begun.call_id from begun
+      returning claims.sequence;
+  end $function$;
+`;

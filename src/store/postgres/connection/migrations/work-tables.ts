@@ -1,0 +1,133 @@
+/** Schema 1: events, and the work on them. */
+export const workTables = `
+  create sequence ringback.sequences;
+
+  -- One row an event, written once and never changed, with its owner: the process that claimed it in the same write. What
+  -- becomes of it is in the tables below. Rows that are updated or deleted for each event would leave dead tuples faster
+  -- than vacuum removes them while some transaction stays open.
+  create table ringback.events (
+    sequence        bigint primary key,
+    trace_id        text not null,
+    event_name      text not null,
+    call_id         text,
+    organization_id text,
+    agent_id        text,
+    occurred_at     bigint not null,
+    received_at     bigint not null,
+    facts           text not null,
+    owner           bigint
+  );
+  create index events_of_call on ringback.events (call_id, sequence) where call_id is not null;
+  create index events_received on ringback.events (received_at, sequence);
+
+  -- The raw bytes are kept, so that whatever is read from them later can be read again.
+  create table ringback.bodies (
+    sequence bigint primary key,
+    headers  text not null,
+    body     bytea not null
+  );
+
+  -- New events that no process has claimed, and those that a process has claimed from here.
+  create table ringback.waiting (
+    sequence bigint primary key,
+    call_id  text
+  );
+  create index waiting_of_call on ringback.waiting (call_id, sequence) where call_id is not null;
+  create table ringback.claims (
+    sequence bigint primary key,
+    process  bigint not null,
+    call_id  text
+  );
+  create index claims_of_call on ringback.claims (call_id) where call_id is not null;
+  create index claims_of_process on ringback.claims (process);
+
+  -- The processes that share this inbox. One that is not in here any more can write nothing: every write about a claim locks
+  -- its row. What it owns up to ended_up_to has ended, whether or not a range in ended says so.
+  create table ringback.processes (
+    id           bigint generated always as identity primary key,
+    heartbeat_at timestamptz not null default clock_timestamp(),
+    handlers     text,
+    ended_up_to  bigint not null default 0
+  );
+
+  -- Ranges of sequences that are only ever added: what the process owned of them has ended.
+  create table ringback.ended (
+    process bigint not null,
+    first   bigint not null,
+    last    bigint not null
+  );
+  create index ended_of_process on ringback.ended (process, first);
+
+  -- The events that processes work on since they recorded them.
+  create view ringback.owned as
+    select e.sequence, e.call_id, p.id as process
+    from ringback.processes p join ringback.events e on e.owner = p.id and e.sequence > p.ended_up_to
+    where not exists (
+      select from ringback.ended x
+      where x.process = p.id and x.first <= e.sequence and x.last >= e.sequence);
+
+  -- Of each event over which a process has died, what shows whether it is the event that killed; most events have no row.
+  create table ringback.crash_counts (
+    sequence        bigint primary key,
+    count           integer not null,
+    tried_by        bigint,
+    being_read      boolean not null default false,
+    reading_crashes integer not null default 0
+  );
+
+  -- What an event is recognized by: digests of its identities. When the event is gone its identities stay as tombstones
+  -- until they expire, so that a late copy is a duplicate.
+  create table ringback.identities (
+    identity   bytea primary key,
+    sequence   bigint,
+    expires_at bigint
+  );
+  create index identities_of_event on ringback.identities (sequence) where sequence is not null;
+  create index identities_expired on ringback.identities (expires_at) where expires_at is not null;
+
+  -- One row a run, only where there is something to remember.
+  create table ringback.runs (
+    sequence   bigint not null,
+    handler    text not null,
+    call_id    text,
+    state      text not null check (state in ('due', 'claimed', 'blocked', 'done', 'dead')),
+    attempts   integer not null,
+    due_at     bigint,
+    claimed_by bigint,
+    reason     text,
+    settled_at bigint,
+    replay     bigint,
+    primary key (sequence, handler)
+  );
+  create index runs_due on ringback.runs (handler, due_at, sequence) where state = 'due';
+  create index runs_claimed on ringback.runs (claimed_by) where claimed_by is not null;
+  create index runs_open_by_call on ringback.runs (call_id, handler, sequence)
+    where state in ('due', 'claimed', 'blocked');
+  create index runs_dead on ringback.runs (settled_at) where state = 'dead';
+  create index runs_unbegun_by_call on ringback.runs (call_id, handler, due_at) where state = 'due' and attempts = 0;
+  create index runs_blocked on ringback.runs (handler, call_id, sequence) where state = 'blocked';
+
+  -- One row a join and call. The wait itself is a run that is due when the time is over.
+  create table ringback.joins (
+    handler  text not null,
+    call_id  text not null,
+    seen     text,
+    settled  text,
+    reruns   integer not null default 0,
+    progress text,
+    primary key (handler, call_id)
+  );
+  create index joins_of_call on ringback.joins (call_id);
+
+  -- Who asked for events to be run again, when, why, and how many were requeued.
+  create table ringback.replays (
+    id           bigint generated always as identity primary key,
+    requested_at bigint not null,
+    requested_by text,
+    reason       text,
+    filter       text not null,
+    events       integer not null default 0,
+    runs         integer not null default 0,
+    finished_at  bigint
+  );
+`;

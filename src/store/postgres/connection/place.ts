@@ -1,0 +1,35 @@
+import type { Pool } from 'pg';
+
+/** Where an inbox in Postgres is. */
+export interface PostgresPlace {
+  /** The database, if the store is to make its own connections. */
+  readonly connectionString: string | undefined;
+  /** The user's own connections, if these are to be used. */
+  readonly pool: Pool | undefined;
+  /** The schema that holds the inbox's tables. */
+  readonly schema: string;
+}
+
+/** How many connections a store of its own has at the most. */
+const connections = 10;
+/** How long to wait for a connection, in milliseconds: a sender waits no longer for its answer. */
+const connectionTimeout = 700;
+
+/** The options of a pool for this place. */
+export function poolOptions(connectionString: string) {
+  return {
+    connectionString,
+    max: connections,
+    connectionTimeoutMillis: connectionTimeout,
+    application_name: 'ringback',
+    keepAlive: true,
+  };
+}
+
+/** The name of the inbox in a sentence for a person: never the user, the password, or the query of the URL. */
+export function placeName({ connectionString, schema }: PostgresPlace): string {
+  if (connectionString === undefined) return `the schema ${schema}`;
+  if (!URL.canParse(connectionString)) return `Postgres, schema ${schema}`;
+  const { host, pathname } = new URL(connectionString);
+  return `postgres://${host}${pathname}, schema ${schema}`;
+}

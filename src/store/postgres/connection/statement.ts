@@ -1,0 +1,65 @@
+import { createRequire } from 'node:module';
+import type pg from 'pg';
+
+/** What a store sends to the database. */
+export interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
+  readonly types: pg.CustomTypesConfig;
+}
+
+/** The types of 8-byte integers and of lists of them. */
+const bigint = 20;
+const bigints = 1016;
+
+/**
+ * How values are read: 8-byte integers as numbers, because sequences and milliseconds stay below 2^53. It is given with each
+ * statement, and never set for the driver as a whole: that would change what the user's own queries return.
+ */
+function typesOf({ types }: typeof pg): pg.CustomTypesConfig {
+  const listOfNumbers = (text: string): number[] =>
+    text === '{}' ? [] : text.slice(1, -1).split(',').map(Number);
+  return {
+    getTypeParser(oid: number, format?: 'text' | 'binary') {
+      if (format !== 'binary' && oid === bigint) return Number;
+      if (format !== 'binary' && oid === bigints) return listOfNumbers;
+      return types.getTypeParser(oid, format);
+    },
+  };
+}
+
+/** The driver, an optional peer dependency: it is loaded when a store on Postgres is made. */
+export function driver(): typeof pg {
+  return createRequire(import.meta.url)('pg') as typeof pg;
+}
+
+/**
+ * Makes statements for a schema: the texts name tables as `ringback.events`. The schema is written into each statement, because
+ * a pooler between here and the database keeps no search path from one transaction to the next.
+ */
+export class Statements {
+  readonly schema: string;
+  readonly #types: pg.CustomTypesConfig;
+  readonly #texts = new Map<string, string>();
+
+  constructor(schema: string) {
+    this.schema = quoted(schema);
+    this.#types = typesOf(driver());
+  }
+
+  of(text: string, values: readonly unknown[]): Statement {
+    return { text: this.inSchema(text), values: [...values], types: this.#types };
+  }
+
+  inSchema(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    const found = text.replaceAll(/\bringback\./g, `${this.schema}.`);
+    this.#texts.set(text, found);
+    return found;
+  }
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

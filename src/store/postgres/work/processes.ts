@@ -1,0 +1,135 @@
+import type { Session, Transaction } from '../connection/session.ts';
+
+/** After how many seconds without a heartbeat a process is taken for dead, by the database's clock. */
+const deadAfter = 8;
+
+/**
+ * What other processes may take over is decided by the database's clock alone: those of the machines may be minutes apart. A
+ * process that was only suspended finds its row gone, and can write nothing about what it had claimed.
+ */
+export class Processes {
+  readonly #session: Session;
+  #id: number | undefined;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** The id of this process; no other ever gets it. */
+  get id(): number {
+    if (this.#id === undefined) throw new Error('The store is not open.');
+    return this.#id;
+  }
+
+  /** Joins the processes that share the inbox, under a new id. */
+  async join(handlers?: readonly string[]): Promise<void> {
+    const [row] = await this.#session.read<{ id: number }>(
+      'insert into ringback.processes (handlers) values ($1) returning id',
+      [handlers === undefined ? null : JSON.stringify(handlers)],
+    );
+    this.#id = row?.id;
+  }
+
+  /** Whether this process is still taken for alive, which it stays until the transaction ends. */
+  async lives(transaction: Transaction): Promise<boolean> {
+    const [row] = await transaction.query<{ lives: boolean }>('select ringback.lives($1) as lives', [
+      this.id,
+    ]);
+    return row?.lives === true;
+  }
+
+  /** A heartbeat. Resolves to whether this process is still taken for alive. */
+  async heartbeat(endedUpTo: number): Promise<boolean> {
+    const rows = await this.#session.read(
+      `with heartbeat as (
+         update ringback.processes set heartbeat_at = clock_timestamp(), ended_up_to = greatest(ended_up_to, $2)
+         where id = $1 returning id, ended_up_to
+       ), removed as (
+         delete from ringback.ended using heartbeat where process = heartbeat.id and last <= heartbeat.ended_up_to
+       )
+       select 1 from heartbeat`,
+      [this.id, endedUpTo],
+    );
+    return rows.length > 0;
+  }
+
+  announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
+    return this.#session.write(async (transaction) => {
+      await transaction.query('update ringback.processes set handlers = $2 where id = $1', [
+        this.id,
+        JSON.stringify(handlers),
+      ]);
+      const others = await transaction.query<{ handlers: string }>(
+        `select handlers from ringback.processes
+         where id <> $1 and handlers is not null and heartbeat_at > clock_timestamp() - make_interval(secs => $2)
+         order by id`,
+        [this.id, deadAfter],
+      );
+      return others.map((row) => JSON.parse(row.handlers) as string[]);
+    });
+  }
+
+  /** Takes over what dead processes had claimed. Resolves to the number of claims. */
+  async takeOver(): Promise<number> {
+    const dead = await this.#session.read<{ id: number }>(
+      `select id from ringback.processes
+       where id <> $1 and heartbeat_at < clock_timestamp() - make_interval(secs => $2) order by id`,
+      [this.id, deadAfter],
+    );
+    let takenOver = 0;
+    for (const { id } of dead) takenOver += await this.#release(id, { died: true });
+    return takenOver;
+  }
+
+  /** Gives back what this process has claimed, and leaves. */
+  async leave(): Promise<void> {
+    const id = this.#id;
+    this.#id = undefined;
+    if (id !== undefined) await this.#release(id, { died: false });
+  }
+
+  #release(id: number, { died }: { readonly died: boolean }): Promise<number> {
+    return this.#session.write(async (transaction) => {
+      // Waits for what the process has in flight at the database: it is written, or finds that the process is gone.
+      await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.processes', $1))", [
+        id,
+      ]);
+      const gone = await transaction.query(
+        `select 1 from ringback.processes where id = $1
+           and (not $2 or heartbeat_at < clock_timestamp() - make_interval(secs => $3))`,
+        [id, died, deadAfter],
+      );
+      if (gone.length === 0) return 0;
+      if (died) await transaction.query(countCrash, [id]);
+      const events = await transaction.query(requeueEvents, [id]);
+      const runs = await transaction.query(
+        "update ringback.runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = $1 returning 1",
+        [id],
+      );
+      await transaction.query('delete from ringback.ended where process = $1', [id]);
+      await transaction.query('delete from ringback.processes where id = $1', [id]);
+      return events.length + runs.length;
+    });
+  }
+}
+
+/**
+ * After the first death nobody knows which of the events it was. From then on each is tried by itself, and what the process
+ * had not begun to try is not to blame.
+ */
+const countCrash = `
+  insert into ringback.crash_counts as c (sequence, count)
+    select sequence, 1 from ringback.claims where process = $1
+    union select sequence, 1 from ringback.owned where process = $1
+    union select sequence, 1 from ringback.runs where claimed_by = $1
+  on conflict (sequence) do update set
+    count = c.count + 1, reading_crashes = c.reading_crashes + c.being_read::integer, being_read = false
+  where c.tried_by = $1`;
+
+const requeueEvents = `
+  with claimed as (delete from ringback.claims where process = $1 returning sequence, call_id)
+  insert into ringback.waiting (sequence, call_id)
+    select sequence, call_id from claimed
+    union select sequence, call_id from ringback.owned where process = $1
+  on conflict do nothing
+  returning 1`;
