@@ -1,0 +1,216 @@
+import type { RunReplay } from '../../../dispatch/handling.ts';
+import type { Headers } from '../../../events/model.ts';
+import type { FoundEvent, FoundRun } from '../../claimed-work.ts';
+import type { OpenRun } from '../../call-order.ts';
+import type { HandlerTerms, RunSelection } from '../../claims.ts';
+import type { StoredEvent } from '../../event-store.ts';
+import type { Session, Transaction } from '../connection/session.ts';
+import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
+
+/** Claims stop here even when more were asked for: bodies of 5 MB must not pile up in memory. */
+const claimBytes = 8 * 1024 * 1024;
+
+/** The columns of an event that is handled. */
+export interface StoredEventRow {
+  readonly sequence: number;
+  readonly trace_id: string;
+  readonly event_name: string;
+  readonly call_id: string | null;
+  readonly received_at: number;
+  readonly headers: string;
+  readonly body: Buffer;
+}
+
+interface ClaimedRow extends StoredEventRow {
+  readonly crash_count: number;
+  readonly reading_crashes: number;
+}
+
+interface EventRow extends ClaimedRow {
+  readonly stored_handlers: string[];
+  readonly open_runs: { readonly handler: string; readonly unbegun: boolean }[];
+}
+
+interface RunRow extends ClaimedRow {
+  readonly handler: string;
+  readonly attempts: number;
+  readonly replay: number | null;
+  readonly replayed_by: string | null;
+  readonly replay_reason: string | null;
+}
+
+const fields = `e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body,
+  coalesce(c.count, 0) as crash_count, coalesce(c.reading_crashes, 0) as reading_crashes`;
+const sources = `ringback.events e join ringback.bodies b using (sequence)
+  left join ringback.crash_counts c using (sequence)`;
+
+/** Claims new events that wait. */
+export async function claimEvents(
+  session: Session,
+  process: number,
+  limit: number,
+): Promise<readonly FoundEvent[]> {
+  return session.write(async (transaction) => {
+    const claimed = await transaction.query<{ sequence: number }>(
+      'select ringback.claim_events($1, $2) as sequence',
+      [process, limit],
+    );
+    if (claimed.length === 0) return [];
+    const sequences = await withinBytes(
+      transaction,
+      claimed.map(({ sequence }) => sequence),
+    );
+    const rows = await transaction.query<EventRow>(eventsClaimed, [sequences]);
+    return rows.map(foundEvent);
+  });
+}
+
+/**
+ * What goes before each event: of each handler one run is enough, one that has not begun if there is any.
+ */
+const eventsClaimed = `
+  select ${fields},
+    array(select handler from ringback.runs r where r.sequence = e.sequence) as stored_handlers,
+    (select coalesce(json_agg(before), '[]') from (
+      select r.handler, bool_or(r.attempts = 0 and r.state <> 'blocked') as unbegun from ringback.runs r
+      where r.call_id = e.call_id and r.sequence < e.sequence and r.state in ('due', 'claimed', 'blocked')
+      group by r.handler) before) as open_runs
+  from ${sources} where e.sequence = any ($1) order by e.sequence`;
+
+/** Gives back the events beyond the bound on bytes, and returns the others. */
+async function withinBytes(
+  transaction: Transaction,
+  sequences: readonly number[],
+): Promise<readonly number[]> {
+  const beyond = await transaction.query<{ sequence: number }>(
+    `with beyond as (
+       select sequence from (
+         select sequence, sum(octet_length(body)) over (order by sequence) - octet_length(body) as before
+         from ringback.bodies where sequence = any ($1)) sized
+       where before >= $2
+     ), ended as (delete from ringback.claims c using beyond where c.sequence = beyond.sequence
+       returning c.sequence, c.call_id
+     )
+     insert into ringback.waiting (sequence, call_id) select sequence, call_id from ended returning sequence`,
+    [sequences, claimBytes],
+  );
+  const left = new Set(beyond.map(({ sequence }) => sequence));
+  return sequences.filter((sequence) => !left.has(sequence));
+}
+
+/** Claims due runs of a handler. */
+export async function claimRuns(
+  session: Session,
+  process: number,
+  { name, order }: HandlerTerms,
+  { limit, now, without, isOneACall }: RunSelection,
+): Promise<readonly FoundRun[]> {
+  return session.write(async (transaction) => {
+    const values = [process, toText(name), now, order === 'strict', without.map(toText), isOneACall, limit];
+    const candidates = await transaction.query<{ sequence: number; call_id: string | null }>(dueRuns, values);
+    if (candidates.length === 0) return [];
+    const rows = await transaction.query<RunRow>(runsClaimed, [
+      process,
+      toText(name),
+      candidates.map(({ sequence }) => sequence),
+      claimBytes,
+    ]);
+    return rows.map(foundRun);
+  });
+}
+
+/**
+ * The calls are locked by number before their runs are looked at: a process that records or claims for the same call waits
+ * for nobody, and leaves it. With order `strict`, a run waits for the earlier runs of its call that are due or blocked, but
+ * not for blocked ones that a replay has requeued.
+ */
+const dueRuns = `
+  with others as materialized (select call_id from ringback.calls_of_others($1) as o (call_id)),
+  due as (
+    select r.sequence, r.call_id, r.due_at from ringback.runs r
+    where r.handler = $2 and r.state = 'due' and r.due_at <= $3 and ringback.lives($1)
+      and (r.call_id is null or (
+        r.call_id not in (select call_id from others) and r.call_id <> all ($5::text[])))
+      and not ($4 and r.call_id is not null and exists (
+        select from ringback.runs o
+        where o.call_id = r.call_id and o.handler = r.handler and o.sequence < r.sequence
+          and (o.state = 'due' or (o.state = 'blocked' and o.replay is null))))
+      -- A run that has begun, or that a replay has requeued, has already had its turn.
+      and (r.attempts > 0 or r.replay is not null or r.call_id is null or not exists (
+        select from ringback.waiting w where w.call_id = r.call_id and w.sequence < r.sequence))
+  ), one_a_call as (
+    select *, row_number() over (partition by call_id order by due_at, sequence) as place from due
+  )
+  select sequence, call_id from one_a_call where not $6 or call_id is null or place = 1
+  order by due_at, sequence limit $7`;
+
+const runsClaimed = `
+  with locked as (
+    select r.sequence, r.handler, r.due_at from ringback.runs r
+    where r.sequence = any ($3) and r.handler = $2 and r.state = 'due'
+      and (r.call_id is null or pg_try_advisory_xact_lock(hashtextextended('ringback.' || r.call_id, 0)))
+    order by r.due_at, r.sequence for update skip locked
+  ), sized as (
+    select locked.*, sum(octet_length(b.body)) over (order by due_at, sequence) - octet_length(b.body) as before
+    from locked join ringback.bodies b using (sequence)
+  ), claimed as (
+    update ringback.runs r set state = 'claimed', claimed_by = $1 from sized s
+    where r.sequence = s.sequence and r.handler = s.handler and s.before < $4
+    returning r.*, s.due_at as was_due_at
+  )
+  select ${fields}, claimed.handler, claimed.attempts, claimed.replay, p.requested_by as replayed_by,
+    p.reason as replay_reason
+  from claimed join (${sources}) using (sequence) left join ringback.replays p on p.id = claimed.replay
+  order by claimed.was_due_at, claimed.sequence`;
+
+/** When the handler's next stored run is due. */
+export async function nextDue(session: Session, handler: string, after: number | undefined) {
+  const [row] = await session.read<{ due_at: number }>(
+    `select due_at from ringback.runs where handler = $1 and state = 'due' and due_at > $2 order by due_at limit 1`,
+    [toText(handler), after ?? Number.MIN_SAFE_INTEGER],
+  );
+  return row?.due_at;
+}
+
+/** Turns a row into the event that the contract describes. */
+export function storedEvent(row: StoredEventRow): StoredEvent {
+  return {
+    sequence: row.sequence,
+    traceId: fromText(row.trace_id),
+    eventName: fromText(row.event_name),
+    callId: fromTextOrUndefined(row.call_id),
+    receivedAt: row.received_at,
+    headers: JSON.parse(fromText(row.headers)) as Headers,
+    body: row.body,
+  };
+}
+
+function foundEvent(row: EventRow): FoundEvent {
+  const openRuns = row.open_runs.map(({ handler, unbegun }): OpenRun => ({
+    handler: fromText(handler),
+    hasBegun: !unbegun,
+  }));
+  return {
+    ...storedEvent(row),
+    crashCount: row.crash_count,
+    readingCrashes: row.reading_crashes,
+    storedHandlers: row.stored_handlers.map(fromText),
+    openRuns,
+  };
+}
+
+function foundRun(row: RunRow): FoundRun {
+  return {
+    ...storedEvent(row),
+    crashCount: row.crash_count,
+    readingCrashes: row.reading_crashes,
+    handler: fromText(row.handler),
+    attempts: row.attempts,
+    replay: replayOf(row),
+  };
+}
+
+function replayOf({ replay, replayed_by: by, replay_reason: reason }: RunRow): RunReplay | undefined {
+  if (replay === null) return undefined;
+  return { id: replay, by: fromTextOrUndefined(by), reason: fromTextOrUndefined(reason) };
+}
