@@ -109,19 +109,30 @@ export async function claimRuns(
     const values = [process, toText(name), now, order === 'strict', without.map(toText), isOneACall, limit];
     const candidates = await transaction.query<{ sequence: number; call_id: string | null }>(dueRuns, values);
     if (candidates.length === 0) return [];
+    const free = await transaction.query<{ call_id: string }>(lockCalls, [
+      candidates.map(({ call_id: callId }) => callId),
+    ]);
     const rows = await transaction.query<RunRow>(runsClaimed, [
       process,
       toText(name),
       candidates.map(({ sequence }) => sequence),
       claimBytes,
+      free.map(({ call_id: callId }) => callId),
     ]);
     return rows.map(foundRun);
   });
 }
 
 /**
- * The calls are locked by number before their runs are looked at: a process that records or claims for the same call waits
- * for nobody, and leaves it. With order `strict`, a run waits for the earlier runs of its call that are due or blocked, but
+ * Locked in a statement of its own: the next one sees what whoever had the lock before has committed. A call whose lock is
+ * taken is left to who has it.
+ */
+const lockCalls = `
+  select c.call_id from (select distinct call_id from unnest($1::text[]) as d (call_id) order by 1) c
+  where c.call_id is not null and pg_try_advisory_xact_lock(hashtextextended('ringback.' || c.call_id, 0))`;
+
+/**
+ * With order `strict`, a run waits for the earlier runs of its call that are due or blocked, but
  * not for blocked ones that a replay has requeued.
  */
 const dueRuns = `
@@ -145,10 +156,11 @@ const dueRuns = `
   order by due_at, sequence limit $7`;
 
 const runsClaimed = `
-  with locked as (
+  with others as materialized (select call_id from ringback.calls_of_others($1) as o (call_id)),
+  locked as (
     select r.sequence, r.handler, r.due_at from ringback.runs r
     where r.sequence = any ($3) and r.handler = $2 and r.state = 'due'
-      and (r.call_id is null or pg_try_advisory_xact_lock(hashtextextended('ringback.' || r.call_id, 0)))
+      and (r.call_id is null or (r.call_id = any ($5) and r.call_id not in (select call_id from others)))
     order by r.due_at, r.sequence for update skip locked
   ), sized as (
     select locked.*, sum(octet_length(b.body)) over (order by due_at, sequence) - octet_length(b.body) as before

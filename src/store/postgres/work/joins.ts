@@ -1,0 +1,230 @@
+import type { JoinTerms } from '../../../dispatch/handling.ts';
+import type { JoinLookBack } from '../../call-store.ts';
+import type { Sequence, Settled } from '../../sequence.ts';
+import type { Session, Transaction } from '../connection/session.ts';
+import { fromText, toText } from '../connection/text.ts';
+import { endClaim, holdsEvent } from './holding.ts';
+
+interface JoinRow {
+  /** Names of the events that were there when an attempt last began; null before the first. */
+  readonly seen: string | null;
+  /** Names of the events that were seen by a run which is done. */
+  readonly settled: string | null;
+  readonly reruns: number;
+  /** A `Progress` as JSON; null before the first look. */
+  readonly progress: string | null;
+}
+
+/** Which of a join's events have not arrived among a call's events up to a sequence. */
+interface Progress {
+  /** What the join waited for at that look: another version of the app may wait for something else. */
+  readonly events: readonly string[];
+  readonly missing: readonly string[];
+  readonly until: Sequence;
+}
+
+/** An event that a join waits for has been claimed. */
+export interface JoinArrival extends JoinTerms {
+  readonly process: number;
+  readonly sequence: Sequence;
+  readonly callId: string;
+  readonly handler: string;
+  readonly eventName: string;
+  /** Whether no other run without a row is left, so that the claim on the event ends. */
+  readonly last: boolean;
+  readonly now: number;
+}
+
+/** A join of a call, and what it waits for. Its texts are as they came. */
+type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within'> & {
+  readonly callId: string;
+  /** The event that has just arrived, if any. */
+  readonly eventName?: string;
+};
+
+/** How long a join that opens late waits at the least, unless its own time is shorter, in milliseconds. */
+const leastWait = 10_000;
+/** How many events one look back goes through. */
+const lookSize = 500;
+
+/** Opens the join for the call; or makes it due if no event is missing; or runs it again for a late event. */
+export async function arrive(transaction: Transaction, arrival: JoinArrival): Promise<Settled> {
+  const { sequence, callId, handler, eventName, runsAgain, last, now } = arrival;
+  if (!(await holdsEvent(transaction, arrival))) return 'lost';
+  const join = await lockedJoin(transaction, arrival);
+  if (!join) await openJoin(transaction, arrival, sequence, now);
+  else if (join.seen === null) {
+    if (await isComplete(transaction, arrival, join.progress)) await hasten(transaction, arrival);
+  } else if (runsAgain && join.reruns === 0 && !listOf(join.seen).includes(eventName)) {
+    const key = keyOf({ handler, callId });
+    await transaction.query(
+      'update ringback.joins set reruns = reruns + 1 where handler = $1 and call_id = $2',
+      key,
+    );
+    await insertRun(transaction, { handler, callId }, sequence, 0);
+  }
+  if (last) await endClaim(transaction, arrival);
+  return 'settled';
+}
+
+/** Remembers which events the join sees as its attempt begins. Resolves to whether an earlier run has seen them all. */
+export async function see(
+  transaction: Transaction,
+  join: { readonly handler: string; readonly callId: string },
+  names: readonly string[],
+): Promise<boolean> {
+  const found = await lockedJoin(transaction, join);
+  await transaction.query('update ringback.joins set seen = $3 where handler = $1 and call_id = $2', [
+    ...keyOf(join),
+    toText(JSON.stringify(names)),
+  ]);
+  const settled = found?.settled;
+  return typeof settled === 'string' && names.every((name) => listOf(settled).includes(name));
+}
+
+/** Opens the join for calls whose events were claimed where it wasn't registered. Resolves to where the next look begins. */
+export async function lookBack(
+  session: Session,
+  { handler, events, within, since, after: last }: JoinLookBack,
+  now: number,
+): Promise<Sequence | undefined> {
+  const after = last ?? (await beforeFirstSince(session, since));
+  if (after === undefined) return undefined;
+  return session.write(async (transaction) => {
+    const looked = await transaction.query<{ sequence: number }>(
+      'select sequence from ringback.events where sequence > $1 order by sequence limit $2',
+      [after, lookSize],
+    );
+    const until = looked.at(-1)?.sequence;
+    if (until === undefined) return undefined;
+    const missed = await transaction.query<{ call_id: string; sequence: number }>(missedEvents, [
+      after,
+      until,
+      since,
+      toText(handler),
+      events.map(toText),
+    ]);
+    for (const { call_id: callId, sequence } of missed) {
+      const join = { handler, events, within, callId: fromText(callId) };
+      if (!(await lockedJoin(transaction, join))) await openJoin(transaction, join, sequence, now);
+    }
+    return looked.length < lookSize ? undefined : until;
+  });
+}
+
+/** An event that another process has claimed counts as missed: the join may not be registered there. */
+const missedEvents = `
+  select call_id, min(sequence) as sequence from ringback.events e
+  where sequence > $1 and sequence <= $2 and received_at >= $3 and call_id is not null and event_name = any ($5)
+    and not exists (select from ringback.waiting w where w.sequence = e.sequence)
+    and not exists (select from ringback.joins j where j.handler = $4 and j.call_id = e.call_id)
+  group by call_id order by 2`;
+
+async function beforeFirstSince(session: Session, since: number): Promise<Sequence | undefined> {
+  const [row] = await session.read<{ first: number | null }>(
+    'select min(sequence) as first from ringback.events where received_at >= $1',
+    [since],
+  );
+  return typeof row?.first === 'number' ? row.first - 1 : undefined;
+}
+
+/**
+ * The join of a call, which nobody else changes until the transaction ends: two processes may have events of the call that
+ * arrive at the same moment, and one of them must see the other's.
+ */
+async function lockedJoin(
+  transaction: Transaction,
+  join: Pick<JoinOfCall, 'handler' | 'callId'>,
+): Promise<JoinRow | undefined> {
+  const key = keyOf(join);
+  await transaction.query(
+    "select pg_advisory_xact_lock(hashtextextended('ringback.joins' || $1, hashtext($2)))",
+    key,
+  );
+  const [row] = await transaction.query<JoinRow>(
+    'select seen, settled, reruns, progress from ringback.joins where handler = $1 and call_id = $2',
+    key,
+  );
+  return row;
+}
+
+async function openJoin(
+  transaction: Transaction,
+  join: JoinOfCall,
+  sequence: Sequence,
+  now: number,
+): Promise<void> {
+  await transaction.query('insert into ringback.joins (handler, call_id) values ($1, $2)', keyOf(join));
+  if (await isComplete(transaction, join, null)) return insertRun(transaction, join, sequence, 0);
+  // Never later than `within` from now, because the clock may have been set back since the first event came. And never at
+  // once: events released from quarantine came long ago, but are released one after the other.
+  const [arrival] = await transaction.query<{ first: number | null }>(
+    'select min(received_at) as first from ringback.events where call_id = $1 and event_name = any ($2)',
+    [toText(join.callId), join.events.map(toText)],
+  );
+  const first = Math.min(arrival?.first ?? Infinity, now);
+  const dueAt = Math.max(first + join.within, now + Math.min(join.within, leastWait));
+  await insertRun(transaction, join, sequence, dueAt);
+}
+
+/** Whether no event of the join is missing. What was looked at is remembered, and never read again. */
+async function isComplete(
+  transaction: Transaction,
+  join: Pick<JoinOfCall, 'handler' | 'callId' | 'events' | 'eventName'>,
+  progress: string | null,
+): Promise<boolean> {
+  const before = progressOf(progress, join.events);
+  if (before.missing.length === 0) return true;
+  const [newest] = await transaction.query<{ sequence: number | null }>(
+    'select max(sequence) as sequence from ringback.events where call_id = $1',
+    [toText(join.callId)],
+  );
+  const found = await transaction.query<{ event_name: string }>(
+    `select distinct event_name from ringback.events where call_id = $1 and sequence > $2 and event_name = any ($3)`,
+    [toText(join.callId), before.until, before.missing.map(toText)],
+  );
+  const names = new Set(found.map(({ event_name: name }) => fromText(name)));
+  // One that was committed behind a later one is not among those since the last look, but it arrives by itself.
+  const missing = before.missing.filter((name) => name !== join.eventName && !names.has(name));
+  const now: Progress = { events: join.events, missing, until: newest?.sequence ?? 0 };
+  await transaction.query('update ringback.joins set progress = $3 where handler = $1 and call_id = $2', [
+    ...keyOf(join),
+    toText(JSON.stringify(now)),
+  ]);
+  return missing.length === 0;
+}
+
+async function insertRun(
+  transaction: Transaction,
+  join: Pick<JoinOfCall, 'handler' | 'callId'>,
+  sequence: Sequence,
+  dueAt: number,
+): Promise<void> {
+  await transaction.query(
+    `insert into ringback.runs (handler, call_id, sequence, state, attempts, due_at) values ($1, $2, $3, 'due', 0, $4)
+     on conflict do nothing`,
+    [...keyOf(join), sequence, dueAt],
+  );
+}
+
+async function hasten(transaction: Transaction, join: Pick<JoinOfCall, 'handler' | 'callId'>): Promise<void> {
+  await transaction.query(
+    `update ringback.runs set due_at = 0 where handler = $1 and call_id = $2 and state = 'due' and attempts = 0`,
+    keyOf(join),
+  );
+}
+
+const keyOf = ({ handler, callId }: Pick<JoinOfCall, 'handler' | 'callId'>): string[] => [
+  toText(handler),
+  toText(callId),
+];
+
+function progressOf(json: string | null, events: readonly string[]): Progress {
+  const found = json === null ? undefined : (JSON.parse(fromText(json)) as Progress);
+  const isOfThese = found?.events.join('\n') === events.join('\n');
+  return found && isOfThese ? found : { events, missing: events, until: 0 };
+}
+
+function listOf(json: string): string[] {
+  return JSON.parse(fromText(json)) as string[];
+}

@@ -1,0 +1,35 @@
+import type { Transaction } from '../connection/session.ts';
+import type { RunRow } from './run-row.ts';
+
+/** A run's place in its call. */
+export type RunPlace = Pick<RunRow, 'callId' | 'handler' | 'sequence'>;
+
+/**
+ * Whether an earlier run of the same handler and call is open. Without those that are blocked themselves: this may be the very
+ * run that they wait for.
+ */
+export async function isBehind(
+  transaction: Transaction,
+  { callId, handler, sequence }: RunPlace,
+  which: 'open' | 'active',
+): Promise<boolean> {
+  const found = await transaction.query(
+    `select 1 from ringback.runs where call_id = $1 and handler = $2 and sequence < $3
+       and state in ('due', 'claimed', 'blocked') and (state <> 'blocked' or $4) limit 1`,
+    [callId, handler, sequence, which === 'open'],
+  );
+  return found.length > 0;
+}
+
+/** When the last run of a call and handler is due that comes before this one and has not begun. */
+export async function lastDueBefore(
+  transaction: Transaction,
+  { callId, handler, sequence }: RunPlace,
+): Promise<number | undefined> {
+  const [last] = await transaction.query<{ due_at: number }>(
+    `select due_at from ringback.runs where call_id = $1 and handler = $2 and sequence < $3 and state = 'due'
+       and attempts = 0 order by due_at desc limit 1`,
+    [callId, handler, sequence],
+  );
+  return last?.due_at;
+}

@@ -1,0 +1,141 @@
+import type { Settled } from '../../sequence.ts';
+import type { Transaction } from '../connection/session.ts';
+import { toText } from '../connection/text.ts';
+import { endClaim, holdsEvent, holdsRun } from './holding.ts';
+import type { RunRow, SettlementRow } from './run-row.ts';
+import { isBehind, lastDueBefore } from './runs-before.ts';
+import { unblockNext } from './unblock.ts';
+
+/** Writes how an attempt ended. */
+export async function settle(transaction: Transaction, row: SettlementRow): Promise<Settled> {
+  if (!(await holds(transaction, row))) return lost(transaction, row);
+  const { state, callId, handler, stored, last } = row;
+  const isRemembered = stored || !last || state.kind !== 'done';
+  if (isRemembered && !(await writeRow(transaction, row, await written(transaction, row))))
+    return lost(transaction, row);
+  if (last) await endClaim(transaction, row);
+  // Events that the join's run has seen need no further run.
+  if (row.isJoin && state.kind === 'done')
+    await transaction.query('update ringback.joins set settled = seen where handler = $1 and call_id = $2', [
+      handler,
+      callId,
+    ]);
+  // Done whatever the handler's order is here: another process, or this one before a restart, may have blocked the next run.
+  if (state.kind === 'done' || state.kind === 'dead') await unblockNext(transaction, callId, handler);
+  return 'settled';
+}
+
+/** Puts a run that has not begun back. */
+export async function requeue(transaction: Transaction, row: RunRow): Promise<Settled> {
+  if (!(await holds(transaction, row))) return lost(transaction, row);
+  if (!(await writeRow(transaction, row, await requeued(transaction, row)))) return lost(transaction, row);
+  if (row.last) await endClaim(transaction, row);
+  return 'settled';
+}
+
+/** Counts an attempt that begins. Resolves to how many there are, or undefined when the claim is lost. */
+export async function begin(transaction: Transaction, row: RunRow): Promise<number | undefined> {
+  const { process, sequence, handler, callId, stored, last } = row;
+  if (stored) {
+    if (!(await holds(transaction, row))) return undefined;
+    const [counted] = await transaction.query<{ attempts: number }>(
+      `update ringback.runs set attempts = attempts + 1 where sequence = $1 and handler = $2 returning attempts`,
+      [sequence, handler],
+    );
+    return counted?.attempts;
+  }
+  // A row of our own that exists is from an earlier try whose success was not reported to us.
+  const [own] = await transaction.query<{ attempts: number }>(
+    'select attempts from ringback.runs where sequence = $1 and handler = $2 and claimed_by = $3',
+    [sequence, handler, process],
+  );
+  if (own || !(await holds(transaction, row))) return own?.attempts;
+  const inserted = await transaction.query(
+    `insert into ringback.runs (sequence, handler, call_id, state, attempts, claimed_by)
+     values ($1, $2, $3, 'claimed', 1, $4) on conflict do nothing returning 1`,
+    [sequence, handler, callId, process],
+  );
+  if (last) await endClaim(transaction, row);
+  // A row that was there is not ours to begin.
+  return inserted.length === 0 ? undefined : 1;
+}
+
+const holds = (transaction: Transaction, row: RunRow): Promise<boolean> =>
+  row.stored ? holdsRun(transaction, row) : holdsEvent(transaction, row);
+
+/** The write is lost; the claim on the event ends all the same, if this was the last run under it. */
+async function lost(transaction: Transaction, row: RunRow): Promise<Settled> {
+  if (row.last) await endClaim(transaction, row);
+  return 'lost';
+}
+
+/** A row of the table `runs`, as far as an attempt changes it. */
+interface Written {
+  readonly state: 'done' | 'dead' | 'due' | 'blocked';
+  readonly dueAt: number | null;
+  readonly reason: string | null;
+  readonly keepsReason: boolean;
+  /** Whether nothing has happened to it but that it waits: it keeps the reason that it has. */
+  readonly isWaiting: boolean;
+}
+
+const waiting = { reason: null, keepsReason: false, isWaiting: true } as const;
+const blocked = { ...waiting, state: 'blocked', dueAt: null } as const;
+
+/**
+ * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run that
+ * failed has to wait for.
+ */
+async function written(transaction: Transaction, row: SettlementRow): Promise<Written> {
+  const { state, order, dueAt } = row;
+  if (state.kind === 'due' && order === 'strict' && (await isBehind(transaction, row, 'active')))
+    return blocked;
+  const reason = state.kind === 'done' ? null : toText(state.reason);
+  const keepsReason = state.kind === 'dead' && state.keepsReason === true;
+  return { state: state.kind, dueAt, reason, keepsReason, isWaiting: false };
+}
+
+/**
+ * How a run is written that goes back before it has begun. With order `call` it is due with the last of the runs before it: a
+ * replay may have put runs back that are due later, and this one must not overtake them.
+ */
+async function requeued(transaction: Transaction, row: RunRow): Promise<Written> {
+  if (row.order === 'strict' && (await isBehind(transaction, row, 'open'))) return blocked;
+  const before = row.order === 'call' ? await lastDueBefore(transaction, row) : undefined;
+  return { ...waiting, state: 'due', dueAt: before ?? 0 };
+}
+
+/** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */
+async function writeRow(transaction: Transaction, row: RunRow, as: Written): Promise<boolean> {
+  const { sequence, handler, callId, attempts, now, stored } = row;
+  const { state, dueAt, reason, keepsReason, isWaiting } = as;
+  const rows = stored
+    ? await transaction.query(updateRun, [
+        sequence,
+        handler,
+        state,
+        attempts,
+        dueAt,
+        reason,
+        now,
+        isWaiting,
+        keepsReason,
+      ])
+    : await transaction.query(insertRun, [sequence, handler, callId, state, attempts, dueAt, reason, now]);
+  return rows.length > 0;
+}
+
+const insertRun = `
+  insert into ringback.runs (sequence, handler, call_id, state, attempts, due_at, reason, settled_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning 1`;
+
+/**
+ * With `keepsReason`, the reason that the run had stays behind the new one: whoever looks at it wants to know what was wrong
+ * before. That one is cut, because it may have a former one itself, time after time.
+ */
+const updateRun = `
+  update ringback.runs set state = $3, attempts = $4, due_at = $5, claimed_by = null, settled_at = $7,
+    reason = case when $8 then reason
+      when $9 then $6 || coalesce(' (its reason was: ' || left(nullif(reason, ''), 500) || ')', '')
+      else $6 end
+  where sequence = $1 and handler = $2 returning 1`;

@@ -1,0 +1,68 @@
+import type { Order } from '../../../dispatch/handling.ts';
+import type { Transaction } from '../connection/session.ts';
+import { lastDueBefore } from './runs-before.ts';
+
+/** How many runs one step unblocks at the most. */
+const maxInAStep = 500;
+
+/** Unblocks the next run of a call and handler when the run that it waited for is over. */
+export async function unblockNext(
+  transaction: Transaction,
+  callId: string | null,
+  handler: string,
+): Promise<void> {
+  if (callId === null) return;
+  // A run that a replay has requeued may have a time before which it must not begin.
+  await transaction.query(
+    `update ringback.runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
+       select sequence, handler from ringback.runs
+       where call_id = $1 and handler = $2 and state = 'blocked' order by sequence limit 1)`,
+    [callId, handler],
+  );
+}
+
+/**
+ * Unblocks some of the runs that no settlement would ever unblock: a run may have been blocked when its handler had the order
+ * `strict`, and processes in which the handler now has another order block no runs. Resolves to how many it has unblocked.
+ */
+export async function unblock(transaction: Transaction, handler: string, order: Order): Promise<number> {
+  return order === 'strict' ? unblockFirst(transaction, handler) : unblockAll(transaction, handler, order);
+}
+
+/** Unblocks the first run of each call that has no other run open but blocked ones, which wait for it. */
+async function unblockFirst(transaction: Transaction, handler: string): Promise<number> {
+  const unblocked = await transaction.query(
+    `update ringback.runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
+       select r.sequence, r.handler from ringback.runs r where r.handler = $1 and r.state = 'blocked' and not exists (
+         select from ringback.runs o where o.call_id = r.call_id and o.handler = r.handler
+           and o.state in ('due', 'claimed', 'blocked') and (o.sequence < r.sequence or o.state <> 'blocked'))
+       limit ${maxInAStep})
+     returning 1`,
+    [handler],
+  );
+  return unblocked.length;
+}
+
+interface BlockedRun {
+  readonly sequence: number;
+  readonly call_id: string | null;
+  readonly due_at: number | null;
+}
+
+/** With order `call`, none is due sooner than an earlier run of its call that has not begun. */
+async function unblockAll(transaction: Transaction, handler: string, order: Order): Promise<number> {
+  const runs = await transaction.query<BlockedRun>(
+    `select sequence, call_id, due_at from ringback.runs where handler = $1 and state = 'blocked'
+     order by call_id, sequence limit ${maxInAStep} for update skip locked`,
+    [handler],
+  );
+  for (const { sequence, call_id: callId, due_at: dueAt } of runs) {
+    const before =
+      order === 'call' ? await lastDueBefore(transaction, { callId, handler, sequence }) : undefined;
+    await transaction.query(
+      "update ringback.runs set state = 'due', due_at = $3 where sequence = $1 and handler = $2",
+      [sequence, handler, Math.max(dueAt ?? 0, before ?? 0)],
+    );
+  }
+  return runs.length;
+}
