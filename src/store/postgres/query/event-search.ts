@@ -1,0 +1,78 @@
+import type { EventFilter } from '../../event-store.ts';
+import type { Sequence } from '../../sequence.ts';
+import type { Session } from '../connection/session.ts';
+import { toText } from '../connection/text.ts';
+import { eventState } from './event-state.ts';
+
+/** A part of the inbox; both ends are inclusive. */
+export interface SearchRange {
+  readonly from: Sequence;
+  readonly to: Sequence;
+  readonly limit: number;
+  readonly latestFirst: boolean;
+}
+
+/** What was found, and how far the search went. */
+export interface Found {
+  readonly sequences: readonly Sequence[];
+  /** The last sequence that was looked at, in the direction of the search. */
+  readonly reached: Sequence;
+}
+
+/** How many sequences one look goes through at the most: a filter that matches little must not time out. */
+const window = 20_000;
+
+/** The states that few events are in, each found through an index that holds only those events. */
+const fewInState: Readonly<Record<string, string>> = {
+  new: `select sequence from ringback.waiting union all select sequence from ringback.claims
+    union all select sequence from ringback.owned`,
+  open: "select sequence from ringback.runs where state in ('due', 'claimed', 'blocked')",
+  dead: "select sequence from ringback.runs where state = 'dead'",
+};
+
+/** Finds events by a filter. Where an index leads to few events, one look goes through all of those. */
+export async function findEvents(
+  session: Session,
+  filter: EventFilter,
+  { from, to, limit, latestFirst }: SearchRange,
+): Promise<Found> {
+  const whole = filter.callId !== undefined || (filter.state !== undefined && filter.state in fewInState);
+  const lower = whole || !latestFirst ? from : Math.max(from, to - window + 1);
+  const upper = whole || latestFirst ? to : Math.min(to, from + window - 1);
+  const values: unknown[] = [lower, upper, limit];
+  const where = conditionsOf(filter, values);
+  const rows = await session.read<{ sequence: Sequence }>(
+    `select sequence from ringback.events e where sequence between $1 and $2 ${where.map((one) => `and ${one}`).join(' ')}
+     order by sequence ${latestFirst ? 'desc' : 'asc'} limit $3`,
+    values,
+  );
+  const sequences = rows.map(({ sequence }) => sequence);
+  const end = latestFirst ? lower : upper;
+  return { sequences, reached: sequences.length === limit ? (sequences.at(-1) ?? end) : end };
+}
+
+/** The conditions of a filter as SQL, whose parameters are added to `values`. */
+function conditionsOf(filter: EventFilter, values: unknown[]): string[] {
+  const { eventName, callId, agentId, state, handler, since, until, traceId } = filter;
+  const add = (value: unknown): string =>
+    `$${values.push(typeof value === 'string' ? toText(value) : value)}`;
+  const when = <T>(value: T | undefined, sql: (value: T) => string): string[] =>
+    value === undefined ? [] : [sql(value)];
+  return [
+    ...when(eventName, (name) => `event_name = ${add(name)}`),
+    ...when(callId, (id) => `call_id = ${add(id)}`),
+    ...when(agentId, (id) => `agent_id = ${add(id)}`),
+    ...when(since, (time) => `received_at >= ${add(time)}`),
+    ...when(until, (time) => `received_at < ${add(time)}`),
+    ...when(traceId, (part) => `strpos(trace_id, ${add(part)}) > 0`),
+    ...when(handler, (name) => {
+      const dead = state === 'dead' ? "and h.state = 'dead'" : '';
+      return `exists (select from ringback.runs h where h.sequence = e.sequence and h.handler = ${add(name)} ${dead})`;
+    }),
+    ...when(state, (wanted) => {
+      const few = fewInState[wanted];
+      const isFew = few === undefined ? 'true' : `sequence in (${few})`;
+      return wanted === 'dead' ? isFew : `${isFew} and ${eventState} = '${wanted}'`;
+    }),
+  ];
+}

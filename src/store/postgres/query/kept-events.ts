@@ -1,0 +1,120 @@
+import type { Headers } from '../../../events/model.ts';
+import type {
+  EventState,
+  EventStretch,
+  KeptEvent,
+  KeptEventWithBytes,
+  KeptRun,
+  StoredEvent,
+} from '../../event-store.ts';
+import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
+import { identityKey } from '../../identity-key.ts';
+import type { Sequence } from '../../sequence.ts';
+import type { Session } from '../connection/session.ts';
+import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
+import { type StoredEventRow, storedEvent } from '../work/claim.ts';
+import { eventState } from './event-state.ts';
+
+interface RunRow {
+  readonly handler: string;
+  readonly state: 'due' | 'claimed' | 'blocked' | 'done' | 'dead';
+  readonly attempts: number;
+  readonly due_at: number | null;
+  readonly reason: string | null;
+  readonly settled_at: number | null;
+  readonly replay: number | null;
+}
+
+interface SummaryRow extends Omit<StoredEventRow, 'headers' | 'body'> {
+  readonly organization_id: string | null;
+  readonly agent_id: string | null;
+  readonly state: EventState;
+  readonly occurred_at: number;
+  readonly runs: readonly RunRow[];
+}
+
+/** A stretch ends here even when more events were asked for: they are in memory together. */
+const stretchBytes = 4 * 1024 * 1024;
+
+const summary = `e.sequence, e.trace_id, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
+  e.received_at, ${eventState} as state, (
+    select coalesce(json_agg(r order by r.handler), '[]') from ringback.runs r where r.sequence = e.sequence) as runs`;
+
+/**
+ * The event with a trace id. A trace id in one event's body and the same one in another's header are two events; of these, one
+ * that is not done is preferred.
+ */
+export async function eventWithTraceId(
+  session: Session,
+  traceId: string,
+): Promise<KeptEventWithBytes | undefined> {
+  const names = [bodyIdentity(traceId), signedHeaderIdentity(traceId), headerIdentity(traceId), traceId];
+  const [row] = await session.read<SummaryRow & StoredEventRow>(
+    `select ${summary}, b.headers, b.body
+     from ringback.identities i join ringback.events e using (sequence) join ringback.bodies b using (sequence)
+     where i.identity = any ($1) and e.trace_id = $2 order by ${eventState} = 'done', e.sequence limit 1`,
+    [names.map(identityKey), toText(traceId)],
+  );
+  return row && { ...keptEvent(row), headers: JSON.parse(fromText(row.headers)) as Headers, body: row.body };
+}
+
+/** Events without their bytes, latest first. */
+export async function summariesOf(session: Session, sequences: readonly Sequence[]): Promise<KeptEvent[]> {
+  const rows = await session.read<SummaryRow>(
+    `select ${summary} from ringback.events e where e.sequence = any ($1) order by e.sequence desc`,
+    [sequences],
+  );
+  return rows.map(keptEvent);
+}
+
+/** Events with their bytes, as many as may be in memory at once; `reached` is how far the whole list goes. */
+export async function stretchOf(
+  session: Session,
+  sequences: readonly Sequence[],
+  reached: Sequence,
+): Promise<EventStretch> {
+  const rows = await session.read<StoredEventRow>(
+    `select e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body from (
+       select sequence, sum(octet_length(body)) over (order by sequence) - octet_length(body) as before
+       from ringback.bodies where sequence = any ($1)) sized
+     join ringback.events e using (sequence) join ringback.bodies b using (sequence)
+     where sized.before < $2 order by e.sequence`,
+    [sequences, stretchBytes],
+  );
+  const events: StoredEvent[] = rows.map(storedEvent);
+  const last = events.at(-1)?.sequence;
+  const isCut =
+    last !== undefined && sequences.some((sequence) => sequence > last) && bytesOf(events) >= stretchBytes;
+  return { events, reached: isCut ? last : reached };
+}
+
+const bytesOf = (events: readonly StoredEvent[]): number =>
+  events.reduce((sum, { body }) => sum + body.byteLength, 0);
+
+function keptEvent(row: SummaryRow): KeptEvent {
+  return {
+    sequence: row.sequence,
+    traceId: fromText(row.trace_id),
+    eventName: fromText(row.event_name),
+    callId: fromTextOrUndefined(row.call_id),
+    organizationId: fromTextOrUndefined(row.organization_id),
+    agentId: fromTextOrUndefined(row.agent_id),
+    state: row.state,
+    occurredAt: row.occurred_at,
+    receivedAt: row.received_at,
+    runs: row.runs.map(keptRun),
+  };
+}
+
+/** Times that don't apply are left out: `dueAt` unless the run is due, and `settledAt` unless it is settled. */
+function keptRun({ handler, state, attempts, due_at, reason, settled_at, replay }: RunRow): KeptRun {
+  return {
+    handler: fromText(handler),
+    state: state === 'claimed' ? 'running' : state,
+    attempts,
+    dueAt: state === 'due' ? (due_at ?? undefined) : undefined,
+    reason: fromTextOrUndefined(reason),
+    settledAt: state === 'done' || state === 'dead' ? (settled_at ?? undefined) : undefined,
+    replay: replay ?? undefined,
+  };
+}

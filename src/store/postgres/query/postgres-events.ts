@@ -1,0 +1,98 @@
+import type { Clock } from '../../../kit/clock.ts';
+import type {
+  DismissalStep,
+  DismissalWrite,
+  DismissedRun,
+  EventFilter,
+  EventStore,
+  EventStretch,
+  KeptEventPage,
+  KeptEventWithBytes,
+  ReplayCandidate,
+  ReplayRequest,
+  ReplayStep,
+  ReplayWrite,
+  ReplayedRuns,
+} from '../../event-store.ts';
+import type { Sequence } from '../../sequence.ts';
+import type { Session } from '../connection/session.ts';
+import { dismiss, wouldDismiss } from './dismissals.ts';
+import { findEvents } from './event-search.ts';
+import { eventWithTraceId, stretchOf, summariesOf } from './kept-events.ts';
+import { beginReplay, endReplay, replayed, requeue, wouldRequeue } from './replays.ts';
+
+/** How many events a replay takes in one transaction at the most. */
+const stretchEvents = 100;
+
+/** Looking at events, replaying them and dismissing their runs, in Postgres. */
+export class PostgresEvents implements EventStore {
+  readonly #session: Session;
+  readonly #clock: Clock;
+
+  constructor(session: Session, clock: Clock) {
+    this.#session = session;
+    this.#clock = clock;
+  }
+
+  get(traceId: string): Promise<KeptEventWithBytes | undefined> {
+    return eventWithTraceId(this.#session, traceId);
+  }
+
+  async list(
+    filter: EventFilter,
+    { limit, before }: { limit: number; before: string | undefined },
+  ): Promise<KeptEventPage> {
+    const sequences: Sequence[] = [];
+    let to = before === undefined ? await this.lastSequence() : Number(before) - 1;
+    while (sequences.length < limit && to > 0) {
+      const range = { from: 1, to, limit: limit - sequences.length, latestFirst: true };
+      const found = await findEvents(this.#session, filter, range);
+      sequences.push(...found.sequences);
+      to = found.reached - 1;
+    }
+    const events = await summariesOf(this.#session, sequences);
+    const last = sequences.length === limit ? sequences.at(-1) : undefined;
+    return { events, cursor: last === undefined ? undefined : String(last) };
+  }
+
+  async lastSequence(): Promise<Sequence> {
+    const [row] = await this.#session.read<{ last: number }>(
+      'select coalesce(max(sequence), 0) as last from ringback.events',
+    );
+    return row?.last ?? 0;
+  }
+
+  async stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch> {
+    const range = { from: after + 1, to: upTo, limit: stretchEvents, latestFirst: false };
+    const { sequences, reached } = await findEvents(this.#session, filter, range);
+    return stretchOf(this.#session, sequences, reached);
+  }
+
+  wouldRequeue(step: ReplayStep): Promise<readonly ReplayCandidate[]> {
+    return this.#session.write((transaction) => wouldRequeue(transaction, step));
+  }
+
+  beginReplay(request: ReplayRequest): Promise<number> {
+    return beginReplay(this.#session, request);
+  }
+
+  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]> {
+    return this.#session.write((transaction) => requeue(transaction, step, this.#clock.now()));
+  }
+
+  endReplay(replay: number, now: number): Promise<void> {
+    return endReplay(this.#session, replay, now);
+  }
+
+  wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {
+    return this.#session.write((transaction) => wouldDismiss(transaction, step));
+  }
+
+  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]> {
+    return this.#session.write((transaction) => dismiss(transaction, step));
+  }
+
+  replayed(replay: number): Promise<ReplayedRuns> {
+    return replayed(this.#session, replay);
+  }
+}
