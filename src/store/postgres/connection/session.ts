@@ -50,7 +50,7 @@ export class Session {
     client.on('error', onError);
     try {
       await client.query('begin');
-      const result = await work({ client, query: (text, values = []) => this.#query(client, text, values) });
+      const result = await work(this.transactionOn(client));
       await client.query('commit');
       return result;
     } catch (error) {
@@ -63,6 +63,11 @@ export class Session {
       // A connection in an unknown state is not given back: its next user would be inside of this transaction.
       client.release(broken);
     }
+  }
+
+  /** The transaction that has begun on a connection. */
+  transactionOn(client: PoolClient): LendingTransaction {
+    return { client, query: (text, values = []) => this.#query(client, text, values) };
   }
 
   /** Ends the store's own connections; those of the user stay. */

@@ -1,10 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Drift } from '../../../events/drift.ts';
+import { driftBounds } from '../../drift-bounds.ts';
 import type { DriftRow } from '../../drift-store.ts';
-
-/** The names are the sender's to choose: without bounds they could fill the disk. */
-const maxRows = 1_000;
-const maxRowsOfEvent = 200;
 
 /** Counts differences, and lists them. */
 export function prepareDrift(database: Database.Database) {
@@ -14,8 +11,8 @@ export function prepareDrift(database: Database.Database) {
     where event_name = @eventName and path = @path and kind = @kind`);
   const hasRoom = database
     .prepare(
-      `select (select count(*) from drift) < ${maxRows}
-         and (select count(*) from drift where event_name = ?) < ${maxRowsOfEvent}`,
+      `select (select count(*) from drift) < ${driftBounds.rows}
+         and (select count(*) from drift where event_name = ?) < ${driftBounds.rowsOfEvent}`,
     )
     .pluck();
   const insert = database.prepare(

@@ -1,9 +1,6 @@
 import type Database from 'better-sqlite3';
+import { quarantineBounds } from '../../quarantine-bounds.ts';
 import type { QuarantineKind, QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
-
-/** How much of the disk deliveries that are not authentic may take: beyond that, the oldest are dropped. */
-const maxUnauthenticated = 1_000;
-const maxUnauthenticatedBytes = 50 * 1024 * 1024;
 
 /** A delivery as it is written into quarantine. */
 export interface QuarantineRow {
@@ -53,7 +50,8 @@ export function prepareKeepDelivery(database: Database.Database): (row: Quaranti
     delete from quarantine where id = (select min(id) from quarantine where kind = 'not_authentic')`);
 
   const dropOldest = (): number => {
-    const isOver = ({ count, bytes }: Held) => count > maxUnauthenticated || bytes > maxUnauthenticatedBytes;
+    const isOver = ({ count, bytes }: Held) =>
+      count > quarantineBounds.unauthenticated || bytes > quarantineBounds.unauthenticatedBytes;
     let dropped = 0;
     while (isOver(held.get() as Held) && deleteOldest.run().changes > 0) dropped += 1;
     return dropped;

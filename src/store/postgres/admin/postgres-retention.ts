@@ -1,0 +1,88 @@
+import type {
+  CleaningStep,
+  ErasureStep,
+  EventCount,
+  KeptIn,
+  Look,
+  RetentionLimits,
+  RetentionStore,
+} from '../../retention-store.ts';
+import type { Sequence } from '../../sequence.ts';
+import type { Session } from '../connection/session.ts';
+import { toText } from '../connection/text.ts';
+import { clean } from './cleaning.ts';
+import { look } from './look.ts';
+import { forgetCalls, removeEvents } from './removal.ts';
+
+/** How many events one step erases at the most. */
+const atOnce = 200;
+
+/** Retention and erasure in Postgres. What was deleted is removed from the files by vacuum. */
+export class PostgresRetention implements RetentionStore {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep> {
+    return this.#session.write((transaction) => clean(transaction, limits, after));
+  }
+
+  look(where: KeptIn, after: number): Promise<Look> {
+    return look(this.#session, where, after);
+  }
+
+  countCall(callId: string): Promise<EventCount> {
+    return this.#count('call_id = $1', toText(callId));
+  }
+
+  countEvents(sequences: readonly Sequence[]): Promise<EventCount> {
+    return this.#count('sequence = any ($1)', sequences);
+  }
+
+  eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep> {
+    return this.#session.write(async (transaction) => {
+      const events = await transaction.query<{ sequence: Sequence }>(
+        `select sequence from ringback.events where call_id = $1 order by sequence limit ${atOnce}`,
+        [toText(callId)],
+      );
+      const sequences = events.map(({ sequence }) => sequence);
+      const removed = await removeEvents(transaction, sequences, traceIdsUntil);
+      if (events.length === 0) await forgetCalls(transaction, [toText(callId)]);
+      return { ...removed, hasMore: events.length === atOnce };
+    });
+  }
+
+  async eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep> {
+    const removed = await this.#session.write((transaction) =>
+      removeEvents(transaction, sequences, traceIdsUntil),
+    );
+    return { ...removed, hasMore: false };
+  }
+
+  async eraseQuarantined(ids: readonly number[]): Promise<number> {
+    const erased = await this.#session.read(
+      'delete from ringback.quarantine where id = any ($1) returning 1',
+      [ids],
+    );
+    return erased.length;
+  }
+
+  async eraseReplays(ids: readonly number[]): Promise<void> {
+    await this.#session.read(
+      "update ringback.replays set requested_by = null, reason = null, filter = '{}' where id = any ($1)",
+      [ids],
+    );
+  }
+
+  async #count(condition: string, value: unknown): Promise<EventCount> {
+    const [row] = await this.#session.read<EventCount>(
+      `select count(*) as events, coalesce(sum((
+         select count(*) from ringback.runs r where r.sequence = e.sequence)), 0)::bigint as runs
+       from ringback.events e where ${condition}`,
+      [value],
+    );
+    return row ?? { events: 0, runs: 0 };
+  }
+}

@@ -1,0 +1,45 @@
+import type { Sequence } from '../../sequence.ts';
+import type { Transaction } from '../connection/session.ts';
+
+/** How many events and stored runs were removed. */
+export interface Removed {
+  readonly events: number;
+  readonly runs: number;
+}
+
+/**
+ * Removes events and all that belongs to them. Their identities stay, so that a copy that comes late is still a duplicate; what
+ * a call's joins remember is removed with the call's last event.
+ */
+export async function removeEvents(
+  transaction: Transaction,
+  sequences: readonly Sequence[],
+  traceIdsUntil: number,
+): Promise<Removed> {
+  if (sequences.length === 0) return { events: 0, runs: 0 };
+  await transaction.query(
+    'update ringback.identities set sequence = null, expires_at = $2 where sequence = any ($1)',
+    [sequences, traceIdsUntil],
+  );
+  const runs = await transaction.query('delete from ringback.runs where sequence = any ($1) returning 1', [
+    sequences,
+  ]);
+  for (const table of ['waiting', 'claims', 'crash_counts', 'bodies'])
+    await transaction.query(`delete from ringback.${table} where sequence = any ($1)`, [sequences]);
+  const events = await transaction.query<{ call_id: string | null }>(
+    'delete from ringback.events where sequence = any ($1) returning call_id',
+    [sequences],
+  );
+  const calls = new Set(events.map(({ call_id: callId }) => callId).filter((callId) => callId !== null));
+  await forgetCalls(transaction, [...calls]);
+  return { events: events.length, runs: runs.length };
+}
+
+/** Forgets what the joins of calls remember of which no event is left. Texts are as Postgres keeps them. */
+export async function forgetCalls(transaction: Transaction, calls: readonly string[]): Promise<void> {
+  await transaction.query(
+    `delete from ringback.joins j where call_id = any ($1) and not exists (
+       select from ringback.events e where e.call_id = j.call_id)`,
+    [calls],
+  );
+}

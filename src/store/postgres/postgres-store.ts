@@ -1,0 +1,177 @@
+import type { PoolClient } from 'pg';
+import type { Order } from '../../dispatch/handling.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { CallStore } from '../call-store.ts';
+import { ClaimedWork, claimOf, foundAtOnce, isStored } from '../claimed-work.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../claims.ts';
+import type { DriftStore } from '../drift-store.ts';
+import type { EventRecord } from '../event-record.ts';
+import type { EventStore } from '../event-store.ts';
+import type { QuarantineStore } from '../quarantine-store.ts';
+import type { RetentionStore } from '../retention-store.ts';
+import type { Settled } from '../sequence.ts';
+import type { Recording, RunEnd, Store, StoreCounts } from '../store.ts';
+import { getPinned, pin, unpin } from './admin/pinned-scheme.ts';
+import { PostgresDrift } from './admin/postgres-drift.ts';
+import { PostgresQuarantine } from './admin/postgres-quarantine.ts';
+import { PostgresRetention } from './admin/postgres-retention.ts';
+import type { PostgresPlace } from './connection/place.ts';
+import { Session } from './connection/session.ts';
+import { toText } from './connection/text.ts';
+import { counts, waitingHandlers } from './query/overview.ts';
+import { PostgresCalls } from './query/postgres-calls.ts';
+import { PostgresEvents } from './query/postgres-events.ts';
+import { Work } from './work/work.ts';
+
+/** The inbox in a schema of a Postgres database, which any number of processes on any number of machines may share. */
+export class PostgresStore implements Store<PoolClient> {
+  readonly name: string;
+  readonly calls: CallStore;
+  readonly events: EventStore;
+  readonly quarantine: QuarantineStore;
+  readonly drift: DriftStore;
+  readonly retention: RetentionStore;
+  readonly #session: Session;
+  readonly #work: Work;
+  readonly #claimed = new ClaimedWork();
+  readonly #clock: Clock;
+
+  constructor(place: PostgresPlace, clock: Clock) {
+    this.#clock = clock;
+    this.#session = new Session(place, clock);
+    this.name = this.#session.name;
+    this.#work = new Work(this.#session, clock);
+    this.calls = new PostgresCalls(this.#session, clock);
+    this.events = new PostgresEvents(this.#session, clock);
+    this.quarantine = new PostgresQuarantine(this.#session);
+    this.drift = new PostgresDrift(this.#session);
+    this.retention = new PostgresRetention(this.#session);
+  }
+
+  open(): Promise<void> {
+    return this.#work.open();
+  }
+
+  close(): Promise<void> {
+    return this.#work.close();
+  }
+
+  abandon(): void {
+    this.#work.abandon();
+  }
+
+  record(record: EventRecord, mayClaim: boolean): Recording {
+    const { written, recorded } = this.#work.record(record, mayClaim);
+    return {
+      written: written.then(({ sequence }) => (sequence === undefined ? 'duplicate' : 'new')),
+      claimed: recorded.then((result) =>
+        result?.sequence !== undefined && result.isClaimed
+          ? this.#claimed.event(foundAtOnce(record, result.sequence))
+          : undefined,
+      ),
+    };
+  }
+
+  isOverloaded(): boolean {
+    return this.#work.isOverloaded;
+  }
+
+  pinnedScheme(): Promise<string | undefined> {
+    return getPinned(this.#session);
+  }
+
+  pinScheme(scheme: string, instead?: string): Promise<string> {
+    return pin(this.#session, scheme, instead);
+  }
+
+  unpinScheme(): Promise<string | undefined> {
+    return unpin(this.#session);
+  }
+
+  async claimEvents(limit: number): Promise<readonly ClaimedEvent[]> {
+    const found = await this.#work.claimEvents(limit);
+    return found.map((event) => this.#claimed.event(event));
+  }
+
+  async claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly ClaimedRun[]> {
+    const found = await this.#work.claimRuns(handler, selection);
+    return found.map((run) => this.#claimed.run(run, handler));
+  }
+
+  route(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[] {
+    return this.#claimed.route(event, handlers);
+  }
+
+  mayBegin(run: ClaimedRun): boolean {
+    return this.#claimed.mayBegin(run);
+  }
+
+  requeue(run: ClaimedRun): Promise<Settled> {
+    const { join } = claimOf(run).handler;
+    const now = this.#clock.now();
+    if (join && run.callId !== undefined && !isStored(run)) {
+      const { sequence, callId, handler, eventName } = run;
+      const arrival = { sequence, callId, handler, eventName, ...join, now };
+      return this.#claimed.end(run, (last) => this.#work.arrive({ ...arrival, last }));
+    }
+    return this.#claimed.store(run, run.attempts, (last) => this.#work.requeue(run, last));
+  }
+
+  nextDue(handler: string, after?: number): Promise<number | undefined> {
+    return this.#work.nextDue(handler, after);
+  }
+
+  async beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
+    const isHeld = await this.#work.beginReading(claimed);
+    if (!isHeld) this.#claimed.forget(claimed);
+    return isHeld;
+  }
+
+  endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
+    return this.#work.endReading(claimed.sequence);
+  }
+
+  async begin(run: ClaimedRun): Promise<ClaimedRun | undefined> {
+    const attempts = await this.#claimed.end(run, (last) => this.#work.begin(run, last));
+    return attempts === undefined ? undefined : this.#claimed.begun(run, attempts);
+  }
+
+  settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
+    const write = (last: boolean) => this.#work.settle(run, end, last);
+    if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
+    return this.#claimed.end(run, write);
+  }
+
+  settleWith(run: ClaimedRun, end: RunEnd, effects: (client: PoolClient) => unknown): Promise<Settled> {
+    return this.#claimed.end(run, (last) => this.#work.settleWith(run, end, last, effects));
+  }
+
+  async unblock(handler: string, order: Order): Promise<void> {
+    while ((await this.#work.unblock(toText(handler), order)) > 0);
+  }
+
+  async finish(event: ClaimedEvent): Promise<void> {
+    this.#claimed.forget(event);
+    await this.#work.finish(event.sequence);
+  }
+
+  async keepAlive(): Promise<{ readonly takenOver: number }> {
+    return { takenOver: await this.#work.keepAlive() };
+  }
+
+  announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
+    return this.#work.announce(handlers);
+  }
+
+  subscribe(onWork: () => void): () => void {
+    return this.#work.subscribe(onWork);
+  }
+
+  waitingHandlers(): Promise<readonly string[]> {
+    return waitingHandlers(this.#session);
+  }
+
+  counts(): Promise<StoreCounts> {
+    return counts(this.#session);
+  }
+}

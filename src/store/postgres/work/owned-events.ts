@@ -1,0 +1,92 @@
+import type { Sequence } from '../../sequence.ts';
+import type { Session } from '../connection/session.ts';
+import type { Recorded } from './event-row.ts';
+import type { Processes } from './processes.ts';
+
+/** The events that this process has claimed as it recorded them, and has not ended. */
+export class OwnedEvents {
+  readonly #session: Session;
+  readonly #processes: Processes;
+  readonly #sequences = new Set<Sequence>();
+  /** The highest sequence that was known as each group of events began to be recorded. */
+  readonly #groups = new Set<{ readonly after: Sequence }>();
+  #highest: Sequence = 0;
+  /** Whether there may be events that this process owns and doesn't know of. */
+  #isUncertain = false;
+
+  constructor(session: Session, processes: Processes) {
+    this.#session = session;
+    this.#processes = processes;
+  }
+
+  has(sequence: Sequence): boolean {
+    return this.#sequences.has(sequence);
+  }
+
+  delete(sequence: Sequence): void {
+    this.#sequences.delete(sequence);
+  }
+
+  clear(): void {
+    this.#sequences.clear();
+    this.#isUncertain = false;
+  }
+
+  /**
+   * Up to which sequence all that this process owns has ended. What is being recorded has higher sequences than those that
+   * were known as that began.
+   */
+  get endedUpTo(): Sequence {
+    if (this.#isUncertain) return 0;
+    let lowest = this.#highest;
+    for (const sequence of this.#sequences) lowest = Math.min(lowest, sequence - 1);
+    for (const { after } of this.#groups) lowest = Math.min(lowest, after);
+    return lowest;
+  }
+
+  /** Records a group, and keeps in mind which of it this process owns. */
+  async recording(record: () => Promise<readonly Recorded[]>): Promise<readonly Recorded[]> {
+    const group = { after: this.#highest };
+    this.#groups.add(group);
+    try {
+      const recorded = await record();
+      for (const { sequence, isClaimed } of recorded) {
+        if (sequence === undefined) continue;
+        this.#highest = Math.max(this.#highest, sequence);
+        if (isClaimed) this.#sequences.add(sequence);
+      }
+      return recorded;
+    } catch (error) {
+      // The answer may have been lost on its way, and the events recorded.
+      this.#isUncertain = true;
+      throw error;
+    } finally {
+      this.#groups.delete(group);
+    }
+  }
+
+  /**
+   * Gives back what this process owns and doesn't know of: its sender was told that it was not recorded, and sends it again,
+   * but the copy is a duplicate. Called while nothing is being recorded.
+   */
+  async recover(): Promise<void> {
+    if (!this.#isUncertain) return;
+    await this.#session.write(async (transaction) => {
+      const { id } = this.#processes;
+      // Waits for a statement whose connection was lost and that still goes on.
+      await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.processes', $1))", [
+        id,
+      ]);
+      await transaction.query(
+        `with unknown as materialized (
+           select sequence, call_id from ringback.owned where process = $1 and sequence <> all ($2::bigint[])
+         ), ended as (
+           insert into ringback.ended (process, first, last) select $1, sequence, sequence from unknown
+         )
+         insert into ringback.waiting (sequence, call_id) select sequence, call_id from unknown`,
+        [id, [...this.#sequences]],
+      );
+    });
+    this.#isUncertain = false;
+  }
+}

@@ -1,0 +1,238 @@
+import type { PoolClient } from 'pg';
+import type { Order } from '../../../dispatch/handling.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import { type FoundEvent, type FoundRun, readingKeyOf } from '../../claimed-work.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../../claims.ts';
+import type { EventRecord } from '../../event-record.ts';
+import type { Sequence, Settled } from '../../sequence.ts';
+import type { RunEnd } from '../../store.ts';
+import { isRefused } from '../connection/errors.ts';
+import { migrate } from '../connection/migrations/index.ts';
+import type { Session, Transaction } from '../connection/session.ts';
+import { toText } from '../connection/text.ts';
+import { ClaimEnds } from './claim-ends.ts';
+import { claimEvents, claimRuns, nextDue } from './claim.ts';
+import { commitWith, scopedClient } from './commit.ts';
+import { recordGroup, recordOne } from './event-row.ts';
+import { holdsEvent, holdsRun } from './holding.ts';
+import { type JoinArrival, arrive } from './joins.ts';
+import { OwnedEvents } from './owned-events.ts';
+import { Processes } from './processes.ts';
+import { type InQueue, RecordQueue } from './record-queue.ts';
+import { isOrdinary, runRow, settlementRow } from './run-row.ts';
+import { begin, requeue, settle } from './settle.ts';
+import { unblock } from './unblock.ts';
+
+/** What this process records, claims, and settles. */
+export class Work {
+  readonly #session: Session;
+  readonly #clock: Clock;
+  readonly #processes: Processes;
+  readonly #owned: OwnedEvents;
+  readonly #ends: ClaimEnds;
+  readonly #queue: RecordQueue;
+  readonly #stop = new AbortController();
+  readonly #subscribers = new Set<() => void>();
+  #handlers: readonly string[] | undefined;
+  #claiming: Promise<unknown> = Promise.resolve();
+  #nextDue: number | null = null;
+
+  constructor(session: Session, clock: Clock) {
+    this.#session = session;
+    this.#clock = clock;
+    this.#processes = new Processes(session);
+    this.#owned = new OwnedEvents(session, this.#processes);
+    this.#ends = new ClaimEnds(session, this.#processes, this.#owned);
+    this.#queue = new RecordQueue({
+      clock,
+      recordGroup: (events) =>
+        this.#owned.recording(() => recordGroup(outside(session), events, this.#processes.id)),
+      recordOne: (event) =>
+        this.#owned
+          .recording(() =>
+            session.write(async (transaction) => [await recordOne(transaction, event, this.#processes.id)]),
+          )
+          .then(([recorded]) => recorded ?? { sequence: undefined, isClaimed: false }),
+      isRefused,
+    });
+  }
+
+  async open(): Promise<void> {
+    await migrate(this.#session);
+    await this.#processes.join();
+  }
+
+  async close(): Promise<void> {
+    this.abandon();
+    try {
+      await this.#processes.leave();
+    } finally {
+      await this.#session.close();
+    }
+  }
+
+  abandon(): void {
+    this.#stop.abort();
+  }
+
+  get isOverloaded(): boolean {
+    return this.#queue.isOverloaded;
+  }
+
+  record(record: EventRecord, mayClaim: boolean): InQueue {
+    return this.#queue.add(record, mayClaim);
+  }
+
+  /** One at a time: the answers to two claims may come in either order, and events of one call must not. */
+  claimEvents(limit: number): Promise<readonly FoundEvent[]> {
+    const claimed = this.#claiming.then(() => claimEvents(this.#session, this.#processes.id, limit));
+    this.#claiming = claimed.catch(() => {});
+    return claimed;
+  }
+
+  claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly FoundRun[]> {
+    return claimRuns(this.#session, this.#processes.id, handler, selection);
+  }
+
+  nextDue(handler: string, after: number | undefined): Promise<number | undefined> {
+    return nextDue(this.#session, handler, after);
+  }
+
+  settle(run: ClaimedRun, end: RunEnd, last: boolean): Promise<Settled> {
+    const { id: process } = this.#processes;
+    const row = settlementRow(run, end, { process, last, now: this.#clock.now() });
+    if (isOrdinary(row)) return this.#ends.end(run.sequence);
+    return this.#ending(run, last, (transaction) => settle(transaction, row));
+  }
+
+  settleWith(
+    run: ClaimedRun,
+    end: RunEnd,
+    last: boolean,
+    effects: (client: PoolClient) => unknown,
+  ): Promise<Settled> {
+    const { id: process } = this.#processes;
+    const row = settlementRow(run, end, { process, last, now: this.#clock.now() });
+    return this.#released(run, last, () =>
+      commitWith(this.#session, this.#stop.signal, async (transaction) => {
+        const settled = await settle(transaction, row);
+        // The claim is no longer ours: the process that took the run over writes the effects, not this one.
+        if (settled === 'lost') return settled;
+        const scoped = scopedClient(transaction.client);
+        try {
+          await effects(scoped.client);
+        } finally {
+          scoped.end();
+        }
+        return settled;
+      }),
+    );
+  }
+
+  requeue(run: ClaimedRun, last: boolean): Promise<Settled> {
+    const row = runRow(run, this.#processes.id, last, this.#clock.now());
+    return this.#ending(run, last, (transaction) => requeue(transaction, row));
+  }
+
+  begin(run: ClaimedRun, last: boolean): Promise<number | undefined> {
+    const row = runRow(run, this.#processes.id, last, this.#clock.now());
+    return this.#ending(run, last, (transaction) => begin(transaction, row));
+  }
+
+  arrive(arrival: Omit<JoinArrival, 'process'>): Promise<Settled> {
+    const { id: process } = this.#processes;
+    return this.#ending(arrival, arrival.last, (transaction) => arrive(transaction, { ...arrival, process }));
+  }
+
+  async finish(sequence: Sequence): Promise<void> {
+    await this.#ends.end(sequence);
+  }
+
+  beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
+    const { sequence, handler } = readingKeyOf(claimed);
+    const { id: process } = this.#processes;
+    return this.#session.write(async (transaction) => {
+      const isHeld =
+        handler === undefined
+          ? await holdsEvent(transaction, { process, sequence })
+          : await holdsRun(transaction, { process, sequence, handler: toText(handler) });
+      if (isHeld)
+        await transaction.query(
+          'update ringback.crash_counts set tried_by = $2, being_read = true where sequence = $1',
+          [sequence, process],
+        );
+      return isHeld;
+    });
+  }
+
+  async endReading(sequence: Sequence): Promise<void> {
+    await this.#session.read(
+      'update ringback.crash_counts set being_read = false where sequence = $1 and tried_by = $2',
+      [sequence, this.#processes.id],
+    );
+  }
+
+  unblock(handler: string, order: Order): Promise<number> {
+    return this.#session.write((transaction) => unblock(transaction, handler, order));
+  }
+
+  async keepAlive(): Promise<number> {
+    await this.#queue.alone(() => this.#owned.recover());
+    if (!(await this.#processes.heartbeat(this.#owned.endedUpTo))) {
+      // Others have taken over what this process had; whatever it still settles is lost.
+      this.#owned.clear();
+      await this.#processes.join(this.#handlers);
+    }
+    const takenOver = await this.#processes.takeOver();
+    if (await this.#hasWork()) for (const onWork of this.#subscribers) onWork();
+    return takenOver;
+  }
+
+  announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {
+    this.#handlers = handlers;
+    return this.#processes.announce(handlers);
+  }
+
+  subscribe(onWork: () => void): () => void {
+    this.#subscribers.add(onWork);
+    return () => void this.#subscribers.delete(onWork);
+  }
+
+  /** Whether events wait, or the first run that is due is another than before. */
+  async #hasWork(): Promise<boolean> {
+    const [row] = await this.#session.read<{ waits: boolean; due_at: number | null }>(
+      `select exists (select from ringback.waiting) as waits, (
+         select min(r.due_at) from unnest($1::text[]) as h (name), lateral (
+           select due_at from ringback.runs where handler = h.name and state = 'due' order by due_at limit 1) r) as due_at`,
+      [(this.#handlers ?? []).map(toText)],
+    );
+    const dueAt = row?.due_at ?? null;
+    const isAnother = dueAt !== this.#nextDue;
+    this.#nextDue = dueAt;
+    return row?.waits === true || (isAnother && dueAt !== null);
+  }
+
+  /** A write that may end the claim on an event. */
+  #ending<T>(
+    run: { readonly sequence: Sequence },
+    last: boolean,
+    write: (transaction: Transaction) => Promise<T>,
+  ): Promise<T> {
+    return this.#released(run, last, () => this.#session.write(write));
+  }
+
+  async #released<T>(
+    { sequence }: { readonly sequence: Sequence },
+    last: boolean,
+    write: () => Promise<T>,
+  ): Promise<T> {
+    const result = await write();
+    if (last) this.#owned.delete(sequence);
+    return result;
+  }
+}
+
+/** One statement by itself needs no transaction around it. */
+function outside(session: Session): Pick<Transaction, 'query'> {
+  return { query: (text, values) => session.read(text, values) };
+}
