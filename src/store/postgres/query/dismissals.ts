@@ -12,32 +12,34 @@ interface RunRow {
 }
 
 export async function wouldDismiss(transaction: Transaction, step: DismissalStep): Promise<DismissedRun[]> {
-  return (await decide(transaction, step)).map(dismissedRun);
+  return (await decide(transaction, step, '')).map(dismissedRun);
 }
 
 /** Settles runs that a person has decided not to do. A claimed run is left to the process that has claimed it. */
 export async function dismiss(transaction: Transaction, step: DismissalWrite): Promise<DismissedRun[]> {
-  const runs = await decide(transaction, step);
-  for (const { sequence, handler } of runs)
+  // Locked, so that none of them is claimed meanwhile.
+  const runs = await decide(transaction, step, 'for update');
+  for (const { sequence, handler } of runs) {
     await transaction.query(
       `update ringback.runs set state = 'done', due_at = null, settled_at = $4,
          reason = $3 || coalesce(' (its reason was: ' || left(nullif(reason, ''), 500) || ')', '')
        where sequence = $1 and handler = $2`,
       [sequence, handler, toText(step.reason), step.now],
     );
+  }
   // Only when all of them are settled, so that none of them is unblocked.
   for (const { callId, handler } of lettingGo(runs)) await unblockNext(transaction, callId, handler);
   return runs.map(dismissedRun);
 }
 
 /** Decides alike for a dry run and for the dismissal itself, so that the dry run is true. */
-function decide(transaction: Transaction, step: DismissalStep): Promise<RunRow[]> {
+function decide(transaction: Transaction, step: DismissalStep, lock: '' | 'for update'): Promise<RunRow[]> {
   const { sequences, handler, takesDead, takesWaiting } = step;
   return transaction.query<RunRow>(
     `select sequence, handler, call_id, state from ringback.runs
      where sequence = any ($1) and ($2::text is null or handler = $2)
        and ($3 and state = 'dead' or $4 and state in ('due', 'blocked'))
-     order by array_position($1, sequence), handler for update`,
+     order by array_position($1, sequence), handler ${lock}`,
     [sequences, handler === undefined ? null : toText(handler), takesDead, takesWaiting],
   );
 }

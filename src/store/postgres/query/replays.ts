@@ -8,6 +8,7 @@ import {
 } from '../../event-store.ts';
 import type { Session, Transaction } from '../connection/session.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
+import { lockedJoin } from '../work/joins.ts';
 import { isNewEvent } from './event-state.ts';
 
 /** How a run that is requeued waits. */
@@ -44,7 +45,11 @@ export async function replayed(session: Session, replay: number): Promise<Replay
 
 export async function wouldRequeue(transaction: Transaction, step: ReplayStep): Promise<ReplayCandidate[]> {
   const wanted: ReplayCandidate[] = [];
-  await decide(transaction, step, async (candidate) => void wanted.push(candidate));
+  await decide(transaction, step, async (candidate) => {
+    if (candidate.isJoin && (await hasOpenRun(transaction, candidate, ''))) return false;
+    wanted.push(candidate);
+    return true;
+  });
   return wanted;
 }
 
@@ -55,11 +60,16 @@ export async function requeue(
   now: number,
 ): Promise<ReplayCandidate[]> {
   const done: ReplayCandidate[] = [];
-  const { replay, spread } = step;
+  const { replay, spread, onlyDead } = step;
+  // One replay at a time: two of them could each find that nothing of a call is open, and both make a run of it due.
+  await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.replays', 0))");
   await decide(transaction, step, async (candidate) => {
+    if (candidate.isJoin && !(await isJoinFree(transaction, candidate))) return false;
     const dueAt = spread === undefined ? 0 : Math.round(now + spread.delay + done.length * spread.gap);
-    await put(transaction, candidate, await waitingOf(transaction, candidate, dueAt), replay);
+    const waiting = await waitingOf(transaction, candidate, dueAt);
+    if (!(await put(transaction, candidate, waiting, { replay, onlyDead }))) return false;
     done.push(candidate);
+    return true;
   });
   const events = new Set(done.map(({ sequence }) => sequence)).size;
   await transaction.query(
@@ -69,19 +79,20 @@ export async function requeue(
   return done;
 }
 
-/** Decides on the candidates one by one, so that a join is requeued only once for each call. */
+/**
+ * Decides on the candidates one by one, so that a join is requeued only once for each call. `take` resolves to whether it has
+ * taken the candidate.
+ */
 async function decide(
   transaction: Transaction,
   { candidates, onlyDead, joins }: ReplayStep,
-  onWanted: (wanted: ReplayCandidate) => Promise<void>,
+  take: (candidate: ReplayCandidate) => Promise<boolean>,
 ): Promise<void> {
   const decided = new Set(joins);
   for (const candidate of candidates) {
-    if (!(await isSettled(transaction, candidate, onlyDead))) continue;
-    if (candidate.isJoin && (decided.has(joinKey(candidate)) || (await hasOpenRun(transaction, candidate))))
-      continue;
+    if (candidate.isJoin && decided.has(joinKey(candidate))) continue;
+    if (!(await isSettled(transaction, candidate, onlyDead)) || !(await take(candidate))) continue;
     if (candidate.isJoin) decided.add(joinKey(candidate));
-    await onWanted(candidate);
   }
 }
 
@@ -102,12 +113,27 @@ async function isSettled(
   return found.run === null ? !found.is_new : found.run === 'done' || found.run === 'dead';
 }
 
-async function hasOpenRun(transaction: Transaction, candidate: ReplayCandidate): Promise<boolean> {
+/**
+ * Whether a run of the candidate's handler and call is open. With `for share` it stays so until the transaction ends: what is
+ * put behind a run must be there when that run's settlement looks for the next one.
+ */
+async function hasOpenRun(
+  transaction: Transaction,
+  candidate: ReplayCandidate,
+  lock: '' | 'for share',
+): Promise<boolean> {
   const found = await transaction.query(
-    `select 1 from ringback.runs where call_id = $1 and handler = $2 and ${isOpen} limit 1`,
+    `select 1 from ringback.runs where call_id = $1 and handler = $2 and ${isOpen} limit 1 ${lock}`,
     callOf(candidate),
   );
   return found.length > 0;
+}
+
+/** Whether the join has no open run. None is opened by an event that arrives until the transaction ends. */
+async function isJoinFree(transaction: Transaction, candidate: ReplayCandidate): Promise<boolean> {
+  const { handler, callId = '' } = candidate;
+  await lockedJoin(transaction, { handler, callId });
+  return !(await hasOpenRun(transaction, candidate, 'for share'));
 }
 
 /**
@@ -122,7 +148,7 @@ async function waitingOf(
   const { order, callId, isJoin } = candidate;
   if (callId === undefined || isJoin || order === 'none') return { state: 'due', dueAt };
   if (order === 'strict')
-    return { state: (await hasOpenRun(transaction, candidate)) ? 'blocked' : 'due', dueAt };
+    return { state: (await hasOpenRun(transaction, candidate, 'for share')) ? 'blocked' : 'due', dueAt };
   const before = await unbegun(transaction, candidate, 'before');
   const wanted = Math.max(dueAt, before ?? dueAt);
   // Nothing can be due before a run that is due at once.
@@ -151,22 +177,26 @@ async function unbegun(
   return row?.due_at;
 }
 
+/** Resolves to whether the run was still settled, and is put back. */
 async function put(
   transaction: Transaction,
   candidate: ReplayCandidate,
   { state, dueAt }: Waiting,
-  replay: number,
-): Promise<void> {
+  { replay, onlyDead }: Pick<ReplayWrite, 'replay' | 'onlyDead'>,
+): Promise<boolean> {
   const { sequence, isJoin } = candidate;
   const [callId, handler] = callOf(candidate);
   // The reason stays until the run is settled: a person sees why it was run again.
-  await transaction.query(
-    `insert into ringback.runs (sequence, handler, call_id, state, attempts, due_at, replay)
+  const found = await transaction.query(
+    `insert into ringback.runs as r (sequence, handler, call_id, state, attempts, due_at, replay)
      values ($1, $2, $3, $4, 0, $5, $6)
      on conflict (sequence, handler) do update set
-       state = excluded.state, attempts = 0, due_at = excluded.due_at, settled_at = null, replay = excluded.replay`,
-    [sequence, handler, callId, state, dueAt, replay],
+       state = excluded.state, attempts = 0, due_at = excluded.due_at, settled_at = null, replay = excluded.replay
+     where r.state = 'dead' or r.state = 'done' and not $7
+     returning 1`,
+    [sequence, handler, callId, state, dueAt, replay, onlyDead],
   );
+  if (found.length === 0) return false;
   // A person may have given the process more memory: the event may be read again as often as before.
   await transaction.query('update ringback.crash_counts set reading_crashes = 0 where sequence = $1', [
     sequence,
@@ -178,6 +208,7 @@ async function put(
        on conflict (handler, call_id) do update set seen = null, settled = null, reruns = 0`,
       [callId, handler],
     );
+  return true;
 }
 
 function callOf({ callId, handler }: ReplayCandidate): [string | null, string] {

@@ -132,7 +132,7 @@ async function beforeFirstSince(session: Session, since: number): Promise<Sequen
  * The join of a call, which nobody else changes until the transaction ends: two processes may have events of the call that
  * arrive at the same moment, and one of them must see the other's.
  */
-async function lockedJoin(
+export async function lockedJoin(
   transaction: Transaction,
   join: Pick<JoinOfCall, 'handler' | 'callId'>,
 ): Promise<JoinRow | undefined> {
