@@ -5,7 +5,7 @@ import { type CallRecord, callRecordOf } from '../../../src/calls/timeline.ts';
 import type { CallFilter } from '../../../src/store/call-store.ts';
 import { callKey } from '../../../src/store/sqlite/dedupe/keys.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { names } from '../../calls/call-events.ts';
+import { listEvent, listFilter } from '../../calls/arbitrary-events.ts';
 import { openedSqlite } from './opened-sqlite.ts';
 import { eventOf, record } from '../parts.ts';
 
@@ -51,33 +51,16 @@ function skip(store: SqliteStore, count: number): void {
 const idsOf = (calls: readonly CallRecord[]) => calls.map(({ callId }) => callId);
 
 describe('the list of calls', () => {
-  const event = fc.record({
-    callId: fc.option(
-      fc.nat(6).map((id) => `call-${id}`),
-      { nil: undefined },
-    ),
-    eventName: fc.constantFrom(...Object.values(names)),
-    // Not in order: a delivery released from quarantine keeps its time, and clocks are set.
-    receivedAt: fc.nat(8),
-    agentId: fc.constantFrom(undefined, 'agent-1', 'agent-2'),
-    // Gaps shorter and longer than one step of a search, and about as long.
-    gap: fc.constantFrom(0, 0, 0, 700, 998, 999, 1_500, 19_999, 45_000),
-  });
-  const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
-  const filter = fc.record({
-    agentId: maybe(fc.constantFrom('agent-1', 'agent-2')),
-    status: maybe(fc.constantFrom('in_progress', 'ended', 'transferred', 'analysed')),
-    since: maybe(fc.nat(8)),
-    until: maybe(fc.nat(9)),
-    limit: fc.integer({ min: 1, max: 4 }),
-  });
+  // Gaps shorter and longer than one step of a search, and about as long.
+  const event = fc.tuple(listEvent, fc.constantFrom(0, 0, 0, 700, 998, 999, 1_500, 19_999, 45_000));
 
   test('is every call that matches, by its first event, the latest first, in full pages', async () => {
     let runs = 0;
     const store = await openedSqlite();
     const clear = store.database.prepare('delete from events');
     await fc.assert(
-      fc.asyncProperty(fc.array(event, { maxLength: 16 }), filter, async (events, wanted) => {
+      fc.asyncProperty(fc.array(event, { maxLength: 16 }), listFilter, async (placed, wanted) => {
+        const events = placed.map(([parts, gap]) => ({ ...parts, gap }));
         runs += 1;
         clear.run();
         for (const [index, { agentId, gap, ...parts }] of events.entries()) {

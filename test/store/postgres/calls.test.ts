@@ -1,0 +1,121 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type CallRecord, callRecordOf } from '../../../src/calls/timeline.ts';
+import type { CallFilter } from '../../../src/store/call-store.ts';
+import { fromText } from '../../../src/store/postgres/connection/text.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { callEvent, listEvent, listFilter } from '../../calls/arbitrary-events.ts';
+import { viewRowOf } from '../../calls/view-row.ts';
+import { eventOf, record } from '../parts.ts';
+import { openedPostgres } from './opened-postgres.ts';
+
+type ViewRow = Readonly<Record<string, unknown>>;
+
+/** A row as it was before Postgres kept it. */
+const asItCame = (row: ViewRow): ViewRow =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, typeof value === 'string' ? fromText(value) : value]),
+  );
+
+/** Every page of a filter, from the first to the one without a cursor. */
+async function pagesOf(store: Store, filter: CallFilter): Promise<(readonly CallRecord[])[]> {
+  const pages: (readonly CallRecord[])[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.calls.list({ ...filter, cursor });
+    pages.push(page.calls);
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return pages;
+}
+
+describe('the view "calls" in Postgres', () => {
+  test('has one row a call, which says what the record says, column by column', async () => {
+    let runs = 0;
+    const { store, session } = await openedPostgres();
+    await fc.assert(
+      fc.asyncProperty(fc.array(callEvent, { minLength: 1, maxLength: 9 }), async (events) => {
+        runs += 1;
+        await session.read('delete from ringback.events');
+        for (const [index, parts] of events.entries()) {
+          await record(store, eventOf(parts.traceId, { ...parts, identities: [`${runs}-${index}`] }));
+        }
+        const callIds = [...new Set(events.map(({ callId }) => callId))];
+        const expected = await Promise.all(
+          callIds.map(async (callId) => viewRowOf(callRecordOf(callId, await store.calls.eventsOf(callId)))),
+        );
+        const rows = await session.read<ViewRow>('select * from ringback.calls');
+        expect(new Set(rows.map(asItCame))).toEqual(new Set(expected));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('leaves out events without a call', async () => {
+    const { store, session } = await openedPostgres();
+    await record(store, eventOf('t-1', { callId: undefined }));
+    expect(await session.read('select * from ringback.calls')).toEqual([]);
+  });
+
+  test.each(['\u0000\u0000', '\\u0000', '\\\\\u0000', '\ud800', 'a\udc00b', '😀', '\u{e000}0000', '"\n'])(
+    'shows what the platform says, though Postgres could not keep it: %j',
+    async (reason) => {
+      const { store, session } = await openedPostgres();
+      const facts = { source: 'body', reason, destination: reason } as const;
+      await record(store, eventOf('t-1', { eventName: 'CallHandler.CallTransferred', facts }));
+      const rows = await session.read<ViewRow>('select * from ringback.calls');
+      expect(rows.map(asItCame)).toMatchObject([{ transfer_reason: reason, transfer_destination: reason }]);
+      expect(await store.calls.eventsOf('call-of-t-1')).toMatchObject([{ facts }]);
+    },
+  );
+});
+
+describe('the list of calls in Postgres', () => {
+  test('is every call that matches, by its first event, the latest first, in full pages', async () => {
+    let runs = 0;
+    const { store, session } = await openedPostgres();
+    await fc.assert(
+      fc.asyncProperty(fc.array(listEvent, { maxLength: 16 }), listFilter, async (events, wanted) => {
+        runs += 1;
+        await session.read('delete from ringback.events');
+        for (const [index, { agentId, ...parts }] of events.entries()) {
+          const identities = [`${runs}-${index}`];
+          await record(
+            store,
+            eventOf(`t-${index}`, { ...parts, identities, facts: { agentId, source: 'body' } }),
+          );
+        }
+        const callIds = [...new Set(events.map(({ callId }) => callId))].filter((id) => id !== undefined);
+        const calls = await Promise.all(
+          callIds.map(async (callId) => callRecordOf(callId, await store.calls.eventsOf(callId))),
+        );
+        const expected = calls
+          .filter(
+            ({ agentId, status, firstSeenAt }) =>
+              (wanted.agentId === undefined || agentId === wanted.agentId) &&
+              (wanted.status === undefined || status === wanted.status) &&
+              firstSeenAt.getTime() >= (wanted.since ?? 0) &&
+              firstSeenAt.getTime() < (wanted.until ?? Infinity),
+          )
+          .toReversed();
+        const pages = await pagesOf(store, wanted);
+        expect(pages.flat()).toEqual(expected);
+        expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / wanted.limit)));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('goes on where more calls are passed over than one look computes', async () => {
+    const { store } = await openedPostgres();
+    const agentId = 'agent-1';
+    await record(store, eventOf('old', { facts: { agentId, status: 'x', source: 'body' } }));
+    await record(store, eventOf('old-2', { callId: 'call-of-old', eventName: 'CallHandler.CallStarted' }));
+    await Promise.all(Array.from({ length: 250 }, (_, index) => record(store, eventOf(`t-${index}`))));
+    const { calls, cursor } = await store.calls.list({ agentId, limit: 5 });
+    expect(calls.map(({ callId }) => callId)).toEqual(['call-of-old']);
+    expect(cursor).toBeUndefined();
+    expect((await store.calls.list({ status: 'analysed', limit: 5 })).calls).toEqual([]);
+    expect((await store.calls.list({ limit: 300 })).calls).toHaveLength(251);
+  });
+});

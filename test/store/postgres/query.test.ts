@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import type { EventFilter, KeptEvent } from '../../../src/store/event-store.ts';
+import { bodyIdentity, headerIdentity } from '../../../src/store/identity.ts';
+import type { Store } from '../../../src/store/store.ts';
+import {
+  claimDue,
+  claimedOf,
+  claimedRun,
+  dead,
+  done,
+  dueAt,
+  endOf,
+  endSiblings,
+  eventOf,
+  handlerOf,
+  only,
+  record,
+  recordEnded,
+} from '../parts.ts';
+import { openedSqlite } from '../sqlite/opened-sqlite.ts';
+import { openedPostgres } from './opened-postgres.ts';
+
+const strict = handlerOf('strict', { order: 'strict' });
+const tracesOf = (events: readonly KeptEvent[]) => events.map(({ traceId }) => traceId);
+
+/** Events of every state, whose runs are of every state. */
+async function fill(store: Store): Promise<void> {
+  await recordEnded(store, eventOf('done'), done);
+  await recordEnded(store, eventOf('dead', { callId: 'call-1', receivedAt: 2_100 }), dead);
+  const agentId = 'agent-1';
+  await recordEnded(store, eventOf('agent', { facts: { agentId, source: 'body' } }), dead, {
+    handler: handlerOf('other'),
+  });
+  await recordEnded(store, eventOf('due', { callId: 'call-1', organizationId: 'org' }), dueAt(9_000));
+  await recordEnded(store, eventOf('due-of-other'), dueAt(9_000), { handler: handlerOf('other') });
+  const [siblings] = await claimedOf(store, eventOf('siblings', { eventName: 'CallHandler.CallStarted' }));
+  if (siblings) await endSiblings(store, siblings, { a: done, b: undefined });
+  const first = await claimedRun(store, eventOf('first', { callId: 'call-2' }), strict);
+  const second = await claimedRun(store, eventOf('second', { callId: 'call-2' }), strict);
+  await store.settle(first, endOf(dueAt(0)));
+  await store.requeue(second);
+  await claimDue(store, strict);
+  await store.record(eventOf('in-memory', { callId: undefined }), true).claimed;
+  await record(store, eventOf('waiting', { receivedAt: 2_200 }));
+}
+
+const filters: readonly EventFilter[] = [
+  {},
+  { eventName: 'CallHandler.CallStarted' },
+  { callId: 'call-1' },
+  { callId: 'call-1', state: 'dead' },
+  { agentId: 'agent-1' },
+  { handler: 'other' },
+  { handler: 'other', state: 'dead' },
+  { handler: 'strict', state: 'open' },
+  { state: 'new' },
+  { state: 'open' },
+  { state: 'done' },
+  { state: 'dead' },
+  { state: 'dead', agentId: 'nobody' },
+  { since: 2_100 },
+  { until: 2_100 },
+  { since: 2_100, until: 2_200 },
+  { traceId: 'd' },
+  { traceId: '%' },
+];
+
+describe('events in Postgres', () => {
+  test('are told as SQLite tells them, whatever is asked', async () => {
+    const [{ store }, sqlite] = [await openedPostgres(), await openedSqlite()];
+    for (const each of [store, sqlite]) await fill(each);
+    const page = { limit: 100, before: undefined };
+    for (const filter of filters) {
+      const { events, cursor } = await store.events.list(filter, page);
+      const expected = await sqlite.events.list(filter, page);
+      expect.soft({ filter, events, cursor }).toEqual({ filter, ...expected });
+      const last = await store.events.lastSequence();
+      const { events: stretch, reached } = await store.events.stretch(filter, 0, last);
+      expect.soft({ filter, traces: stretch.map(({ traceId }) => traceId), reached }).toEqual({
+        filter,
+        traces: tracesOf(expected.events).toReversed(),
+        reached: last,
+      });
+    }
+    expect(await store.counts()).toEqual(await sqlite.counts());
+    expect(await store.waitingHandlers()).toEqual(await sqlite.waitingHandlers());
+    for (const traceId of ['done', 'dead', 'siblings', 'second', 'in-memory', 'waiting', 'nothing'])
+      expect.soft(await store.events.get(traceId)).toEqual(await sqlite.events.get(traceId));
+  });
+
+  test('are told page by page, the latest first', async () => {
+    const { store } = await openedPostgres();
+    for (const traceId of ['a', 'b', 'c', 'd']) await record(store, eventOf(traceId));
+    const pages: string[][] = [];
+    let before: string | undefined;
+    do {
+      const page = await store.events.list({ state: 'new' }, { limit: 3, before });
+      pages.push(tracesOf(page.events));
+      before = page.cursor;
+    } while (before !== undefined);
+    expect(pages).toEqual([['d', 'c', 'b'], ['a']]);
+  });
+
+  test('are found although little of a large inbox matches', async () => {
+    const { store, session } = await openedPostgres();
+    await record(store, eventOf('old', { eventName: 'Old.Event' }));
+    await session.read(
+      `insert into ringback.events (sequence, trace_id, event_name, occurred_at, received_at, facts)
+       select nextval('ringback.sequences'), 'filler', 'Another.Event', 0, n, '{}' from generate_series(1, 45000) n`,
+    );
+    const { events } = await store.events.list({ eventName: 'Old.Event' }, { limit: 1, before: undefined });
+    expect(tracesOf(events)).toEqual(['old']);
+    const last = await store.events.lastSequence();
+    expect(await store.events.stretch({ eventName: 'Old.Event' }, 1, last)).toEqual({
+      events: [],
+      reached: 20_001,
+    });
+  });
+
+  test('of one trace id are two if one has it in its body; the one that is not done is shown', async () => {
+    const { store } = await openedPostgres();
+    const same = (identity: string, eventName: string) =>
+      eventOf('same', { identities: [identity], eventName });
+    await recordEnded(store, same(bodyIdentity('same'), 'Done.Event'), done);
+    await record(store, same(headerIdentity('same'), 'New.Event'));
+    expect(await store.events.get('same')).toMatchObject({ eventName: 'New.Event', state: 'new' });
+  });
+
+  test('come in stretches that fit into memory, and none is left out', async () => {
+    const { store } = await openedPostgres();
+    const body = Buffer.alloc(3 * 1024 * 1024);
+    for (const traceId of ['a', 'b', 'c']) await record(store, eventOf(traceId, { body }));
+    const last = await store.events.lastSequence();
+    const first = await store.events.stretch({}, 0, last);
+    expect(first.events.map(({ traceId }) => traceId)).toEqual(['a', 'b']);
+    const second = await store.events.stretch({}, first.reached, last);
+    expect(second.events.map(({ traceId }) => traceId)).toEqual(['c']);
+    expect(second.reached).toBe(last);
+  });
+
+  test.each(['\u0000', '\ud800', '\u{e000}', '%_\\'])(
+    'are kept with names that Postgres would refuse: %j',
+    async (odd) => {
+      const { store } = await openedPostgres();
+      const facts = { agentId: odd, source: 'body' } as const;
+      const parts = { eventName: odd, callId: odd, organizationId: odd, facts };
+      const event = eventOf(`t${odd}`, { ...parts, headers: { 'x-odd': odd } });
+      const handler = handlerOf(odd);
+      await recordEnded(store, event, { kind: 'dead', reason: odd }, { handler });
+      const kept = { eventName: odd, callId: odd, organizationId: odd, agentId: odd };
+      const runs = [{ handler: odd, reason: odd }];
+      expect(await store.events.get(`t${odd}`)).toMatchObject({ ...kept, headers: { 'x-odd': odd }, runs });
+      const filter = { eventName: odd, callId: odd, agentId: odd, handler: odd, traceId: odd };
+      const { events } = await store.events.list(filter, { limit: 2, before: undefined });
+      expect(only(events)).toMatchObject({ ...kept, runs });
+      const { sequence } = only(events);
+      const step = { sequences: [sequence], handler: odd, takesDead: true, takesWaiting: true };
+      expect(await store.events.wouldDismiss(step)).toEqual([{ sequence, handler: odd }]);
+    },
+  );
+});
