@@ -94,7 +94,8 @@ export interface Store<Transaction = UserDatabase> {
 
   /**
    * ONE durable write. The insert itself decides on duplicates. With `mayClaim`, the same write also claims a new event
-   * unless others go before it: so there is no other transaction before its runs.
+   * unless others of its call go before it: so there is no other transaction before its runs. A store may leave more events to
+   * `claimEvents`.
    *
    * What is claimed must reach the caller in the order in which it was claimed, or events of one call could overtake each
    * other: `claimed` and the promises of `claimEvents` resolve in that order.

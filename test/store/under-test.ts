@@ -17,7 +17,7 @@ export interface StoreUnderTest {
     /** Claims every event in a process of its own, begins a run of it for `one` and for `two`, and kills the process. */
     readonly dieBeginning: () => Promise<void>;
     /** Locks the data against writing; returns the function that unlocks it. */
-    readonly lock: () => () => void;
+    readonly lock: () => (() => unknown) | Promise<() => unknown>;
   };
 }
 

@@ -91,7 +91,7 @@ function whyMissing(): string | undefined {
   return reason;
 }
 
-function skipTest(reason: string): never {
+export function skipTest(reason: string): never {
   const test = TestRunner.getCurrentTest();
   if (!test) throw new Error(`Nothing but a test can be skipped. ${reason}`);
   return test.context.skip(reason);

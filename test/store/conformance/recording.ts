@@ -22,7 +22,7 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       expect(store.mayBegin(run)).toBe(true);
     });
 
-    test('claims a new event with the same write, if it may and nothing waits', async () => {
+    test('claims a new event with the same write, if it may and nothing of its call waits', async () => {
       const store = await opened();
       const { written, claimed } = store.record(eventOf('a'), true);
       expect(await written).toBe('new');
@@ -32,7 +32,8 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
         ['b', false],
         ['c', true],
       ] as const) {
-        expect(await store.record(eventOf(traceId), mayClaim).claimed).toBeUndefined();
+        const event = eventOf(traceId, traceId === 'a' ? {} : { callId: 'call-1' });
+        expect(await store.record(event, mayClaim).claimed).toBeUndefined();
       }
       expect(traceIdsOf(await store.claimEvents(10))).toEqual(['b', 'c']);
     });

@@ -29,23 +29,29 @@ const columns = `id, kind, reason, digest, ${claimedTraceId} as "traceId", recei
 /** Deliveries that no handler sees, in Postgres. */
 export class PostgresQuarantine implements QuarantineStore {
   readonly #session: Session;
+  #keeping: Promise<unknown> = Promise.resolve();
 
   constructor(session: Session) {
     this.#session = session;
   }
 
+  /** One at a time: a flood of deliveries that are not authentic must leave the connections to those that are. */
   keep(record: QuarantineRecord): Promise<Quarantined> {
+    const kept = this.#keeping.then(() => this.#keep(record));
+    this.#keeping = kept.catch(() => {});
+    return kept;
+  }
+
+  #keep(record: QuarantineRecord): Promise<Quarantined> {
     return this.#session.write(async (transaction) => {
-      // Whoever adds a delivery that is not authentic counts those that are there: one at a time.
-      const isBounded = record.kind === 'not_authentic';
-      if (isBounded)
-        await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.quarantine', 0))");
       const id = await insert(transaction, record);
-      const dropped = isBounded ? await dropOldest(transaction) : 0;
-      if (isBounded && dropped + record.skipped > 0)
-        await transaction.query('update ringback.quarantine_totals set dropped = dropped + $1', [
-          dropped + record.skipped,
-        ]);
+      if (record.kind === 'unreadable') return { id, dropped: 0 };
+      const dropped = await dropOldest(transaction);
+      if (dropped + record.skipped > 0)
+        await transaction.query(
+          "update ringback.quarantine_totals set dropped = dropped + $1 where kind = 'not_authentic'",
+          [dropped + record.skipped],
+        );
       return { id, dropped };
     });
   }
@@ -152,19 +158,22 @@ async function insert(transaction: Transaction, record: QuarantineRecord): Promi
   return row?.id ?? insert(transaction, record);
 }
 
-/** Drops the oldest deliveries that are not authentic, beyond the bounds. Resolves to how many. */
+/**
+ * Drops the oldest deliveries that are not authentic, beyond the bounds. Resolves to how many. The insert before it has locked
+ * the totals, so that of two processes the second counts what the first has added.
+ */
 async function dropOldest(transaction: Transaction): Promise<number> {
-  const dropped = await transaction.query(
-    `with sized as (
-       select id, row_number() over (order by id desc) as place,
-         sum(octet_length(body) + octet_length(headers)) over (order by id desc) as bytes
-       from ringback.quarantine where kind = 'not_authentic'
-     )
-     delete from ringback.quarantine q using sized s
-     where q.id = s.id and (s.place > $1 or s.bytes > $2) returning 1`,
-    [quarantineBounds.unauthenticated, quarantineBounds.unauthenticatedBytes],
-  );
-  return dropped.length;
+  for (let dropped = 0; ; dropped += 1) {
+    const over = await transaction.query(
+      "select 1 from ringback.quarantine_totals where kind = 'not_authentic' and (count > $1 or bytes > $2)",
+      [quarantineBounds.unauthenticated, quarantineBounds.unauthenticatedBytes],
+    );
+    if (over.length === 0) return dropped;
+    await transaction.query(
+      `delete from ringback.quarantine where id = (
+         select min(id) from ringback.quarantine where kind = 'not_authentic')`,
+    );
+  }
 }
 
 function entryOf<Row extends EntryRow>(row: Row): Omit<Row, 'traceId'> & QuarantineEntry {

@@ -12,8 +12,10 @@ export interface PostgresPlace {
 
 /** How many connections a store of its own has at the most. */
 const connections = 10;
-/** How long to wait for a connection, in milliseconds: a sender waits no longer for its answer. */
-const connectionTimeout = 700;
+/** How long to wait for a connection, in milliseconds. A delivery is answered sooner. */
+const connectionTimeout = 5_000;
+/** How long a statement may take, in milliseconds: a connection that is silently dead must not hold a group for ever. */
+const queryTimeout = 30_000;
 
 /** The options of a pool for this place. */
 export function poolOptions(connectionString: string) {
@@ -21,6 +23,7 @@ export function poolOptions(connectionString: string) {
     connectionString,
     max: connections,
     connectionTimeoutMillis: connectionTimeout,
+    query_timeout: queryTimeout,
     application_name: 'ringback',
     keepAlive: true,
   };

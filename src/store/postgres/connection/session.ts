@@ -90,3 +90,8 @@ export class Session {
     return pool;
   }
 }
+
+/** Statements that need no transaction around them: each is one by itself. */
+export function outside(session: Session): Pick<Transaction, 'query'> {
+  return { query: (text, values) => session.read(text, values) };
+}

@@ -40,9 +40,9 @@ export async function counts(session: Session): Promise<StoreCounts> {
        (select count(*) from ringback.runs where claimed_by is not null) as running,
        (select count(*) from ringback.runs where state = 'blocked') as blocked,
        (select count(*) from ringback.runs where state = 'dead') as dead,
-       (select count(*) from ringback.quarantine where kind = 'not_authentic') as not_authentic,
-       (select count(*) from ringback.quarantine where kind = 'unreadable') as unreadable,
-       (select dropped from ringback.quarantine_totals) as dropped`,
+       (select count from ringback.quarantine_totals where kind = 'not_authentic') as not_authentic,
+       (select count from ringback.quarantine_totals where kind = 'unreadable') as unreadable,
+       (select sum(dropped)::bigint from ringback.quarantine_totals) as dropped`,
   );
   if (!row) throw new Error('The database has counted nothing.');
   const { total, open, due, running, blocked, dead, not_authentic: notAuthentic, unreadable, dropped } = row;

@@ -1,6 +1,6 @@
 import type { Sequence, Settled } from '../../sequence.ts';
-import type { Session } from '../connection/session.ts';
-import { endClaims } from './holding.ts';
+import { type Session, outside } from '../connection/session.ts';
+import { type ClaimsToEnd, endClaims } from './holding.ts';
 import type { OwnedEvents } from './owned-events.ts';
 import type { Processes } from './processes.ts';
 
@@ -39,12 +39,12 @@ export class ClaimEnds {
       const group = this.#waiting;
       this.#waiting = [];
       try {
-        const lives = await this.#session.write((transaction) =>
-          endClaims(transaction, this.#processes.id, this.#sorted(group)),
-        );
+        const claims = this.#sorted(group);
+        const { lives, held } = await endClaims(outside(this.#session), this.#processes.id, claims);
         for (const { sequence, onEnded } of group) {
+          const isHeld = this.#owned.has(sequence) || held.has(sequence);
           this.#owned.delete(sequence);
-          onEnded(lives ? 'settled' : 'lost');
+          onEnded(lives && isHeld ? 'settled' : 'lost');
         }
       } catch (error) {
         for (const { onFailed } of group) onFailed(error);
@@ -53,7 +53,7 @@ export class ClaimEnds {
     this.#isWriting = false;
   }
 
-  #sorted(group: readonly WaitingEnd[]) {
+  #sorted(group: readonly WaitingEnd[]): ClaimsToEnd {
     const sequences = group.map(({ sequence }) => sequence).toSorted((one, other) => one - other);
     return {
       owned: rangesOf(sequences.filter((sequence) => this.#owned.has(sequence))),

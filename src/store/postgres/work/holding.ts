@@ -41,27 +41,31 @@ export async function endClaim(transaction: Transaction, { process, sequence }: 
   );
 }
 
+/** Which claims are to be ended: events that the process recorded, in ranges, and others. */
+export interface ClaimsToEnd {
+  readonly owned: readonly (readonly [first: number, last: number])[];
+  readonly claimed: readonly number[];
+}
+
 /**
- * Ends the claims on events, each of which was one run's that was done at once. `owned` are those that the process recorded,
- * in ranges. Resolves to whether the process still lives: if not, all of it is lost.
+ * Ends the claims on events, each of which was one run's that was done at once. Resolves to whether the process still lives,
+ * without which all of them are lost, and to those of the others that held.
  */
 export async function endClaims(
-  transaction: Transaction,
+  transaction: Pick<Transaction, 'query'>,
   process: number,
-  {
-    owned,
-    claimed,
-  }: { readonly owned: readonly (readonly [number, number])[]; readonly claimed: readonly number[] },
-): Promise<boolean> {
-  const [row] = await transaction.query<{ lives: boolean }>(
+  { owned, claimed }: ClaimsToEnd,
+): Promise<{ readonly lives: boolean; readonly held: ReadonlySet<number> }> {
+  const [row] = await transaction.query<{ lives: boolean; held: number[] }>(
     `with alive as materialized (select ringback.lives($1) as lives), ended as (
        delete from ringback.claims using alive where alive.lives and process = $1 and sequence = any ($4)
+       returning sequence
      ), added as (
        insert into ringback.ended (process, first, last)
        select $1, r.first, r.last from unnest($2::bigint[], $3::bigint[]) as r (first, last), alive where alive.lives
      )
-     select lives from alive`,
+     select lives, array(select sequence from ended) as held from alive`,
     [process, owned.map(([first]) => first), owned.map(([, last]) => last), claimed],
   );
-  return row?.lives === true;
+  return { lives: row?.lives === true, held: new Set(row?.held) };
 }

@@ -1,4 +1,5 @@
 import type { Sequence } from '../../sequence.ts';
+import { isRefused } from '../connection/errors.ts';
 import type { Session } from '../connection/session.ts';
 import type { Recorded } from './event-row.ts';
 import type { Processes } from './processes.ts';
@@ -58,7 +59,7 @@ export class OwnedEvents {
       return recorded;
     } catch (error) {
       // The answer may have been lost on its way, and the events recorded.
-      this.#isUncertain = true;
+      if (!isRefused(error)) this.#isUncertain = true;
       throw error;
     } finally {
       this.#groups.delete(group);

@@ -8,9 +8,10 @@ import type { Sequence, Settled } from '../../sequence.ts';
 import type { RunEnd } from '../../store.ts';
 import { isRefused } from '../connection/errors.ts';
 import { migrate } from '../connection/migrations/index.ts';
-import type { Session, Transaction } from '../connection/session.ts';
+import { type Session, type Transaction, outside } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { ClaimEnds } from './claim-ends.ts';
+import { ClaimsInFlight } from './claims-in-flight.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
 import { commitWith, scopedClient } from './commit.ts';
 import { recordGroup, recordOne } from './event-row.ts';
@@ -35,6 +36,8 @@ export class Work {
   readonly #subscribers = new Set<() => void>();
   #handlers: readonly string[] | undefined;
   #claiming: Promise<unknown> = Promise.resolve();
+  readonly #claims = new ClaimsInFlight();
+  readonly #recordings = new ClaimsInFlight();
   #nextDue: number | null = null;
 
   constructor(session: Session, clock: Clock) {
@@ -46,7 +49,9 @@ export class Work {
     this.#queue = new RecordQueue({
       clock,
       recordGroup: (events) =>
-        this.#owned.recording(() => recordGroup(outside(session), events, this.#processes.id)),
+        this.#recordings.add(
+          this.#owned.recording(() => recordGroup(outside(session), events, this.#processes.id)),
+        ),
       recordOne: (event) =>
         this.#owned
           .recording(() =>
@@ -83,15 +88,18 @@ export class Work {
     return this.#queue.add(record, mayClaim);
   }
 
-  /** One at a time: the answers to two claims may come in either order, and events of one call must not. */
+  /**
+   * One at a time, and answered after what is being recorded: the answers of the database may come in either order, and events
+   * of one call must not.
+   */
   claimEvents(limit: number): Promise<readonly FoundEvent[]> {
     const claimed = this.#claiming.then(() => claimEvents(this.#session, this.#processes.id, limit));
     this.#claiming = claimed.catch(() => {});
-    return claimed;
+    return this.#claims.add(claimed.finally(() => this.#recordings.ended()));
   }
 
   claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly FoundRun[]> {
-    return claimRuns(this.#session, this.#processes.id, handler, selection);
+    return this.#claims.add(claimRuns(this.#session, this.#processes.id, handler, selection));
   }
 
   nextDue(handler: string, after: number | undefined): Promise<number | undefined> {
@@ -228,11 +236,7 @@ export class Work {
   ): Promise<T> {
     const result = await write();
     if (last) this.#owned.delete(sequence);
+    await Promise.all([this.#claims.ended(), this.#recordings.ended()]);
     return result;
   }
-}
-
-/** One statement by itself needs no transaction around it. */
-function outside(session: Session): Pick<Transaction, 'query'> {
-  return { query: (text, values) => session.read(text, values) };
 }

@@ -1,0 +1,56 @@
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import type { SharedPostgres } from '../../support/postgres.ts';
+import { Script } from '../../support/process.ts';
+import type { StoreUnderTest } from '../under-test.ts';
+
+const holdingProcess = fileURLToPath(new URL('./holding-process.ts', import.meta.url));
+
+/** A store in a schema of its own. */
+export function postgresUnderTest({ connectionString, newSchema }: SharedPostgres): StoreUnderTest {
+  let schema: string | undefined;
+  const schemaName = () => (schema ??= newSchema());
+  const dieIn = async (how: string) => {
+    const script = new Script(
+      holdingProcess,
+      JSON.stringify({ connectionString, schema: schemaName(), how }),
+    );
+    await script.line('claimed');
+    await script.kill();
+    // As if it had been silent for long: a test does not wait for that.
+    await withClient(connectionString, (client) =>
+      client.query(
+        `update "${schemaName()}".processes set heartbeat_at = heartbeat_at - interval '1 hour'
+         where id = (select max(id) from "${schemaName()}".processes)`,
+      ),
+    );
+  };
+  return {
+    make: (clock) => new PostgresStore({ connectionString, pool: undefined, schema: schemaName() }, clock),
+    shared: {
+      dieHolding: () => dieIn('holding'),
+      dieReading: () => dieIn('reading'),
+      dieBeginning: () => dieIn('beginning'),
+      async lock() {
+        const client = new Client({ connectionString });
+        await client.connect();
+        await client.query(`begin; lock table "${schemaName()}".identities in exclusive mode`);
+        return () => client.end();
+      },
+    },
+  };
+}
+
+async function withClient(
+  connectionString: string,
+  work: (client: Client) => Promise<unknown>,
+): Promise<void> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
