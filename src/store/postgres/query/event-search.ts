@@ -1,23 +1,9 @@
+import { type Found, type SearchRange, foundIn, windowOf } from '../../event-rows.ts';
 import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { eventState } from './event-state.ts';
-
-/** A part of the inbox; both ends are inclusive. */
-export interface SearchRange {
-  readonly from: Sequence;
-  readonly to: Sequence;
-  readonly limit: number;
-  readonly latestFirst: boolean;
-}
-
-/** What was found, and how far the search went. */
-export interface Found {
-  readonly sequences: readonly Sequence[];
-  /** The last sequence that was looked at, in the direction of the search. */
-  readonly reached: Sequence;
-}
 
 /** How many sequences one look goes through at the most: a filter that matches little must not time out. */
 const window = 20_000;
@@ -31,24 +17,21 @@ const fewInState: Readonly<Record<string, string>> = {
 };
 
 /** Finds events by a filter. Where an index leads to few events, one look goes through all of those. */
-export async function findEvents(
-  session: Session,
-  filter: EventFilter,
-  { from, to, limit, latestFirst }: SearchRange,
-): Promise<Found> {
+export async function findEvents(session: Session, filter: EventFilter, range: SearchRange): Promise<Found> {
   const whole = filter.callId !== undefined || (filter.state !== undefined && filter.state in fewInState);
-  const lower = whole || !latestFirst ? from : Math.max(from, to - window + 1);
-  const upper = whole || latestFirst ? to : Math.min(to, from + window - 1);
-  const values: unknown[] = [lower, upper, limit];
-  const where = conditionsOf(filter, values);
+  const looked = whole ? range : windowOf(range, window);
+  const { from, to, limit, latestFirst } = looked;
+  const values: unknown[] = [from, to, limit];
+  const where = ['sequence between $1 and $2', ...conditionsOf(filter, values)];
   const rows = await session.read<{ sequence: Sequence }>(
-    `select sequence from ringback.events e where sequence between $1 and $2 ${where.map((one) => `and ${one}`).join(' ')}
+    `select sequence from ringback.events e where ${where.join(' and ')}
      order by sequence ${latestFirst ? 'desc' : 'asc'} limit $3`,
     values,
   );
-  const sequences = rows.map(({ sequence }) => sequence);
-  const end = latestFirst ? lower : upper;
-  return { sequences, reached: sequences.length === limit ? (sequences.at(-1) ?? end) : end };
+  return foundIn(
+    looked,
+    rows.map(({ sequence }) => sequence),
+  );
 }
 
 /** The conditions of a filter as SQL, whose parameters are added to `values`. */

@@ -1,36 +1,16 @@
 import type { Headers } from '../../../events/model.ts';
-import type {
-  EventState,
-  EventStretch,
-  KeptEvent,
-  KeptEventWithBytes,
-  KeptRun,
-  StoredEvent,
-} from '../../event-store.ts';
+import { type KeptEventRow, type KeptRunRow, keptEventOf } from '../../event-rows.ts';
+import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import { identityKey } from '../../identity-key.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
+import { fromText, toText } from '../connection/text.ts';
 import { type StoredEventRow, storedEvent } from '../work/claim.ts';
 import { eventState } from './event-state.ts';
 
-interface RunRow {
-  readonly handler: string;
-  readonly state: 'due' | 'claimed' | 'blocked' | 'done' | 'dead';
-  readonly attempts: number;
-  readonly due_at: number | null;
-  readonly reason: string | null;
-  readonly settled_at: number | null;
-  readonly replay: number | null;
-}
-
-interface SummaryRow extends Omit<StoredEventRow, 'headers' | 'body'> {
-  readonly organization_id: string | null;
-  readonly agent_id: string | null;
-  readonly state: EventState;
-  readonly occurred_at: number;
-  readonly runs: readonly RunRow[];
+interface SummaryRow extends KeptEventRow {
+  readonly runs: readonly KeptRunRow[];
 }
 
 /** A stretch ends here even when more events were asked for: they are in memory together. */
@@ -91,30 +71,4 @@ export async function stretchOf(
 const bytesOf = (events: readonly StoredEvent[]): number =>
   events.reduce((sum, { body }) => sum + body.byteLength, 0);
 
-function keptEvent(row: SummaryRow): KeptEvent {
-  return {
-    sequence: row.sequence,
-    traceId: fromText(row.trace_id),
-    eventName: fromText(row.event_name),
-    callId: fromTextOrUndefined(row.call_id),
-    organizationId: fromTextOrUndefined(row.organization_id),
-    agentId: fromTextOrUndefined(row.agent_id),
-    state: row.state,
-    occurredAt: row.occurred_at,
-    receivedAt: row.received_at,
-    runs: row.runs.map(keptRun),
-  };
-}
-
-/** Times that don't apply are left out: `dueAt` unless the run is due, and `settledAt` unless it is settled. */
-function keptRun({ handler, state, attempts, due_at, reason, settled_at, replay }: RunRow): KeptRun {
-  return {
-    handler: fromText(handler),
-    state: state === 'claimed' ? 'running' : state,
-    attempts,
-    dueAt: state === 'due' ? (due_at ?? undefined) : undefined,
-    reason: fromTextOrUndefined(reason),
-    settledAt: state === 'done' || state === 'dead' ? (settled_at ?? undefined) : undefined,
-    replay: replay ?? undefined,
-  };
-}
+const keptEvent = (row: SummaryRow): KeptEvent => keptEventOf(row, row.runs, fromText);

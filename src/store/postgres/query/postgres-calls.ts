@@ -1,21 +1,18 @@
 import type { Clock } from '../../../kit/clock.ts';
-import type { CallEventRow, CallFacts } from '../../../calls/timeline.ts';
-import { type CallRecord, callRecordOf } from '../../../calls/timeline.ts';
+import { type CallEventRow, callRecordOf } from '../../../calls/timeline.ts';
+import {
+  type EventFactsRow,
+  type ListedCall,
+  callEventOf,
+  callPageOf,
+  matchesCall,
+  namesAmong,
+} from '../../call-rows.ts';
 import type { CallFilter, CallPage, CallStore, JoinLookBack, JoinView } from '../../call-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
+import { fromText, toText } from '../connection/text.ts';
 import { lookBack, see } from '../work/joins.ts';
-
-interface EventFactsRow {
-  readonly event_name: string;
-  readonly trace_id: string;
-  readonly organization_id: string | null;
-  readonly agent_id: string | null;
-  readonly occurred_at: number;
-  readonly received_at: number;
-  readonly facts: string;
-}
 
 /** How many calls one look computes: each reads the events of its call. */
 const callsAtOnce = 100;
@@ -36,14 +33,14 @@ export class PostgresCalls implements CallStore {
        from ringback.events where call_id = $1 order by sequence`,
       [toText(callId)],
     );
-    return rows.map(callEvent);
+    return rows.map((row) => callEventOf(row, fromText));
   }
 
   /** By their first event, latest first. A filter that matches little has to look at much, in steps. */
   async list(filter: CallFilter): Promise<CallPage> {
     // One more than asked for tells whether there is another page.
     const wanted = filter.limit + 1;
-    const found: { readonly sequence: Sequence; readonly call: CallRecord }[] = [];
+    const found: ListedCall[] = [];
     let before: Sequence | undefined =
       filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(filter.cursor);
     while (before !== undefined && found.length < wanted) {
@@ -51,21 +48,17 @@ export class PostgresCalls implements CallStore {
       for (const { sequence, call_id: id } of firsts) {
         const callId = fromText(id);
         const call = callRecordOf(callId, await this.eventsOf(callId));
-        if (matches(call, filter)) found.push({ sequence, call });
+        if (matchesCall(call, filter)) found.push({ sequence, call });
         if (found.length === wanted) break;
       }
       before = firsts.length < callsAtOnce ? undefined : firsts.at(-1)?.sequence;
     }
-    const shown = found.slice(0, filter.limit);
-    const last = found.length > filter.limit ? shown.at(-1) : undefined;
-    return { calls: shown.map(({ call }) => call), cursor: last && String(last.sequence) };
+    return callPageOf(found, filter.limit);
   }
 
   async see(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {
     const rows = await this.eventsOf(callId);
-    const names = [...new Set(rows.map(({ eventName }) => eventName))].filter((name) =>
-      events.includes(name),
-    );
+    const names = namesAmong(rows, events);
     const hasSeenAll = await this.#session.write((transaction) =>
       see(transaction, { handler, callId }, names),
     );
@@ -89,25 +82,4 @@ export class PostgresCalls implements CallStore {
       [before, since ?? null, agentId === undefined ? null : toText(agentId)],
     );
   }
-}
-
-function callEvent(row: EventFactsRow): CallEventRow {
-  return {
-    eventName: fromText(row.event_name),
-    traceId: fromText(row.trace_id),
-    organizationId: fromTextOrUndefined(row.organization_id),
-    occurredAt: row.occurred_at,
-    receivedAt: row.received_at,
-    facts: { ...(JSON.parse(fromText(row.facts)) as CallFacts), agentId: fromTextOrUndefined(row.agent_id) },
-  };
-}
-
-function matches(call: CallRecord, { agentId, status, since, until }: CallFilter): boolean {
-  const firstSeenAt = call.firstSeenAt.getTime();
-  return (
-    (agentId === undefined || call.agentId === agentId) &&
-    (status === undefined || call.status === status) &&
-    (since === undefined || firstSeenAt >= since) &&
-    (until === undefined || firstSeenAt < until)
-  );
 }

@@ -1,18 +1,9 @@
 import type Database from 'better-sqlite3';
-import type { CallEventRow, CallFacts } from '../../../calls/timeline.ts';
+import type { CallEventRow } from '../../../calls/timeline.ts';
+import { type EventFactsRow, callEventOf } from '../../call-rows.ts';
 import { sequencesOfCall } from '../work/call-index.ts';
 import { callKey } from '../dedupe/keys.ts';
 import { asText } from '../connection/parameters.ts';
-
-interface EventFactsRow {
-  readonly event_name: string;
-  readonly trace_id: string;
-  readonly organization_id: string | null;
-  readonly agent_id: string | null;
-  readonly occurred_at: number;
-  readonly received_at: number;
-  readonly facts: string;
-}
 
 /**
  * Reads the events of a call. The call itself is stored nowhere, but computed from its events whenever somebody asks:
@@ -26,17 +17,8 @@ export function prepareCallEvents(database: Database.Database) {
   return {
     /** In order of arrival. */
     eventsOf: (callId: string): CallEventRow[] =>
-      (eventsOfCall.all({ key: callKey(callId), callId }) as EventFactsRow[]).map(toCallEvent),
-  };
-}
-
-function toCallEvent(row: EventFactsRow): CallEventRow {
-  return {
-    eventName: row.event_name,
-    traceId: row.trace_id,
-    organizationId: row.organization_id ?? undefined,
-    occurredAt: row.occurred_at,
-    receivedAt: row.received_at,
-    facts: { ...(JSON.parse(row.facts) as CallFacts), agentId: row.agent_id ?? undefined },
+      (eventsOfCall.all({ key: callKey(callId), callId }) as EventFactsRow[]).map((row) =>
+        callEventOf(row, String),
+      ),
   };
 }

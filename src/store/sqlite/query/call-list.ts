@@ -1,15 +1,10 @@
 import type Database from 'better-sqlite3';
-import { type CallEventRow, type CallRecord, callRecordOf } from '../../../calls/timeline.ts';
+import { type CallEventRow, callRecordOf } from '../../../calls/timeline.ts';
+import { type ListedCall, matchesCall } from '../../call-rows.ts';
 import type { CallFilter } from '../../call-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import { indexedOfCall, isUnindexed, prepareEraCount } from '../work/call-index.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
-
-/** A call, and where it stands in the list: at the sequence of its first event. */
-export interface ListedCall {
-  readonly sequence: Sequence;
-  readonly call: CallRecord;
-}
 
 /** An event's place among the arrivals. */
 interface Arrival {
@@ -105,7 +100,7 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
       const { sequence, callId } = row as { sequence: Sequence; callId: string };
       const events = eventsOf(callId);
       const call = callRecordOf(callId, events);
-      if (matches(call, filter)) calls.push({ sequence, call });
+      if (matchesCall(call, filter)) calls.push({ sequence, call });
       counted += events.length + eras;
       const isEnough = calls.length === wanted || counted >= countedAtOnce;
       if (isEnough) return { calls, next: { ...place, before: sequence } };
@@ -128,14 +123,4 @@ export function prepareCallList(database: Database.Database, eventsOf: (callId: 
     const rest = arrivalAfterThose.get(arrival) as Arrival | undefined;
     return { calls: [], next: rest && { ...place, arrival: rest } };
   };
-}
-
-function matches(call: CallRecord, { agentId, status, since, until }: CallFilter): boolean {
-  const firstSeenAt = call.firstSeenAt.getTime();
-  return (
-    (agentId === undefined || call.agentId === agentId) &&
-    (status === undefined || call.status === status) &&
-    (since === undefined || firstSeenAt >= since) &&
-    (until === undefined || firstSeenAt < until)
-  );
 }

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { defined } from '../../../kit/values.ts';
+import { type Found, type SearchRange, foundIn, windowOf } from '../../event-rows.ts';
 import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import { sequencesOfCall } from '../work/call-index.ts';
@@ -7,21 +8,6 @@ import { eventState } from './event-state.ts';
 import { callKey } from '../dedupe/keys.ts';
 import { openSequences } from '../work/open-runs.ts';
 import { asText } from '../connection/parameters.ts';
-
-/** A part of the inbox; both ends are inclusive. */
-export interface SearchRange {
-  readonly from: Sequence;
-  readonly to: Sequence;
-  readonly limit: number;
-  readonly latestFirst: boolean;
-}
-
-/** What was found, and how far the search went. The rest is for a next search, after other work has run. */
-export interface Found {
-  readonly sequences: readonly Sequence[];
-  /** The last sequence that was looked at, in the direction of the search. */
-  readonly reached: Sequence;
-}
 
 /** How many sequences one look goes through at the most: some ten milliseconds, which is what intake can wait. */
 const window = 20_000;
@@ -57,15 +43,13 @@ export function prepareEventSearch(database: Database.Database) {
     return statement;
   };
 
-  return (filter: EventFilter, { from, to, limit, latestFirst }: SearchRange): Found => {
-    const whole = isIndexed(filter);
-    const lower = whole || !latestFirst ? from : Math.max(from, to - window + 1);
-    const upper = whole || latestFirst ? to : Math.min(to, from + window - 1);
+  return (filter: EventFilter, range: SearchRange): Found => {
+    const looked = isIndexed(filter) ? range : windowOf(range, window);
+    const { from, to, limit, latestFirst } = looked;
     const key = callKey(filter.callId);
-    const parameters = { ...nulls, ...defined(filter), callKey: key, from: lower, to: upper, limit };
+    const parameters = { ...nulls, ...defined(filter), callKey: key, from, to, limit };
     const sequences = statementFor(filter, latestFirst).all(parameters) as Sequence[];
-    const end = latestFirst ? lower : upper;
-    return { sequences, reached: sequences.length === limit ? (sequences.at(-1) ?? end) : end };
+    return foundIn(looked, sequences);
   };
 }
 

@@ -1,12 +1,6 @@
 import type Database from 'better-sqlite3';
-import type {
-  EventState,
-  EventStretch,
-  KeptEvent,
-  KeptEventWithBytes,
-  KeptRun,
-  StoredEvent,
-} from '../../event-store.ts';
+import { type KeptEventRow, type KeptRunRow, keptEventOf } from '../../event-rows.ts';
+import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import type { Sequence } from '../../sequence.ts';
 import { withErasOf } from '../dedupe/eras.ts';
@@ -16,29 +10,7 @@ import { identityKey } from '../../identity-key.ts';
 import { asBytes, asInteger, asText } from '../connection/parameters.ts';
 import { type StoredEventRow, storedEvent } from '../work/stored-event.ts';
 
-interface SummaryRow {
-  readonly sequence: number;
-  readonly trace_id: string;
-  readonly event_name: string;
-  readonly call_id: string | null;
-  readonly organization_id: string | null;
-  readonly agent_id: string | null;
-  readonly state: EventState;
-  readonly occurred_at: number;
-  readonly received_at: number;
-}
-
-type WholeRow = SummaryRow & StoredEventRow;
-
-interface RunRow {
-  readonly handler: string;
-  readonly state: 'due' | 'claimed' | 'blocked' | 'done' | 'dead';
-  readonly attempts: number;
-  readonly due_at: number | null;
-  readonly reason: string | null;
-  readonly settled_at: number | null;
-  readonly replay: number | null;
-}
+type WholeRow = KeptEventRow & StoredEventRow;
 
 /** A stretch ends here even when more events were asked for: all of it is read in one turn of the event loop. */
 const stretchBytes = 4 * 1024 * 1024;
@@ -77,7 +49,8 @@ export function prepareEvents(database: Database.Database) {
     ofDigest: identityKey(traceId),
   });
 
-  const runsOf = (sequence: Sequence): KeptRun[] => (selectRuns.all(sequence) as RunRow[]).map(toRun);
+  const withRuns = (row: KeptEventRow): KeptEvent =>
+    keptEventOf(row, selectRuns.all(row.sequence) as KeptRunRow[], String);
 
   return {
     get(traceId: string): KeptEventWithBytes | undefined {
@@ -85,7 +58,7 @@ export function prepareEvents(database: Database.Database) {
       if (sequence === undefined) return undefined;
       const row = selectWhole.get(sequence) as WholeRow;
       return {
-        ...toEvent(row, runsOf(sequence)),
+        ...withRuns(row),
         headers: JSON.parse(row.headers) as Headers,
         body: row.body,
       };
@@ -93,8 +66,8 @@ export function prepareEvents(database: Database.Database) {
 
     /** Without bytes, in the order asked for. */
     summaries(sequences: readonly Sequence[]): KeptEvent[] {
-      const rows = sequences.map((sequence) => selectSummary.get(sequence) as SummaryRow | undefined);
-      return rows.filter((row) => row !== undefined).map((row) => toEvent(row, runsOf(row.sequence)));
+      const rows = sequences.map((sequence) => selectSummary.get(sequence) as KeptEventRow | undefined);
+      return rows.filter((row) => row !== undefined).map(withRuns);
     },
 
     /** With bytes, as many as may be in memory at once; `reached` is how far the whole list goes. */
@@ -111,36 +84,5 @@ export function prepareEvents(database: Database.Database) {
     },
 
     lastSequence: () => lastSequence.get() as Sequence,
-  };
-}
-
-function toEvent(row: SummaryRow, runs: readonly KeptRun[]): KeptEvent {
-  return {
-    sequence: row.sequence,
-    traceId: row.trace_id,
-    eventName: row.event_name,
-    callId: row.call_id ?? undefined,
-    organizationId: row.organization_id ?? undefined,
-    agentId: row.agent_id ?? undefined,
-    state: row.state,
-    occurredAt: row.occurred_at,
-    receivedAt: row.received_at,
-    runs,
-  };
-}
-
-/**
- * Turns a row into the run of the contract. Times that don't apply are left out: `dueAt` unless the run is due, and
- * `settledAt` unless it is settled.
- */
-function toRun({ handler, state, attempts, due_at, reason, settled_at, replay }: RunRow): KeptRun {
-  return {
-    handler,
-    state: state === 'claimed' ? 'running' : state,
-    attempts,
-    dueAt: state === 'due' ? (due_at ?? undefined) : undefined,
-    reason: reason ?? undefined,
-    settledAt: state === 'done' || state === 'dead' ? (settled_at ?? undefined) : undefined,
-    replay: replay ?? undefined,
   };
 }

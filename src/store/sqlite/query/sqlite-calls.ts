@@ -1,8 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CallEventRow } from '../../../calls/timeline.ts';
+import { type ListedCall, callPageOf, namesAmong } from '../../call-rows.ts';
 import type { CallFilter, CallPage, CallStore, JoinLookBack, JoinView } from '../../call-store.ts';
 import type { Sequence } from '../../sequence.ts';
-import { type ListedCall, type ListPlace, listPlaceOf } from './call-list.ts';
+import { type ListPlace, listPlaceOf } from './call-list.ts';
 import type { Access } from '../access.ts';
 
 /** Calls and joins in SQLite. */
@@ -30,17 +31,12 @@ export class SqliteCalls implements CallStore {
       place = look.next;
       await turn();
     }
-    const shown = found.slice(0, filter.limit);
-    const last = found.length > filter.limit ? shown.at(-1) : undefined;
-    return { calls: shown.map(({ call }) => call), cursor: last && String(last.sequence) };
+    return callPageOf(found, filter.limit);
   }
 
   async see(handler: string, callId: string, events: readonly string[]): Promise<JoinView> {
     const rows = await this.eventsOf(callId);
-    const names = [...new Set(rows.map(({ eventName }) => eventName))].filter((name) =>
-      events.includes(name),
-    );
-    const hasSeenAll = await this.#access.write('see', [handler, callId, names]);
+    const hasSeenAll = await this.#access.write('see', [handler, callId, namesAmong(rows, events)]);
     // If the events have been erased meanwhile, there is nothing left to see.
     return { events: rows, isSettled: hasSeenAll || rows.length === 0 };
   }

@@ -1,0 +1,58 @@
+/** What the stores in SQL have in common when they read the events of calls, and list calls. */
+import type { CallEventRow, CallFacts, CallRecord } from '../calls/timeline.ts';
+import type { CallFilter, CallPage } from './call-store.ts';
+import { type ReadText, textOrUndefined } from './event-rows.ts';
+import type { Sequence } from './sequence.ts';
+
+/** What an event says about its call, as a row. */
+export interface EventFactsRow {
+  readonly event_name: string;
+  readonly trace_id: string;
+  readonly organization_id: string | null;
+  readonly agent_id: string | null;
+  readonly occurred_at: number;
+  readonly received_at: number;
+  /** As JSON, without the agent's id. */
+  readonly facts: string;
+}
+
+/** A call, and where it stands in the list: at the sequence of its first event. */
+export interface ListedCall {
+  readonly sequence: Sequence;
+  readonly call: CallRecord;
+}
+
+/** Turns a row into the event of the contract. */
+export function callEventOf(row: EventFactsRow, read: ReadText): CallEventRow {
+  return {
+    eventName: read(row.event_name),
+    traceId: read(row.trace_id),
+    organizationId: textOrUndefined(row.organization_id, read),
+    occurredAt: row.occurred_at,
+    receivedAt: row.received_at,
+    facts: { ...(JSON.parse(read(row.facts)) as CallFacts), agentId: textOrUndefined(row.agent_id, read) },
+  };
+}
+
+/** Whether a call is one of those that are asked for. */
+export function matchesCall(call: CallRecord, { agentId, status, since, until }: CallFilter): boolean {
+  const firstSeenAt = call.firstSeenAt.getTime();
+  return (
+    (agentId === undefined || call.agentId === agentId) &&
+    (status === undefined || call.status === status) &&
+    (since === undefined || firstSeenAt >= since) &&
+    (until === undefined || firstSeenAt < until)
+  );
+}
+
+/** The page of the calls that were found: one more than asked for tells whether there is another page. */
+export function callPageOf(found: readonly ListedCall[], limit: number): CallPage {
+  const shown = found.slice(0, limit);
+  const last = found.length > limit ? shown.at(-1) : undefined;
+  return { calls: shown.map(({ call }) => call), cursor: last && String(last.sequence) };
+}
+
+/** Which of the events that a join waits for are among those of its call. */
+export function namesAmong(rows: readonly CallEventRow[], events: readonly string[]): string[] {
+  return [...new Set(rows.map(({ eventName }) => eventName))].filter((name) => events.includes(name));
+}

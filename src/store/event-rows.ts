@@ -1,0 +1,99 @@
+/** What the stores in SQL have in common when they read events: the rows of their tables have the same columns. */
+import type { EventState, KeptEvent, KeptRun } from './event-store.ts';
+import type { Sequence } from './sequence.ts';
+
+/** What is kept of an event, as a row. */
+export interface KeptEventRow {
+  readonly sequence: number;
+  readonly trace_id: string;
+  readonly event_name: string;
+  readonly call_id: string | null;
+  readonly organization_id: string | null;
+  readonly agent_id: string | null;
+  readonly state: EventState;
+  readonly occurred_at: number;
+  readonly received_at: number;
+}
+
+/** A stored run, as a row. */
+export interface KeptRunRow {
+  readonly handler: string;
+  readonly state: 'due' | 'claimed' | 'blocked' | 'done' | 'dead';
+  readonly attempts: number;
+  readonly due_at: number | null;
+  readonly reason: string | null;
+  readonly settled_at: number | null;
+  readonly replay: number | null;
+}
+
+/** Makes of a text as the database keeps it the text that it was. */
+export type ReadText = (kept: string) => string;
+
+/** The same for a column that may be null. */
+export function textOrUndefined(kept: string | null, read: ReadText): string | undefined {
+  return kept === null ? undefined : read(kept);
+}
+
+/** Turns a row into the event of the contract. */
+export function keptEventOf(row: KeptEventRow, runs: readonly KeptRunRow[], read: ReadText): KeptEvent {
+  return {
+    sequence: row.sequence,
+    traceId: read(row.trace_id),
+    eventName: read(row.event_name),
+    callId: textOrUndefined(row.call_id, read),
+    organizationId: textOrUndefined(row.organization_id, read),
+    agentId: textOrUndefined(row.agent_id, read),
+    state: row.state,
+    occurredAt: row.occurred_at,
+    receivedAt: row.received_at,
+    runs: runs.map((run) => keptRunOf(run, read)),
+  };
+}
+
+/**
+ * Turns a row into the run of the contract. Times that don't apply are left out: `dueAt` unless the run is due, and
+ * `settledAt` unless it is settled.
+ */
+function keptRunOf(row: KeptRunRow, read: ReadText): KeptRun {
+  const { state, attempts, due_at: dueAt, reason, settled_at: settledAt, replay } = row;
+  return {
+    handler: read(row.handler),
+    state: state === 'claimed' ? 'running' : state,
+    attempts,
+    dueAt: state === 'due' ? (dueAt ?? undefined) : undefined,
+    reason: textOrUndefined(reason, read),
+    settledAt: state === 'done' || state === 'dead' ? (settledAt ?? undefined) : undefined,
+    replay: replay ?? undefined,
+  };
+}
+
+/** A part of the inbox; both ends are inclusive. */
+export interface SearchRange {
+  readonly from: Sequence;
+  readonly to: Sequence;
+  readonly limit: number;
+  readonly latestFirst: boolean;
+}
+
+/** What was found, and how far the search went. The rest is for a next search, after other work has run. */
+export interface Found {
+  readonly sequences: readonly Sequence[];
+  /** The last sequence that was looked at, in the direction of the search. */
+  readonly reached: Sequence;
+}
+
+/** The part of a range that one look goes through: at most `size` sequences, counted in the direction of the search. */
+export function windowOf({ from, to, limit, latestFirst }: SearchRange, size: number): SearchRange {
+  return latestFirst
+    ? { from: Math.max(from, to - size + 1), to, limit, latestFirst }
+    : { from, to: Math.min(to, from + size - 1), limit, latestFirst };
+}
+
+/** What a look through a range has found. */
+export function foundIn(
+  { from, to, limit, latestFirst }: SearchRange,
+  sequences: readonly Sequence[],
+): Found {
+  const end = latestFirst ? from : to;
+  return { sequences, reached: sequences.length === limit ? (sequences.at(-1) ?? end) : end };
+}
