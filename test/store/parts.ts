@@ -1,6 +1,10 @@
+import type { PoolClient } from 'pg';
 import type { EventRecord } from '../../src/store/event-record.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../../src/store/claims.ts';
 import type { RunEnd, RunState, Store } from '../../src/store/store.ts';
+
+/** A store, whatever its transactions are. */
+export type AnyStore = Store | Store<PoolClient>;
 
 /** The present of the store's tests, in milliseconds since 1970. */
 export const presentTime = 3_000;
@@ -28,12 +32,12 @@ export function handlerOf(name = 'handler', parts: Partial<HandlerTerms> = {}): 
 }
 
 /** Records an event without claiming it. */
-export function record(store: Store, event: EventRecord): Promise<'new' | 'duplicate'> {
+export function record(store: AnyStore, event: EventRecord): Promise<'new' | 'duplicate'> {
   return store.record(event, false).written;
 }
 
 /** The only run of a claimed event that has one handler. */
-export function runOf(store: Store, event: ClaimedEvent, handler: HandlerTerms = handlerOf()): ClaimedRun {
+export function runOf(store: AnyStore, event: ClaimedEvent, handler: HandlerTerms = handlerOf()): ClaimedRun {
   return only(store.route(event, [handler]));
 }
 
@@ -44,7 +48,7 @@ export function endOf(state: RunState, parts: Partial<RunEnd> = {}): RunEnd {
 
 /** Claims the handler's due runs, by default up to ten that are due by the present. */
 export function claimDue(
-  store: Store,
+  store: AnyStore,
   handler: HandlerTerms = handlerOf(),
   parts: Partial<RunSelection> = {},
 ): Promise<readonly ClaimedRun[]> {
@@ -56,14 +60,17 @@ export const dead: RunState = { kind: 'dead', reason: 'given up' };
 export const dueAt = (at: number): RunState => ({ kind: 'due', at, reason: 'failed' });
 
 /** Records events in this order and claims them all. */
-export async function claimedOf(store: Store, ...records: readonly EventRecord[]): Promise<ClaimedEvent[]> {
+export async function claimedOf(
+  store: AnyStore,
+  ...records: readonly EventRecord[]
+): Promise<ClaimedEvent[]> {
   for (const one of records) await record(store, one);
   return [...(await store.claimEvents(records.length))];
 }
 
 /** Records events in this order and claims them all: the run of each. */
 export async function claimedRuns(
-  store: Store,
+  store: AnyStore,
   records: readonly EventRecord[],
   handler: HandlerTerms = handlerOf(),
 ): Promise<ClaimedRun[]> {
@@ -72,7 +79,7 @@ export async function claimedRuns(
 
 /** Records an event and claims it: its run. */
 export async function claimedRun(
-  store: Store,
+  store: AnyStore,
   event: EventRecord,
   handler: HandlerTerms = handlerOf(),
 ): Promise<ClaimedRun> {
@@ -81,7 +88,7 @@ export async function claimedRun(
 
 /** Records an event whose run ends in this state. */
 export async function recordEnded(
-  store: Store,
+  store: AnyStore,
   event: EventRecord,
   state: RunState,
   { handler = handlerOf(), ...parts }: Partial<RunEnd> & { readonly handler?: HandlerTerms } = {},
@@ -91,7 +98,7 @@ export async function recordEnded(
 
 /** Routes an event to several handlers, by name, and has the run of each end in its state; `undefined`: it goes on. */
 export async function endSiblings(
-  store: Store,
+  store: AnyStore,
   event: ClaimedEvent,
   states: Readonly<Record<string, RunState | undefined>>,
 ): Promise<void> {

@@ -61,7 +61,7 @@ export interface Answer {
 
 /** Delivers a body in-process, signed unless headers are given. */
 export async function deliver(
-  receiver: Receiver,
+  receiver: Pick<Receiver, 'fetch'>,
   body: string | Uint8Array<ArrayBuffer> = bodyOf(),
   headers: Readonly<Record<string, string>> = signedHeaders(body),
 ): Promise<Answer> {

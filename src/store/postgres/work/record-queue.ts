@@ -6,6 +6,8 @@ import type { EventToRecord, Recorded } from './event-row.ts';
 /** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
 const groupEvents = 256;
 const groupBytes = 4 * 1024 * 1024;
+/** How many of those that wait are looked at for a group: most of them may be of calls that are in flight. */
+const maxLookedAt = 4 * groupEvents;
 /** Two groups keep the database busy while the answer to one of them is on its way. */
 const maxGroups = 2;
 /** How many events may wait: a database that falls behind must not take the process's memory. */
@@ -51,8 +53,8 @@ export class RecordQueue {
   #isScheduled = false;
   #paused: Promise<unknown> | undefined;
   #onIdle: (() => void) | undefined;
-  /** The calls of the events in flight, and how many of each. */
-  readonly #calls = new Map<string, number>();
+  /** The calls of the events in flight. */
+  readonly #calls = new Set<string | undefined>();
 
   constructor(parts: RecordQueueParts) {
     this.#parts = parts;
@@ -123,67 +125,53 @@ export class RecordQueue {
 
   #send(): void {
     while (!this.#paused && this.#inFlight < maxGroups && this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, this.#groupSize());
+      const group = this.#nextGroup();
+      if (group.length === 0) return;
+      const calls = group.map(({ record }) => record.callId).filter((callId) => callId !== undefined);
+      for (const callId of calls) this.#calls.add(callId);
       this.#inFlight += 1;
       void this.#write(group).finally(() => {
         this.#inFlight -= 1;
+        for (const callId of calls) this.#calls.delete(callId);
         if (this.#inFlight === 0) this.#onIdle?.();
         this.#send();
       });
     }
   }
 
-  #groupSize(): number {
-    let [count, bytes] = [0, 0];
-    for (const event of this.#waiting) {
+  /**
+   * The events of the next group. One whose call has an event in the other group is left for later: the answers to the two may
+   * come in either order, and their sequences too.
+   */
+  #nextGroup(): readonly WaitingEvent[] {
+    const group: WaitingEvent[] = [];
+    let bytes = 0;
+    for (const event of this.#waiting.slice(0, maxLookedAt)) {
       const isAlone = event.record.identities.length !== 1;
+      if (group.length === groupEvents || (group.length > 0 && (isAlone || bytes + event.bytes > groupBytes)))
+        break;
+      if (this.#calls.has(event.record.callId)) continue;
+      group.push(event);
       bytes += event.bytes;
-      if (count === groupEvents || (count > 0 && (isAlone || bytes > groupBytes))) break;
-      count += 1;
       if (isAlone) break;
     }
-    return count;
+    const taken = new Set(group);
+    this.#waiting = this.#waiting.filter((event) => !taken.has(event));
+    return group;
   }
 
   async #write(group: readonly WaitingEvent[]): Promise<void> {
-    const events = this.#claimable(group);
     try {
       const isAlone = group.some(({ record }) => record.identities.length !== 1);
       const recorded = isAlone
-        ? await Promise.all(events.map(this.#parts.recordOne))
-        : await this.#parts.recordGroup(events);
+        ? await Promise.all(group.map(this.#parts.recordOne))
+        : await this.#parts.recordGroup(group);
       for (const [place, event] of group.entries())
         event.onRecorded(recorded[place] ?? { sequence: undefined, isClaimed: false });
     } catch (error) {
       if (group.length > 1 && this.#parts.isRefused(error))
         for (const event of group) await this.#write([event]);
       else for (const event of group) event.onFailed(error);
-    } finally {
-      this.#leave(events);
-    }
-  }
-
-  /**
-   * The events of a group, without a claim on those whose call has an event in the other group: the answers to the two groups
-   * may come in either order, and the later event must not be handled first.
-   */
-  #claimable(group: readonly WaitingEvent[]): readonly EventToRecord[] {
-    const events = group.map(({ record, mayClaim }) => ({
-      record,
-      mayClaim: mayClaim && !this.#calls.has(record.callId ?? ''),
-    }));
-    for (const { record } of events)
-      if (record.callId !== undefined)
-        this.#calls.set(record.callId, (this.#calls.get(record.callId) ?? 0) + 1);
-    return events;
-  }
-
-  #leave(events: readonly EventToRecord[]): void {
-    for (const { record } of events) {
-      const count = this.#calls.get(record.callId ?? '') ?? 0;
-      if (record.callId === undefined) continue;
-      if (count > 1) this.#calls.set(record.callId, count - 1);
-      else this.#calls.delete(record.callId);
     }
   }
 }

@@ -95,7 +95,13 @@ export class Work {
   claimEvents(limit: number): Promise<readonly FoundEvent[]> {
     const claimed = this.#claiming.then(() => claimEvents(this.#session, this.#processes.id, limit));
     this.#claiming = claimed.catch(() => {});
-    return this.#claims.add(claimed.finally(() => this.#recordings.ended()));
+    return this.#claims.add(this.#afterRecordings(claimed));
+  }
+
+  async #afterRecordings<T>(claimed: Promise<T>): Promise<T> {
+    const found = await claimed;
+    await this.#recordings.ended();
+    return found;
   }
 
   claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly FoundRun[]> {

@@ -1,0 +1,135 @@
+import type { PoolClient } from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { bodyOf, deliver } from '../../support/deliveries.ts';
+import { Logs } from '../../support/logs.ts';
+import { testDatabase } from '../../support/postgres.ts';
+import { createReceiver, type RunContext } from '../../support/public.ts';
+import { secret } from '../../support/deliveries.ts';
+
+type Context = RunContext<PoolClient>;
+type Handle = (context: Context, callId: string) => unknown;
+
+describe('ctx.commit on Postgres', () => {
+  test('writes the rows and the end of the run together: a handler that fails afterwards is not run again', async () => {
+    const inbox = await startedWith(async (context, callId) => {
+      await context.commit((tx) => inbox.writeOrder(tx, callId));
+      throw new Error('after the commit');
+    });
+    await inbox.deliverCall();
+    await inbox.logs.until('run_done');
+    expect(inbox.logs.of('run_failed_after_commit')).toHaveLength(1);
+    expect(await inbox.orders()).toEqual(['call-1']);
+  });
+
+  test('resolves to what the function returned', async () => {
+    const results: unknown[] = [];
+    const inbox = await startedWith(async (context) => {
+      results.push(await context.commit(async (tx) => (await tx.query('select 7 as seven')).rows));
+      results.push(await context.commit(() => 8).catch((error: unknown) => String(error)));
+    });
+    await inbox.deliverCall();
+    await inbox.logs.until('run_done');
+    expect(results).toEqual([[{ seven: 7 }], expect.stringContaining('second call')]);
+  });
+
+  test('undoes everything if the function fails in the middle, and is made again', async () => {
+    const inbox = await startedWith(async (context, callId) =>
+      context.commit(async (tx) => {
+        await inbox.writeOrder(tx, callId);
+        if (context.attempt === 1) await tx.query('select no_such_column');
+      }),
+    );
+    await inbox.deliverCall();
+    expect(await inbox.logs.until('run_retry')).toMatchObject([{ attempt: 1 }]);
+    await inbox.logs.until('run_done');
+    expect(await inbox.orders()).toEqual(['call-1']);
+  });
+
+  test('counts although nobody awaits it', async () => {
+    const inbox = await startedWith((context, callId) => {
+      void context.commit((tx) => inbox.writeOrder(tx, callId));
+    });
+    await inbox.deliverCall();
+    await inbox.logs.until('run_done');
+    expect(await inbox.orders()).toEqual(['call-1']);
+  });
+
+  test('gives up at the deadline what never ends, and its transaction is of no use from then on', async () => {
+    const late = Promise.withResolvers<unknown>();
+    const inbox = await startedWith(async (context, callId) => {
+      await context.commit(async (tx) => {
+        await inbox.writeOrder(tx, callId);
+        if (context.attempt > 1) return;
+        await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve()));
+        // The attempt is over here, and so is what was lent for it.
+        setImmediate(() => void inbox.writeOrder(tx, 'late').then(late.resolve, late.resolve));
+        await new Promise(() => {});
+      });
+    }, '1s');
+    await inbox.deliverCall();
+    await inbox.logs.until('run_done');
+    expect(String(await late.promise)).toContain('ctx.commit got it for');
+    expect(await inbox.orders()).toEqual(['call-1']);
+  });
+
+  test('is made again if its connection is lost before COMMIT', async () => {
+    const inbox = await startedWith(async (context, callId) =>
+      context.commit(async (tx) => {
+        await inbox.writeOrder(tx, callId);
+        if (context.attempt === 1) await inbox.sever(tx);
+      }),
+    );
+    await inbox.deliverCall();
+    await inbox.logs.until('run_done');
+    expect(inbox.logs.of('run_retry')).toMatchObject([{ attempt: 1 }]);
+    expect(await inbox.orders()).toEqual(['call-1']);
+  });
+
+  test('a transaction that the function ends by itself does not count', async () => {
+    const inbox = await startedWith(async (context, callId) =>
+      context.commit(async (tx) => {
+        await inbox.writeOrder(tx, callId);
+        if (context.attempt === 1) await tx.query('rollback');
+      }),
+    );
+    await inbox.deliverCall();
+    await inbox.logs.until('run_done');
+    expect(inbox.logs.of('run_retry')).toMatchObject([{ attempt: 1 }]);
+    expect(await inbox.orders()).toEqual(['call-1']);
+  });
+});
+
+/** A receiver on a schema of its own, and a table of the user's beside its tables. */
+async function startedWith(handle: Handle, timeout: '1s' | '1m' = '1m') {
+  const { connectionString, schema } = await testDatabase();
+  const store = new PostgresStore({ connectionString, pool: undefined, schema }, systemClock);
+  const logs = new Logs();
+  const receiver = createReceiver({ secrets: secret, database: store, logger: logs.logger });
+  const retry = { attempts: 3, base: '1ms' } as const;
+  receiver.on('*', { timeout, retry }, (event, context) => handle(context, event.callId ?? ''));
+  await receiver.start();
+  onTestFinished(() => receiver.stop({ drain: 0 }));
+  const { Client } = await import('pg');
+  const client = new Client({ connectionString });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query(`create table "${schema}".orders (call_id text)`);
+
+  return {
+    logs,
+    deliverCall: () => deliver(receiver, bodyOf({ callId: 'call-1' })),
+    writeOrder: async (tx: PoolClient, callId: string) =>
+      void (await tx.query(`insert into "${schema}".orders values ($1)`, [callId])),
+    orders: async () => {
+      const { rows } = await client.query<{ call_id: string }>(`select call_id from "${schema}".orders`);
+      return rows.map(({ call_id: callId }) => callId);
+    },
+    /** Ends the connection from outside. */
+    sever: async (tx: PoolClient) => {
+      const { rows } = await tx.query<{ pid: number }>('select pg_backend_pid() as pid');
+      await client.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/** Replays and dismissals that meet other work on the same calls, in other transactions. */
+import { describe, expect, test } from 'vitest';
+import type { ReplayCandidate, ReplayWrite } from '../../../src/store/event-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { type Transaction } from '../../../src/store/postgres/connection/session.ts';
+import {
+  claimDue,
+  claimedRuns,
+  dead,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  handlerOf,
+  presentTime,
+} from '../parts.ts';
+import { openedPostgres } from './opened-postgres.ts';
+
+const request = { by: undefined, reason: undefined, filter: '{}', now: 0 };
+const strict = handlerOf('handler', { order: 'strict' });
+
+/** Events of one call whose runs are dead: the candidates of a replay. */
+async function deadOfCall(store: Store, count: number): Promise<ReplayCandidate[]> {
+  const events = Array.from({ length: count }, (_, index) => eventOf(`t-${index}`, { callId: 'call-1' }));
+  const runs = await claimedRuns(store, events, strict);
+  for (const run of runs) await store.settle(run, endOf(dead));
+  return runs.map(({ sequence, callId, handler }) => ({
+    sequence,
+    callId,
+    handler,
+    order: 'strict',
+    isJoin: false,
+  }));
+}
+
+const stepOf = async (store: Store, candidates: readonly ReplayCandidate[]): Promise<ReplayWrite> => ({
+  candidates,
+  onlyDead: true,
+  joins: new Set(),
+  spread: undefined,
+  replay: await store.events.beginReplay(request),
+});
+
+const dismissalOf = (sequences: readonly number[]) => ({
+  sequences,
+  handler: 'handler',
+  takesDead: true,
+  takesWaiting: true,
+  reason: 'dismissed',
+  now: presentTime,
+});
+
+describe('replays in Postgres', () => {
+  test('that run at the same time put each run back once', async () => {
+    const { store } = await openedPostgres();
+    const candidates = await deadOfCall(store, 12);
+    const steps = await Promise.all([1, 2, 3].map(() => stepOf(store, candidates)));
+    const back = await Promise.all(steps.map((step) => store.events.requeue(step)));
+    expect(back.map(({ length }) => length).toSorted((a, b) => a - b)).toEqual([0, 0, 12]);
+    const { due, blocked } = (await store.counts()).runs;
+    expect({ due, blocked }).toEqual({ due: 1, blocked: 11 });
+  });
+
+  test('of different events of a strict call leave one of them due', async () => {
+    const { store } = await openedPostgres();
+    const candidates = await deadOfCall(store, 12);
+    const steps = await Promise.all(candidates.map((candidate) => stepOf(store, [candidate])));
+    await Promise.all(steps.map((step) => store.events.requeue(step)));
+    expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 11 });
+  });
+
+  test('put a run behind one that is just being settled only if that will unblock it', async () => {
+    const { store, session } = await openedPostgres();
+    const [first, second] = await deadOfCall(store, 2);
+    if (!first || !second) throw new Error('two runs are dead');
+    await store.events.requeue(await stepOf(store, [first]));
+    const step = await stepOf(store, [second]);
+    let requeued: Promise<readonly ReplayCandidate[]> | undefined;
+    await session.write(async (transaction) => {
+      await transaction.query("update ringback.runs set state = 'done' where sequence = $1", [
+        first.sequence,
+      ]);
+      requeued = store.events.requeue(step);
+      await blockedBackend(transaction);
+    });
+    expect(await requeued).toHaveLength(1);
+    expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 0 });
+  });
+
+  test('and dismissals leave alone what is claimed at the same time', async () => {
+    const { store } = await openedPostgres();
+    const runs = await claimedRuns(
+      store,
+      Array.from({ length: 20 }, (_, index) => eventOf(`t-${index}`)),
+    );
+    for (const run of runs) await store.settle(run, endOf(dueAt(0)));
+    const [claimed, dismissed] = await Promise.all([
+      claimDue(store, handlerOf(), { limit: 10 }),
+      store.events.dismiss(dismissalOf(runs.map(({ sequence }) => sequence))),
+    ]);
+    const sequences = [...claimed, ...dismissed].map(({ sequence }) => sequence);
+    expect(new Set(sequences).size).toBe(sequences.length);
+    expect((await store.counts()).runs).toMatchObject({ due: 0, running: claimed.length });
+    for (const run of claimed) expect(await store.settle(run, endOf(done))).toBe('settled');
+  });
+
+  test('and dismissals at the same time never leave the rest of a strict call blocked for ever', async () => {
+    const { store } = await openedPostgres();
+    const candidates = await deadOfCall(store, 6);
+    const [first, ...others] = candidates;
+    if (!first) throw new Error('runs are dead');
+    await store.events.requeue(await stepOf(store, [first]));
+    const step = await stepOf(store, others);
+    await Promise.all([store.events.dismiss(dismissalOf([first.sequence])), store.events.requeue(step)]);
+    expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 4 });
+  });
+});
+
+/** Waits until another transaction waits for this one. */
+async function blockedBackend(transaction: Transaction): Promise<void> {
+  const blocked = () =>
+    transaction.query('select 1 from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))');
+  while ((await blocked()).length === 0) await transaction.query('select pg_stat_clear_snapshot()');
+}

@@ -1,0 +1,126 @@
+import type { Socket } from 'node:net';
+import { Client, type PoolClient } from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { testDatabase } from '../../support/postgres.ts';
+import { claimDue, claimedRun, done, dueAt, endOf, eventOf, handlerOf, only, runOf } from '../parts.ts';
+
+describe('several processes on one Postgres', () => {
+  test('of 200 copies of one delivery that reach three of them at once, one is new', async () => {
+    const inbox = await sharedInbox(3);
+    const results = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => {
+        const store = inbox.stores[index % 3] ?? inbox.first;
+        return store.record(eventOf('copied'), true).written;
+      }),
+    );
+    expect(results.filter((result) => result === 'new')).toHaveLength(1);
+    expect((await inbox.first.counts()).events).toMatchObject({ new: 1, done: 0 });
+  });
+
+  test('one that was silent for too long can neither settle nor commit what another has taken over', async () => {
+    const inbox = await sharedInbox(2);
+    const [suspended, other] = inbox.stores;
+    if (!suspended || !other) throw new Error('There are not two stores.');
+    const recorded = await suspended.record(eventOf('a'), true).claimed;
+    if (!recorded) throw new Error('It was not claimed.');
+    const ofRecorded = runOf(suspended, recorded);
+    const ofWaiting = await claimedRun(suspended, eventOf('b'));
+    const stored = await claimedRun(suspended, eventOf('c'));
+    await suspended.settle(stored, endOf(dueAt(0)));
+    const ofStored = only(await claimDue(suspended));
+    await inbox.silence(0);
+    expect(await other.keepAlive()).toEqual({ takenOver: 3 });
+    const effects: string[] = [];
+    for (const run of [ofRecorded, ofWaiting, ofStored]) {
+      const write = () => void effects.push(run.traceId);
+      expect(await suspended.settleWith(run, endOf(done), write)).toBe('lost');
+      expect(await suspended.settle(run, endOf(dueAt(0)))).toBe('lost');
+      expect(await suspended.begin(run)).toBeUndefined();
+    }
+    expect(effects).toEqual([]);
+    expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a' }, { traceId: 'b' }]);
+    expect(await claimDue(other)).toMatchObject([{ traceId: 'c' }]);
+    // It joins again, and goes on with what is new.
+    await suspended.keepAlive();
+    expect(await suspended.record(eventOf('d'), true).claimed).toMatchObject({ traceId: 'd' });
+  });
+
+  test('each claims events that the others have not, and of each call in order', async () => {
+    const inbox = await sharedInbox(3);
+    const events = Array.from({ length: 600 }, (_, index) =>
+      eventOf(`trace-${index}`, { callId: `call-${index % 150}` }),
+    );
+    await Promise.all(events.map((event) => inbox.first.record(event, false).written));
+    const handled: string[] = [];
+    const work = async (store: PostgresStore): Promise<void> => {
+      const claimed = await store.claimEvents(20);
+      for (const event of claimed) {
+        handled.push(event.traceId);
+        await store.finish(event);
+      }
+      if (handled.length < events.length) return work(store);
+    };
+    await Promise.all(inbox.stores.map(work));
+    expect(new Set(handled).size).toBe(600);
+    expect(handled).toHaveLength(600);
+    for (let call = 0; call < 150; call += 1) {
+      const ofCall = handled.map((id) => Number(id.slice(6))).filter((index) => index % 150 === call);
+      expect(ofCall).toEqual(ofCall.toSorted((one, other) => one - other));
+    }
+  });
+
+  test('a commit whose answer was lost is neither made twice nor taken for failed', async () => {
+    const inbox = await sharedInbox(1);
+    await inbox.client.query(`create table "${inbox.schema}".orders (call_id text)`);
+    const run = await claimedRun(inbox.first, eventOf('a'), handlerOf());
+    const settled = inbox.first.settleWith(run, endOf(done), async (tx) => {
+      await tx.query(`insert into "${inbox.schema}".orders values ('call-1')`);
+      inbox.cutAtCommit(tx);
+    });
+    expect(await settled).toBe('settled');
+    const { rows } = await inbox.client.query(`select call_id from "${inbox.schema}".orders`);
+    expect(rows).toEqual([{ call_id: 'call-1' }]);
+    expect((await inbox.first.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
+  });
+});
+
+/** Stores on one schema, each of which is a process to the others. */
+async function sharedInbox(count: number) {
+  const { connectionString, schema } = await testDatabase();
+  const client = new Client({ connectionString });
+  await client.connect();
+  onTestFinished(() => client.end());
+  const stores: PostgresStore[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const store = new PostgresStore({ connectionString, pool: undefined, schema }, systemClock);
+    await store.open();
+    onTestFinished(() => store.close());
+    stores.push(store);
+  }
+  const [first] = stores;
+  if (!first) throw new Error('There is no store.');
+  return {
+    stores,
+    first,
+    schema,
+    client,
+    /** As if the process of a store had been silent for an hour. */
+    silence: (index: number) =>
+      client.query(
+        `update "${schema}".processes set heartbeat_at = heartbeat_at - interval '1 hour'
+         where id = (select id from "${schema}".processes order by id offset ${index} limit 1)`,
+      ),
+    /** Drops the connection when the answer to COMMIT comes, so that nobody gets it. */
+    cutAtCommit: (tx: PoolClient) => {
+      const { stream } = (tx as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+      const listeners = stream.listeners('data');
+      stream.removeAllListeners('data');
+      stream.on('data', (chunk: Buffer) => {
+        if (chunk.includes('COMMIT')) stream.destroy();
+        else for (const listener of listeners) listener(chunk);
+      });
+    },
+  };
+}
