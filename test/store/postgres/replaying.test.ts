@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ReplayCandidate, ReplayWrite } from '../../../src/store/event-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { type Transaction } from '../../../src/store/postgres/connection/session.ts';
+import type { Transaction } from '../../../src/store/postgres/connection/session.ts';
 import {
   claimDue,
   claimedRuns,
@@ -81,7 +81,7 @@ describe('replays in Postgres', () => {
         first.sequence,
       ]);
       requeued = store.events.requeue(step);
-      await blockedBackend(transaction);
+      await Promise.race([requeued, untilAnotherWaits(transaction)]);
     });
     expect(await requeued).toHaveLength(1);
     expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 0 });
@@ -117,8 +117,12 @@ describe('replays in Postgres', () => {
 });
 
 /** Waits until another transaction waits for this one. */
-async function blockedBackend(transaction: Transaction): Promise<void> {
-  const blocked = () =>
-    transaction.query('select 1 from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))');
-  while ((await blocked()).length === 0) await transaction.query('select pg_stat_clear_snapshot()');
+async function untilAnotherWaits(transaction: Transaction): Promise<void> {
+  for (let look = 0; look < 1_000; look += 1) {
+    const waiting = await transaction.query(
+      'select 1 from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))',
+    );
+    if (waiting.length > 0) return;
+    await transaction.query('select pg_stat_clear_snapshot()');
+  }
 }

@@ -8,14 +8,17 @@ import {
   matchesCall,
   namesAmong,
 } from '../../call-rows.ts';
+import { type SearchRange, foundIn, windowOf } from '../../event-rows.ts';
 import type { CallFilter, CallPage, CallStore, JoinLookBack, JoinView } from '../../call-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, toText } from '../connection/text.ts';
+import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 import { lookBack, see } from '../work/joins.ts';
 
-/** How many calls one look computes: each reads the events of its call. */
-const callsAtOnce = 100;
+/** How many calls one look computes at the most: their events are in memory together. */
+const callsAtOnce = 50;
+/** How many events one look goes through at the most, so that no statement takes long. */
+const eventsAtOnce = 20_000;
 
 /** Calls and joins in Postgres. A call is stored nowhere, but computed from its events whenever somebody asks. */
 export class PostgresCalls implements CallStore {
@@ -28,30 +31,29 @@ export class PostgresCalls implements CallStore {
   }
 
   async eventsOf(callId: string): Promise<readonly CallEventRow[]> {
-    const rows = await this.#session.read<EventFactsRow>(
-      `select event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
-       from ringback.events where call_id = $1 order by sequence`,
-      [toText(callId)],
-    );
-    return rows.map((row) => callEventOf(row, fromText));
+    return (await this.#eventsOfAll([callId])).get(callId) ?? [];
   }
 
-  /** By their first event, latest first. A filter that matches little has to look at much, in steps. */
+  /** By their first event, latest first. A filter that matches little has to look at much, in several looks. */
   async list(filter: CallFilter): Promise<CallPage> {
     // One more than asked for tells whether there is another page.
     const wanted = filter.limit + 1;
     const found: ListedCall[] = [];
-    let before: Sequence | undefined =
-      filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(filter.cursor);
-    while (before !== undefined && found.length < wanted) {
-      const firsts = await this.#firstEvents(filter, before);
-      for (const { sequence, call_id: id } of firsts) {
-        const callId = fromText(id);
-        const call = callRecordOf(callId, await this.eventsOf(callId));
+    let to = filter.cursor === undefined ? await this.#lastSequence() : Number(filter.cursor) - 1;
+    const lowest = await this.#firstSince(filter.since);
+    while (to >= lowest && found.length < wanted) {
+      const look = windowOf({ from: lowest, to, limit: callsAtOnce, latestFirst: true }, eventsAtOnce);
+      const firsts = await this.#firstEvents(filter, look);
+      const events = await this.#eventsOfAll(firsts.map(({ callId }) => callId));
+      for (const { sequence, callId } of firsts) {
+        const call = callRecordOf(callId, events.get(callId) ?? []);
         if (matchesCall(call, filter)) found.push({ sequence, call });
-        if (found.length === wanted) break;
       }
-      before = firsts.length < callsAtOnce ? undefined : firsts.at(-1)?.sequence;
+      const { reached } = foundIn(
+        look,
+        firsts.map(({ sequence }) => sequence),
+      );
+      to = reached - 1;
     }
     return callPageOf(found, filter.limit);
   }
@@ -70,16 +72,49 @@ export class PostgresCalls implements CallStore {
     return lookBack(this.#session, join, this.#clock.now());
   }
 
-  /** The first events of calls. The condition on the agent only spares computing calls; the computed record decides. */
-  #firstEvents({ since, agentId }: CallFilter, before: Sequence) {
-    return this.#session.read<{ sequence: Sequence; call_id: string }>(
-      `select sequence, call_id from ringback.events e
-       where sequence < $1 and call_id is not null and ($2::bigint is null or received_at >= $2)
-         and not exists (select from ringback.events o where o.call_id = e.call_id and o.sequence < e.sequence)
-         and ($3::text is null or exists (
-           select from ringback.events o where o.call_id = e.call_id and o.agent_id = $3))
-       order by sequence desc limit ${callsAtOnce}`,
-      [before, since ?? null, agentId === undefined ? null : toText(agentId)],
+  /** The events of some calls, each in order of arrival. */
+  async #eventsOfAll(callIds: readonly string[]): Promise<Map<string, CallEventRow[]>> {
+    const rows = await this.#session.read<EventFactsRow & { readonly call_id: string }>(
+      `select call_id, event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
+       from ringback.events where call_id = any ($1) order by sequence`,
+      [callIds.map(toText)],
     );
+    const events = new Map<string, CallEventRow[]>(callIds.map((callId) => [callId, []]));
+    for (const row of rows) events.get(fromText(row.call_id))?.push(callEventOf(row, fromText));
+    return events;
+  }
+
+  async #lastSequence(): Promise<Sequence> {
+    const [row] = await this.#session.read<{ last: number | null }>(
+      'select max(sequence) as last from ringback.events',
+    );
+    return row?.last ?? 0;
+  }
+
+  /** The lowest sequence of what arrived since a time: no call that matches begins before it. */
+  async #firstSince(since: number | undefined): Promise<Sequence> {
+    if (since === undefined) return 1;
+    // "offset 0" keeps the planner from going through the sequences instead, from the beginning of the inbox.
+    const [row] = await this.#session.read<{ first: number | null }>(
+      `select min(sequence) as first from (
+         select sequence from ringback.events where received_at >= $1 offset 0) arrived`,
+      [since],
+    );
+    return row?.first ?? Infinity;
+  }
+
+  /** The first events of calls. The conditions only spare computing calls; the computed record decides. */
+  async #firstEvents({ since, until, agentId }: CallFilter, { from, to, limit }: SearchRange) {
+    const ofCall = 'select from ringback.events o where o.call_id = e.call_id';
+    const rows = await this.#session.read<{ readonly sequence: Sequence; readonly call_id: string }>(
+      `select sequence, call_id from ringback.events e
+       where sequence between $1 and $2 and call_id is not null and ($4::bigint is null or received_at >= $4)
+         and not exists (${ofCall} and o.sequence < e.sequence)
+         and ($5::bigint is null or exists (${ofCall} and o.received_at < $5))
+         and ($6::text is null or exists (${ofCall} and o.agent_id = $6))
+       order by sequence desc limit $3`,
+      [from, to, limit, since ?? null, until ?? null, toTextOrNull(agentId)],
+    );
+    return rows.map(({ sequence, call_id: callId }) => ({ sequence, callId: fromText(callId) }));
   }
 }
