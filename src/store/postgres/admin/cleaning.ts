@@ -1,8 +1,9 @@
 import type { EventState } from '../../event-store.ts';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
-import type { Transaction } from '../connection/session.ts';
+import { type Session, type Transaction, outside } from '../connection/session.ts';
 import { eventState } from '../query/event-state.ts';
-import { removeEvents } from './removal.ts';
+import { removeQuarantined } from './keep-delivery.ts';
+import { type Removed, lockRemoval, removeEvents } from './removal.ts';
 
 /** What one step looks at and removes at the most: it is one transaction, which keeps what it locks until it ends. */
 const eventsAtOnce = 200;
@@ -17,35 +18,65 @@ interface EventRow {
   readonly is_dead: boolean;
 }
 
-/** One step of cleaning. */
+/** One step of cleaning: each kind in a transaction of its own, so that none waits for a lock with another in its hands. */
 export async function clean(
-  transaction: Transaction,
+  session: Session,
   limits: RetentionLimits,
   after: string | undefined,
 ): Promise<CleaningStep> {
-  const events = await oldest(transaction, limits, after);
-  const last = events.length === eventsAtOnce ? events.at(-1) : undefined;
-  const old = events.filter((event) => mayGo(event, limits)).map(({ sequence }) => sequence);
-  const removed = await removeEvents(transaction, old, limits.traceIdsUntil);
-  const quarantined = await transaction.query(
-    `delete from ringback.quarantine where id in (
-       select id from ringback.quarantine where received_at < $1 order by received_at limit ${quarantinedAtOnce})
-     returning 1`,
-    [limits.quarantineBefore],
-  );
-  const traceIds = await transaction.query(
-    `delete from ringback.identities where identity in (
-       select identity from ringback.identities where expires_at <= $1 order by expires_at limit ${traceIdsAtOnce})
-     returning 1`,
-    [limits.now],
-  );
-  const hasMore = quarantined.length === quarantinedAtOnce || traceIds.length === traceIdsAtOnce;
+  const { last, ...removed } = await cleanEvents(session, limits, after);
+  const quarantined = await cleanQuarantine(session, limits);
+  const traceIds = await forgetTraceIds(session, limits);
+  const hasMore = quarantined === quarantinedAtOnce || traceIds === traceIdsAtOnce;
   const next = last ? `${last.received_at}:${last.sequence}` : hasMore ? (after ?? '-1:0') : undefined;
-  return { ...removed, quarantined: quarantined.length, traceIds: traceIds.length, next };
+  return { ...removed, quarantined, traceIds, next };
+}
+
+/** `last`: the last event that was looked at, if there may be others behind it. */
+async function cleanEvents(
+  session: Session,
+  limits: RetentionLimits,
+  after: string | undefined,
+): Promise<Removed & { readonly last: EventRow | undefined }> {
+  const found = await oldest(outside(session), limits, after);
+  const last = found.length === eventsAtOnce ? found.at(-1) : undefined;
+  // Most steps remove nothing, and need no lock.
+  if (!found.some((event) => mayGo(event, limits))) return { events: 0, runs: 0, last };
+  return session.write(async (transaction) => {
+    await lockRemoval(transaction);
+    const events = await oldest(transaction, limits, after);
+    const old = events.filter((event) => mayGo(event, limits)).map(({ sequence }) => sequence);
+    const removed = await removeEvents(transaction, old, limits.traceIdsUntil);
+    return { ...removed, last: events.length === eventsAtOnce ? events.at(-1) : undefined };
+  });
+}
+
+async function cleanQuarantine(session: Session, { quarantineBefore }: RetentionLimits): Promise<number> {
+  const old = await session.read<{ id: number }>(
+    `select id from ringback.quarantine where received_at < $1 order by received_at limit ${quarantinedAtOnce}`,
+    [quarantineBefore],
+  );
+  if (old.length === 0) return 0;
+  return removeQuarantined(
+    outside(session),
+    old.map(({ id }) => id),
+  );
+}
+
+/** What another process is forgetting at the same time is left to it. */
+async function forgetTraceIds(session: Session, { now }: RetentionLimits): Promise<number> {
+  const forgotten = await session.read(
+    `delete from ringback.identities where identity in (
+       select identity from ringback.identities where expires_at <= $1
+       order by expires_at limit ${traceIdsAtOnce} for update skip locked)
+     returning 1`,
+    [now],
+  );
+  return forgotten.length;
 }
 
 function oldest(
-  transaction: Transaction,
+  transaction: Pick<Transaction, 'query'>,
   { doneBefore, deadBefore }: RetentionLimits,
   after: string | undefined,
 ): Promise<EventRow[]> {

@@ -1,7 +1,7 @@
 import type { Drift } from '../../../events/drift.ts';
 import { driftBounds } from '../../drift-bounds.ts';
 import type { DriftRow, DriftStore } from '../../drift-store.ts';
-import type { Session, Transaction } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';
 
 /** How the platform departs from its documents, in Postgres. */
@@ -12,17 +12,19 @@ export class PostgresDrift implements DriftStore {
     this.#session = session;
   }
 
-  add(rows: readonly DriftRow[]): Promise<readonly Drift[]> {
-    return this.#session.write(async (transaction) => {
-      const fresh: Drift[] = [];
+  async add(rows: readonly DriftRow[]): Promise<readonly Drift[]> {
+    const each = withoutCopies(rows);
+    const values = columnsOf(each);
+    const added = await this.#session.write(async (transaction) => {
       // Two processes would otherwise count the rows beside each other, and wait for each other's rows in turn.
       await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.drift', 0))");
-      for (const row of rows) {
-        if (await isAdded(transaction, row))
-          fresh.push({ eventName: row.eventName, path: row.path, kind: row.kind });
-      }
-      return fresh;
+      await transaction.query(countSeen, values);
+      return transaction.query<{ place: number }>(insertNew, values);
     });
+    const isAdded = new Set(added.map(({ place }) => place));
+    return each
+      .filter((_, index) => isAdded.has(index + 1))
+      .map(({ eventName, path, kind }) => ({ eventName, path, kind }));
   }
 
   async list(): Promise<readonly DriftRow[]> {
@@ -35,22 +37,53 @@ export class PostgresDrift implements DriftStore {
   }
 }
 
-/** Counts a difference. Resolves to whether it was never seen before, and there is room for it. */
-async function isAdded(transaction: Transaction, row: DriftRow): Promise<boolean> {
-  const { kind, firstSeenAt, lastSeenAt, count } = row;
-  const values = [toText(row.eventName), toText(row.path), kind, firstSeenAt, lastSeenAt, count];
-  const counted = await transaction.query(
-    `update ringback.drift set count = count + $6, first_seen_at = least(first_seen_at, $4),
-       last_seen_at = greatest(last_seen_at, $5)
-     where event_name = $1 and path = $2 and kind = $3 returning 1`,
-    values,
-  );
-  if (counted.length > 0) return false;
-  const inserted = await transaction.query(
-    `insert into ringback.drift select $1, $2, $3, $4, $5, $6
-     where (select count(*) from ringback.drift) < ${driftBounds.rows}
-       and (select count(*) from ringback.drift where event_name = $1) < ${driftBounds.rowsOfEvent} returning 1`,
-    values,
-  );
-  return inserted.length > 0;
+const given = `unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
+  with ordinality as n (event_name, path, kind, first_seen_at, last_seen_at, count, place)`;
+
+const countSeen = `
+  update ringback.drift d set count = d.count + n.count, first_seen_at = least(d.first_seen_at, n.first_seen_at),
+    last_seen_at = greatest(d.last_seen_at, n.last_seen_at)
+  from ${given} where d.event_name = n.event_name and d.path = n.path and d.kind = n.kind`;
+
+/** Inserts those that were never seen before, in the order in which they are given, as far as there is room. */
+const insertNew = `
+  with fresh as (
+    select n.*, row_number() over (partition by n.event_name order by n.place)
+      + (select count(*) from ringback.drift o where o.event_name = n.event_name) as place_of_event
+    from ${given} where not exists (
+      select from ringback.drift d where d.event_name = n.event_name and d.path = n.path and d.kind = n.kind)
+  ), room as (
+    select * from fresh where place_of_event <= ${driftBounds.rowsOfEvent} order by place
+    limit (select greatest(0, ${driftBounds.rows} - count(*)) from ringback.drift)
+  ), added as (
+    insert into ringback.drift select event_name, path, kind, first_seen_at, last_seen_at, count from room
+  )
+  select place from room`;
+
+/** Each difference once, with all that was counted of it: a statement changes a row only once. */
+function withoutCopies(rows: readonly DriftRow[]): readonly DriftRow[] {
+  const each = new Map<string, DriftRow>();
+  for (const row of rows) {
+    const key = JSON.stringify([row.eventName, row.path, row.kind]);
+    const known = each.get(key) ?? { ...row, count: 0 };
+    each.set(key, {
+      ...known,
+      firstSeenAt: Math.min(known.firstSeenAt, row.firstSeenAt),
+      lastSeenAt: Math.max(known.lastSeenAt, row.lastSeenAt),
+      count: known.count + row.count,
+    });
+  }
+  return [...each.values()];
+}
+
+/** The arguments of both statements: a list for each column. */
+function columnsOf(rows: readonly DriftRow[]): unknown[] {
+  return [
+    rows.map(({ eventName }) => toText(eventName)),
+    rows.map(({ path }) => toText(path)),
+    rows.map(({ kind }) => kind),
+    rows.map(({ firstSeenAt }) => firstSeenAt),
+    rows.map(({ lastSeenAt }) => lastSeenAt),
+    rows.map(({ count }) => count),
+  ];
 }

@@ -8,11 +8,12 @@ import type {
   RetentionStore,
 } from '../../retention-store.ts';
 import type { Sequence } from '../../sequence.ts';
-import type { Session } from '../connection/session.ts';
+import { type Session, outside } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { clean } from './cleaning.ts';
+import { removeQuarantined } from './keep-delivery.ts';
 import { look } from './look.ts';
-import { forgetCalls, removeEvents } from './removal.ts';
+import { forgetCalls, lockRemoval, removeEvents } from './removal.ts';
 
 /** How many events one step erases at the most. */
 const atOnce = 200;
@@ -26,7 +27,7 @@ export class PostgresRetention implements RetentionStore {
   }
 
   clean(limits: RetentionLimits, after: string | undefined): Promise<CleaningStep> {
-    return this.#session.write((transaction) => clean(transaction, limits, after));
+    return clean(this.#session, limits, after);
   }
 
   look(where: KeptIn, after: number): Promise<Look> {
@@ -43,6 +44,7 @@ export class PostgresRetention implements RetentionStore {
 
   eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep> {
     return this.#session.write(async (transaction) => {
+      await lockRemoval(transaction);
       const events = await transaction.query<{ sequence: Sequence }>(
         `select sequence from ringback.events where call_id = $1 order by sequence limit ${atOnce}`,
         [toText(callId)],
@@ -55,18 +57,15 @@ export class PostgresRetention implements RetentionStore {
   }
 
   async eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep> {
-    const removed = await this.#session.write((transaction) =>
-      removeEvents(transaction, sequences, traceIdsUntil),
-    );
+    const removed = await this.#session.write(async (transaction) => {
+      await lockRemoval(transaction);
+      return removeEvents(transaction, sequences, traceIdsUntil);
+    });
     return { ...removed, hasMore: false };
   }
 
-  async eraseQuarantined(ids: readonly number[]): Promise<number> {
-    const erased = await this.#session.read(
-      'delete from ringback.quarantine where id = any ($1) returning 1',
-      [ids],
-    );
-    return erased.length;
+  eraseQuarantined(ids: readonly number[]): Promise<number> {
+    return removeQuarantined(outside(this.#session), ids);
   }
 
   async eraseReplays(ids: readonly number[]): Promise<void> {

@@ -8,8 +8,16 @@ export interface Removed {
 }
 
 /**
+ * Locks out whoever else removes events, and whoever puts runs back. Called first in the transaction: two removals would wait
+ * for each other's rows in turn, and an event whose run has just been put back is not done any more.
+ */
+export async function lockRemoval(transaction: Transaction): Promise<void> {
+  await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.replays', 0))");
+}
+
+/**
  * Removes events and all that belongs to them. Their identities stay, so that a copy that comes late is still a duplicate; what
- * a call's joins remember is removed with the call's last event.
+ * a call's joins remember is removed with the call's last event. `lockRemoval` comes first.
  */
 export async function removeEvents(
   transaction: Transaction,
@@ -17,9 +25,19 @@ export async function removeEvents(
   traceIdsUntil: number,
 ): Promise<Removed> {
   if (sequences.length === 0) return { events: 0, runs: 0 };
+  // Whoever stores a run of one of them has committed it, or waits for the removal, and then stores nothing.
+  await transaction.query(
+    'select 1 from ringback.events where sequence = any ($1) order by sequence for update',
+    [sequences],
+  );
   await transaction.query(
     'update ringback.identities set sequence = null, expires_at = $2 where sequence = any ($1)',
     [sequences, traceIdsUntil],
+  );
+  // In the order of a call: a settlement goes from a run to the one behind it.
+  await transaction.query(
+    'select 1 from ringback.runs where sequence = any ($1) order by sequence, handler for update',
+    [sequences],
   );
   const runs = await transaction.query('delete from ringback.runs where sequence = any ($1) returning 1', [
     sequences,

@@ -1,12 +1,14 @@
 /** Schema 1: what is kept beside the events. */
 export const adminTables = `
-  -- Deliveries kept but not handled. cut_from is the size of the whole body, where only its head is kept.
+  -- Deliveries kept but not handled. trace_id is what the header says, which nobody has verified. cut_from is the size of
+  -- the whole body, where only its head is kept.
   create table ringback.quarantine (
     id          bigint generated always as identity primary key,
     kind        text not null check (kind in ('not_authentic', 'unreadable')),
     reason      text not null,
     digest      text not null,
     received_at bigint not null,
+    trace_id    text,
     headers     text not null,
     body        bytea not null,
     cut_from    bigint
@@ -39,6 +41,60 @@ export const adminTables = `
   create trigger quarantine_counted after insert or update or delete on ringback.quarantine
     for each row execute function ringback.count_quarantine();
 
+  -- Whoever adds or removes a delivery locks the quarantine first: two that lock deliveries and totals in different orders
+  -- would wait for each other.
+  create function ringback.lock_quarantine() returns void language plpgsql as $function$
+  begin
+    perform pg_advisory_xact_lock(hashtextextended('ringback.quarantine', 0));
+  end $function$;
+
+  -- Keeps a delivery, or finds the copy that is here already, and drops the oldest unauthenticated ones beyond the bounds:
+  -- in one round trip, because floods come through here.
+  create function ringback.keep_delivery(
+    new_kind text, new_reason text, new_digest text, new_received_at bigint, new_trace_id text, new_headers text,
+    new_body bytea, new_cut_from bigint, skipped bigint, max_count bigint, max_bytes bigint
+  ) returns table (kept bigint, dropped bigint) language plpgsql as $function$
+  #variable_conflict use_column
+  declare
+    kept_id bigint;
+    dropped_now bigint := 0;
+  begin
+    perform ringback.lock_quarantine();
+    insert into ringback.quarantine (kind, reason, digest, received_at, trace_id, headers, body, cut_from)
+    values (new_kind, new_reason, new_digest, new_received_at, new_trace_id, new_headers, new_body, new_cut_from)
+    on conflict do nothing returning id into kept_id;
+    if kept_id is null then
+      select id into kept_id from ringback.quarantine where kind = 'unreadable' and digest = new_digest;
+    end if;
+    if new_kind = 'not_authentic' then
+      while exists (
+        select from ringback.quarantine_totals
+        where kind = 'not_authentic' and (count > max_count or bytes > max_bytes)
+      ) loop
+        delete from ringback.quarantine
+        where id = (select min(id) from ringback.quarantine where kind = 'not_authentic');
+        exit when not found;
+        dropped_now := dropped_now + 1;
+      end loop;
+      if dropped_now + skipped > 0 then
+        update ringback.quarantine_totals t set dropped = t.dropped + dropped_now + skipped
+        where kind = 'not_authentic';
+      end if;
+    end if;
+    return query select kept_id, dropped_now;
+  end $function$;
+
+  -- Removes deliveries. Returns how many were there.
+  create function ringback.remove_quarantined(ids bigint[]) returns bigint language plpgsql as $function$
+  declare
+    removed bigint;
+  begin
+    perform ringback.lock_quarantine();
+    delete from ringback.quarantine where id = any (ids);
+    get diagnostics removed = row_count;
+    return removed;
+  end $function$;
+
   -- What the platform sends that is not as documented: names and counts, never a value.
   create table ringback.drift (
     event_name    text not null,
@@ -49,6 +105,17 @@ export const adminTables = `
     count         bigint not null,
     primary key (event_name, path, kind)
   );
+
+  -- No run is stored of an event that is erased at the same time: it would stay for ever, with what its reason says. Whoever
+  -- stores one waits for the removal, which locks the event, and then stores nothing, so that its write is lost.
+  create function ringback.require_event() returns trigger language plpgsql as $function$
+  begin
+    perform from ringback.events where sequence = new.sequence for key share;
+    if not found then return null; end if;
+    return new;
+  end $function$;
+  create trigger runs_of_events before insert on ringback.runs
+    for each row execute function ringback.require_event();
 
   create table ringback.settings (
     name  text primary key,

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { removeEvents } from '../../../src/store/postgres/admin/removal.ts';
+import { PostgresRetention } from '../../../src/store/postgres/admin/postgres-retention.ts';
+import type { Session } from '../../../src/store/postgres/connection/session.ts';
+import {
+  claimedOf,
+  claimedRun,
+  dead,
+  done,
+  endOf,
+  endSiblings,
+  eventOf,
+  handlerOf,
+  only,
+  record,
+  recordEnded,
+  runOf,
+} from '../parts.ts';
+import { openedPostgres } from './opened-postgres.ts';
+
+const until = 10_000;
+const limits = { doneBefore: 9_000, deadBefore: 9_000, quarantineBefore: 0, now: 0, traceIdsUntil: until };
+
+/** Everything that is kept of an event by its sequence. */
+async function remainsOf(session: Session): Promise<Record<string, number>> {
+  const tables = ['events', 'bodies', 'waiting', 'claims', 'runs', 'crash_counts', 'joins'];
+  const counts = tables.map((table) => `(select count(*) from ringback.${table}) as ${table}`);
+  return only(await session.read<Record<string, number>>(`select ${counts.join(', ')}`));
+}
+
+const nothing = { events: 0, bodies: 0, waiting: 0, claims: 0, runs: 0, crash_counts: 0, joins: 0 };
+
+describe('erasing in Postgres', () => {
+  test('leaves nothing of a call but its identities, whatever its events have come to', async () => {
+    const { store, session } = await openedPostgres();
+    const callId = 'call-1';
+    await recordEnded(store, eventOf('done', { callId }), done);
+    await recordEnded(store, eventOf('dead', { callId }), dead);
+    const [siblings] = await claimedOf(store, eventOf('siblings', { callId }));
+    if (siblings) await endSiblings(store, siblings, { a: dead, b: undefined });
+    await store.record(eventOf('in flight', { callId }), true).claimed;
+    await record(store, eventOf('waiting', { callId }));
+    expect(await store.retention.countCall(callId)).toEqual({ events: 5, runs: 2 });
+    expect(await store.retention.eraseCall(callId, until)).toEqual({ events: 5, runs: 2, hasMore: false });
+    expect(await remainsOf(session)).toEqual(nothing);
+    for (const traceId of ['done', 'in flight', 'waiting'])
+      expect(await record(store, eventOf(traceId))).toBe('duplicate');
+  });
+
+  test.each([
+    ['settled', 'settle'],
+    ['given back', 'requeue'],
+    ['begun', 'begin'],
+  ] as const)('an event that is %s meanwhile leaves no run behind', async (_, how) => {
+    const { store, session } = await openedPostgres();
+    const run = await claimedRun(store, eventOf('a'));
+    const ends = {
+      settle: () => store.settle(run, endOf(dead)),
+      requeue: () => store.requeue(run),
+      begin: async () => (await store.begin(run)) ?? 'lost',
+    };
+    const { promise: committed, resolve: commit } = Promise.withResolvers<void>();
+    const { promise: removed, resolve: isRemoved } = Promise.withResolvers<void>();
+    const erasure = session.write(async (transaction) => {
+      await removeEvents(transaction, [run.sequence], until);
+      isRemoved();
+      await committed;
+    });
+    await removed;
+    const ended = ends[how]();
+    await waitsForLock(session);
+    commit();
+    await erasure;
+    expect(await ended).toBe('lost');
+    expect(await remainsOf(session)).toEqual(nothing);
+  });
+
+  test('by several processes at once, beside those that settle, leaves nothing and fails nowhere', async () => {
+    const { store, session } = await openedPostgres();
+    const callId = 'call-1';
+    const records = Array.from({ length: 60 }, (_, index) => eventOf(`t-${index}`, { callId }));
+    const handler = handlerOf('strict', { order: 'strict' });
+    const claimed = await claimedOf(store, ...records);
+    const runs = claimed.map((event) => runOf(store, event, handler));
+    const sequences = runs.map(({ sequence }) => sequence);
+    const eraser = new PostgresRetention(session);
+    const settled = runs.map((run, index) => store.settle(run, endOf(index % 2 === 0 ? dead : done)));
+    const erased = await Promise.all([
+      eraser.eraseCall(callId, until),
+      store.retention.eraseCall(callId, until),
+      eraser.eraseEvents(sequences, until),
+      store.retention.eraseEvents(sequences.toReversed(), until),
+    ]);
+    await Promise.all(settled);
+    expect(erased.reduce((sum, { events }) => sum + events, 0)).toBe(60);
+    expect(await remainsOf(session)).toEqual(nothing);
+  });
+});
+
+describe('retention in Postgres', () => {
+  test('cleans in several processes at once, and removes each event once', async () => {
+    const { store, session } = await openedPostgres();
+    const records = Array.from({ length: 120 }, (_, index) => eventOf(`t-${index}`));
+    for (const event of await claimedOf(store, ...records)) await store.finish(event);
+    const cleaners = Array.from({ length: 4 }, () => new PostgresRetention(session));
+    const steps = await Promise.all(cleaners.map((each) => each.clean(limits, undefined)));
+    expect(steps.reduce((sum, { events }) => sum + events, 0)).toBe(120);
+    const late = await Promise.all(cleaners.map((each) => each.clean({ ...limits, now: until }, undefined)));
+    expect(late.reduce((sum, { traceIds }) => sum + traceIds, 0)).toBe(120);
+  });
+
+  test('leaves an event alone that a process works on since it recorded it, and one that is put back', async () => {
+    const { store } = await openedPostgres();
+    const inFlight = await store.record(eventOf('in flight'), true).claimed;
+    if (!inFlight) throw new Error('It was not claimed.');
+    await recordEnded(store, eventOf('put back'), dead);
+    const { sequence, callId } = only(
+      (await store.events.list({ state: 'dead' }, { limit: 2, before: undefined })).events,
+    );
+    const replay = await store.events.beginReplay({
+      by: undefined,
+      reason: undefined,
+      filter: '{}',
+      now: 3_000,
+    });
+    const candidate = { sequence, callId, handler: 'handler', order: 'none', isJoin: false } as const;
+    const step = {
+      candidates: [candidate],
+      onlyDead: true,
+      joins: new Set<string>(),
+      replay,
+      spread: undefined,
+    };
+    const [cleaned, requeued] = await Promise.all([
+      store.retention.clean(limits, undefined),
+      store.events.requeue(step),
+    ]);
+    expect(cleaned.events + requeued.length).toBe(1);
+    expect(await store.events.get('in flight')).toMatchObject({ state: 'new' });
+    await store.settle(runOf(store, inFlight), endOf(done));
+    expect(await store.retention.clean(limits, undefined)).toMatchObject({ events: 1 });
+  });
+});
+
+/** Resolves as soon as some other connection to this schema waits for a lock. */
+async function waitsForLock(session: Session): Promise<void> {
+  const pattern = `%${session.statements.schema}%`;
+  for (;;) {
+    const waiting = await session.read(
+      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1 and pid <> pg_backend_pid()",
+      [pattern],
+    );
+    if (waiting.length > 0) return;
+  }
+}
