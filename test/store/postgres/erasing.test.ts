@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { removeEvents } from '../../../src/store/postgres/admin/removal.ts';
 import { PostgresRetention } from '../../../src/store/postgres/admin/postgres-retention.ts';
 import type { Session } from '../../../src/store/postgres/connection/session.ts';
+import { requeue } from '../../../src/store/postgres/query/replays.ts';
 import {
   claimedOf,
   claimedRun,
@@ -109,13 +110,21 @@ describe('retention in Postgres', () => {
     expect(late.reduce((sum, { traceIds }) => sum + traceIds, 0)).toBe(120);
   });
 
-  test('leaves an event alone that a process works on since it recorded it, and one that is put back', async () => {
+  test('leaves an event alone that a process works on since it recorded it', async () => {
     const { store } = await openedPostgres();
     const inFlight = await store.record(eventOf('in flight'), true).claimed;
     if (!inFlight) throw new Error('It was not claimed.');
-    await recordEnded(store, eventOf('put back'), dead);
+    expect(await store.retention.clean(limits, undefined)).toMatchObject({ events: 0 });
+    await store.settle(runOf(store, inFlight), endOf(done));
+    expect(await store.retention.clean(limits, undefined)).toMatchObject({ events: 1 });
+  });
+
+  test('leaves an event alone whose dead letter is put back meanwhile', async () => {
+    const { store, session } = await openedPostgres();
+    await recordEnded(store, eventOf('a'), dead);
+    const filter = { state: 'dead' } as const;
     const { sequence, callId } = only(
-      (await store.events.list({ state: 'dead' }, { limit: 2, before: undefined })).events,
+      (await store.events.list(filter, { limit: 2, before: undefined })).events,
     );
     const replay = await store.events.beginReplay({
       by: undefined,
@@ -131,14 +140,20 @@ describe('retention in Postgres', () => {
       replay,
       spread: undefined,
     };
-    const [cleaned, requeued] = await Promise.all([
-      store.retention.clean(limits, undefined),
-      store.events.requeue(step),
-    ]);
-    expect(cleaned.events + requeued.length).toBe(1);
-    expect(await store.events.get('in flight')).toMatchObject({ state: 'new' });
-    await store.settle(runOf(store, inFlight), endOf(done));
-    expect(await store.retention.clean(limits, undefined)).toMatchObject({ events: 1 });
+    const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
+    const { promise: putBack, resolve: isPutBack } = Promise.withResolvers<void>();
+    const replayed = session.write(async (transaction) => {
+      expect(await requeue(transaction, step, 3_000)).toHaveLength(1);
+      isPutBack();
+      await mayCommit;
+    });
+    await putBack;
+    const cleaned = store.retention.clean(limits, undefined);
+    await waitsForLock(session);
+    commit();
+    await replayed;
+    expect(await cleaned).toMatchObject({ events: 0, runs: 0 });
+    expect(await store.events.get('a')).toMatchObject({ state: 'open' });
   });
 });
 
