@@ -1,4 +1,4 @@
-import type { EventState } from '../../event-store.ts';
+import { type KeptEventAge, isKeptLongEnough } from '../../kept-long-enough.ts';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
 import { type Session, type Transaction, outside } from '../connection/session.ts';
 import { eventState } from '../query/event-state.ts';
@@ -10,12 +10,8 @@ const eventsAtOnce = 200;
 const quarantinedAtOnce = 50;
 const traceIdsAtOnce = 500;
 
-interface EventRow {
+interface EventRow extends KeptEventAge {
   readonly sequence: number;
-  readonly state: EventState;
-  readonly received_at: number;
-  readonly settled_at: number | null;
-  readonly is_dead: boolean;
 }
 
 /** One step of cleaning: each kind in a transaction of its own, so that none waits for a lock with another in its hands. */
@@ -28,7 +24,7 @@ export async function clean(
   const quarantined = await cleanQuarantine(session, limits);
   const traceIds = await forgetTraceIds(session, limits);
   const hasMore = quarantined === quarantinedAtOnce || traceIds === traceIdsAtOnce;
-  const next = last ? `${last.received_at}:${last.sequence}` : hasMore ? (after ?? '-1:0') : undefined;
+  const next = last ? `${last.receivedAt}:${last.sequence}` : hasMore ? (after ?? '-1:0') : undefined;
   return { ...removed, quarantined, traceIds, next };
 }
 
@@ -41,11 +37,11 @@ async function cleanEvents(
   const found = await oldest(outside(session), limits, after);
   const last = found.length === eventsAtOnce ? found.at(-1) : undefined;
   // Most steps remove nothing, and need no lock.
-  if (!found.some((event) => mayGo(event, limits))) return { events: 0, runs: 0, last };
+  if (!found.some((event) => isKeptLongEnough(event, limits))) return { events: 0, runs: 0, last };
   return session.write(async (transaction) => {
     await lockRemoval(transaction);
     const events = await oldest(transaction, limits, after);
-    const old = events.filter((event) => mayGo(event, limits)).map(({ sequence }) => sequence);
+    const old = events.filter((event) => isKeptLongEnough(event, limits)).map(({ sequence }) => sequence);
     const removed = await removeEvents(transaction, old, limits.traceIdsUntil);
     return { ...removed, last: events.length === eventsAtOnce ? events.at(-1) : undefined };
   });
@@ -82,19 +78,11 @@ function oldest(
 ): Promise<EventRow[]> {
   const [receivedAt = -1, sequence = 0] = after?.split(':').map(Number) ?? [];
   return transaction.query<EventRow>(
-    `select sequence, ${eventState} as state, received_at,
-       (select max(settled_at) from ringback.runs r where r.sequence = e.sequence) as settled_at,
-       exists (select from ringback.runs r where r.sequence = e.sequence and r.state = 'dead') as is_dead
+    `select sequence, ${eventState} as state, received_at as "receivedAt",
+       (select max(settled_at) from ringback.runs r where r.sequence = e.sequence) as "settledAt",
+       exists (select from ringback.runs r where r.sequence = e.sequence and r.state = 'dead') as "isDead"
      from ringback.events e where (received_at, sequence) > ($1, $2) and received_at < $3
      order by received_at, sequence limit ${eventsAtOnce}`,
     [receivedAt, sequence, Math.max(doneBefore, deadBefore)],
   );
-}
-
-function mayGo(event: EventRow, limits: RetentionLimits): boolean {
-  if (event.state !== 'done') return false;
-  const settled = event.settled_at ?? event.received_at;
-  // A dead letter is kept for a person, and its time begins when it was given up.
-  if (event.is_dead) return settled < limits.deadBefore;
-  return Math.max(settled, event.received_at) < limits.doneBefore;
 }

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
-import type { EventState } from '../../event-store.ts';
+import { type KeptEventAge, isKeptLongEnough } from '../../kept-long-enough.ts';
 import { eventState } from '../query/event-state.ts';
 import type { Remove } from './removal.ts';
 
@@ -11,13 +11,10 @@ const traceIdsAtOnce = 500;
 /** Bodies that are removed are overwritten, so a step is bounded in bytes as well. */
 const bytesAtOnce = 4 * 1024 * 1024;
 
-interface EventRow {
+interface EventRow extends Omit<KeptEventAge, 'isDead'> {
   readonly sequence: number;
   readonly callId: string | null;
-  readonly state: EventState;
-  readonly receivedAt: number;
   readonly bytes: number;
-  readonly settledAt: number | null;
   readonly isDead: number;
 }
 
@@ -92,12 +89,9 @@ export function prepareCleaning(database: Database.Database, remove: Remove) {
   };
 }
 
-function mayGo({ state, receivedAt, settledAt, isDead }: EventRow, limits: RetentionLimits): boolean {
-  if (state !== 'done') return false;
-  const settled = settledAt ?? receivedAt;
-  // A dead letter is kept for a person, and its time begins when it was given up.
-  if (isDead === 1) return settled < limits.deadBefore;
-  return Math.max(settled, receivedAt) < limits.doneBefore;
+/** Whether an event may go. SQLite has no truth values. */
+function mayGo(event: EventRow, limits: RetentionLimits): boolean {
+  return isKeptLongEnough({ ...event, isDead: event.isDead === 1 }, limits);
 }
 
 /** Rows up to a number of bytes, and at least one. */
