@@ -1,10 +1,7 @@
 /** (d) What a user would write: Express, @octokit/webhooks, zod, better-sqlite3, one FULL commit per event. */
-import { createServer } from 'node:http';
-import { Webhooks } from '@octokit/webhooks';
 import Database from 'better-sqlite3';
-import express from 'express';
-import { z } from 'zod';
-import { databaseFile, secret, serve } from './common.ts';
+import { databaseFile, serve } from './common.ts';
+import { type Delivery, verifiedServer } from './verified.ts';
 
 const database = new Database(databaseFile());
 database.pragma('journal_mode = WAL');
@@ -14,12 +11,6 @@ database.exec(`create table events (
 database.exec('create index events_call on events (call_id)');
 const insert = database.prepare('insert into events values (?, ?, ?, ?, ?, 1) on conflict do nothing');
 
-const envelope = z.looseObject({
-  traceId: z.string(),
-  eventName: z.string(),
-  payload: z.looseObject({ call_id: z.string() }),
-});
-const webhooks = new Webhooks({ secret });
 let handled = 0;
 const handle = (): Promise<void> => {
   handled += 1;
@@ -27,24 +18,16 @@ const handle = (): Promise<void> => {
 };
 
 /**
- * Answers when the delivery is verified, handled and stored as done. A handler that ran after the answer would take a
- * second commit for the mark, or be lost with the process.
+ * Resolves when the delivery is handled and stored as done. A handler that ran after the answer would take a second
+ * commit for the mark, or be lost with the process.
  */
-async function take(request: express.Request, response: express.Response): Promise<void> {
-  const body = (request.body as Buffer).toString('utf8');
-  if (!(await webhooks.verify(body, request.get('x-webhook-signature') ?? ''))) {
-    response.status(401).end();
-    return;
-  }
-  const { traceId, eventName, payload } = envelope.parse(JSON.parse(body));
+async function keep({ event, body }: Delivery): Promise<boolean> {
   await handle();
-  const { changes } = insert.run(traceId, eventName, payload.call_id, request.body, Date.now());
-  response.json({ status: changes === 1 ? 'accepted' : 'duplicate' });
+  const { traceId, eventName, payload } = event;
+  return insert.run(traceId, eventName, payload.call_id, body, Date.now()).changes === 1;
 }
 
-const app = express();
-app.post('/hook', express.raw({ type: () => true, inflate: false }), take);
-serve(createServer(app), {
+serve(verifiedServer(keep), {
   begin: () => {
     handled = 0;
   },
