@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Backend, Counter } from './backend.ts';
 import type { BodyName } from './load/bodies.ts';
 import type { LoadOrder, LoadReport } from './load/order.ts';
 import { Load, type Running, type Start, inFolder } from './processes.ts';
@@ -22,6 +23,8 @@ export interface Setting {
   readonly watches?: boolean;
   /** An existing database, which is kept; by default a new one is created and removed. */
   readonly database?: string;
+  /** Starts what the server stores in, if that is no file. */
+  readonly backend?: () => Promise<Backend>;
 }
 
 /** The result of a run. */
@@ -58,17 +61,31 @@ const leastPrepared = 8_000;
 export function measure(setting: Setting): Promise<Measured> {
   // The disk must not still be busy with the writes of the last server, and with the removal of its files.
   spawnSync('sync');
+  if (setting.backend) return measureIn(setting.backend, setting);
   if (setting.database !== undefined) return measureOn(setting.database, setting);
   return inFolder((folder) => measureOn(join(folder, 'inbox.db'), setting));
 }
 
-async function measureOn(database: string, setting: Setting): Promise<Measured> {
+async function measureIn(start: () => Promise<Backend>, setting: Setting): Promise<Measured> {
+  const backend = await start();
+  try {
+    return await measureOn(backend.address, setting, backend.counter);
+  } finally {
+    await backend.close();
+  }
+}
+
+async function measureOn(
+  database: string,
+  setting: Setting,
+  counter: () => Counter | Promise<Counter> = () => new Rows(database),
+): Promise<Measured> {
   const server = await setting.start(database, { arguments: setting.watches ? ['--watch'] : [] });
   const load = new Load();
   try {
-    const measured = await underLoad(server, load, database, setting);
+    const measured = await underLoad(server, load, setting, counter);
     await server.end();
-    const isOwn = setting.stores && setting.database === undefined;
+    const isOwn = setting.stores && setting.database === undefined && !setting.backend;
     return { ...measured, bytesPerEvent: isOwn ? bytesPerEvent(database) : undefined };
   } finally {
     await Promise.all([load.end(), server.end()]);
@@ -78,16 +95,16 @@ async function measureOn(database: string, setting: Setting): Promise<Measured> 
 async function underLoad(
   server: Running,
   load: Load,
-  database: string,
   { stores, connections, body, seconds, warmUpSeconds, pace = 0 }: Setting,
+  counter: () => Counter | Promise<Counter>,
 ): Promise<Omit<Measured, 'bytesPerEvent'>> {
-  const rows = stores ? new Rows(database) : undefined;
+  const rows = stores ? await counter() : undefined;
   try {
-    const before = rows?.last() ?? 0;
+    const before = (await rows?.last()) ?? 0;
     const order = { port: server.port, connections, body };
     const warmUp = await warmedUp(load, order, warmUpSeconds);
     await settled(rows, before, warmUp.accepted);
-    const since = rows?.last() ?? 0;
+    const since = (await rows?.last()) ?? 0;
     await server.begin();
     const maxRate = pace > 0 ? pace : Math.max(leastPrepared, warmUp.rate * headroom);
     const report = await load.run({ ...order, seconds, most: Math.ceil(maxRate * seconds), pace });
@@ -95,7 +112,7 @@ async function underLoad(
     const problem = problemOf(report) ?? (await settled(rows, since, report.accepted, server));
     return { ...report, stall: told?.stall, lag: told?.lag, problem };
   } finally {
-    rows?.close();
+    await rows?.close();
   }
 }
 
@@ -133,19 +150,19 @@ function problemOf({ answered, accepted, broken, ranOut }: LoadReport): string |
  * begun with these deliveries, so that it counts only their handlers.
  */
 export async function settled(
-  rows: Rows | undefined,
+  rows: Counter | undefined,
   since: number,
   accepted: number,
   server?: Running,
 ): Promise<string | undefined> {
   if (!rows) return undefined;
   const deadline = performance.now() + handledWithin;
-  let open = rows.open();
+  let open = await rows.open();
   while (open > 0 && performance.now() < deadline) {
     await wait(20);
-    open = rows.open();
+    open = await rows.open();
   }
-  const stored = rows.storedSince(since);
+  const stored = await rows.storedSince(since);
   if (stored !== accepted) return `${accepted} answered, ${stored} stored`;
   if (open > 0) return `${open} not done ${handledWithin / 1_000} s after the load`;
   const handled = await server?.handled();

@@ -1,14 +1,15 @@
 import Database from 'better-sqlite3';
+import type { Counter } from './backend.ts';
 
 /** Ringback's tables that have a row for each event that is not handled yet; not all of them exist in each version. */
 const keepers = ['pending', 'waiting', 'claims'];
 
 /**
  * Counts rows in a server's database. The benchmark reads them itself, because a server that counted its own rows would
- * stall while it is measured. No other part of the benchmark knows tables. Every server that stores has one row per
- * event in `events`.
+ * stall while it is measured. Only the peers' databases are counted elsewhere. Every server that stores in a file has one
+ * row per event in `events`.
  */
-export class Rows {
+export class Rows implements Counter {
   readonly #database: Database.Database;
   readonly #last: Database.Statement;
   readonly #since: Database.Statement;

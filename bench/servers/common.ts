@@ -57,7 +57,7 @@ const backlog = 4_096;
 /** As long as `ringback serve` keeps an idle connection: the load must not use one that is just being closed. */
 const keepAlive = 75_000;
 
-/** The server's database file, from its command line. */
+/** The server's database file, or the address of what it stores in, from its command line. */
 export function databaseFile(): string {
   const file = process.argv[2];
   if (file === undefined) throw new Error('A server that stores needs a database file as its first argument');
