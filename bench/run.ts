@@ -1,7 +1,7 @@
 /**
  * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute. `--large`,
- * `--memory`, `--slow-disk`, `--bodies` and `--profile` are separate measurements. bench/README.md says what is measured and when a
- * run is valid.
+ * `--memory`, `--slow-disk`, `--bodies`, `--profile` and `--peers` are separate measurements. bench/README.md says what is
+ * measured and when a run is valid.
  */
 import { parseArgs } from 'node:util';
 
@@ -12,6 +12,7 @@ const { values: flags } = parseArgs({
     memory: { type: 'boolean', default: false },
     'slow-disk': { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
+    peers: { type: 'boolean', default: false },
     bodies: { type: 'boolean', default: false },
     only: { type: 'string' },
     heap: { type: 'string' },
@@ -37,6 +38,9 @@ if (flags.large) {
 } else if (flags.profile) {
   const { profile } = await import('./profile/profile.ts');
   await profile();
+} else if (flags.peers) {
+  const { comparePeers } = await import('./peers/peers.ts');
+  await comparePeers({ isQuick: flags.quick });
 } else {
   const { compare } = await import('./compare/compare.ts');
   await compare({ isQuick: flags.quick });

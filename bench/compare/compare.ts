@@ -1,8 +1,9 @@
 /** Compares servers that receive the same signed deliveries, and says which targets are reached. */
-import { measuredOn, publish, table } from '../report.ts';
-import { type Results, figure, maxStall, problemsOf, ratio } from './results.ts';
+import { measuredOn, publish } from '../report.ts';
+import { resultTable } from './result-table.ts';
+import { type Results, type ServerKey, figure, ratio } from './results.ts';
 import { type Comparison, runAtHalf, runRounds } from './rounds.ts';
-import { everyServer, servers } from './servers.ts';
+import { everyServer } from './servers.ts';
 import { compareTargets } from './targets.ts';
 
 /** Runs the whole comparison. The quick one is for a check before each commit, and writes no file. */
@@ -11,7 +12,10 @@ export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> 
   const rounds = isQuick ? 1 : 3;
   const seconds = isQuick ? 1.2 : 8;
   const tables: string[] = [];
-  const tell = (title: string, results: Results) => tables.push(`## ${title}`, '', ...resultTable(results));
+  const tell = (title: string, results: Results) => {
+    const of = (server: ServerKey) => ratio({ results, server }, { results, server: 'b' }, 'rate');
+    tables.push(`## ${title}`, '', ...resultTable(results, { head: '÷ (b)', of }));
+  };
   const run = async (comparisons: readonly Comparison[]): Promise<Results[]> => {
     const all = await runRounds(comparisons, rounds);
     for (const [place, results] of all.entries()) tell(comparisons[place]?.title ?? '', results);
@@ -62,36 +66,4 @@ export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> 
     'Rates hold on this machine and day only: compare the ratios, which are medians of the rounds too.';
   const head = ['# Results', '', `${machine} ${medians} ${note}`, ''];
   publish([...head, '## Targets', '', ...targets, ...tables], isQuick ? undefined : 'results.md');
-}
-
-function resultTable(results: Results): string[] {
-  const rows = [...results.keys()].map((key) => {
-    const rate = figure(results, key, 'rate');
-    return [
-      servers[key].name,
-      String(Math.round(rate)),
-      told(ratio({ results, server: key }, { results, server: 'b' }, 'rate'), 2),
-      told(figure(results, key, 'p50'), 2),
-      told(figure(results, key, 'p99'), 2),
-      told(maxStall(results, key), 1),
-      told(figure(results, key, 'cpu'), 2),
-      problemsOf(results, key) ?? 'yes',
-    ];
-  });
-  const head = [
-    'server',
-    'deliveries/s',
-    '÷ (b)',
-    'p50 ms',
-    'p99 ms',
-    'longest stall ms',
-    "load's CPU",
-    'valid',
-  ];
-  return table(head, rows);
-}
-
-/** The figure as text, empty if there is none. */
-function told(value: number, digits: number): string {
-  return Number.isNaN(value) ? '' : value.toFixed(digits);
 }

@@ -1,0 +1,68 @@
+/** A Postgres server for each run, from the programs that npm has installed. */
+import { Client } from 'pg';
+import { type PostgresServer, startPostgres } from '../../test/support/postgres-server.ts';
+import type { Backend, Counter } from '../backend.ts';
+
+/** Every commit is on the disk before it is confirmed. */
+const settings = { fsync: 'on', synchronous_commit: 'on' };
+
+/** How to count, in SQL: all events, and those of them that are not done. */
+interface Counts {
+  readonly stored: string;
+  readonly open: string;
+}
+
+/** The table of (p1), whose rows have no mark. */
+export const inserted: Counts = { stored: 'select count(*) from events', open: 'select 0 as count' };
+
+/** The jobs of (p2). A completed job stays in the table for a week. */
+export const jobs: Counts = {
+  stored: "select count(*) from pgboss.job where name = 'events'",
+  open: "select count(*) from pgboss.job where name = 'events' and state <> 'completed'",
+};
+
+/** Starts a Postgres whose events are counted like this. */
+export async function postgresBackend(counts: Counts): Promise<Backend> {
+  const server = await startPostgres({ settings });
+  return {
+    address: server.url,
+    counter: () => openCounter(server.url, counts),
+    close: () => server.close(),
+  };
+}
+
+/** The version, and what decides on durability, as a server tells it itself. */
+export async function describePostgres(): Promise<string> {
+  const server = await startPostgres({ settings });
+  try {
+    return await described(server);
+  } finally {
+    await server.close();
+  }
+}
+
+async function described({ url }: PostgresServer): Promise<string> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const shown = async (name: string) =>
+      (await client.query<Record<string, string>>(`show ${name}`)).rows[0]?.[name];
+    const told: string[] = [];
+    for (const name of Object.keys(settings)) told.push(`${name} ${await shown(name)}`);
+    return `Postgres ${await shown('server_version')} (${told.join(', ')})`;
+  } finally {
+    await client.end();
+  }
+}
+
+async function openCounter(url: string, { stored, open }: Counts): Promise<Counter> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const count = async (sql: string) => Number((await client.query<{ count: string }>(sql)).rows[0]?.count);
+  return {
+    last: () => count(stored),
+    storedSince: async (mark) => (await count(stored)) - mark,
+    open: () => count(open),
+    close: () => client.end(),
+  };
+}
