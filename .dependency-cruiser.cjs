@@ -81,6 +81,19 @@ module.exports = {
       to: { path: 'better-sqlite3' },
     },
     {
+      name: 'pg-stays-in-the-store',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/store/postgres/' },
+      to: { path: 'node_modules/(@types/)?pg/' },
+    },
+    {
+      name: 'the-stores-stand-alone',
+      comment: 'What two databases have in common lies beside their folders.',
+      severity: 'error',
+      from: { path: '^src/store/(sqlite|postgres)/' },
+      to: { path: '^src/store/(sqlite|postgres)/', pathNot: '^src/store/$1/' },
+    },
+    {
       name: 'express-stays-at-the-edge',
       severity: 'error',
       from: { path: '^src/', pathNot: ['^src/http/express\\.ts$', '^src/cli/', '^src/sandbox/api/'] },
