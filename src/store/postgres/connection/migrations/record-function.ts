@@ -23,6 +23,10 @@ export const recordFunction = `
     free_calls text[];
     claimed_places integer[];
   begin
+    -- A process that was taken for dead claims nothing any more. Before anything that may wait: should the connection be lost
+    -- meanwhile, this goes on, and whoever recovers what it has recorded has to wait for it.
+    if recorder is not null and not ringback.lives(recorder) then recorder := null; end if;
+
     for place in 1 .. cardinality(digests) loop
       numbers := numbers || nextval('ringback.sequences');
     end loop;
@@ -39,8 +43,6 @@ export const recordFunction = `
     select coalesce(array_agg(ours.place::integer order by ours.place), '{}') into new_places
     from ours join added on added.identity = ours.digest;
 
-    -- A process that was taken for dead claims nothing any more.
-    if recorder is not null and not ringback.lives(recorder) then recorder := null; end if;
     if recorder is not null then
       -- Locked in a statement of its own: the next one sees what whoever had the lock before has committed. Who doesn't get it
       -- leaves its event waiting.
