@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import type { Order } from '../../dispatch/handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
-import { ClaimedWork, claimOf, foundAtOnce, isStored } from '../claimed-work.ts';
+import { ClaimedWork, claimOf, foundAtOnce, isStored } from '../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../claims.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PostgresQuarantine } from '../../../src/store/postgres/admin/postgres-quarantine.ts';
 import { PostgresRetention } from '../../../src/store/postgres/admin/postgres-retention.ts';
-import { quarantineBounds } from '../../../src/store/quarantine-bounds.ts';
+import { quarantineBounds } from '../../../src/store/shared/quarantine-bounds.ts';
 import type { QuarantineRecord } from '../../../src/store/quarantine-store.ts';
 import { eventOf, record } from '../parts.ts';
 import { openedPostgres } from './opened-postgres.ts';

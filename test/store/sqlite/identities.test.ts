@@ -4,7 +4,7 @@ import { connect } from '../../../src/store/sqlite/connection/connection.ts';
 import { EraFilters } from '../../../src/store/sqlite/dedupe/era-filters.ts';
 import { addTo, newFilter, placesOf } from '../../../src/store/sqlite/dedupe/bloom-filter.ts';
 import { FilteredIdentities } from '../../../src/store/sqlite/dedupe/filtered-identities.ts';
-import { identityKey } from '../../../src/store/identity-key.ts';
+import { identityKey } from '../../../src/store/shared/identity-key.ts';
 import { ReusedKeys } from '../../../src/store/sqlite/dedupe/keys.ts';
 import { eventRow, prepareRecord } from '../../../src/store/sqlite/work/record.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';

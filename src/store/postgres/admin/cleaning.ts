@@ -1,4 +1,4 @@
-import { type KeptEventAge, isKeptLongEnough } from '../../kept-long-enough.ts';
+import { type KeptEventAge, isKeptLongEnough } from '../../shared/kept-long-enough.ts';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
 import { type Session, type Transaction, outside } from '../connection/session.ts';
 import { eventState } from '../query/event-state.ts';

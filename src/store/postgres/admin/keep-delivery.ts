@@ -1,5 +1,5 @@
 import type { Headers } from '../../../events/model.ts';
-import { quarantineBounds } from '../../quarantine-bounds.ts';
+import { quarantineBounds } from '../../shared/quarantine-bounds.ts';
 import type { QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
 import type { Session, Transaction } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';

@@ -1,5 +1,5 @@
 import type { Drift } from '../../../events/drift.ts';
-import { driftBounds } from '../../drift-bounds.ts';
+import { driftBounds } from '../../shared/drift-bounds.ts';
 import type { DriftRow, DriftStore } from '../../drift-store.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';

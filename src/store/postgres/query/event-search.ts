@@ -1,4 +1,4 @@
-import { type Found, type SearchRange, foundIn, windowOf } from '../../event-rows.ts';
+import { type Found, type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
 import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';

@@ -1,8 +1,8 @@
 import type { Headers } from '../../../events/model.ts';
-import { type KeptEventRow, type KeptRunRow, keptEventOf } from '../../event-rows.ts';
+import { type KeptEventRow, type KeptRunRow, keptEventOf } from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
-import { identityKey } from '../../identity-key.ts';
+import { identityKey } from '../../shared/identity-key.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';

@@ -7,8 +7,8 @@ import {
   callPageOf,
   matchesCall,
   namesAmong,
-} from '../../call-rows.ts';
-import { type SearchRange, foundIn, windowOf } from '../../event-rows.ts';
+} from '../../shared/call-rows.ts';
+import { type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
 import type { CallFilter, CallPage, CallStore, JoinLookBack, JoinView } from '../../call-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';

@@ -1,7 +1,7 @@
 import type { RunReplay } from '../../../dispatch/handling.ts';
 import type { Headers } from '../../../events/model.ts';
-import type { FoundEvent, FoundRun } from '../../claimed-work.ts';
-import type { OpenRun } from '../../call-order.ts';
+import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
+import type { OpenRun } from '../../shared/call-order.ts';
 import type { HandlerTerms, RunSelection } from '../../claims.ts';
 import type { StoredEvent } from '../../event-store.ts';
 import type { Session, Transaction } from '../connection/session.ts';

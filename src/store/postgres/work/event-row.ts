@@ -1,4 +1,4 @@
-import { identityKey } from '../../identity-key.ts';
+import { identityKey } from '../../shared/identity-key.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
 import type { Transaction } from '../connection/session.ts';

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { Order } from '../../../dispatch/handling.ts';
 import type { Clock } from '../../../kit/clock.ts';
-import { type FoundEvent, type FoundRun, readingKeyOf } from '../../claimed-work.ts';
+import { type FoundEvent, type FoundRun, readingKeyOf } from '../../shared/claimed-work.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../../claims.ts';
 import type { EventRecord } from '../../event-record.ts';
 import type { Sequence, Settled } from '../../sequence.ts';

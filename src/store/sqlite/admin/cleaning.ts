@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
-import { type KeptEventAge, isKeptLongEnough } from '../../kept-long-enough.ts';
+import { type KeptEventAge, isKeptLongEnough } from '../../shared/kept-long-enough.ts';
 import { eventState } from '../query/event-state.ts';
 import type { Remove } from './removal.ts';
 

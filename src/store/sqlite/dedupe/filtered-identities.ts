@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Sequence } from '../../sequence.ts';
 import { eraOf, withErasOf } from './eras.ts';
-import { identityBytes } from '../../identity-key.ts';
+import { identityBytes } from '../../shared/identity-key.ts';
 import type { EarlierIdentities } from './earlier-identities.ts';
 import { EraFilters } from './era-filters.ts';
 import { addTo, filterBytes, newFilter, placesOf } from './bloom-filter.ts';

@@ -1,5 +1,5 @@
 /** The keys of events and calls as SQLite keeps them. */
-import { newIdentityKey, writeIdentityKey } from '../../identity-key.ts';
+import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
 
 /**
  * Makes the keys of many events in the same few buffers. Small buffers share blocks of 64 KB, and a block that is

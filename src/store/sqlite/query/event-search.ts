@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { defined } from '../../../kit/values.ts';
-import { type Found, type SearchRange, foundIn, windowOf } from '../../event-rows.ts';
+import { type Found, type SearchRange, foundIn, windowOf } from '../../shared/event-rows.ts';
 import type { EventFilter } from '../../event-store.ts';
 import type { Sequence } from '../../sequence.ts';
 import { sequencesOfCall } from '../work/call-index.ts';

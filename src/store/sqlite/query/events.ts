@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3';
-import { type KeptEventRow, type KeptRunRow, keptEventOf } from '../../event-rows.ts';
+import { type KeptEventRow, type KeptRunRow, keptEventOf } from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import type { Sequence } from '../../sequence.ts';
 import { withErasOf } from '../dedupe/eras.ts';
 import { eventState } from './event-state.ts';
 import type { Headers } from '../../../events/model.ts';
-import { identityKey } from '../../identity-key.ts';
+import { identityKey } from '../../shared/identity-key.ts';
 import { asBytes, asInteger, asText } from '../connection/parameters.ts';
 import { type StoredEventRow, storedEvent } from '../work/stored-event.ts';
 

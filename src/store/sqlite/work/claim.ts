@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { RunReplay } from '../../../dispatch/handling.ts';
-import type { FoundEvent, FoundRun } from '../../claimed-work.ts';
+import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { RunSelection } from '../../claims.ts';
 import { prepareBehindWaiting } from './behind-waiting.ts';
 import { byCall, isOpen } from './open-runs.ts';

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Order } from '../../../dispatch/handling.ts';
-import { claimOf, isStored } from '../../claimed-work.ts';
+import { claimOf, isStored } from '../../shared/claimed-work.ts';
 import type { ClaimedRun } from '../../claims.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import type { RunEnd, RunState } from '../../store.ts';

@@ -41,8 +41,8 @@ export const workTables = `
   create index claims_of_call on ringback.claims (call_id) where call_id is not null;
   create index claims_of_process on ringback.claims (process);
 
-  -- The processes that share this inbox. One that is not in here any more can write nothing: every write about a claim locks
-  -- its row. What it owns up to ended_up_to has ended, whether or not a range in ended says so.
+  -- The processes that share this inbox. One that is not in here any more can write nothing: every write about a claim
+  -- first makes sure that it is. What it owns up to ended_up_to has ended, whether or not a range in ended says so.
   create table ringback.processes (
     id           bigint generated always as identity primary key,
     heartbeat_at timestamptz not null default clock_timestamp(),

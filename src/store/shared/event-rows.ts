@@ -1,6 +1,6 @@
 /** What the stores in SQL have in common when they read events: the rows of their tables have the same columns. */
-import type { EventState, KeptEvent, KeptRun } from './event-store.ts';
-import type { Sequence } from './sequence.ts';
+import type { EventState, KeptEvent, KeptRun } from '../event-store.ts';
+import type { Sequence } from '../sequence.ts';
 
 /** What is kept of an event, as a row. */
 export interface KeptEventRow {

@@ -1,7 +1,7 @@
 import { CallOrder, type OpenRun, type RunsBefore, mayBeginBehind } from './call-order.ts';
-import type { ClaimedEvent, ClaimedRun, HandlerTerms } from './claims.ts';
-import type { EventRecord } from './event-record.ts';
-import type { Sequence, Settled } from './sequence.ts';
+import type { ClaimedEvent, ClaimedRun, HandlerTerms } from '../claims.ts';
+import type { EventRecord } from '../event-record.ts';
+import type { Sequence, Settled } from '../sequence.ts';
 
 /** An event as a database returns it when it is claimed. */
 export interface FoundEvent extends Omit<ClaimedEvent, 'claim'> {

@@ -1,5 +1,5 @@
-import type { EventState } from './event-store.ts';
-import type { RetentionLimits } from './retention-store.ts';
+import type { EventState } from '../event-store.ts';
+import type { RetentionLimits } from '../retention-store.ts';
 
 /** What decides whether an event has been kept long enough. Times in milliseconds since 1970. */
 export interface KeptEventAge {

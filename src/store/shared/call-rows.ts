@@ -1,8 +1,8 @@
 /** What the stores in SQL have in common when they read the events of calls, and list calls. */
-import type { CallEventRow, CallFacts, CallRecord } from '../calls/timeline.ts';
-import type { CallFilter, CallPage } from './call-store.ts';
+import type { CallEventRow, CallFacts, CallRecord } from '../../calls/timeline.ts';
+import type { CallFilter, CallPage } from '../call-store.ts';
 import { type ReadText, textOrUndefined } from './event-rows.ts';
-import type { Sequence } from './sequence.ts';
+import type { Sequence } from '../sequence.ts';
 
 /** What an event says about its call, as a row. */
 export interface EventFactsRow {
