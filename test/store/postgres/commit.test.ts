@@ -87,6 +87,21 @@ describe('ctx.commit on Postgres', () => {
     expect(await inbox.orders()).toEqual(['call-1']);
   });
 
+  test('of many handlers at once, slowly, leaves connections to deliveries', async () => {
+    const gate = Promise.withResolvers<void>();
+    const inbox = await startedWith(async (context, callId) =>
+      context.commit(async (tx) => {
+        await inbox.writeOrder(tx, callId);
+        await gate.promise;
+      }),
+    );
+    for (let call = 1; call <= 20; call += 1)
+      await expect.poll(async () => (await inbox.deliverCall(`call-${call}`)).status).toBe(200);
+    gate.resolve();
+    await inbox.logs.until('run_done', 20);
+    expect(new Set(await inbox.orders()).size).toBe(20);
+  });
+
   test('a transaction that the function ends by itself does not count', async () => {
     const inbox = await startedWith(async (context, callId) =>
       context.commit(async (tx) => {
@@ -119,7 +134,7 @@ async function startedWith(handle: Handle, timeout: '1s' | '1m' = '1m') {
 
   return {
     logs,
-    deliverCall: () => deliver(receiver, bodyOf({ callId: 'call-1' })),
+    deliverCall: (callId = 'call-1') => deliver(receiver, bodyOf({ callId })),
     writeOrder: async (tx: PoolClient, callId: string) =>
       void (await tx.query(`insert into "${schema}".orders values ($1)`, [callId])),
     orders: async () => {

@@ -1,10 +1,21 @@
 import type { Socket } from 'node:net';
 import { Client, type PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/kit/clock.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { ManualClock } from '../../support/clock.ts';
 import { testDatabase } from '../../support/postgres.ts';
-import { claimDue, claimedRun, done, dueAt, endOf, eventOf, handlerOf, only, runOf } from '../parts.ts';
+import {
+  claimDue,
+  claimedRun,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  handlerOf,
+  only,
+  runOf,
+  presentTime,
+} from '../parts.ts';
 
 describe('several processes on one Postgres', () => {
   test('of 200 copies of one delivery that reach three of them at once, one is new', async () => {
@@ -94,7 +105,9 @@ async function sharedInbox(count: number) {
   onTestFinished(() => client.end());
   const stores: PostgresStore[] = [];
   for (let index = 0; index < count; index += 1) {
-    const store = new PostgresStore({ connectionString, pool: undefined, schema }, systemClock);
+    // Its time stands still: however busy the machine is, no delivery is answered before it is known what became of it.
+    const clock = new ManualClock(presentTime);
+    const store = new PostgresStore({ connectionString, pool: undefined, schema }, clock);
     await store.open();
     onTestFinished(() => store.close());
     stores.push(store);

@@ -10,18 +10,18 @@ export interface PostgresPlace {
   readonly schema: string;
 }
 
-/** How many connections a store of its own has at the most. */
-const connections = 10;
+/** How many connections a process makes at the most: for deliveries, of which two groups are in flight, and for all else. */
+export const connections = { intake: 2, work: 8 };
 /** How long to wait for a connection, in milliseconds. A delivery is answered sooner. */
 const connectionTimeout = 5_000;
 /** How long a statement may take, in milliseconds: a connection that is silently dead must not hold a group for ever. */
 const queryTimeout = 30_000;
 
 /** The options of a pool for this place. */
-export function poolOptions(connectionString: string) {
+export function poolOptions(connectionString: string, max: number) {
   return {
     connectionString,
-    max: connections,
+    max,
     connectionTimeoutMillis: connectionTimeout,
     query_timeout: queryTimeout,
     application_name: 'ringback',

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Clock } from '../../../kit/clock.ts';
-import { type PostgresPlace, placeName, poolOptions } from './place.ts';
+import { type PostgresPlace, connections, placeName, poolOptions } from './place.ts';
 import { Statements, driver } from './statement.ts';
 
 /** A transaction, or a connection outside of one. */
@@ -20,6 +20,7 @@ export class Session {
   readonly statements: Statements;
   readonly #place: PostgresPlace;
   #pool: Pool | undefined;
+  #intakePool: Pool | undefined;
 
   constructor(place: PostgresPlace, clock: Clock) {
     this.#place = place;
@@ -29,8 +30,23 @@ export class Session {
   }
 
   get pool(): Pool {
-    this.#pool ??= this.#place.pool ?? this.#ownPool();
+    this.#pool ??= this.#place.pool ?? this.#ownPool(connections.work);
     return this.#pool;
+  }
+
+  /**
+   * Statements that deliveries wait for. They have connections of their own: handlers that commit slowly could otherwise keep
+   * all of them.
+   */
+  get intake(): Pick<Transaction, 'query'> {
+    this.#intakePool ??= this.#place.pool ?? this.#ownPool(connections.intake);
+    const pool = this.#intakePool;
+    return {
+      query: async <Row>(text: string, values: readonly unknown[] = []) => {
+        const { rows } = await pool.query(this.statements.of(text, values));
+        return rows as Row[];
+      },
+    };
   }
 
   /** One statement by itself. */
@@ -72,9 +88,9 @@ export class Session {
 
   /** Ends the store's own connections; those of the user stay. */
   async close(): Promise<void> {
-    const pool = this.#pool;
-    this.#pool = undefined;
-    if (pool && pool !== this.#place.pool) await pool.end();
+    const pools = [this.#pool, this.#intakePool].filter((pool) => pool !== this.#place.pool);
+    [this.#pool, this.#intakePool] = [undefined, undefined];
+    for (const pool of pools) await pool?.end();
   }
 
   async #query<Row>(client: PoolClient, text: string, values: readonly unknown[]): Promise<Row[]> {
@@ -82,9 +98,9 @@ export class Session {
     return rows as Row[];
   }
 
-  #ownPool(): Pool {
+  #ownPool(size: number): Pool {
     const { Pool } = driver();
-    const pool = new Pool(poolOptions(this.#place.connectionString ?? ''));
+    const pool = new Pool(poolOptions(this.#place.connectionString ?? '', size));
     // An idle connection that is lost is replaced by the next one that is asked for.
     pool.on('error', () => {});
     return pool;

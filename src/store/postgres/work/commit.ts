@@ -21,14 +21,15 @@ export async function commitWith<T>(
 ): Promise<T> {
   const client = await session.pool.connect();
   let broken: Error | undefined;
+  const begun: Begun = { id: '', backend: 0 };
   const onError = (error: Error) => {
     broken = error;
   };
   client.on('error', onError);
   try {
-    return await inTransaction(session, client, stop, work);
+    return await inTransaction(session, client, begun, { stop, work });
   } catch (error) {
-    broken = (await rolledBack(session, client)) ?? broken;
+    broken = (await rolledBack(session, client, begun)) ?? broken;
     throw error;
   } finally {
     client.removeListener('error', onError);
@@ -36,16 +37,30 @@ export async function commitWith<T>(
   }
 }
 
+/** A transaction that has begun: its number, and the process of the database that runs it, which may be a pooler's. */
+interface Begun {
+  id: string;
+  backend: number;
+}
+
 async function inTransaction<T>(
   session: Session,
   client: PoolClient,
-  stop: AbortSignal,
-  work: (transaction: LendingTransaction) => Promise<T>,
+  begun: Begun,
+  {
+    stop,
+    work,
+  }: {
+    readonly stop: AbortSignal;
+    readonly work: (transaction: LendingTransaction) => Promise<T>;
+  },
 ): Promise<T> {
   await client.query('begin');
   const transaction = session.transactionOn(client);
-  const [begun] = await transaction.query<{ id: string }>('select pg_current_xact_id()::text as id');
-  const id = begun?.id ?? '';
+  const [row] = await transaction.query<Begun>(
+    'select pg_current_xact_id()::text as id, pg_backend_pid() as backend',
+  );
+  const { id } = Object.assign(begun, row);
   const result = await work(transaction);
   // Also fails if a statement of the function has failed and the function went on: nothing would be written then.
   const [still] = await transaction.query<{ id: string | null }>(
@@ -83,7 +98,11 @@ function isUnknownTransaction(error: unknown): boolean {
 }
 
 /** Rolls back. Returns the error for which the connection is of no more use, if any. */
-async function rolledBack(session: Session, client: PoolClient): Promise<Error | undefined> {
+async function rolledBack(
+  session: Session,
+  client: PoolClient,
+  { backend }: Begun,
+): Promise<Error | undefined> {
   const rollback = client.query('rollback').then(
     () => undefined,
     (error: Error) => error,
@@ -94,8 +113,7 @@ async function rolledBack(session: Session, client: PoolClient): Promise<Error |
   cancel();
   if (result !== 'late') return result;
   // A statement of the user's goes on, and keeps its locks: without its connection it ends.
-  const { processID: backend } = client as unknown as { readonly processID?: number };
-  await session.read('select pg_terminate_backend($1)', [backend ?? 0]).catch(() => {});
+  await session.read('select pg_terminate_backend($1)', [backend]).catch(() => {});
   return new Error('a statement went on behind the end of its transaction');
 }
 

@@ -12,12 +12,16 @@ export class OwnedEvents {
   /** The highest sequence that was known as each group of events began to be recorded. */
   readonly #groups = new Set<{ readonly after: Sequence }>();
   #highest: Sequence = 0;
-  /** Whether there may be events that this process owns and doesn't know of. */
   #isUncertain = false;
 
   constructor(session: Session, processes: Processes) {
     this.#session = session;
     this.#processes = processes;
+  }
+
+  /** Whether there may be events that this process owns and doesn't know of. */
+  get isUncertain(): boolean {
+    return this.#isUncertain;
   }
 
   has(sequence: Sequence): boolean {
@@ -71,7 +75,6 @@ export class OwnedEvents {
    * but the copy is a duplicate. Called while nothing is being recorded.
    */
   async recover(): Promise<void> {
-    if (!this.#isUncertain) return;
     await this.#session.write(async (transaction) => {
       const { id } = this.#processes;
       // Waits for a statement whose connection was lost and that still goes on.

@@ -8,7 +8,7 @@ import type { Sequence, Settled } from '../../sequence.ts';
 import type { RunEnd } from '../../store.ts';
 import { isRefused } from '../connection/errors.ts';
 import { migrate } from '../connection/migrations/index.ts';
-import { type Session, type Transaction, outside } from '../connection/session.ts';
+import type { Session, Transaction } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { ClaimEnds } from './claim-ends.ts';
 import { ClaimsInFlight } from './claims-in-flight.ts';
@@ -50,7 +50,7 @@ export class Work {
       clock,
       recordGroup: (events) =>
         this.#recordings.add(
-          this.#owned.recording(() => recordGroup(outside(session), events, this.#processes.id)),
+          this.#owned.recording(() => recordGroup(session.intake, events, this.#processes.id)),
         ),
       recordOne: (event) =>
         this.#owned
@@ -71,9 +71,10 @@ export class Work {
     this.abandon();
     try {
       await this.#processes.leave();
-    } finally {
-      await this.#session.close();
+    } catch {
+      // A database that can't be reached must not keep the app from stopping: others take over what this process had.
     }
+    await this.#session.close();
   }
 
   abandon(): void {
@@ -191,7 +192,7 @@ export class Work {
   }
 
   async keepAlive(): Promise<number> {
-    await this.#queue.alone(() => this.#owned.recover());
+    if (this.#owned.isUncertain) await this.#queue.alone(() => this.#owned.recover());
     if (!(await this.#processes.heartbeat(this.#owned.endedUpTo))) {
       // Others have taken over what this process had; whatever it still settles is lost.
       this.#owned.clear();
