@@ -21,6 +21,7 @@ test('calls are spread evenly over the minute', async () => {
   const traffic = sandbox.calls.traffic({ callsPerMinute: 6, signal: ending.signal });
   for (const count of [1, 2, 3]) {
     await expect.poll(() => received.length).toBe(count);
+    await clock.timer(10_000);
     clock.advance(9_999);
     await turn();
     expect(received).toHaveLength(count);
