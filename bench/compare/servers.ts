@@ -1,5 +1,5 @@
 import type { Backend } from '../backend.ts';
-import { inserted, jobs, postgresBackend } from '../peers/postgres.ts';
+import { events, inserted, jobs, postgresBackend } from '../peers/postgres.ts';
 import { redisBackend } from '../peers/redis.ts';
 import { type Start, serveCommand, serverFile } from '../processes.ts';
 import type { ServerKey } from './results.ts';
@@ -21,6 +21,12 @@ export const servers: Readonly<Record<ServerKey, Server>> = {
   d: { name: '(d) what a user would write', start: serverFile('d-handwritten.ts'), stores: true },
   e: { name: '(e) Ringback in Express', start: serverFile('e-mounted.ts'), stores: true },
   f: { name: '(f) ringback serve', start: serveCommand, stores: true },
+  g: {
+    name: '(g) Ringback in Express, on Postgres',
+    start: serverFile('g-postgres.ts'),
+    stores: true,
+    backend: () => postgresBackend(events),
+  },
   p1: {
     name: '(p1) one insert in Postgres',
     start: serverFile('p1-insert.ts'),
@@ -45,4 +51,4 @@ export const servers: Readonly<Record<ServerKey, Server>> = {
 export const everyServer: readonly ServerKey[] = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 /** The keys of those that the comparison with peers runs. */
-export const everyPeer: readonly ServerKey[] = ['d', 'e', 'p1', 'p2', 'p3'];
+export const everyPeer: readonly ServerKey[] = ['d', 'e', 'g', 'p1', 'p2', 'p3'];

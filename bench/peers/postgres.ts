@@ -12,6 +12,14 @@ interface Counts {
   readonly open: string;
 }
 
+/** The inbox of (g). */
+export const events: Counts = {
+  stored: 'select count(*) from ringback.events',
+  open: `select (select count(*) from ringback.waiting) + (select count(*) from ringback.claims)
+    + (select count(*) from ringback.owned) + (
+      select count(*) from ringback.runs where state in ('due', 'claimed', 'blocked')) as count`,
+};
+
 /** The table of (p1), whose rows have no mark. */
 export const inserted: Counts = { stored: 'select count(*) from events', open: 'select 0 as count' };
 
