@@ -1,6 +1,18 @@
 /** What the stores in SQL have in common when they read events: the rows of their tables have the same columns. */
-import type { EventState, KeptEvent, KeptRun } from '../event-store.ts';
+import type { Headers } from '../../events/model.ts';
+import type { EventState, KeptEvent, KeptRun, StoredEvent } from '../event-store.ts';
 import type { Sequence } from '../sequence.ts';
+
+/** An event that is handled, as a row. */
+export interface StoredEventRow {
+  readonly sequence: number;
+  readonly trace_id: string;
+  readonly event_name: string;
+  readonly call_id: string | null;
+  readonly received_at: number;
+  readonly headers: string;
+  readonly body: Buffer;
+}
 
 /** What is kept of an event, as a row. */
 export interface KeptEventRow {
@@ -34,7 +46,20 @@ export function textOrUndefined(kept: string | null, read: ReadText): string | u
   return kept === null ? undefined : read(kept);
 }
 
-/** Turns a row into the event of the contract. */
+/** Turns a row into the event of the contract, with its bytes. */
+export function storedEventOf(row: StoredEventRow, read: ReadText): StoredEvent {
+  return {
+    sequence: row.sequence,
+    traceId: read(row.trace_id),
+    eventName: read(row.event_name),
+    callId: textOrUndefined(row.call_id, read),
+    receivedAt: row.received_at,
+    headers: JSON.parse(read(row.headers)) as Headers,
+    body: row.body,
+  };
+}
+
+/** Turns a row into the event of the contract, without its bytes. */
 export function keptEventOf(row: KeptEventRow, runs: readonly KeptRunRow[], read: ReadText): KeptEvent {
   return {
     sequence: row.sequence,

@@ -3,6 +3,7 @@ import type { InboxDatabase, Order, UserDatabase } from '../../dispatch/handling
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored, readingKeyOf } from '../shared/claimed-work.ts';
+import { isOrdinary } from '../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../claims.ts';
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
@@ -23,7 +24,7 @@ import { SqliteEvents } from './query/sqlite-events.ts';
 import { settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
 import { eventRow } from './work/record.ts';
-import { type SettlementRow, isOrdinary, runRow, settlementRow } from './work/settle.ts';
+import { type SettlementRow, runRow, settlementRow } from './work/settle.ts';
 import type { OperationName, Operations } from './writer/operations.ts';
 import type { ResultOf } from './writer/writer.ts';
 

@@ -36,7 +36,7 @@ describe('the view "calls" in Postgres', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(callEvent, { minLength: 1, maxLength: 9 }), async (events) => {
         runs += 1;
-        await session.read('delete from ringback.events');
+        await session.query('delete from ringback.events');
         for (const [index, parts] of events.entries()) {
           await record(store, eventOf(parts.traceId, { ...parts, identities: [`${runs}-${index}`] }));
         }
@@ -44,7 +44,7 @@ describe('the view "calls" in Postgres', () => {
         const expected = await Promise.all(
           callIds.map(async (callId) => viewRowOf(callRecordOf(callId, await store.calls.eventsOf(callId)))),
         );
-        const rows = await session.read<ViewRow>('select * from ringback.calls');
+        const rows = await session.query<ViewRow>('select * from ringback.calls');
         expect(new Set(rows.map(asItCame))).toEqual(new Set(expected));
       }),
       { numRuns: 100 },
@@ -54,7 +54,7 @@ describe('the view "calls" in Postgres', () => {
   test('leaves out events without a call', async () => {
     const { store, session } = await openedPostgres();
     await record(store, eventOf('t-1', { callId: undefined }));
-    expect(await session.read('select * from ringback.calls')).toEqual([]);
+    expect(await session.query('select * from ringback.calls')).toEqual([]);
   });
 
   test.each(['\u0000\u0000', '\\u0000', '\\\\\u0000', '\ud800', 'a\udc00b', '😀', '\u{e000}0000', '"\n'])(
@@ -63,7 +63,7 @@ describe('the view "calls" in Postgres', () => {
       const { store, session } = await openedPostgres();
       const facts = { source: 'body', reason, destination: reason } as const;
       await record(store, eventOf('t-1', { eventName: 'CallHandler.CallTransferred', facts }));
-      const rows = await session.read<ViewRow>('select * from ringback.calls');
+      const rows = await session.query<ViewRow>('select * from ringback.calls');
       expect(rows.map(asItCame)).toMatchObject([{ transfer_reason: reason, transfer_destination: reason }]);
       expect(await store.calls.eventsOf('call-of-t-1')).toMatchObject([{ facts }]);
     },
@@ -77,7 +77,7 @@ describe('the list of calls in Postgres', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(listEvent, { maxLength: 16 }), listFilter, async (events, wanted) => {
         runs += 1;
-        await session.read('delete from ringback.events');
+        await session.query('delete from ringback.events');
         for (const [index, { agentId, ...parts }] of events.entries()) {
           const identities = [`${runs}-${index}`];
           await record(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PostgresDrift } from '../../../src/store/postgres/admin/postgres-drift.ts';
-import { driftBounds } from '../../../src/store/shared/drift-bounds.ts';
+import { driftBounds } from '../../../src/store/shared/bounds.ts';
 import type { DriftRow } from '../../../src/store/drift-store.ts';
 import { openedPostgres } from './opened-postgres.ts';
 

@@ -26,7 +26,7 @@ const limits = { doneBefore: 9_000, deadBefore: 9_000, quarantineBefore: 0, now:
 async function remainsOf(session: Session): Promise<Record<string, number>> {
   const tables = ['events', 'bodies', 'waiting', 'claims', 'runs', 'crash_counts', 'joins'];
   const counts = tables.map((table) => `(select count(*) from ringback.${table}) as ${table}`);
-  return only(await session.read<Record<string, number>>(`select ${counts.join(', ')}`));
+  return only(await session.query<Record<string, number>>(`select ${counts.join(', ')}`));
 }
 
 const nothing = { events: 0, bodies: 0, waiting: 0, claims: 0, runs: 0, crash_counts: 0, joins: 0 };
@@ -161,7 +161,7 @@ describe('retention in Postgres', () => {
 async function waitsForLock(session: Session): Promise<void> {
   const pattern = `%${session.statements.schema}%`;
   for (;;) {
-    const waiting = await session.read(
+    const waiting = await session.query(
       "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1 and pid <> pg_backend_pid()",
       [pattern],
     );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PostgresQuarantine } from '../../../src/store/postgres/admin/postgres-quarantine.ts';
 import { PostgresRetention } from '../../../src/store/postgres/admin/postgres-retention.ts';
-import { quarantineBounds } from '../../../src/store/shared/quarantine-bounds.ts';
+import { quarantineBounds } from '../../../src/store/shared/bounds.ts';
 import type { QuarantineRecord } from '../../../src/store/quarantine-store.ts';
 import { eventOf, record } from '../parts.ts';
 import { openedPostgres } from './opened-postgres.ts';
@@ -34,7 +34,7 @@ async function shared(processes: number) {
 describe('quarantine in Postgres', () => {
   test('is never beyond its bounds, however many processes keep deliveries at once', async () => {
     const { store, session, quarantines } = await shared(4);
-    await session.read(
+    await session.query(
       `insert into ringback.quarantine (kind, reason, digest, received_at, headers, body)
        select 'not_authentic', 'signature_mismatch', 'd', 0, '{}', 'x'
        from generate_series(1, ${quarantineBounds.unauthenticated - 10})`,
@@ -63,7 +63,7 @@ describe('quarantine in Postgres', () => {
 
   test('is added to, cleared, released and cleaned at once, and nobody waits for another for ever', async () => {
     const { store, session, quarantines } = await shared(4);
-    await session.read(
+    await session.query(
       `insert into ringback.quarantine (kind, reason, digest, received_at, headers, body)
        select 'not_authentic', 'signature_mismatch', n::text, n, '{}', 'x'
        from generate_series(1, ${quarantineBounds.unauthenticated}) n`,
@@ -81,11 +81,11 @@ describe('quarantine in Postgres', () => {
       times(4, () => retention.eraseQuarantined(ids.toReversed())),
       times(4, async () => retention.eraseQuarantined(await store.quarantine.unauthenticated())),
     ]);
-    const [held] = await session.read<{ count: number; bytes: number }>(
+    const [held] = await session.query<{ count: number; bytes: number }>(
       `select count(*) as count, coalesce(sum(octet_length(body) + octet_length(headers)), 0)::bigint as bytes
        from ringback.quarantine where kind = 'not_authentic'`,
     );
-    const [totals] = await session.read(
+    const [totals] = await session.query(
       "select count, bytes from ringback.quarantine_totals where kind = 'not_authentic'",
     );
     expect(totals).toEqual(held);

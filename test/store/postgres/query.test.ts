@@ -104,7 +104,7 @@ describe('events in Postgres', () => {
   test('are found although little of a large inbox matches', async () => {
     const { store, session } = await openedPostgres();
     await record(store, eventOf('old', { eventName: 'Old.Event' }));
-    await session.read(
+    await session.query(
       `insert into ringback.events (sequence, trace_id, event_name, occurred_at, received_at, facts)
        select nextval('ringback.sequences'), 'filler', 'Another.Event', 0, n, '{}' from generate_series(1, 45000) n`,
     );

@@ -1,6 +1,6 @@
 import { type KeptEventAge, isKeptLongEnough } from '../../shared/kept-long-enough.ts';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
-import { type Session, type Transaction, outside } from '../connection/session.ts';
+import type { Session, Transaction } from '../connection/session.ts';
 import { eventState } from '../query/event-state.ts';
 import { removeQuarantined } from './keep-delivery.ts';
 import { type Removed, lockRemoval, removeEvents } from './removal.ts';
@@ -34,7 +34,7 @@ async function cleanEvents(
   limits: RetentionLimits,
   after: string | undefined,
 ): Promise<Removed & { readonly last: EventRow | undefined }> {
-  const found = await oldest(outside(session), limits, after);
+  const found = await oldest(session, limits, after);
   const last = found.length === eventsAtOnce ? found.at(-1) : undefined;
   // Most steps remove nothing, and need no lock.
   if (!found.some((event) => isKeptLongEnough(event, limits))) return { events: 0, runs: 0, last };
@@ -48,20 +48,20 @@ async function cleanEvents(
 }
 
 async function cleanQuarantine(session: Session, { quarantineBefore }: RetentionLimits): Promise<number> {
-  const old = await session.read<{ id: number }>(
+  const old = await session.query<{ id: number }>(
     `select id from ringback.quarantine where received_at < $1 order by received_at limit ${quarantinedAtOnce}`,
     [quarantineBefore],
   );
   if (old.length === 0) return 0;
   return removeQuarantined(
-    outside(session),
+    session,
     old.map(({ id }) => id),
   );
 }
 
 /** What another process is forgetting at the same time is left to it. */
 async function forgetTraceIds(session: Session, { now }: RetentionLimits): Promise<number> {
-  const forgotten = await session.read(
+  const forgotten = await session.query(
     `delete from ringback.identities where identity in (
        select identity from ringback.identities where expires_at <= $1
        order by expires_at limit ${traceIdsAtOnce} for update skip locked)
@@ -72,7 +72,7 @@ async function forgetTraceIds(session: Session, { now }: RetentionLimits): Promi
 }
 
 function oldest(
-  transaction: Pick<Transaction, 'query'>,
+  transaction: Transaction,
   { doneBefore, deadBefore }: RetentionLimits,
   after: string | undefined,
 ): Promise<EventRow[]> {

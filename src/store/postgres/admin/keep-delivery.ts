@@ -1,5 +1,5 @@
 import type { Headers } from '../../../events/model.ts';
-import { quarantineBounds } from '../../shared/quarantine-bounds.ts';
+import { quarantineBounds } from '../../shared/bounds.ts';
 import type { QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
 import type { Session, Transaction } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
@@ -7,7 +7,7 @@ import { toText } from '../connection/text.ts';
 /** Writes a delivery into quarantine, in one statement. */
 export async function keepDelivery(session: Session, record: QuarantineRecord): Promise<Quarantined> {
   const { kind, reason, digest, receivedAt, headers, body, cutFrom, skipped } = record;
-  const [row] = await session.read<{ kept: number; dropped: number }>(
+  const [row] = await session.query<{ kept: number; dropped: number }>(
     'select kept, dropped from ringback.keep_delivery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
     [
       kind,
@@ -35,10 +35,7 @@ function claimedTraceId({ 'x-webhook-traceid': traceId }: Headers): string | nul
 }
 
 /** Removes deliveries from quarantine. Resolves to how many were there. */
-export async function removeQuarantined(
-  transaction: Pick<Transaction, 'query'>,
-  ids: readonly number[],
-): Promise<number> {
+export async function removeQuarantined(transaction: Transaction, ids: readonly number[]): Promise<number> {
   const [row] = await transaction.query<{ removed: number }>(
     'select ringback.remove_quarantined($1) as removed',
     [ids],

@@ -46,14 +46,14 @@ const keys: Readonly<Record<KeptIn, readonly [table: string, key: string]>> = {
 /** Looks at some of what is kept, for what is to be erased. */
 export async function look(session: Session, where: KeptIn, after: number): Promise<Look> {
   const [table, key] = keys[where];
-  const [range] = await session.read<{ first: number | null; last: number | null }>(
+  const [range] = await session.query<{ first: number | null; last: number | null }>(
     `select min(${key}) as first, max(${key}) as last from ringback.${table} where ${key} > $1`,
     [after],
   );
   const [first, last] = [range?.first ?? null, range?.last ?? null];
   if (first === null || last === null) return { found: [], next: undefined };
   const until = first - 1 + (where === 'events_without_call' ? passedAtOnce : atOnce);
-  const rows = await session.read<KeptRow>(
+  const rows = await session.query<KeptRow>(
     `select key, call_id, body, text, more from (
        select *, sum(coalesce(octet_length(body), 0)) over (order by key) - coalesce(octet_length(body), 0) as before
        from (${looks[where]}) looked) sized

@@ -2,7 +2,7 @@
 import type { Session } from '../connection/session.ts';
 
 export async function getPinned(session: Session): Promise<string | undefined> {
-  const [row] = await session.read<{ value: string }>(
+  const [row] = await session.query<{ value: string }>(
     "select value from ringback.settings where name = 'scheme'",
   );
   return row?.value;
@@ -13,7 +13,7 @@ export async function getPinned(session: Session): Promise<string | undefined> {
  * pinned then.
  */
 export async function pin(session: Session, scheme: string, instead: string | undefined): Promise<string> {
-  const [pinned] = await session.read<{ value: string }>(
+  const [pinned] = await session.query<{ value: string }>(
     `insert into ringback.settings as s values ('scheme', $1)
      on conflict (name) do update set value = $1 where s.value = $2 returning value`,
     [scheme, instead ?? null],
@@ -23,7 +23,7 @@ export async function pin(session: Session, scheme: string, instead: string | un
 
 /** Removes the pinned scheme, and resolves to it. */
 export async function unpin(session: Session): Promise<string | undefined> {
-  const [row] = await session.read<{ value: string }>(
+  const [row] = await session.query<{ value: string }>(
     "delete from ringback.settings where name = 'scheme' returning value",
   );
   return row?.value;

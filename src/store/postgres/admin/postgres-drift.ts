@@ -1,5 +1,5 @@
 import type { Drift } from '../../../events/drift.ts';
-import { driftBounds } from '../../shared/drift-bounds.ts';
+import { driftBounds } from '../../shared/bounds.ts';
 import type { DriftRow, DriftStore } from '../../drift-store.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';
@@ -28,7 +28,7 @@ export class PostgresDrift implements DriftStore {
   }
 
   async list(): Promise<readonly DriftRow[]> {
-    const rows = await this.#session.read<DriftRow>(
+    const rows = await this.#session.query<DriftRow>(
       `select event_name as "eventName", path, kind, first_seen_at as "firstSeenAt", last_seen_at as "lastSeenAt", count
        from ringback.drift
        order by first_seen_at desc, event_name collate "C", path collate "C", kind collate "C"`,

@@ -9,7 +9,7 @@ import type {
   QuarantineStore,
   Quarantined,
 } from '../../quarantine-store.ts';
-import { type Session, outside } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
 import { recordOne } from '../work/event-row.ts';
 import { keepDelivery, lockQuarantine, removeQuarantined } from './keep-delivery.ts';
@@ -43,7 +43,7 @@ export class PostgresQuarantine implements QuarantineStore {
 
   async list(filter: QuarantineFilter): Promise<QuarantinePage> {
     const { kind, reason, traceId, since, until, limit, cursor } = filter;
-    const rows = await this.#session.read<EntryRow>(
+    const rows = await this.#session.query<EntryRow>(
       `select ${columns} from ringback.quarantine
        where ($1::bigint is null or id < $1) and ($2::text is null or kind = $2) and ($3::text is null or reason = $3)
          and ($4::text is null or strpos(trace_id, $4) > 0)
@@ -64,7 +64,7 @@ export class PostgresQuarantine implements QuarantineStore {
   }
 
   async get(id: number): Promise<KeptDelivery | undefined> {
-    const [row] = await this.#session.read<KeptRow>(
+    const [row] = await this.#session.query<KeptRow>(
       `select ${columns}, headers, body from ringback.quarantine where id = $1`,
       [id],
     );
@@ -72,7 +72,7 @@ export class PostgresQuarantine implements QuarantineStore {
   }
 
   async unauthenticated(): Promise<readonly number[]> {
-    const rows = await this.#session.read<{ id: number }>(
+    const rows = await this.#session.query<{ id: number }>(
       "select id from ringback.quarantine where kind = 'not_authentic' order by id",
     );
     return rows.map(({ id }) => id);
@@ -105,7 +105,7 @@ export class PostgresQuarantine implements QuarantineStore {
   }
 
   async discard(id: number): Promise<boolean> {
-    return (await removeQuarantined(outside(this.#session), [id])) > 0;
+    return (await removeQuarantined(this.#session, [id])) > 0;
   }
 }
 

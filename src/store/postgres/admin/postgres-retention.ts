@@ -8,7 +8,7 @@ import type {
   RetentionStore,
 } from '../../retention-store.ts';
 import type { Sequence } from '../../sequence.ts';
-import { type Session, outside } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { clean } from './cleaning.ts';
 import { removeQuarantined } from './keep-delivery.ts';
@@ -65,18 +65,18 @@ export class PostgresRetention implements RetentionStore {
   }
 
   eraseQuarantined(ids: readonly number[]): Promise<number> {
-    return removeQuarantined(outside(this.#session), ids);
+    return removeQuarantined(this.#session, ids);
   }
 
   async eraseReplays(ids: readonly number[]): Promise<void> {
-    await this.#session.read(
+    await this.#session.query(
       "update ringback.replays set requested_by = null, reason = null, filter = '{}' where id = any ($1)",
       [ids],
     );
   }
 
   async #count(condition: string, value: unknown): Promise<EventCount> {
-    const [row] = await this.#session.read<EventCount>(
+    const [row] = await this.#session.query<EventCount>(
       `select count(*) as events, coalesce(sum((
          select count(*) from ringback.runs r where r.sequence = e.sequence)), 0)::bigint as runs
        from ringback.events e where ${condition}`,

@@ -3,7 +3,7 @@ import type { Clock } from '../../../kit/clock.ts';
 import { type PostgresPlace, connections, placeName, poolOptions } from './place.ts';
 import { Statements, driver } from './statement.ts';
 
-/** A transaction, or a connection outside of one. */
+/** A transaction, or connections outside of one, where each statement is one by itself. */
 export interface Transaction {
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
@@ -14,7 +14,7 @@ export interface LendingTransaction extends Transaction {
 }
 
 /** The connections to the database. None of them keeps anything from one transaction to the next. */
-export class Session {
+export class Session implements Transaction {
   readonly name: string;
   readonly clock: Clock;
   readonly statements: Statements;
@@ -38,21 +38,14 @@ export class Session {
    * Statements that deliveries wait for. They have connections of their own: handlers that commit slowly could otherwise keep
    * all of them.
    */
-  get intake(): Pick<Transaction, 'query'> {
+  get intake(): Transaction {
     this.#intakePool ??= this.#place.pool ?? this.#ownPool(connections.intake);
-    const pool = this.#intakePool;
-    return {
-      query: async <Row>(text: string, values: readonly unknown[] = []) => {
-        const { rows } = await pool.query(this.statements.of(text, values));
-        return rows as Row[];
-      },
-    };
+    return this.#on(this.#intakePool);
   }
 
   /** One statement by itself. */
-  async read<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    const { rows } = await this.pool.query(this.statements.of(text, values));
-    return rows as Row[];
+  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
+    return this.#on(this.pool).query(text, values);
   }
 
   /** A transaction: committed when `work` has resolved, and rolled back if it rejects. */
@@ -83,7 +76,7 @@ export class Session {
 
   /** The transaction that has begun on a connection. */
   transactionOn(client: PoolClient): LendingTransaction {
-    return { client, query: (text, values = []) => this.#query(client, text, values) };
+    return { client, ...this.#on(client) };
   }
 
   /** Ends the store's own connections; those of the user stay. */
@@ -93,9 +86,13 @@ export class Session {
     for (const pool of pools) await pool?.end();
   }
 
-  async #query<Row>(client: PoolClient, text: string, values: readonly unknown[]): Promise<Row[]> {
-    const { rows } = await client.query(this.statements.of(text, values));
-    return rows as Row[];
+  #on(connection: Pool | PoolClient): Transaction {
+    return {
+      query: async <Row>(text: string, values: readonly unknown[] = []) => {
+        const { rows } = await connection.query(this.statements.of(text, values));
+        return rows as Row[];
+      },
+    };
   }
 
   #ownPool(size: number): Pool {
@@ -105,9 +102,4 @@ export class Session {
     pool.on('error', () => {});
     return pool;
   }
-}
-
-/** Statements that need no transaction around them: each is one by itself. */
-export function outside(session: Session): Pick<Transaction, 'query'> {
-  return { query: (text, values) => session.read(text, values) };
 }

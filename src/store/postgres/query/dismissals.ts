@@ -1,14 +1,13 @@
-import { type DismissalStep, type DismissalWrite, type DismissedRun, joinKey } from '../../event-store.ts';
+import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-store.ts';
+import { type DismissedRow, runsThatBlocked } from '../../shared/dismissed-runs.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Transaction } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';
+import { withFormerReason } from '../work/settle.ts';
 import { unblockNext } from '../work/unblock.ts';
 
-interface RunRow {
+interface RunRow extends DismissedRow {
   readonly sequence: Sequence;
-  readonly handler: string;
-  readonly call_id: string | null;
-  readonly state: 'due' | 'blocked' | 'dead';
 }
 
 export async function wouldDismiss(transaction: Transaction, step: DismissalStep): Promise<DismissedRun[]> {
@@ -22,13 +21,13 @@ export async function dismiss(transaction: Transaction, step: DismissalWrite): P
   for (const { sequence, handler } of runs) {
     await transaction.query(
       `update ringback.runs set state = 'done', due_at = null, settled_at = $4,
-         reason = $3 || coalesce(' (its reason was: ' || left(nullif(reason, ''), 500) || ')', '')
+         reason = ${withFormerReason('$3')}
        where sequence = $1 and handler = $2`,
       [sequence, handler, toText(step.reason), step.now],
     );
   }
   // Only when all of them are settled, so that none of them is unblocked.
-  for (const { callId, handler } of lettingGo(runs)) await unblockNext(transaction, callId, handler);
+  for (const { callId, handler } of runsThatBlocked(runs)) await unblockNext(transaction, callId, handler);
   return runs.map(dismissedRun);
 }
 
@@ -36,24 +35,12 @@ export async function dismiss(transaction: Transaction, step: DismissalWrite): P
 function decide(transaction: Transaction, step: DismissalStep, lock: '' | 'for update'): Promise<RunRow[]> {
   const { sequences, handler, takesDead, takesWaiting } = step;
   return transaction.query<RunRow>(
-    `select sequence, handler, call_id, state from ringback.runs
+    `select sequence, handler, call_id as "callId", state from ringback.runs
      where sequence = any ($1) and ($2::text is null or handler = $2)
        and ($3 and state = 'dead' or $4 and state in ('due', 'blocked'))
      order by array_position($1, sequence), handler ${lock}`,
     [sequences, handler === undefined ? null : toText(handler), takesDead, takesWaiting],
   );
-}
-
-/**
- * One run of each handler and call whose next run may be unblocked. A dead run unblocked its next one when it died, and a
- * blocked run holds up only what the run before it holds up as well.
- */
-function lettingGo(runs: readonly RunRow[]): Iterable<{ handler: string; callId: string }> {
-  const found = new Map<string, { handler: string; callId: string }>();
-  for (const { handler, call_id: callId, state } of runs) {
-    if (state === 'due' && callId !== null) found.set(joinKey({ handler, callId }), { handler, callId });
-  }
-  return found.values();
 }
 
 function dismissedRun({ sequence, handler }: RunRow): DismissedRun {

@@ -23,7 +23,7 @@ export async function findEvents(session: Session, filter: EventFilter, range: S
   const { from, to, limit, latestFirst } = looked;
   const values: unknown[] = [from, to, limit];
   const where = ['sequence between $1 and $2', ...conditionsOf(filter, values)];
-  const rows = await session.read<{ sequence: Sequence }>(
+  const rows = await session.query<{ sequence: Sequence }>(
     `select sequence from ringback.events e where ${where.join(' and ')}
      order by sequence ${latestFirst ? 'desc' : 'asc'} limit $3`,
     values,

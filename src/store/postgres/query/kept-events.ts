@@ -1,12 +1,17 @@
 import type { Headers } from '../../../events/model.ts';
-import { type KeptEventRow, type KeptRunRow, keptEventOf } from '../../shared/event-rows.ts';
+import {
+  type KeptEventRow,
+  type KeptRunRow,
+  type StoredEventRow,
+  keptEventOf,
+  storedEventOf,
+} from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';
-import { type StoredEventRow, storedEvent } from '../work/claim.ts';
 import { eventState } from './event-state.ts';
 
 interface SummaryRow extends KeptEventRow {
@@ -29,7 +34,7 @@ export async function eventWithTraceId(
   traceId: string,
 ): Promise<KeptEventWithBytes | undefined> {
   const names = [bodyIdentity(traceId), signedHeaderIdentity(traceId), headerIdentity(traceId), traceId];
-  const [row] = await session.read<SummaryRow & StoredEventRow>(
+  const [row] = await session.query<SummaryRow & StoredEventRow>(
     `select ${summary}, b.headers, b.body
      from ringback.identities i join ringback.events e using (sequence) join ringback.bodies b using (sequence)
      where i.identity = any ($1) and e.trace_id = $2 order by ${eventState} = 'done', e.sequence limit 1`,
@@ -40,7 +45,7 @@ export async function eventWithTraceId(
 
 /** Events without their bytes, latest first. */
 export async function summariesOf(session: Session, sequences: readonly Sequence[]): Promise<KeptEvent[]> {
-  const rows = await session.read<SummaryRow>(
+  const rows = await session.query<SummaryRow>(
     `select ${summary} from ringback.events e where e.sequence = any ($1) order by e.sequence desc`,
     [sequences],
   );
@@ -53,7 +58,7 @@ export async function stretchOf(
   sequences: readonly Sequence[],
   reached: Sequence,
 ): Promise<EventStretch> {
-  const rows = await session.read<StoredEventRow>(
+  const rows = await session.query<StoredEventRow>(
     `select e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body from (
        select sequence, sum(octet_length(body)) over (order by sequence) - octet_length(body) as before
        from ringback.bodies where sequence = any ($1)) sized
@@ -61,7 +66,7 @@ export async function stretchOf(
      where sized.before < $2 order by e.sequence`,
     [sequences, stretchBytes],
   );
-  const events: StoredEvent[] = rows.map(storedEvent);
+  const events: StoredEvent[] = rows.map((row) => storedEventOf(row, fromText));
   const last = events.at(-1)?.sequence;
   const isCut =
     last !== undefined && sequences.some((sequence) => sequence > last) && bytesOf(events) >= stretchBytes;
@@ -72,3 +77,11 @@ const bytesOf = (events: readonly StoredEvent[]): number =>
   events.reduce((sum, { body }) => sum + body.byteLength, 0);
 
 const keptEvent = (row: SummaryRow): KeptEvent => keptEventOf(row, row.runs, fromText);
+
+/** The sequence of the latest event; 0 if there is none. */
+export async function lastSequence(session: Session): Promise<Sequence> {
+  const [row] = await session.query<{ last: number | null }>(
+    'select max(sequence) as last from ringback.events',
+  );
+  return row?.last ?? 0;
+}

@@ -4,7 +4,7 @@ import { fromText } from '../connection/text.ts';
 
 /** Goes from name to name along the index of due runs: a hundred thousand waiting runs must not make a start slow. */
 export async function waitingHandlers(session: Session): Promise<readonly string[]> {
-  const rows = await session.read<{ handler: string }>(
+  const rows = await session.query<{ handler: string }>(
     `with recursive waiting (handler) as (
        select min(handler) from ringback.runs where state = 'due' union all
        select (select min(handler) from ringback.runs where state = 'due' and handler > waiting.handler) from waiting
@@ -31,7 +31,7 @@ const newEvents = `select sequence from ringback.waiting union select sequence f
   union select sequence from ringback.owned`;
 
 export async function counts(session: Session): Promise<StoreCounts> {
-  const [row] = await session.read<CountRow>(
+  const [row] = await session.query<CountRow>(
     `with new_events as materialized (${newEvents})
      select (select count(*) from ringback.events) as total, (select count(*) from new_events) as new,
        (select count(distinct sequence) from ringback.runs where state in ('due', 'claimed', 'blocked')

@@ -14,6 +14,7 @@ import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 import { lookBack, see } from '../work/joins.ts';
+import { lastSequence } from './kept-events.ts';
 
 /** How many calls one look computes at the most: their events are in memory together. */
 const callsAtOnce = 50;
@@ -39,7 +40,7 @@ export class PostgresCalls implements CallStore {
     // One more than asked for tells whether there is another page.
     const wanted = filter.limit + 1;
     const found: ListedCall[] = [];
-    let to = filter.cursor === undefined ? await this.#lastSequence() : Number(filter.cursor) - 1;
+    let to = filter.cursor === undefined ? await lastSequence(this.#session) : Number(filter.cursor) - 1;
     const lowest = await this.#firstSince(filter.since);
     while (to >= lowest && found.length < wanted) {
       const look = windowOf({ from: lowest, to, limit: callsAtOnce, latestFirst: true }, eventsAtOnce);
@@ -74,7 +75,7 @@ export class PostgresCalls implements CallStore {
 
   /** The events of some calls, each in order of arrival. */
   async #eventsOfAll(callIds: readonly string[]): Promise<Map<string, CallEventRow[]>> {
-    const rows = await this.#session.read<EventFactsRow & { readonly call_id: string }>(
+    const rows = await this.#session.query<EventFactsRow & { readonly call_id: string }>(
       `select call_id, event_name, trace_id, organization_id, agent_id, occurred_at, received_at, facts
        from ringback.events where call_id = any ($1) order by sequence`,
       [callIds.map(toText)],
@@ -84,18 +85,11 @@ export class PostgresCalls implements CallStore {
     return events;
   }
 
-  async #lastSequence(): Promise<Sequence> {
-    const [row] = await this.#session.read<{ last: number | null }>(
-      'select max(sequence) as last from ringback.events',
-    );
-    return row?.last ?? 0;
-  }
-
   /** The lowest sequence of what arrived since a time: no call that matches begins before it. */
   async #firstSince(since: number | undefined): Promise<Sequence> {
     if (since === undefined) return 1;
     // "offset 0" keeps the planner from going through the sequences instead, from the beginning of the inbox.
-    const [row] = await this.#session.read<{ first: number | null }>(
+    const [row] = await this.#session.query<{ first: number | null }>(
       `select min(sequence) as first from (
          select sequence from ringback.events where received_at >= $1 offset 0) arrived`,
       [since],
@@ -106,7 +100,7 @@ export class PostgresCalls implements CallStore {
   /** The first events of calls. The conditions only spare computing calls; the computed record decides. */
   async #firstEvents({ since, until, agentId }: CallFilter, { from, to, limit }: SearchRange) {
     const ofCall = 'select from ringback.events o where o.call_id = e.call_id';
-    const rows = await this.#session.read<{ readonly sequence: Sequence; readonly call_id: string }>(
+    const rows = await this.#session.query<{ readonly sequence: Sequence; readonly call_id: string }>(
       `select sequence, call_id from ringback.events e
        where sequence between $1 and $2 and call_id is not null and ($4::bigint is null or received_at >= $4)
          and not exists (${ofCall} and o.sequence < e.sequence)

@@ -18,7 +18,7 @@ import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { dismiss, wouldDismiss } from './dismissals.ts';
 import { findEvents } from './event-search.ts';
-import { eventWithTraceId, stretchOf, summariesOf } from './kept-events.ts';
+import { eventWithTraceId, lastSequence, stretchOf, summariesOf } from './kept-events.ts';
 import { beginReplay, endReplay, replayed, requeue, wouldRequeue } from './replays.ts';
 
 /** How many events a replay takes in one transaction at the most. */
@@ -55,11 +55,8 @@ export class PostgresEvents implements EventStore {
     return { events, cursor: last === undefined ? undefined : String(last) };
   }
 
-  async lastSequence(): Promise<Sequence> {
-    const [row] = await this.#session.read<{ last: number }>(
-      'select coalesce(max(sequence), 0) as last from ringback.events',
-    );
-    return row?.last ?? 0;
+  lastSequence(): Promise<Sequence> {
+    return lastSequence(this.#session);
   }
 
   async stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch> {

@@ -23,7 +23,7 @@ export async function beginReplay(
   session: Session,
   { by, reason, filter, now }: ReplayRequest,
 ): Promise<number> {
-  const [row] = await session.read<{ id: number }>(
+  const [row] = await session.query<{ id: number }>(
     `insert into ringback.replays (requested_at, requested_by, reason, filter) values ($1, $2, $3, $4) returning id`,
     [now, toTextOrNull(by), toTextOrNull(reason), toText(filter)],
   );
@@ -31,11 +31,11 @@ export async function beginReplay(
 }
 
 export async function endReplay(session: Session, replay: number, now: number): Promise<void> {
-  await session.read('update ringback.replays set finished_at = $2 where id = $1', [replay, now]);
+  await session.query('update ringback.replays set finished_at = $2 where id = $1', [replay, now]);
 }
 
 export async function replayed(session: Session, replay: number): Promise<ReplayedRuns> {
-  const [row] = await session.read<ReplayedRuns>(
+  const [row] = await session.query<ReplayedRuns>(
     `select count(*) filter (where state = 'done') as done, count(*) filter (where state = 'dead') as dead,
        count(*) filter (where ${isOpen}) as open from ringback.runs where replay = $1`,
     [replay],

@@ -1,5 +1,5 @@
 import type { Sequence, Settled } from '../../sequence.ts';
-import { type Session, outside } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
 import { type ClaimsToEnd, endClaims } from './holding.ts';
 import type { OwnedEvents } from './owned-events.ts';
 import type { Processes } from './processes.ts';
@@ -40,7 +40,7 @@ export class ClaimEnds {
       this.#waiting = [];
       try {
         const claims = this.#sorted(group);
-        const { lives, held } = await endClaims(outside(this.#session), this.#processes.id, claims);
+        const { lives, held } = await endClaims(this.#session, this.#processes.id, claims);
         for (const { sequence, onEnded } of group) {
           const isHeld = this.#owned.has(sequence) || held.has(sequence);
           this.#owned.delete(sequence);

@@ -1,25 +1,13 @@
 import type { RunReplay } from '../../../dispatch/handling.ts';
-import type { Headers } from '../../../events/model.ts';
 import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { OpenRun } from '../../shared/call-order.ts';
 import type { HandlerTerms, RunSelection } from '../../claims.ts';
-import type { StoredEvent } from '../../event-store.ts';
+import { type StoredEventRow, storedEventOf } from '../../shared/event-rows.ts';
 import type { Session, Transaction } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
 
 /** Claims stop here even when more were asked for: bodies of 5 MB must not pile up in memory. */
 const claimBytes = 8 * 1024 * 1024;
-
-/** The columns of an event that is handled. */
-export interface StoredEventRow {
-  readonly sequence: number;
-  readonly trace_id: string;
-  readonly event_name: string;
-  readonly call_id: string | null;
-  readonly received_at: number;
-  readonly headers: string;
-  readonly body: Buffer;
-}
 
 interface ClaimedRow extends StoredEventRow {
   readonly crash_count: number;
@@ -177,24 +165,11 @@ const runsClaimed = `
 
 /** When the handler's next stored run is due. */
 export async function nextDue(session: Session, handler: string, after: number | undefined) {
-  const [row] = await session.read<{ due_at: number }>(
+  const [row] = await session.query<{ due_at: number }>(
     `select due_at from ringback.runs where handler = $1 and state = 'due' and due_at > $2 order by due_at limit 1`,
     [toText(handler), after ?? Number.MIN_SAFE_INTEGER],
   );
   return row?.due_at;
-}
-
-/** Turns a row into the event that the contract describes. */
-export function storedEvent(row: StoredEventRow): StoredEvent {
-  return {
-    sequence: row.sequence,
-    traceId: fromText(row.trace_id),
-    eventName: fromText(row.event_name),
-    callId: fromTextOrUndefined(row.call_id),
-    receivedAt: row.received_at,
-    headers: JSON.parse(fromText(row.headers)) as Headers,
-    body: row.body,
-  };
 }
 
 function foundEvent(row: EventRow): FoundEvent {
@@ -203,7 +178,7 @@ function foundEvent(row: EventRow): FoundEvent {
     hasBegun: !unbegun,
   }));
   return {
-    ...storedEvent(row),
+    ...storedEventOf(row, fromText),
     crashCount: row.crash_count,
     readingCrashes: row.reading_crashes,
     storedHandlers: row.stored_handlers.map(fromText),
@@ -213,7 +188,7 @@ function foundEvent(row: EventRow): FoundEvent {
 
 function foundRun(row: RunRow): FoundRun {
   return {
-    ...storedEvent(row),
+    ...storedEventOf(row, fromText),
     crashCount: row.crash_count,
     readingCrashes: row.reading_crashes,
     handler: fromText(row.handler),

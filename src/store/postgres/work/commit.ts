@@ -79,7 +79,7 @@ async function inTransaction<T>(
 async function fateOf(session: Session, id: string, stop: AbortSignal, cause: unknown): Promise<Fate> {
   for (;;) {
     try {
-      const [row] = await session.read<{ status: string | null }>(
+      const [row] = await session.query<{ status: string | null }>(
         'select pg_xact_status($1::text::xid8) as status',
         [id],
       );
@@ -113,7 +113,7 @@ async function rolledBack(
   cancel();
   if (result !== 'late') return result;
   // A statement of the user's goes on, and keeps its locks: without its connection it ends.
-  await session.read('select pg_terminate_backend($1)', [backend]).catch(() => {});
+  await session.query('select pg_terminate_backend($1)', [backend]).catch(() => {});
   return new Error('a statement went on behind the end of its transaction');
 }
 

@@ -34,7 +34,7 @@ const duplicate: Recorded = { sequence: undefined, isClaimed: false };
  * `recorder` undefined nothing is claimed.
  */
 export async function recordGroup(
-  transaction: Pick<Transaction, 'query'>,
+  transaction: Transaction,
   events: readonly EventToRecord[],
   recorder: number | undefined,
 ): Promise<Recorded[]> {

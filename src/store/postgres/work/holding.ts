@@ -52,7 +52,7 @@ export interface ClaimsToEnd {
  * without which all of them are lost, and to those of the others that held.
  */
 export async function endClaims(
-  transaction: Pick<Transaction, 'query'>,
+  transaction: Transaction,
   process: number,
   { owned, claimed }: ClaimsToEnd,
 ): Promise<{ readonly lives: boolean; readonly held: ReadonlySet<number> }> {

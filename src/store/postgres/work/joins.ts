@@ -1,27 +1,10 @@
 import type { JoinTerms } from '../../../dispatch/handling.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
+import { type JoinRow, type Progress, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
 import type { Session, Transaction } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';
 import { endClaim, holdsEvent } from './holding.ts';
-
-interface JoinRow {
-  /** Names of the events that were there when an attempt last began; null before the first. */
-  readonly seen: string | null;
-  /** Names of the events that were seen by a run which is done. */
-  readonly settled: string | null;
-  readonly reruns: number;
-  /** A `Progress` as JSON; null before the first look. */
-  readonly progress: string | null;
-}
-
-/** Which of a join's events have not arrived among a call's events up to a sequence. */
-interface Progress {
-  /** What the join waited for at that look: another version of the app may wait for something else. */
-  readonly events: readonly string[];
-  readonly missing: readonly string[];
-  readonly until: Sequence;
-}
 
 /** An event that a join waits for has been claimed. */
 export interface JoinArrival extends JoinTerms {
@@ -42,8 +25,6 @@ type JoinOfCall = Pick<JoinLookBack, 'handler' | 'events' | 'within'> & {
   readonly eventName?: string;
 };
 
-/** How long a join that opens late waits at the least, unless its own time is shorter, in milliseconds. */
-const leastWait = 10_000;
 /** How many events one look back goes through. */
 const lookSize = 500;
 
@@ -55,7 +36,7 @@ export async function arrive(transaction: Transaction, arrival: JoinArrival): Pr
   if (!join) await openJoin(transaction, arrival, sequence, now);
   else if (join.seen === null) {
     if (await isComplete(transaction, arrival, join.progress)) await hasten(transaction, arrival);
-  } else if (runsAgain && join.reruns === 0 && !listOf(join.seen).includes(eventName)) {
+  } else if (runsAgain && join.reruns === 0 && !namesIn(fromText(join.seen)).includes(eventName)) {
     const key = keyOf({ handler, callId });
     await transaction.query(
       'update ringback.joins set reruns = reruns + 1 where handler = $1 and call_id = $2',
@@ -79,7 +60,7 @@ export async function see(
     toText(JSON.stringify(names)),
   ]);
   const settled = found?.settled;
-  return typeof settled === 'string' && names.every((name) => listOf(settled).includes(name));
+  return typeof settled === 'string' && names.every((name) => namesIn(fromText(settled)).includes(name));
 }
 
 /** Opens the join for calls whose events were claimed where it wasn't registered. Resolves to where the next look begins. */
@@ -121,7 +102,7 @@ const missedEvents = `
   group by call_id order by 2`;
 
 async function beforeFirstSince(session: Session, since: number): Promise<Sequence | undefined> {
-  const [row] = await session.read<{ first: number | null }>(
+  const [row] = await session.query<{ first: number | null }>(
     'select min(sequence) as first from ringback.events where received_at >= $1',
     [since],
   );
@@ -156,14 +137,11 @@ async function openJoin(
 ): Promise<void> {
   await transaction.query('insert into ringback.joins (handler, call_id) values ($1, $2)', keyOf(join));
   if (await isComplete(transaction, join, null)) return insertRun(transaction, join, sequence, 0);
-  // Never later than `within` from now, because the clock may have been set back since the first event came. And never at
-  // once: events released from quarantine came long ago, but are released one after the other.
   const [arrival] = await transaction.query<{ first: number | null }>(
     'select min(received_at) as first from ringback.events where call_id = $1 and event_name = any ($2)',
     [toText(join.callId), join.events.map(toText)],
   );
-  const first = Math.min(arrival?.first ?? Infinity, now);
-  const dueAt = Math.max(first + join.within, now + Math.min(join.within, leastWait));
+  const dueAt = joinDueAt(join, arrival?.first, now);
   await insertRun(transaction, join, sequence, dueAt);
 }
 
@@ -173,7 +151,7 @@ async function isComplete(
   join: Pick<JoinOfCall, 'handler' | 'callId' | 'events' | 'eventName'>,
   progress: string | null,
 ): Promise<boolean> {
-  const before = progressOf(progress, join.events);
+  const before = progressOf(progress === null ? null : fromText(progress), join.events);
   if (before.missing.length === 0) return true;
   const [newest] = await transaction.query<{ sequence: number | null }>(
     'select max(sequence) as sequence from ringback.events where call_id = $1',
@@ -218,13 +196,3 @@ const keyOf = ({ handler, callId }: Pick<JoinOfCall, 'handler' | 'callId'>): str
   toText(handler),
   toText(callId),
 ];
-
-function progressOf(json: string | null, events: readonly string[]): Progress {
-  const found = json === null ? undefined : (JSON.parse(fromText(json)) as Progress);
-  const isOfThese = found?.events.join('\n') === events.join('\n');
-  return found && isOfThese ? found : { events, missing: events, until: 0 };
-}
-
-function listOf(json: string): string[] {
-  return JSON.parse(fromText(json)) as string[];
-}

@@ -1,5 +1,5 @@
 import type { Sequence } from '../../sequence.ts';
-import { isRefused } from '../connection/errors.ts';
+import { isRefused } from '../connection/statement.ts';
 import type { Session } from '../connection/session.ts';
 import type { Recorded } from './event-row.ts';
 import type { Processes } from './processes.ts';

@@ -23,7 +23,7 @@ export class Processes {
 
   /** Joins the processes that share the inbox, under a new id. */
   async join(handlers?: readonly string[]): Promise<void> {
-    const [row] = await this.#session.read<{ id: number }>(
+    const [row] = await this.#session.query<{ id: number }>(
       'insert into ringback.processes (handlers) values ($1) returning id',
       [handlers === undefined ? null : JSON.stringify(handlers)],
     );
@@ -40,7 +40,7 @@ export class Processes {
 
   /** A heartbeat. Resolves to whether this process is still taken for alive. */
   async heartbeat(endedUpTo: number): Promise<boolean> {
-    const rows = await this.#session.read(
+    const rows = await this.#session.query(
       `with heartbeat as (
          update ringback.processes set heartbeat_at = clock_timestamp(), ended_up_to = greatest(ended_up_to, $2)
          where id = $1 returning id, ended_up_to
@@ -71,7 +71,7 @@ export class Processes {
 
   /** Takes over what dead processes had claimed. Resolves to the number of claims. */
   async takeOver(): Promise<number> {
-    const dead = await this.#session.read<{ id: number }>(
+    const dead = await this.#session.query<{ id: number }>(
       `select id from ringback.processes
        where id <> $1 and heartbeat_at < clock_timestamp() - make_interval(secs => $2) order by id`,
       [this.id, deadAfter],

@@ -64,11 +64,6 @@ export class RecordQueue {
     return this.#count >= maxEvents || this.#bytes >= maxBytes;
   }
 
-  /** How many groups are in flight. */
-  get groupsInFlight(): number {
-    return this.#inFlight;
-  }
-
   add(record: EventRecord, mayClaim: boolean): InQueue {
     if (this.isOverloaded) {
       const written = Promise.reject(new Error('too many deliveries wait for the database'));

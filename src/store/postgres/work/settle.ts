@@ -125,17 +125,21 @@ async function writeRow(transaction: Transaction, row: RunRow, as: Written): Pro
   return rows.length > 0;
 }
 
+/**
+ * SQL: a new reason, followed by the reason that the run had: whoever looks at it wants to know what was wrong before. That one
+ * is cut, because it may have a former one itself, time after time.
+ */
+export function withFormerReason(reason: string): string {
+  return `${reason} || coalesce(' (its reason was: ' || left(nullif(reason, ''), 500) || ')', '')`;
+}
+
 const insertRun = `
   insert into ringback.runs (sequence, handler, call_id, state, attempts, due_at, reason, settled_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning 1`;
 
-/**
- * With `keepsReason`, the reason that the run had stays behind the new one: whoever looks at it wants to know what was wrong
- * before. That one is cut, because it may have a former one itself, time after time.
- */
 const updateRun = `
   update ringback.runs set state = $3, attempts = $4, due_at = $5, claimed_by = null, settled_at = $7,
     reason = case when $8 then reason
-      when $9 then $6 || coalesce(' (its reason was: ' || left(nullif(reason, ''), 500) || ')', '')
+      when $9 then ${withFormerReason('$6')}
       else $6 end
   where sequence = $1 and handler = $2 returning 1`;

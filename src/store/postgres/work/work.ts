@@ -2,11 +2,12 @@ import type { PoolClient } from 'pg';
 import type { Order } from '../../../dispatch/handling.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { type FoundEvent, type FoundRun, readingKeyOf } from '../../shared/claimed-work.ts';
+import { isOrdinary } from '../../shared/run-to-write.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../../claims.ts';
 import type { EventRecord } from '../../event-record.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import type { RunEnd } from '../../store.ts';
-import { isRefused } from '../connection/errors.ts';
+import { isRefused } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session, Transaction } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
@@ -20,7 +21,7 @@ import { type JoinArrival, arrive } from './joins.ts';
 import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
 import { type InQueue, RecordQueue } from './record-queue.ts';
-import { isOrdinary, runRow, settlementRow } from './run-row.ts';
+import { runRow, settlementRow } from './run-row.ts';
 import { begin, requeue, settle } from './settle.ts';
 import { unblock } from './unblock.ts';
 
@@ -181,7 +182,7 @@ export class Work {
   }
 
   async endReading(sequence: Sequence): Promise<void> {
-    await this.#session.read(
+    await this.#session.query(
       'update ringback.crash_counts set being_read = false where sequence = $1 and tried_by = $2',
       [sequence, this.#processes.id],
     );
@@ -215,7 +216,7 @@ export class Work {
 
   /** Whether events wait, or the first run that is due is another than before. */
   async #hasWork(): Promise<boolean> {
-    const [row] = await this.#session.read<{ waits: boolean; due_at: number | null }>(
+    const [row] = await this.#session.query<{ waits: boolean; due_at: number | null }>(
       `select exists (select from ringback.waiting) as waits, (
          select min(r.due_at) from unnest($1::text[]) as h (name), lateral (
            select due_at from ringback.runs where handler = h.name and state = 'due' order by due_at limit 1) r) as due_at`,

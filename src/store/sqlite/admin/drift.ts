@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Drift } from '../../../events/drift.ts';
-import { driftBounds } from '../../shared/drift-bounds.ts';
+import { driftBounds } from '../../shared/bounds.ts';
 import type { DriftRow } from '../../drift-store.ts';
 
 /** Counts differences, and lists them. */

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { quarantineBounds } from '../../shared/quarantine-bounds.ts';
+import { quarantineBounds } from '../../shared/bounds.ts';
 import type { QuarantineKind, QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
 
 /** A delivery as it is written into quarantine. */

@@ -1,15 +1,13 @@
 import type Database from 'better-sqlite3';
-import { type DismissalStep, type DismissalWrite, type DismissedRun, joinKey } from '../../event-store.ts';
+import type { DismissalStep, DismissalWrite, DismissedRun } from '../../event-store.ts';
+import { type DismissedRow, runsThatBlocked } from '../../shared/dismissed-runs.ts';
 import type { Sequence } from '../../sequence.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import { withFormerReason } from '../work/former-reason.ts';
 import { prepareUnblockNext } from '../work/unblock.ts';
 
-interface RunRow {
+interface RunRow extends DismissedRow {
   readonly sequence: Sequence;
-  readonly handler: string;
-  readonly callId: string | null;
-  readonly state: 'due' | 'blocked' | 'dead';
 }
 
 /**
@@ -47,22 +45,10 @@ export function prepareDismissals(database: Database.Database) {
       const runs = decide(step);
       for (const run of runs) settle.run({ ...keyOf(run), reason, now });
       // Only when all of them are settled, so that none of them is unblocked.
-      for (const { callId, handler } of lettingGo(runs)) unblockNext(callId, handler);
+      for (const { callId, handler } of runsThatBlocked(runs)) unblockNext(callId, handler);
       return runs.map(keyOf);
     },
   };
-}
-
-/**
- * One run of each handler and call whose next run may be unblocked. A dead run unblocked its next one when it died,
- * and a blocked run holds up only what the run before it holds up as well.
- */
-function lettingGo(runs: readonly RunRow[]): Iterable<{ handler: string; callId: string }> {
-  const found = new Map<string, { handler: string; callId: string }>();
-  for (const { handler, callId, state } of runs) {
-    if (state === 'due' && callId !== null) found.set(joinKey({ handler, callId }), { handler, callId });
-  }
-  return found.values();
 }
 
 function keyOf({ sequence, handler }: RunRow): DismissedRun {

@@ -1,5 +1,11 @@
 import type Database from 'better-sqlite3';
-import { type KeptEventRow, type KeptRunRow, keptEventOf } from '../../shared/event-rows.ts';
+import {
+  type KeptEventRow,
+  type KeptRunRow,
+  type StoredEventRow,
+  keptEventOf,
+  storedEventOf,
+} from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
 import type { Sequence } from '../../sequence.ts';
@@ -8,7 +14,6 @@ import { eventState } from './event-state.ts';
 import type { Headers } from '../../../events/model.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import { asBytes, asInteger, asText } from '../connection/parameters.ts';
-import { type StoredEventRow, storedEvent } from '../work/stored-event.ts';
 
 type WholeRow = KeptEventRow & StoredEventRow;
 
@@ -76,7 +81,7 @@ export function prepareEvents(database: Database.Database) {
       let bytes = 0;
       for (const sequence of sequences) {
         const row = selectWhole.get(sequence) as WholeRow | undefined;
-        if (row) events.push(storedEvent(row));
+        if (row) events.push(storedEventOf(row, String));
         bytes += row?.body.length ?? 0;
         if (bytes >= stretchBytes) return { events, reached: sequence };
       }

@@ -7,7 +7,7 @@ import { byCall, isOpen } from './open-runs.ts';
 import { prepareOpenRunsBefore } from './open-runs-before.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import type { Processes } from './processes.ts';
-import { type StoredEventRow, storedEvent } from './stored-event.ts';
+import { type StoredEventRow, storedEventOf } from '../../shared/event-rows.ts';
 import { prepareTakenCalls } from './taken-calls.ts';
 
 interface EventRow extends StoredEventRow {
@@ -91,7 +91,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
         endWait.run(row.sequence);
         claimEvent.run(row.sequence, processes.id);
         return {
-          ...storedEvent(row),
+          ...storedEventOf(row, String),
           crashCount: row.crash_count,
           readingCrashes: row.reading_crashes,
           storedHandlers: storedHandlers.all(row.sequence) as string[],
@@ -118,7 +118,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
         return {
-          ...storedEvent(row),
+          ...storedEventOf(row, String),
           handler: row.handler,
           crashCount: row.crash_count,
           readingCrashes: row.reading_crashes,

@@ -2,28 +2,11 @@ import type Database from 'better-sqlite3';
 import type { JoinTerms } from '../../../dispatch/handling.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
+import { type JoinRow, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
 import { fromEventsOfCall, laterSequencesOfCall, prepareEraCount } from './call-index.ts';
 import { callKey } from '../dedupe/keys.ts';
 import { byCall, isOpen, isUnbegun } from './open-runs.ts';
 import { asText } from '../connection/parameters.ts';
-
-interface JoinRow {
-  /** Names of the events that were there when an attempt last began; null before the first. */
-  readonly seen: string | null;
-  /** Names of the events that were seen by a run which is done. */
-  readonly settled: string | null;
-  readonly reruns: number;
-  /** A `Progress` as JSON; null before the first look. */
-  readonly progress: string | null;
-}
-
-/** Which of a join's events have not arrived among a call's events up to a sequence. */
-interface Progress {
-  /** What the join waited for at that look: another version of the app may wait for something else. */
-  readonly events: readonly string[];
-  readonly missing: readonly string[];
-  readonly until: Sequence;
-}
 
 /** An event that a join waits for has been claimed. */
 export interface JoinArrival extends JoinTerms {
@@ -42,8 +25,6 @@ interface JoinParts {
   readonly endClaim: (sequence: number) => unknown;
 }
 
-/** How long a join that opens late waits at the least, unless its own time is shorter, in milliseconds. */
-const leastWait = 10_000;
 /** How many events one look back goes through, and how many eras of the index in all: other writes wait for it. */
 const lookSize = 500;
 const erasAtOnce = 5_000;
@@ -111,10 +92,6 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     return now.missing.length === 0;
   };
 
-  const firstArrivalOf = (callId: string, events: readonly string[]): number =>
-    (firstArrival.get({ key: callKey(callId), callId, events: JSON.stringify(events) }) as number | null) ??
-    Infinity;
-
   const openJoin = (
     join: Pick<JoinLookBack, 'handler' | 'events' | 'within'>,
     callId: string,
@@ -124,11 +101,8 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
     const { handler, events, within } = join;
     open.run(handler, callId);
     if (isComplete(join, callId, null)) return void insertRun.run(sequence, handler, callId, 0);
-    // Never later than `within` from now, because the clock may have been set back since the first event came. And
-    // never at once: events released from quarantine came long ago, but are released one after the other, so the rest
-    // is just behind.
-    const first = Math.min(firstArrivalOf(callId, events), now);
-    const dueAt = Math.max(first + within, now + Math.min(within, leastWait));
+    const key = { key: callKey(callId), callId, events: JSON.stringify(events) };
+    const dueAt = joinDueAt({ within }, firstArrival.get(key) as number | null, now);
     insertRun.run(sequence, handler, callId, dueAt);
   };
 
@@ -141,7 +115,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
       if (!join) openJoin({ handler, events, within }, callId, sequence, now);
       else if (join.seen === null) {
         if (isComplete({ handler, events }, callId, join.progress)) hasten.run(callId, handler);
-      } else if (runsAgain && join.reruns === 0 && !listOf(join.seen).includes(eventName)) {
+      } else if (runsAgain && join.reruns === 0 && !namesIn(join.seen).includes(eventName)) {
         countRerun.run(handler, callId);
         insertRun.run(sequence, handler, callId, 0);
       }
@@ -154,7 +128,7 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
       const join = select.get(handler, callId) as JoinRow | undefined;
       remember.run(JSON.stringify(names), handler, callId);
       const settled = join?.settled;
-      return typeof settled === 'string' && names.every((name) => listOf(settled).includes(name));
+      return typeof settled === 'string' && names.every((name) => namesIn(settled).includes(name));
     },
 
     lookBack(
@@ -172,14 +146,4 @@ export function prepareJoins(database: Database.Database, { holdsEvent, endClaim
       return until < ((newest.get() as Sequence | null) ?? 0) ? until : undefined;
     },
   };
-}
-
-function progressOf(json: string | null, events: readonly string[]): Progress {
-  const found = json === null ? undefined : (JSON.parse(json) as Progress);
-  const isOfThese = found?.events.join('\n') === events.join('\n');
-  return found && isOfThese ? found : { events, missing: events, until: 0 };
-}
-
-function listOf(json: string): string[] {
-  return JSON.parse(json) as string[];
 }

@@ -1,38 +1,22 @@
 import type Database from 'better-sqlite3';
-import type { Order } from '../../../dispatch/handling.ts';
 import { claimOf, isStored } from '../../shared/claimed-work.ts';
+import { type EndToWrite, type RunToWrite, endToWrite, isOrdinary } from '../../shared/run-to-write.ts';
 import type { ClaimedRun } from '../../claims.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
-import type { RunEnd, RunState } from '../../store.ts';
+import type { RunEnd } from '../../store.ts';
 import { withFormerReason } from './former-reason.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import { prepareLastDueBefore } from './open-runs-before.ts';
 import type { Holder } from './processes.ts';
 import { prepareUnblockNext } from './unblock.ts';
 
-/** A run as it is written: which one, and under which claim. */
-export interface RunRow {
-  readonly sequence: Sequence;
+/** A run as it is written. */
+export interface RunRow extends RunToWrite {
   readonly callId: string | undefined;
-  readonly handler: string;
-  readonly order: Order;
-  readonly isJoin: boolean;
-  /** Whether it has a row already; if not, it is held by the claim on its event. */
-  readonly stored: boolean;
-  /** Whether no other run without a row is left, so that the claim on the event ends. */
-  readonly last: boolean;
-  /** Attempts that count. */
-  readonly attempts: number;
-  /** Milliseconds since 1970. */
-  readonly now: number;
 }
 
 /** The end of an attempt as it is written. */
-export interface SettlementRow extends RunRow {
-  readonly state: RunState;
-  /** When the run is due, in milliseconds since 1970, or 0 for at once; null if it isn't. */
-  readonly dueAt: number | null;
-}
+export interface SettlementRow extends RunRow, EndToWrite {}
 
 /** The row of a claimed run. */
 export function runRow(run: ClaimedRun, last: boolean, attempts: number, now: number): RunRow {
@@ -42,18 +26,9 @@ export function runRow(run: ClaimedRun, last: boolean, attempts: number, now: nu
   return { sequence, callId, handler, order, isJoin: join !== undefined, stored, last, attempts, now };
 }
 
-/**
- * The row of a run's end. A due run keeps the wait that was decided, because the wall clock may have been set since.
- */
-export function settlementRow(
-  run: ClaimedRun,
-  { state, attempts, now: decidedAt }: RunEnd,
-  last: boolean,
-  now: number,
-): SettlementRow {
-  const row = runRow(run, last, attempts, decidedAt);
-  if (state.kind !== 'due') return { ...row, state, dueAt: null };
-  return { ...row, state, dueAt: state.at === 0 ? 0 : now + state.at - decidedAt };
+/** The row of a run's end. */
+export function settlementRow(run: ClaimedRun, end: RunEnd, last: boolean, now: number): SettlementRow {
+  return { ...runRow(run, last, end.attempts, end.now), ...endToWrite(end, now) };
 }
 
 /** The verbs by which an attempt begins and ends. All run inside a transaction of the caller's. */
@@ -222,11 +197,6 @@ interface Written extends Pick<RunRow, 'sequence' | 'handler' | 'callId' | 'atte
 
 const waiting = { reason: null, keepsReason: 0, isWaiting: 1 } as const;
 const blocked = { state: 'blocked', dueAt: null } as const;
-
-/** Whether there was one handler, and it was done at once: the end of the claim then says all there is to remember. */
-export function isOrdinary({ state, stored, last, isJoin, order }: SettlementRow): boolean {
-  return state.kind === 'done' && last && !stored && !isJoin && order !== 'strict';
-}
 
 /** Groups sequences that directly follow each other. */
 function stretchesOf(sequences: readonly Sequence[]): Sequence[][] {

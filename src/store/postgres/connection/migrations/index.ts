@@ -38,9 +38,11 @@ export async function migrate(session: Session): Promise<void> {
 
 async function versionIn(session: Session): Promise<number> {
   const name = `${session.statements.schema}.schema_version`;
-  const [there] = await session.read<{ name: string | null }>('select to_regclass($1)::text as name', [name]);
+  const [there] = await session.query<{ name: string | null }>('select to_regclass($1)::text as name', [
+    name,
+  ]);
   if (!there?.name) return 0;
-  const [row] = await session.read<{ version: number }>('select version from ringback.schema_version');
+  const [row] = await session.query<{ version: number }>('select version from ringback.schema_version');
   const found = row?.version ?? 0;
   refuseNewer(session, found);
   return found;

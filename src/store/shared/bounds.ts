@@ -1,0 +1,10 @@
+/** How much of the disk may be taken by what anyone can send, or name: the same in every store. */
+
+/**
+ * How many differences from the documents are kept, in all and of one event: their names are the sender's to choose, and
+ * without bounds they could fill the disk.
+ */
+export const driftBounds = { rows: 1_000, rowsOfEvent: 200 };
+
+/** How much of the disk deliveries that are not authentic may take: beyond that, the oldest are dropped. */
+export const quarantineBounds = { unauthenticated: 1_000, unauthenticatedBytes: 50 * 1024 * 1024 };

@@ -1,0 +1,37 @@
+import type { Order } from '../../dispatch/handling.ts';
+import type { Sequence } from '../sequence.ts';
+import type { RunEnd, RunState } from '../store.ts';
+
+/** A run as it is written: which one, and under which claim. */
+export interface RunToWrite {
+  readonly sequence: Sequence;
+  readonly handler: string;
+  readonly order: Order;
+  readonly isJoin: boolean;
+  /** Whether it has a row already; if not, it is held by the claim on its event. */
+  readonly stored: boolean;
+  /** Whether no other run without a row is left, so that the claim on the event ends. */
+  readonly last: boolean;
+  /** Attempts that count. */
+  readonly attempts: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The end of an attempt as it is written. */
+export interface EndToWrite {
+  readonly state: RunState;
+  /** When the run is due, in milliseconds since 1970, or 0 for at once; null if it isn't. */
+  readonly dueAt: number | null;
+}
+
+/** The end of an attempt. A due run keeps the wait that was decided, because the wall clock may have been set since. */
+export function endToWrite({ state, now: decidedAt }: RunEnd, now: number): EndToWrite {
+  if (state.kind !== 'due') return { state, dueAt: null };
+  return { state, dueAt: state.at === 0 ? 0 : now + state.at - decidedAt };
+}
+
+/** Whether there was one handler, and it was done at once: the end of the claim then says all there is to remember. */
+export function isOrdinary({ state, stored, last, isJoin, order }: RunToWrite & EndToWrite): boolean {
+  return state.kind === 'done' && last && !stored && !isJoin && order !== 'strict';
+}
