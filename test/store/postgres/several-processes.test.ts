@@ -53,6 +53,9 @@ describe('several processes on one Postgres', () => {
     expect(effects).toEqual([]);
     expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a' }, { traceId: 'b' }]);
     expect(await claimDue(other)).toMatchObject([{ traceId: 'c' }]);
+    // What it claimed now, under an id that is gone, nobody would ever take over.
+    expect(await suspended.record(eventOf('e'), true).claimed).toBeUndefined();
+    expect(await suspended.claimEvents(10)).toEqual([]);
     // It joins again, and goes on with what is new.
     await suspended.keepAlive();
     expect(await suspended.record(eventOf('d'), true).claimed).toMatchObject({ traceId: 'd' });
