@@ -9,7 +9,10 @@ const ranks = [
   ['^src/dispatch/(handling|outcomes)\\.ts$'],
   ['^src/store/'],
   ['^src/dispatch/run\\.ts$'],
-  ['^src/receiver/(options|handler-options|option-values|telemetry)\\.ts$', '^src/http/listening\\.ts$'],
+  [
+    '^src/receiver/(options|handler-options|option-values|telemetry|database)\\.ts$',
+    '^src/http/listening\\.ts$',
+  ],
   [
     '^src/intake/(?!intake\\.ts)',
     '^src/dispatch/(?!(handling|outcomes|run|dispatcher|registry|claimer|placer|event-reader|attempt|settler)\\.ts)',
@@ -67,7 +70,7 @@ module.exports = {
       name: 'public-entries-are-not-imported',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^src/(index|(testing|platform|sandbox|store)/index)\\.ts$' },
+      to: { path: '^src/(index|(testing|platform|sandbox|store|store/postgres)/index)\\.ts$' },
     },
     {
       name: 'better-sqlite3-stays-in-the-store',

@@ -7,6 +7,7 @@ export type { CallRecord, CallStatus } from './calls/timeline.ts';
 export type { CallQuery, Calls } from './operate/calls.ts';
 export type { CallPage } from './store/call-store.ts';
 export type {
+  AsyncInboxDatabase,
   InboxDatabase,
   JoinedCall,
   Order,
@@ -49,7 +50,7 @@ export type { Duration } from './kit/duration.ts';
 export type { Size } from './kit/bytes.ts';
 
 export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';
-export type { Store, StoreCounts } from './store/store.ts';
+export type { Store, StoreCounts, StoreFactory } from './store/store.ts';
 export type { EventState } from './store/event-store.ts';
 export type { QuarantineKind } from './store/quarantine-store.ts';
 export type { Drift, DriftKind } from './events/drift.ts';

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type RingbackError, ringbackError } from '../errors/errors.ts';
+import { digestUuid } from '../kit/bytes.ts';
 import { isThenable } from '../kit/values.ts';
 import type { Settled } from '../store/sequence.ts';
 import type { RunContext, UserDatabase } from './handling.ts';
@@ -16,9 +17,9 @@ export interface ContextParts {
 }
 
 /**
- * What the user's function is called with besides the event. Its signal and its logger are made at their first use: they
- * cost as much as everything else about a run, and most functions use neither. Both are own properties all the same, so
- * that a copy of the context has them. Their getters are the same functions for every run: an object with getters of its
+ * What the user's function is called with besides the event. Its signal, its logger and its key are made when they are
+ * used: they cost as much as everything else about a run, and most functions use none. They are own properties all the same,
+ * so that a copy of the context has them. Their getters are the same functions for every run: an object with getters of its
  * own has a hidden class of its own, which holds the run until a full garbage collection.
  */
 export class AttemptContext implements RunContext {
@@ -27,6 +28,7 @@ export class AttemptContext implements RunContext {
   readonly replay: RunContext['replay'];
   readonly call: RunContext['call'];
   readonly commit: RunContext['commit'];
+  declare readonly idempotencyKey: RunContext['idempotencyKey'];
   declare readonly log: RunContext['log'];
   declare readonly signal: AbortSignal;
   readonly #run: Run;
@@ -44,9 +46,19 @@ export class AttemptContext implements RunContext {
     this.#run = run;
     this.#logger = logger;
     this.#end = end;
+    Object.defineProperty(this, 'idempotencyKey', AttemptContext.#keyProperty);
     Object.defineProperty(this, 'log', AttemptContext.#logProperty);
     Object.defineProperty(this, 'signal', AttemptContext.#signalProperty);
   }
+
+  static readonly #keyProperty: PropertyDescriptor & ThisType<AttemptContext> = {
+    enumerable: true,
+    get() {
+      const { traceId, handler } = this.#run.claimed;
+      // As JSON: otherwise two pairs of names could make one text.
+      return digestUuid(JSON.stringify([traceId, handler]));
+    },
+  };
 
   static readonly #logProperty: PropertyDescriptor & ThisType<AttemptContext> = {
     enumerable: true,

@@ -48,6 +48,14 @@ export type Synchronous<Result> = [Result] extends [never]
 export interface RunContext<Transaction = UserDatabase> {
   /** Which attempt this is, counted from 1. */
   readonly attempt: number;
+  /**
+   * A UUID that is the same in each attempt and each replay of this run, and in no other run: it follows from the event's
+   * trace id and the handler's name. Send it along with what `commit` can't reach, such as a request to another service, so
+   * that the other side does it once. A join that runs again after a late event has the same key again.
+   *
+   * @example await fetch(url, { method: 'POST', headers: { 'idempotency-key': ctx.idempotencyKey }, body });
+   */
+  readonly idempotencyKey: string;
   /** Aborted at the deadline, and when `stop` has waited as long as its `drain`. */
   readonly signal: AbortSignal;
   /** A child of the receiver's logger that carries traceId, callId and handler. */
@@ -94,6 +102,20 @@ export interface InboxDatabase extends UserDatabase {
   /** Runs `work`, which must be synchronous, in one transaction, and returns its result. */
   transaction<Result>(work: () => Result): Result;
 }
+
+/** The database of an inbox that works asynchronously, as Postgres does, for users' own tables. */
+export interface AsyncInboxDatabase<Transaction> {
+  /**
+   * Runs `work` in one transaction, and resolves to its result. Processes that do so at the same time take turns, because
+   * `create table if not exists` fails in Postgres when two run it at once.
+   */
+  transaction<Result>(work: (transaction: Transaction) => Result | PromiseLike<Result>): Promise<Result>;
+}
+
+/** What `receiver.database` is: it follows from the transaction that the inbox's database lends to `commit`. */
+export type DatabaseOf<Transaction> = [Transaction] extends [UserDatabase]
+  ? InboxDatabase
+  : AsyncInboxDatabase<Transaction>;
 
 /** A prepared statement of a `UserDatabase`. */
 export interface UserStatement {

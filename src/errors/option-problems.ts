@@ -110,6 +110,8 @@ function unwrap(schema: unknown): unknown {
 function describe(value: unknown): string {
   // A secret that was given as another option must not be in the sentence, which ends up in logs.
   if (typeof value === 'string' && value.includes('whsec_')) return 'a signing secret';
+  if (typeof value === 'string' && /^[\w+.-]+:\/\/[^/]*@/.test(value))
+    return 'a URL with a user name or password';
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value === null || value === undefined) return String(value);

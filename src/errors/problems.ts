@@ -122,6 +122,12 @@ export const problems = {
   database_unreadable: (d: { database: string; cause: string; fix?: string }) =>
     `The database ${d.database} should be a SQLite file that this process can read and write, but: ${d.cause}. ` +
     (d.fix ?? 'Check the path and its permissions, or set another database.'),
+  database_unreachable: (d: { database: string; cause: string }) =>
+    `The database ${d.database} should take connections and let them read and write, but: ${d.cause}. Check the URL, the ` +
+    'user and its permissions, and that the server runs.',
+  driver_missing: () =>
+    'The package pg should be installed for an inbox on Postgres, but it is not: Ringback does not bring it, because ' +
+    'SQLite needs none. Run npm install pg.',
   database_full: (d: { database: string }) =>
     `The disk of the database ${d.database} should have room for what is to be written, but it is full. Make room, ` +
     'then try again: what was stored is not lost.',

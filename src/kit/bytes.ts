@@ -57,3 +57,10 @@ export function headOf(bytes: Uint8Array, max: number): Uint8Array {
 function isContinuation(byte = 0): boolean {
   return (byte & 0xc0) === 0x80;
 }
+
+/** The UUID that follows from a text: its SHA-256, cut, in version 8, which RFC 9562 leaves to whoever makes it. */
+export function digestUuid(text: string): string {
+  const hex = hash('sha256', text, 'hex');
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0b0011) | 0b1000).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

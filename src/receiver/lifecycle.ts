@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { configError, ringbackError } from '../errors/errors.ts';
-import type { InboxDatabase } from '../dispatch/handling.ts';
 import type { Duration } from '../kit/duration.ts';
 import { parseStrictly } from '../errors/option-problems.ts';
 import { duration } from './option-values.ts';
@@ -93,7 +92,7 @@ export class Lifecycle {
   }
 
   /** Returns the inbox's database. This opens it, so `stop` must close it even if the receiver was never started. */
-  lendDatabase(): InboxDatabase {
+  lendDatabase(): NonNullable<Parts['store']['database']> {
     if (this.#state === 'stopped') throw configError('receiver_stopped');
     const { database, name } = this.parts.store;
     if (!database) throw ringbackError('database_not_offered', { database: name });

@@ -10,7 +10,7 @@ import type { Random } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
 import { checked, hasMethods, isObject } from '../errors/option-problems.ts';
-import type { Store } from '../store/store.ts';
+import { type Database, isDatabaseName } from './database.ts';
 
 /** A length of time, which may be zero. */
 export const duration = checked("milliseconds or a duration such as '90s', '5m', '30d'", parseDuration);
@@ -28,7 +28,10 @@ export const trustProxy = checked(
   compileTrustProxy,
 );
 export const host = checked('a host name, without scheme, port, path or *', readHostName);
-export const database = checked("a file, ':memory:', or a store", readDatabase);
+export const database = checked(
+  "a file, ':memory:', a postgres:// URL, postgres({ … }) of ringback/postgres, or a store",
+  readDatabase,
+);
 export const logger = checked('a pino instance or options for one', readLogger);
 
 /** Only a name in the form in which `admit` reads the Host header, except its case: no other could ever match. */
@@ -37,11 +40,10 @@ function readHostName(value: unknown): string | undefined {
   return hostName(value) === value.toLowerCase() ? hostName(value) : undefined;
 }
 
-function readDatabase(value: unknown): string | Store | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value;
-  return isObject(value) && hasMethods(value, ['open', 'record', 'close'])
-    ? (value as unknown as Store)
-    : undefined;
+function readDatabase(value: unknown): Database | undefined {
+  if (typeof value === 'string') return isDatabaseName(value) ? value : undefined;
+  const isStore = hasMethods(value, ['open', 'record', 'close']) || hasMethods(value, ['createStore']);
+  return isStore ? (value as Database) : undefined;
 }
 
 /** Refuses a logger that isn't pino's: it would be taken for pino's options, and our lines would never reach it. */

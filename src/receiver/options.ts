@@ -22,7 +22,7 @@ import {
 } from './option-values.ts';
 import { type SignatureOption, resolveSchemes } from '../signature/schemes.ts';
 import { type Secrets, prepareSecrets } from '../signature/secrets.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, StoreFactory } from '../store/store.ts';
 
 /** How a failed run is retried. The longest wait grows from `base` by `factor` up to `cap`, with full jitter. */
 export interface RetryOptions {
@@ -72,11 +72,12 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
     hosts?: string[];
   };
   /**
-   * The inbox: a SQLite file, `':memory:'` for tests, or a store. A relative path counts from the folder in which the
-   * receiver is made.
+   * The inbox: a SQLite file, `':memory:'` for tests, a `postgres://` URL, `postgres({ … })` of `ringback/postgres`, or a
+   * store. A relative path counts from the folder in which the receiver is made. With a URL, TypeScript takes what
+   * `ctx.commit` lends for SQLite's: prefer `postgres()` in code.
    * @default './ringback.db'
    */
-  database?: string | Store<Transaction>;
+  database?: string | StoreFactory<Transaction> | Store<Transaction>;
   /** How much memory and time one delivery, and all deliveries together, may take. */
   limits?: {
     /** The largest body. @default '5mb' */

@@ -3,7 +3,7 @@ import { blameCaller, configError } from '../errors/errors.ts';
 import type { EventOf } from '../events/event-types.ts';
 import { type EventPattern, isKnownEventName } from '../events/names.ts';
 import type { HandlerOptions, JoinOptions } from './handler-options.ts';
-import type { Handler, InboxDatabase, JoinedCall, RunContext, UserDatabase } from '../dispatch/handling.ts';
+import type { DatabaseOf, Handler, JoinedCall, RunContext, UserDatabase } from '../dispatch/handling.ts';
 import { type Middleware, middleware } from '../http/express.ts';
 import { fetchHandler } from '../http/fetch.ts';
 import { nodeHandler } from '../http/node.ts';
@@ -233,14 +233,16 @@ export class Receiver<Transaction = UserDatabase> {
 
   /**
    * The inbox's own database, for tables of your own: create them before `start`, when no handler runs yet. The first
-   * use opens the database. Handlers write to it with `ctx.commit`.
+   * use opens the database. Handlers write to it with `ctx.commit`. On Postgres, its `transaction` is asynchronous.
    *
    * @throws RingbackError `database_not_offered` for a store without a connection, `database_unreadable`,
    *   `database_foreign`, `database_newer`; ConfigError after `stop`
    * @example receiver.database.exec('create table if not exists orders (call_id text primary key)');
+   * @example
+   * await receiver.database.transaction((tx) => tx.query('create table if not exists orders (call_id text primary key)'));
    */
-  get database(): InboxDatabase {
-    return this.#lifecycle.lendDatabase();
+  get database(): DatabaseOf<Transaction> {
+    return this.#lifecycle.lendDatabase() as DatabaseOf<Transaction>;
   }
 
   /**

@@ -126,15 +126,15 @@ export type Fields = Readonly<Record<string, string | number | boolean | readonl
 /** Writes log lines and publishes them, by name. */
 export class Telemetry {
   readonly logger: Logger;
-  readonly #hasInboxFile: boolean;
+  readonly #isInboxSharable: boolean;
   readonly #channels = new Map<LogEvent, Channel>(
     logEventNames.map((name) => [name, channel(`ringback.${name}`)]),
   );
 
-  /** @param hasInboxFile Whether the inbox is a file, so that the command can be named that looks into it. */
-  constructor(logger: Logger, hasInboxFile = false) {
+  /** @param isInboxSharable Whether other processes can open the inbox too, so that the command can be named that looks into it. */
+  constructor(logger: Logger, isInboxSharable = false) {
     this.logger = logger;
-    this.#hasInboxFile = hasInboxFile;
+    this.#isInboxSharable = isInboxSharable;
   }
 
   /**
@@ -160,7 +160,7 @@ export class Telemetry {
    */
   log(event: LogEvent, fields: Fields): void {
     const [level, message, command] = logEvents[event] as readonly [Level, string, string?];
-    const isForCommand = command !== undefined && this.#hasInboxFile;
+    const isForCommand = command !== undefined && this.#isInboxSharable;
     try {
       this.logger[level]({ event, ...fields }, isForCommand ? `${message}, or: ${command}` : message);
     } catch {

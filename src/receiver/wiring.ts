@@ -17,7 +17,7 @@ import { RequiredHeaders } from '../kit/header-fields.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
 import { SecretSource } from '../signature/secret-source.ts';
-import { SqliteStore } from '../store/sqlite/sqlite-store.ts';
+import { isSharable, storeOf } from './database.ts';
 import type { StoreNotice } from '../store/store-notice.ts';
 import type { Store } from '../store/store.ts';
 import { Telemetry } from './telemetry.ts';
@@ -63,8 +63,8 @@ interface Common {
 export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const { clock, database } = options;
   const { requireStarted } = ties;
-  const telemetry = new Telemetry(options.logger, typeof database === 'string' && database !== ':memory:');
-  const store = typeof database === 'string' ? new SqliteStore(database, clock) : database;
+  const telemetry = new Telemetry(options.logger, isSharable(database));
+  const store = storeOf(database, clock);
   store.reportTo?.((notice) => report(notice, { store, telemetry, ties }));
   const health = new InboxHealth(store, clock);
   const decoder = new BodyDecoder(options.limits);

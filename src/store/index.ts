@@ -2,7 +2,7 @@
  * `ringback/store`: the contract of an inbox, for whoever writes a store of their own. It is unstable until two stores have
  * passed its conformance suite for a release: a minor version may change it.
  */
-export type { Recording, RunEnd, RunState, Store, StoreCounts } from './store.ts';
+export type { Recording, RunEnd, RunState, Store, StoreCounts, StoreFactory } from './store.ts';
 export type { Sequence, Settled } from './sequence.ts';
 export type { ClaimedEvent, ClaimedRun, CrashCounts, HandlerTerms, RunSelection } from './claims.ts';
 export type { EventRecord } from './event-record.ts';

@@ -6,7 +6,8 @@
  * and `done` after that. Most events never have a stored run: a run is stored only if there is something to remember
  * (a retry, a dead letter, a sibling that is still working).
  */
-import type { InboxDatabase, Order, UserDatabase } from '../dispatch/handling.ts';
+import type { DatabaseOf, Order, UserDatabase } from '../dispatch/handling.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { CallStore } from './call-store.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from './claims.ts';
 import type { DriftStore } from './drift-store.ts';
@@ -197,10 +198,10 @@ export interface Store<Transaction = UserDatabase> {
   subscribe(onWork: () => void): () => void;
 
   /**
-   * The connection for users' own tables, if the database has one that works synchronously. It can be used before
-   * `open` and until `close`; using it opens the database.
+   * What users' own tables are made with, if the store offers it. It can be used before `open` and until `close`; using it
+   * opens the database.
    */
-  readonly database?: InboxDatabase;
+  readonly database?: DatabaseOf<Transaction>;
 
   /** What calls have become, and what joins wait for. */
   readonly calls: CallStore;
@@ -216,4 +217,9 @@ export interface Store<Transaction = UserDatabase> {
   /** Names of handlers that have stored runs waiting. */
   waitingHandlers(): Promise<readonly string[]>;
   counts(): Promise<StoreCounts>;
+}
+
+/** Makes the store of one receiver, with the receiver's clock. `postgres()` of `ringback/postgres` returns one. */
+export interface StoreFactory<Transaction = UserDatabase> {
+  createStore(clock: Clock): Store<Transaction>;
 }

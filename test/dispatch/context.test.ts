@@ -31,3 +31,26 @@ test('a signal that is first asked for after the deadline has been reached is ab
   const { aborted, reason } = await signal.promise;
   expect([aborted, String(reason)]).toEqual([true, 'Error: deadline']);
 });
+
+test('an idempotency key is the same in each attempt and replay of a run, and another in each other run', async () => {
+  const keys: Record<string, string[]> = {};
+  const { receiver, logs } = await started({}, (r) => {
+    for (const name of ['one', 'two'])
+      r.on('*', { name, retry: { attempts: 2, base: 1 } }, (event, { attempt, replay, idempotencyKey }) => {
+        (keys[`${event.traceId} ${name}`] ??= []).push(idempotencyKey);
+        if (attempt === 1 && !replay) throw new Error('not yet');
+      });
+  });
+  await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
+  await deliver(receiver, bodyOf({ traceId: 'trace-2' }));
+  await logs.until('run_done', 4);
+  await receiver.events.replay({ handler: 'one', traceId: 'trace-1' });
+  await logs.until('run_done', 5);
+  expect(Object.values(keys).map(({ length }) => length)).toEqual([3, 2, 2, 2]);
+  const distinct = Object.values(keys).map((of) => new Set(of));
+  expect(distinct.every(({ size }) => size === 1)).toBe(true);
+  expect(new Set(Object.values(keys).flat()).size).toBe(4);
+  expect(keys['trace-1 one']?.[0]).toMatch(
+    /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  );
+});

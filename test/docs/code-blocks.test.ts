@@ -36,6 +36,7 @@ function typeErrors(pieces: readonly { name: string; code: string }[]): string[]
       compilerOptions: {
         paths: {
           ringback: [join(root, 'src/index.ts')],
+          'ringback/postgres': [join(root, 'src/store/postgres/index.ts')],
           'ringback/testing': [join(root, 'src/testing/index.ts')],
           'ringback/platform': [join(root, 'src/platform/index.ts')],
           'ringback/sandbox': [join(root, 'src/sandbox/index.ts')],

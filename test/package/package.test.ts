@@ -54,9 +54,18 @@ describe('the packed package', () => {
       import * as testing from 'ringback/testing';
       import { createPlatform } from 'ringback/platform';
       import { createSandbox } from 'ringback/sandbox';
+      import { postgres } from 'ringback/postgres';
       console.log(typeof ringback.createReceiver, Object.keys(testing).length > 0);
-      console.log(typeof createPlatform, typeof createSandbox);`;
-    expect(runNode('--input-type=module', script)).toBe('function true\nfunction function');
+      console.log(typeof createPlatform, typeof createSandbox, typeof postgres);`;
+    expect(runNode('--input-type=module', script)).toBe('function true\nfunction function function');
+  });
+
+  it('says what to install for an inbox on Postgres', () => {
+    const script = `
+      import { createReceiver } from 'ringback';
+      try { createReceiver({ secrets: 'whsec_aG91c2U=', database: 'postgres://localhost/app' }) }
+      catch (error) { console.log(error.code, error.message.includes('npm install pg')) }`;
+    expect(runNode('--input-type=module', script)).toBe('driver_missing true');
   });
 
   it('is required from CommonJS', () => {

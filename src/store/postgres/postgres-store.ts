@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { Order } from '../../dispatch/handling.ts';
+import type { AsyncInboxDatabase, Order } from '../../dispatch/handling.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { CallStore } from '../call-store.ts';
 import { ClaimedWork, claimOf, foundAtOnce, isStored } from '../shared/claimed-work.ts';
@@ -18,6 +18,7 @@ import { PostgresRetention } from './admin/postgres-retention.ts';
 import type { PostgresPlace } from './connection/place.ts';
 import { Session } from './connection/session.ts';
 import { toText } from './connection/text.ts';
+import { usersDatabase } from './connection/users-database.ts';
 import { counts, waitingHandlers } from './query/overview.ts';
 import { PostgresCalls } from './query/postgres-calls.ts';
 import { PostgresEvents } from './query/postgres-events.ts';
@@ -31,6 +32,7 @@ export class PostgresStore implements Store<PoolClient> {
   readonly quarantine: QuarantineStore;
   readonly drift: DriftStore;
   readonly retention: RetentionStore;
+  readonly database: AsyncInboxDatabase<PoolClient>;
   readonly #session: Session;
   readonly #work: Work;
   readonly #claimed = new ClaimedWork();
@@ -46,6 +48,7 @@ export class PostgresStore implements Store<PoolClient> {
     this.quarantine = new PostgresQuarantine(this.#session);
     this.drift = new PostgresDrift(this.#session);
     this.retention = new PostgresRetention(this.#session);
+    this.database = usersDatabase(this.#session);
   }
 
   open(): Promise<void> {

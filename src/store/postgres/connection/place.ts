@@ -10,6 +10,13 @@ export interface PostgresPlace {
   readonly schema: string;
 }
 
+/** The schema unless another is given. */
+export const defaultSchema = 'ringback';
+/** What names a schema: longer names would be cut by the database, which could make two names one. */
+const schemaName = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
+/** The parameter of a URL that names the schema. It is ours: the driver knows none of that name. */
+const schemaParameter = 'schema';
+
 /** How many connections a process makes at the most: for deliveries, of which two groups are in flight, and for all else. */
 export const connections = { intake: 2, work: 8 };
 /** How long to wait for a connection, in milliseconds. A delivery is answered sooner. */
@@ -27,6 +34,22 @@ export function poolOptions(connectionString: string, max: number) {
     application_name: 'ringback',
     keepAlive: true,
   };
+}
+
+/** Whether a text can name the schema of an inbox. */
+export function isSchemaName(text: unknown): text is string {
+  return typeof text === 'string' && schemaName.test(text);
+}
+
+/** The place that a URL such as `postgres://user@host/app?schema=ringback` names, or undefined if it names none. */
+export function readPlace(url: string): PostgresPlace | undefined {
+  if (!/^postgres(ql)?:\/\//i.test(url) || !URL.canParse(url)) return undefined;
+  const parsed = new URL(url);
+  const schema = parsed.searchParams.get(schemaParameter) ?? defaultSchema;
+  if (!isSchemaName(schema)) return undefined;
+  if (!parsed.searchParams.has(schemaParameter)) return { connectionString: url, pool: undefined, schema };
+  parsed.searchParams.delete(schemaParameter);
+  return { connectionString: parsed.href, pool: undefined, schema };
 }
 
 /** The name of the inbox in a sentence for a person: never the user, the password, or the query of the URL. */

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type pg from 'pg';
+import { configError } from '../../../errors/errors.ts';
 
 /** What a store sends to the database. */
 export interface Statement {
@@ -28,9 +29,20 @@ function typesOf({ types }: typeof pg): pg.CustomTypesConfig {
   };
 }
 
-/** The driver, an optional peer dependency: it is loaded when a store on Postgres is made. */
+/**
+ * The driver, an optional peer dependency: it is loaded when a store on Postgres is made.
+ *
+ * @throws ConfigError `driver_missing`
+ */
 export function driver(): typeof pg {
-  return createRequire(import.meta.url)('pg') as typeof pg;
+  const require = createRequire(import.meta.url);
+  try {
+    return require('pg') as typeof pg;
+  } catch (error) {
+    // What is missing may also be something that the driver itself needs: then its own words are what helps.
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND';
+    throw isMissing && error.message.includes("'pg'") ? configError('driver_missing') : error;
+  }
 }
 
 /**

@@ -7,6 +7,7 @@ import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../..
 import type { EventRecord } from '../../event-record.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import type { RunEnd } from '../../store.ts';
+import { toProblem } from '../connection/opening-cause.ts';
 import { isRefused } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session, Transaction } from '../connection/session.ts';
@@ -64,8 +65,12 @@ export class Work {
   }
 
   async open(): Promise<void> {
-    await migrate(this.#session);
-    await this.#processes.join();
+    try {
+      await migrate(this.#session);
+      await this.#processes.join();
+    } catch (error) {
+      throw toProblem(error, this.#session.name);
+    }
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,85 @@
+/** `ringback/postgres`: an inbox in Postgres, shared by any number of processes on any number of machines. */
+import type { Pool, PoolClient } from 'pg';
+import { z } from 'zod';
+import { blameCaller } from '../../errors/errors.ts';
+import { checked, hasMethods, parseStrictly } from '../../errors/option-problems.ts';
+import type { StoreFactory } from '../store.ts';
+import { defaultSchema, isSchemaName, readPlace } from './connection/place.ts';
+import { PostgresStore } from './postgres-store.ts';
+
+/** What `ctx.commit` lends to handlers: a connection of the package `pg`, inside of the transaction. */
+export type PostgresTransaction = PoolClient;
+
+/** Where the inbox is: exactly one of `connectionString` and `pool`. */
+export interface PostgresOptions {
+  /**
+   * A URL such as `postgres://user:password@host:5432/app`. Ringback makes its own connections: at most 10 a process, 2 of
+   * them for deliveries alone.
+   */
+  connectionString?: string | undefined;
+  /**
+   * A pool of the package `pg` that your app has already, with at least 4 connections. Ringback leaves it open when it stops.
+   * Deliveries wait for its connections beside everything else that uses them.
+   */
+  pool?: Pool;
+  /**
+   * The schema that holds the inbox's tables; it is created if it isn't there. Lower-case letters, digits and `_`; a URL can
+   * say it as well, as `?schema=ringback`.
+   * @default 'ringback'
+   */
+  schema?: string;
+}
+
+const expected = {
+  url: 'a URL that begins with postgres:// or postgresql://',
+  pool: 'a pool of the package pg',
+  schema:
+    'a name of lower-case letters, digits and _, of at most 63 characters, that does not begin with pg_',
+  one: 'an object with either connectionString or pool',
+};
+
+const optionsSchema = z
+  .strictObject({
+    connectionString: checked(expected.url, (value) =>
+      typeof value === 'string' ? readPlace(value) : undefined,
+    ).optional(),
+    pool: z.custom<Pool>((value) => hasMethods(value, ['connect', 'query', 'end']), expected.pool).optional(),
+    schema: checked(expected.schema, (value) => (isSchemaName(value) ? value : undefined)).optional(),
+  })
+  .refine(
+    ({ connectionString, pool }) => (connectionString === undefined) !== (pool === undefined),
+    expected.one,
+  );
+
+/**
+ * An inbox in Postgres 15 or later, for the option `database`. Needs the package `pg`. Opens nothing: each receiver that is
+ * given it makes its own connections when it starts.
+ *
+ * @throws ConfigError for invalid options
+ * @example
+ * const receiver = createReceiver({
+ *   secrets: process.env.WEBHOOK_SECRET,
+ *   database: postgres({ connectionString: process.env.DATABASE_URL }),
+ * });
+ * receiver.on('CallHandler.CallEnded', async (event, ctx) => {
+ *   await ctx.commit((tx) => tx.query('insert into orders (call_id) values ($1)', [event.payload.call_id]));
+ * });
+ */
+export function postgres(options: PostgresOptions): StoreFactory<PostgresTransaction> {
+  const {
+    connectionString: place,
+    pool,
+    schema,
+  } = blameCaller({ postgres }, 'postgres', () => parseStrictly(optionsSchema, options, 'postgres'));
+  return {
+    createStore: (clock) =>
+      new PostgresStore(
+        {
+          connectionString: place?.connectionString,
+          pool,
+          schema: schema ?? place?.schema ?? defaultSchema,
+        },
+        clock,
+      ),
+  };
+}

@@ -1,0 +1,125 @@
+/** `ringback/postgres`, and a URL as the option `database`. */
+import { Pool } from 'pg';
+import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import { type PostgresTransaction, postgres } from '../../../src/store/postgres/index.ts';
+import { bodyOf, deliver, secret } from '../../support/deliveries.ts';
+import { Logs } from '../../support/logs.ts';
+import { testDatabase } from '../../support/postgres.ts';
+import { createReceiver, type StoreFactory } from '../../support/public.ts';
+
+/** A receiver on Postgres that notes the calls of its events in a table of the user's, and is stopped when the test ends. */
+async function started(database: string | StoreFactory<PostgresTransaction>, orders: string) {
+  const logs = new Logs();
+  const receiver = createReceiver({ secrets: secret, database, logger: logs.logger });
+  onTestFinished(() => receiver.stop({ drain: 0 }));
+  await receiver.database.transaction(async (tx) => {
+    await tx.query(`create schema if not exists ${orders.split('.')[0] ?? ''}`);
+    await tx.query(`create table if not exists ${orders} (call_id text)`);
+  });
+  receiver.on('*', { name: 'orders' }, async (event, { commit }) => {
+    await commit((tx) => tx.query(`insert into ${orders} values ($1)`, [event.callId]));
+  });
+  await receiver.start();
+  return { receiver, logs };
+}
+
+async function callsIn(connectionString: string, orders: string): Promise<unknown[]> {
+  const pool = new Pool({ connectionString });
+  try {
+    return (await pool.query(`select call_id from ${orders}`)).rows;
+  } finally {
+    await pool.end();
+  }
+}
+
+test('an inbox at a connection string handles what is delivered', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const { receiver, logs } = await started(postgres({ connectionString, schema }), `${schema}.orders`);
+  expect(await deliver(receiver, bodyOf({ callId: 'call-1' }))).toMatchObject({ status: 200 });
+  await logs.until('run_done');
+  expect(await callsIn(connectionString, `${schema}.orders`)).toEqual([{ call_id: 'call-1' }]);
+});
+
+test('a URL alone is enough, with the schema in it', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const url = new URL(connectionString);
+  url.searchParams.set('schema', schema);
+  const { receiver, logs } = await started(url.href, `${schema}.orders`);
+  await deliver(receiver, bodyOf({ callId: 'call-1' }));
+  await logs.until('run_done');
+  const [ready] = logs.of('receiver_started');
+  expect(ready?.['database']).toBe(`postgres://${url.host}${url.pathname}, schema ${schema}`);
+});
+
+test("the user's own pool is used, and stays open when the receiver stops", async () => {
+  const { connectionString, schema } = await testDatabase();
+  const pool = new Pool({ connectionString, max: 4 });
+  onTestFinished(() => pool.end());
+  const { receiver, logs } = await started(postgres({ pool, schema }), `${schema}.orders`);
+  await deliver(receiver, bodyOf({ callId: 'call-1' }));
+  await logs.until('run_done');
+  await receiver.stop();
+  expect((await pool.query(`select call_id from ${schema}.orders`)).rows).toEqual([{ call_id: 'call-1' }]);
+  expect(pool.totalCount).toBe(pool.idleCount);
+});
+
+test('receivers that start at the same time make the tables once, theirs and ours', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const database = postgres({ connectionString, schema });
+  await Promise.all(Array.from({ length: 5 }, () => started(database, `${schema}.orders`)));
+  const pool = new Pool({ connectionString });
+  onTestFinished(() => pool.end());
+  expect((await pool.query(`select version from ${schema}.schema_version`)).rows).toEqual([{ version: 1 }]);
+});
+
+test('the types follow: a client in ctx.commit and in receiver.database', () => {
+  const register = () => {
+    const receiver = createReceiver({ secrets: secret, database: postgres({ connectionString: '' }) });
+    expectTypeOf(receiver.database.transaction((tx) => tx.query('select 1'))).resolves.toHaveProperty('rows');
+    return receiver.on('*', (_event, { commit }) =>
+      commit((tx) => expectTypeOf(tx).toEqualTypeOf<PostgresTransaction>()),
+    );
+  };
+  expectTypeOf(register).returns.not.toBeAny();
+});
+
+test('a transaction for tables that has ended can not be used any more', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const { receiver } = await started(postgres({ connectionString, schema }), `${schema}.orders`);
+  const kept = await receiver.database.transaction((tx) => ({ tx }));
+  await expect(async () => kept.tx.query('select 1')).rejects.toMatchObject({ code: 'database_lent' });
+});
+
+test.each([
+  ['no place at all', {}],
+  ['two places', { connectionString: 'postgres://x/y', pool: new Pool() }],
+  ['a URL of something else', { connectionString: 'mysql://user:hush@host/app' }],
+  ['a pool of something else', { pool: {} as Pool }],
+  ['a name that the database would cut', { connectionString: 'postgres://x/y', schema: 'a'.repeat(64) }],
+  ['a name of the system', { connectionString: 'postgres://x/y', schema: 'pg_catalog' }],
+  ['a name with a quote', { connectionString: 'postgres://x/y', schema: 'a"; drop table x; --' }],
+])('%s is refused with a sentence', (_, options) => {
+  expect(() => postgres(options)).toThrowErrorMatchingSnapshot();
+});
+
+test.each(['mysql://user:hush@host/app', 'postgres://user:hush@host/app?schema=No', 'postgres://user:hush@'])(
+  'the URL %s is refused, and its credentials are not shown',
+  (database) => {
+    const make = () => createReceiver({ secrets: secret, database });
+    expect(make).toThrow('a postgres:// URL');
+    expect(make).not.toThrow('hush');
+  },
+);
+
+test('a database that refuses the user is told with a sentence, without the credentials', async () => {
+  const { connectionString } = await testDatabase();
+  const url = new URL(connectionString);
+  url.pathname = '/no_such_database';
+  const receiver = createReceiver({ secrets: secret, database: url.href, logger: { level: 'silent' } });
+  onTestFinished(() => receiver.stop());
+  receiver.on('*', () => {});
+  await expect(receiver.start()).rejects.toMatchObject({
+    code: 'database_unreachable',
+    message: expect.stringContaining('there is no database of that name'),
+  });
+});
