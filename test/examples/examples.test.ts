@@ -3,6 +3,7 @@ import { cpSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildDelivery, deliverTo } from '../../src/testing/index.ts';
+import { testDatabase, withClient } from '../support/postgres.ts';
 import { type PackedProject, packProject } from '../package/packed.ts';
 import { startProgram } from '../package/program.ts';
 
@@ -13,10 +14,11 @@ let project: PackedProject;
 // The examples run where users have them: in a project that has the package installed.
 beforeAll(() => {
   project = packProject();
-  for (const example of ['express', 'vitest']) {
+  for (const example of ['express', 'postgres', 'vitest']) {
     cpSync(join(root, 'examples', example), join(project.folder, example), { recursive: true });
   }
-  symlinkSync(join(root, 'node_modules/vitest'), join(project.folder, 'node_modules/vitest'));
+  for (const name of ['drizzle-orm', 'pg', 'vitest'])
+    symlinkSync(join(root, 'node_modules', name), join(project.folder, 'node_modules', name));
 });
 afterAll(() => project.remove());
 
@@ -98,6 +100,40 @@ describe('the example express', () => {
       status: 403,
       body: { error: 'https_required' },
     });
+  });
+});
+
+describe('the example postgres', () => {
+  it('counts a call once, whichever of two processes gets its deliveries', async () => {
+    const { connectionString, schema } = await testDatabase();
+    const url = new URL(connectionString);
+    url.searchParams.set('schema', schema);
+    url.searchParams.set('options', `-c search_path=${schema}`);
+    await withClient(connectionString, (client) => client.query(`create schema ${schema}`));
+    const env = { PORT: '0', DATABASE_URL: url.href, WEBHOOK_SECRET: secret };
+    const apps = [1, 2].map(() =>
+      startProgram(process.execPath, ['app.ts'], { cwd: join(project.folder, 'postgres'), env }),
+    );
+    try {
+      const bases = await Promise.all(
+        apps.map(async (app) => {
+          const { address } = (await app.line('listening')) as { address: { port: number } };
+          return `http://127.0.0.1:${address.port}`;
+        }),
+      );
+      const delivery = buildDelivery('call-ended', {
+        secret,
+        headers: { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'calls.example.com' },
+      });
+      for (const base of bases)
+        expect(await deliverTo(`${base}/webhooks/calls`, delivery)).toMatchObject({ status: 200 });
+      await Promise.any(apps.map((app) => app.line('run_done')));
+      const counted: unknown = await (await fetch(`${bases[1]}/agents`)).json();
+      expect(counted).toEqual([{ agentId: expect.any(String), calls: 1 }]);
+      expect(await Promise.all(apps.map((app) => app.stop()))).toEqual([0, 0]);
+    } finally {
+      await Promise.all(apps.map((app) => app.kill()));
+    }
   });
 });
 

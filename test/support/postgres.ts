@@ -52,13 +52,10 @@ function sharedAt(connectionString: string): SharedPostgres {
 
 async function dropSchema(connectionString: string, schema: string): Promise<void> {
   // A transaction that the test has left open would make this wait for ever.
-  const client = new Client({ connectionString, lock_timeout: 60_000 });
-  await client.connect();
-  try {
+  await withClient(connectionString, async (client) => {
+    await client.query("set lock_timeout = '1min'");
     await client.query(`drop schema if exists "${schema}" cascade`);
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** The shared server and a schema's name for the test that runs. Skips the test where there is no server. */
@@ -95,4 +92,18 @@ export function skipTest(reason: string): never {
   const test = TestRunner.getCurrentTest();
   if (!test) throw new Error(`Nothing but a test can be skipped. ${reason}`);
   return test.context.skip(reason);
+}
+
+/** Does something on a connection of its own. */
+export async function withClient(
+  connectionString: string,
+  work: (client: Client) => Promise<unknown>,
+): Promise<void> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
 }

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { SharedPostgres } from '../../support/postgres.ts';
+import { type SharedPostgres, withClient } from '../../support/postgres.ts';
 import { Script } from '../../support/process.ts';
 import type { StoreUnderTest } from '../under-test.ts';
 
@@ -46,17 +46,4 @@ export function postgresUnderTest({ connectionString, newSchema }: SharedPostgre
       },
     },
   };
-}
-
-async function withClient(
-  connectionString: string,
-  work: (client: Client) => Promise<unknown>,
-): Promise<void> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
 }
