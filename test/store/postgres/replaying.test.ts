@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ReplayCandidate, ReplayWrite } from '../../../src/store/event-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { Transaction } from '../../../src/store/postgres/connection/session.ts';
+import type { Transaction } from '../../../src/store/postgres/connection/transaction.ts';
 import {
   claimDue,
   claimedRuns,

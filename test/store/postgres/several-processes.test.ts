@@ -1,21 +1,9 @@
-import type { Socket } from 'node:net';
-import { Client, type PoolClient } from 'pg';
+import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { testDatabase } from '../../support/postgres.ts';
-import {
-  claimDue,
-  claimedRun,
-  done,
-  dueAt,
-  endOf,
-  eventOf,
-  handlerOf,
-  only,
-  runOf,
-  presentTime,
-} from '../parts.ts';
+import { claimDue, claimedRun, done, dueAt, endOf, eventOf, only, runOf, presentTime } from '../parts.ts';
 
 describe('several processes on one Postgres', () => {
   test('of 200 copies of one delivery that reach three of them at once, one is new', async () => {
@@ -84,20 +72,6 @@ describe('several processes on one Postgres', () => {
       expect(ofCall).toEqual(ofCall.toSorted((one, other) => one - other));
     }
   });
-
-  test('a commit whose answer was lost is neither made twice nor taken for failed', async () => {
-    const inbox = await sharedInbox(1);
-    await inbox.client.query(`create table "${inbox.schema}".orders (call_id text)`);
-    const run = await claimedRun(inbox.first, eventOf('a'), handlerOf());
-    const settled = inbox.first.settleWith(run, endOf(done), async (tx) => {
-      await tx.query(`insert into "${inbox.schema}".orders values ('call-1')`);
-      inbox.cutAtCommit(tx);
-    });
-    expect(await settled).toBe('settled');
-    const { rows } = await inbox.client.query(`select call_id from "${inbox.schema}".orders`);
-    expect(rows).toEqual([{ call_id: 'call-1' }]);
-    expect((await inbox.first.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
-  });
 });
 
 /** Stores on one schema, each of which is a process to the others. */
@@ -128,15 +102,5 @@ async function sharedInbox(count: number) {
         `update "${schema}".processes set heartbeat_at = heartbeat_at - interval '1 hour'
          where id = (select id from "${schema}".processes order by id offset ${index} limit 1)`,
       ),
-    /** Drops the connection when the answer to COMMIT comes, so that nobody gets it. */
-    cutAtCommit: (tx: PoolClient) => {
-      const { stream } = (tx as unknown as { readonly connection: { readonly stream: Socket } }).connection;
-      const listeners = stream.listeners('data');
-      stream.removeAllListeners('data');
-      stream.on('data', (chunk: Buffer) => {
-        if (chunk.includes('COMMIT')) stream.destroy();
-        else for (const listener of listeners) listener(chunk);
-      });
-    },
   };
 }

@@ -1,6 +1,7 @@
 import { type KeptEventAge, isKeptLongEnough } from '../../shared/kept-long-enough.ts';
 import type { CleaningStep, RetentionLimits } from '../../retention-store.ts';
-import type { Session, Transaction } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { eventState } from '../query/event-state.ts';
 import { removeQuarantined } from './keep-delivery.ts';
 import { type Removed, lockRemoval, removeEvents } from './removal.ts';

@@ -1,7 +1,8 @@
 import type { Headers } from '../../../events/model.ts';
 import { quarantineBounds } from '../../shared/bounds.ts';
 import type { QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
-import type { Session, Transaction } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { toText } from '../connection/text.ts';
 
 /** Writes a delivery into quarantine, in one statement. */

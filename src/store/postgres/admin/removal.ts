@@ -1,5 +1,5 @@
 import type { Sequence } from '../../sequence.ts';
-import type { Transaction } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 
 /** How many events and stored runs were removed. */
 export interface Removed {

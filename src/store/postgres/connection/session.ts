@@ -1,24 +1,29 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Clock } from '../../../kit/clock.ts';
 import { type PostgresPlace, connections, placeName, poolOptions } from './place.ts';
-import { Statements, driver } from './statement.ts';
+import { Statements, driver, isConflict } from './statement.ts';
+import {
+  type Connections,
+  type LendingTransaction,
+  type Transaction,
+  TransactionOnce,
+} from './transaction.ts';
 
-/** A transaction, or connections outside of one, where each statement is one by itself. */
-export interface Transaction {
-  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-}
-
-/** A transaction whose connection can be lent to the user's function. */
-export interface LendingTransaction extends Transaction {
-  readonly client: PoolClient;
-}
+/** How often a transaction is made at the most that the database ends because of others. */
+const maxConflicts = 10;
 
 /** The connections to the database. None of them keeps anything from one transaction to the next. */
-export class Session implements Transaction {
+export class Session implements Connections {
   readonly name: string;
   readonly clock: Clock;
   readonly statements: Statements;
   readonly #place: PostgresPlace;
+  readonly #stop = new AbortController();
+  /**
+   * What the database was known by when it was last looked at. It is another after a crash and on a standby that has become
+   * the primary: both may have lost what was not yet acknowledged, and give the numbers of those transactions to others.
+   */
+  incarnation: string | undefined;
   #pool: Pool | undefined;
   #intakePool: Pool | undefined;
 
@@ -40,43 +45,36 @@ export class Session implements Transaction {
    */
   get intake(): Transaction {
     this.#intakePool ??= this.#place.pool ?? this.#ownPool(connections.intake);
-    return this.#on(this.#intakePool);
+    return this.on(this.#intakePool);
   }
 
   /** One statement by itself. */
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#on(this.pool).query(text, values);
+    return this.on(this.pool).query(text, values);
   }
 
-  /** A transaction: committed when `work` has resolved, and rolled back if it rejects. */
+  /**
+   * A transaction: committed when `work` has resolved, and rolled back if it rejects. One that the database ends because it
+   * and another wait for each other is made again.
+   */
   async write<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
-    const client = await this.pool.connect();
-    let broken: Error | undefined;
-    // A connection that is lost while nobody waits for it must not end the process.
-    const onError = (error: Error) => {
-      broken = error;
-    };
-    client.on('error', onError);
-    try {
-      await client.query('begin');
-      const result = await work(this.transactionOn(client));
-      await client.query('commit');
-      return result;
-    } catch (error) {
-      await client.query('rollback').catch((failure: Error) => {
-        broken = failure;
-      });
-      throw error;
-    } finally {
-      client.removeListener('error', onError);
-      // A connection in an unknown state is not given back: its next user would be inside of this transaction.
-      client.release(broken);
+    for (let conflicts = 1; ; conflicts += 1) {
+      const once = new TransactionOnce(this);
+      try {
+        return await once.run(work);
+      } catch (error) {
+        if (!isConflict(error) || once.isLent || conflicts === maxConflicts) throw error;
+      }
     }
   }
 
-  /** The transaction that has begun on a connection. */
-  transactionOn(client: PoolClient): LendingTransaction {
-    return { client, ...this.#on(client) };
+  /** Aborted when nobody waits any longer for a database that can't be reached. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  abandon(): void {
+    this.#stop.abort();
   }
 
   /** Ends the store's own connections; those of the user stay. */
@@ -86,7 +84,8 @@ export class Session implements Transaction {
     for (const pool of pools) await pool?.end();
   }
 
-  #on(connection: Pool | PoolClient): Transaction {
+  /** What is sent on a connection goes to the inbox's schema, and numbers come back as such. */
+  on(connection: Pool | PoolClient): Transaction {
     return {
       query: async <Row>(text: string, values: readonly unknown[] = []) => {
         const { rows } = await connection.query(this.statements.of(text, values));

@@ -80,7 +80,21 @@ function quoted(name: string): string {
 export function isRefused(error: unknown): boolean {
   // A value that isn't even of its type never reaches the database.
   if (error instanceof TypeError) return true;
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   // Classes 22 and 23: data that is out of range or malformed, and what breaks a constraint.
-  return typeof code === 'string' && /^2[23]/.test(code);
+  return /^2[23]/.test(codeOf(error));
+}
+
+/** Whether a transaction was ended because of another: a deadlock, or one that could not be serialized. */
+export function isConflict(error: unknown): boolean {
+  return ['40P01', '40001'].includes(codeOf(error));
+}
+
+/** The number of a transaction that the database has not given to any yet. */
+export function isUnknownTransaction(error: unknown): boolean {
+  return codeOf(error) === '22023';
+}
+
+/** The SQLSTATE that the database has given an error, or an empty text. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -6,7 +6,8 @@ import {
   type ReplayedRuns,
   joinKey,
 } from '../../event-store.ts';
-import type { Session, Transaction } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
 import { lockedJoin } from '../work/joins.ts';
 import { isNewEvent } from './event-state.ts';

@@ -39,8 +39,7 @@ export class ClaimEnds {
       const group = this.#waiting;
       this.#waiting = [];
       try {
-        const claims = this.#sorted(group);
-        const { lives, held } = await endClaims(this.#session, this.#processes.id, claims);
+        const { lives, held } = await this.#end(this.#sorted(group));
         for (const { sequence, onEnded } of group) {
           const isHeld = this.#owned.has(sequence) || held.has(sequence);
           this.#owned.delete(sequence);
@@ -51,6 +50,13 @@ export class ClaimEnds {
       }
     }
     this.#isWriting = false;
+  }
+
+  /** Ranges may be added twice; but a claim that is gone would look lost if it was ended by a commit whose answer was. */
+  #end(claims: ClaimsToEnd): ReturnType<typeof endClaims> {
+    const { id } = this.#processes;
+    if (claims.claimed.length === 0) return endClaims(this.#session, id, claims);
+    return this.#session.write((transaction) => endClaims(transaction, id, claims));
   }
 
   #sorted(group: readonly WaitingEnd[]): ClaimsToEnd {

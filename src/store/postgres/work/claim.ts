@@ -3,7 +3,8 @@ import type { FoundEvent, FoundRun } from '../../shared/claimed-work.ts';
 import type { OpenRun } from '../../shared/call-order.ts';
 import type { HandlerTerms, RunSelection } from '../../claims.ts';
 import { type StoredEventRow, storedEventOf } from '../../shared/event-rows.ts';
-import type { Session, Transaction } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
 
 /** Claims stop here even when more were asked for: bodies of 5 MB must not pile up in memory. */

@@ -1,7 +1,7 @@
 import { identityKey } from '../../shared/identity-key.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
-import type { Transaction } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 
 /** What the recording of an event decided. */
 export interface Recorded {

@@ -1,5 +1,5 @@
 /** Claims on events and runs: whether they hold, and how they end. */
-import type { Transaction } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import type { RunRow } from './run-row.ts';
 
 type EventClaim = Pick<RunRow, 'process' | 'sequence'>;

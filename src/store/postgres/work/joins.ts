@@ -2,7 +2,8 @@ import type { JoinTerms } from '../../../dispatch/handling.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import { type JoinRow, type Progress, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
-import type { Session, Transaction } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
 import { endClaim, holdsEvent } from './holding.ts';
 

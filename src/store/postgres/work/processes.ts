@@ -1,4 +1,5 @@
-import type { Session, Transaction } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock. */
 const deadAfter = 8;
@@ -23,10 +24,13 @@ export class Processes {
 
   /** Joins the processes that share the inbox, under a new id. */
   async join(handlers?: readonly string[]): Promise<void> {
-    const [row] = await this.#session.query<{ id: number }>(
-      'insert into ringback.processes (handlers) values ($1) returning id',
+    await this.#session.query('insert into ringback.incarnation default values on conflict do nothing');
+    const [row] = await this.#session.query<{ id: number; incarnation: string | null }>(
+      `insert into ringback.processes (handlers) values ($1)
+       returning id, (select i.id from ringback.incarnation i) as incarnation`,
       [handlers === undefined ? null : JSON.stringify(handlers)],
     );
+    this.#session.incarnation = row?.incarnation ?? undefined;
     this.#id = row?.id;
   }
 
@@ -38,17 +42,20 @@ export class Processes {
     return row?.lives === true;
   }
 
-  /** A heartbeat. Resolves to whether this process is still taken for alive. */
+  /**
+   * A heartbeat. Resolves to whether this process may go on with what it has claimed: it is still taken for alive, and the
+   * database can't have forgotten what it has written.
+   */
   async heartbeat(endedUpTo: number): Promise<boolean> {
     const rows = await this.#session.query(
       `with heartbeat as (
          update ringback.processes set heartbeat_at = clock_timestamp(), ended_up_to = greatest(ended_up_to, $2)
-         where id = $1 returning id, ended_up_to
+         where id = $1 and (select i.id from ringback.incarnation i) = $3 returning id, ended_up_to
        ), removed as (
          delete from ringback.ended using heartbeat where process = heartbeat.id and last <= heartbeat.ended_up_to
        )
        select 1 from heartbeat`,
-      [this.id, endedUpTo],
+      [this.id, endedUpTo, this.#session.incarnation],
     );
     return rows.length > 0;
   }
@@ -85,7 +92,12 @@ export class Processes {
   async leave(): Promise<void> {
     const id = this.#id;
     this.#id = undefined;
-    if (id !== undefined) await this.#release(id, { died: false });
+    if (id !== undefined) await this.giveBack(id);
+  }
+
+  /** Gives back what this process has claimed under an id, which is gone then. */
+  async giveBack(id: number): Promise<void> {
+    await this.#release(id, { died: false });
   }
 
   #release(id: number, { died }: { readonly died: boolean }): Promise<number> {

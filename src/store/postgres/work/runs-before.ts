@@ -1,4 +1,4 @@
-import type { Transaction } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import type { RunRow } from './run-row.ts';
 
 /** A run's place in its call. */

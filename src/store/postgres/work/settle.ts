@@ -1,5 +1,5 @@
 import type { Settled } from '../../sequence.ts';
-import type { Transaction } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { toText } from '../connection/text.ts';
 import { endClaim, holdsEvent, holdsRun } from './holding.ts';
 import type { RunRow, SettlementRow } from './run-row.ts';

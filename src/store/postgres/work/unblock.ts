@@ -1,5 +1,5 @@
 import type { Order } from '../../../dispatch/handling.ts';
-import type { Transaction } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { lastDueBefore } from './runs-before.ts';
 
 /** How many runs one step unblocks at the most. */

@@ -10,12 +10,12 @@ import type { RunEnd } from '../../store.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { isRefused } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
-import type { Session, Transaction } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
+import type { LendingTransaction } from '../connection/transaction.ts';
 import { ClaimEnds } from './claim-ends.ts';
 import { ClaimsInFlight } from './claims-in-flight.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
-import { commitWith, scopedClient } from './commit.ts';
 import { recordGroup, recordOne } from './event-row.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
 import { type JoinArrival, arrive } from './joins.ts';
@@ -23,6 +23,7 @@ import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
 import { type InQueue, RecordQueue } from './record-queue.ts';
 import { runRow, settlementRow } from './run-row.ts';
+import { scopedClient } from './scoped-client.ts';
 import { begin, requeue, settle } from './settle.ts';
 import { unblock } from './unblock.ts';
 
@@ -34,7 +35,6 @@ export class Work {
   readonly #owned: OwnedEvents;
   readonly #ends: ClaimEnds;
   readonly #queue: RecordQueue;
-  readonly #stop = new AbortController();
   readonly #subscribers = new Set<() => void>();
   #handlers: readonly string[] | undefined;
   #claiming: Promise<unknown> = Promise.resolve();
@@ -84,7 +84,7 @@ export class Work {
   }
 
   abandon(): void {
-    this.#stop.abort();
+    this.#session.abandon();
   }
 
   get isOverloaded(): boolean {
@@ -134,20 +134,18 @@ export class Work {
   ): Promise<Settled> {
     const { id: process } = this.#processes;
     const row = settlementRow(run, end, { process, last, now: this.#clock.now() });
-    return this.#released(run, last, () =>
-      commitWith(this.#session, this.#stop.signal, async (transaction) => {
-        const settled = await settle(transaction, row);
-        // The claim is no longer ours: the process that took the run over writes the effects, not this one.
-        if (settled === 'lost') return settled;
-        const scoped = scopedClient(transaction.client);
-        try {
-          await effects(scoped.client);
-        } finally {
-          scoped.end();
-        }
-        return settled;
-      }),
-    );
+    return this.#ending(run, last, async (transaction) => {
+      const settled = await settle(transaction, row);
+      // The claim is no longer ours: the process that took the run over writes the effects, not this one.
+      if (settled === 'lost') return settled;
+      const scoped = scopedClient(transaction.lend());
+      try {
+        await effects(scoped.client);
+      } finally {
+        scoped.end();
+      }
+      return settled;
+    });
   }
 
   requeue(run: ClaimedRun, last: boolean): Promise<Settled> {
@@ -199,11 +197,14 @@ export class Work {
 
   async keepAlive(): Promise<number> {
     if (this.#owned.isUncertain) await this.#queue.alone(() => this.#owned.recover());
-    if (!(await this.#processes.heartbeat(this.#owned.endedUpTo))) {
-      // Others have taken over what this process had; whatever it still settles is lost.
-      this.#owned.clear();
-      await this.#processes.join(this.#handlers);
-    }
+    if (!(await this.#processes.heartbeat(this.#owned.endedUpTo)))
+      await this.#queue.alone(async () => {
+        const former = this.#processes.id;
+        await this.#processes.join(this.#handlers);
+        // Whatever it still settles of what it had claimed is lost.
+        this.#owned.clear();
+        await this.#processes.giveBack(former);
+      });
     const takenOver = await this.#processes.takeOver();
     if (await this.#hasWork()) for (const onWork of this.#subscribers) onWork();
     return takenOver;
@@ -234,20 +235,12 @@ export class Work {
   }
 
   /** A write that may end the claim on an event. */
-  #ending<T>(
-    run: { readonly sequence: Sequence },
-    last: boolean,
-    write: (transaction: Transaction) => Promise<T>,
-  ): Promise<T> {
-    return this.#released(run, last, () => this.#session.write(write));
-  }
-
-  async #released<T>(
+  async #ending<T>(
     { sequence }: { readonly sequence: Sequence },
     last: boolean,
-    write: () => Promise<T>,
+    write: (transaction: LendingTransaction) => Promise<T>,
   ): Promise<T> {
-    const result = await write();
+    const result = await this.#session.write(write);
     if (last) this.#owned.delete(sequence);
     await Promise.all([this.#claims.ended(), this.#recordings.ended()]);
     return result;

@@ -50,6 +50,13 @@ export const workTables = `
     ended_up_to  bigint not null default 0
   );
 
+  -- What the database is known by. A crash empties the table, and so does a standby that becomes the primary: after both, the
+  -- processes and the database may remember differently what was written last.
+  create unlogged table ringback.incarnation (
+    one boolean primary key default true check (one),
+    id  uuid not null default gen_random_uuid()
+  );
+
   -- Ranges of sequences that are only ever added: what the process owned of them has ended.
   create table ringback.ended (
     process bigint not null,

@@ -1,0 +1,119 @@
+import type { Pool, PoolClient } from 'pg';
+import { ringbackError } from '../../../errors/errors.ts';
+import { type Asked, type Begun, fateOf } from './fate.ts';
+
+/** How long a statement may go on behind its transaction's end, in milliseconds. */
+const rollbackTimeout = 1_000;
+
+/** A transaction, or connections outside of one, where each statement is one by itself. */
+export interface Transaction {
+  query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** A transaction whose connection can be lent to the user's function. */
+export interface LendingTransaction extends Transaction {
+  /** From then on the transaction is not made again by itself: only the user can tell whether the function may be. */
+  lend(): PoolClient;
+}
+
+/** Where transactions are made. */
+export interface Connections extends Asked {
+  readonly pool: Pool;
+  readonly incarnation: string | undefined;
+  on(client: PoolClient): Transaction;
+}
+
+/** A transaction that is made once. It is committed when `work` has resolved, and rolled back if it rejects. */
+export class TransactionOnce {
+  readonly #connections: Connections;
+  #begun: Begun | undefined;
+  #isLent = false;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+  }
+
+  get isLent(): boolean {
+    return this.#isLent;
+  }
+
+  async run<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
+    const client = await this.#connections.pool.connect();
+    let broken: Error | undefined;
+    // A connection that is lost while nobody waits for it must not end the process.
+    const onError = (error: Error) => {
+      broken = error;
+    };
+    client.on('error', onError);
+    try {
+      const begun = await this.#begin(client);
+      const result = await work(this.#lending(client));
+      if (this.#isLent) await this.#mustGoOn(client, begun);
+      await this.#commit(client, begun);
+      return result;
+    } catch (error) {
+      broken = (await this.#rolledBack(client)) ?? broken;
+      throw error;
+    } finally {
+      client.removeListener('error', onError);
+      // A connection in an unknown state is not given back: its next user would be inside of this transaction.
+      client.release(broken);
+    }
+  }
+
+  #lending(client: PoolClient): LendingTransaction {
+    const lend = () => {
+      this.#isLent = true;
+      return client;
+    };
+    return { ...this.#connections.on(client), lend };
+  }
+
+  /** In one round trip. */
+  async #begin(client: PoolClient): Promise<Begun> {
+    const { incarnation } = this.#connections;
+    const results: unknown = await client.query(
+      'begin; select pg_current_xact_id()::text as id, pg_backend_pid() as backend',
+    );
+    const [, { rows }] = results as [unknown, { readonly rows: [Pick<Begun, 'id' | 'backend'>] }];
+    this.#begun = { ...rows[0], incarnation };
+    return this.#begun;
+  }
+
+  /** Fails if the user's function has ended the transaction, or a statement of it has failed and the function went on. */
+  async #mustGoOn(client: PoolClient, { id }: Begun): Promise<void> {
+    const [still] = await this.#connections
+      .on(client)
+      .query<{ id: string | null }>('select pg_current_xact_id_if_assigned()::text as id');
+    if (still?.id !== id) throw ringbackError('transaction_ended');
+  }
+
+  /**
+   * Should the connection be lost while COMMIT is on its way, the database is asked what became of it: to take it for failed
+   * would have the same done twice, to take it for done could lose it.
+   */
+  async #commit(client: PoolClient, begun: Begun): Promise<void> {
+    try {
+      await client.query('commit');
+    } catch (error) {
+      if ((await fateOf(this.#connections, begun, error)) === 'aborted') throw error;
+    }
+  }
+
+  /** Rolls back. Returns the error for which the connection is of no more use, if any. */
+  async #rolledBack(client: PoolClient): Promise<Error | undefined> {
+    const rollback = client.query('rollback').then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    const { promise: late, resolve } = Promise.withResolvers<'late'>();
+    const cancel = this.#connections.clock.after(rollbackTimeout, () => resolve('late'));
+    const result = await Promise.race([rollback, late]);
+    cancel();
+    if (result !== 'late') return result;
+    // A statement goes on, and keeps its locks: without its connection it ends.
+    if (this.#begun)
+      await this.#connections.query('select pg_terminate_backend($1)', [this.#begun.backend]).catch(() => {});
+    return new Error('a statement went on behind the end of its transaction');
+  }
+}

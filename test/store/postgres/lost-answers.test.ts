@@ -1,0 +1,130 @@
+import type { Socket } from 'node:net';
+import { Pool, type PoolClient } from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { ManualClock } from '../../support/clock.ts';
+import { testDatabase } from '../../support/postgres.ts';
+import {
+  claimDue,
+  claimedRun,
+  dead,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  handlerOf,
+  only,
+  presentTime,
+  record,
+} from '../parts.ts';
+
+describe('a commit on Postgres whose answer is lost', () => {
+  test('is neither made twice nor taken for failed: the effects of a run', async () => {
+    const { store, pool, schema, cutAtCommit } = await opened();
+    await pool.query(`create table "${schema}".orders (call_id text)`);
+    const run = await claimedRun(store, eventOf('a'));
+    cutAtCommit();
+    const settled = store.settleWith(run, endOf(done), (tx) =>
+      tx.query(`insert into "${schema}".orders values ('call-1')`),
+    );
+    expect(await settled).toBe('settled');
+    expect((await pool.query(`select call_id from "${schema}".orders`)).rows).toHaveLength(1);
+    expect((await store.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
+  });
+
+  test.for([
+    ['done', done, { new: 0, open: 0, done: 1 }],
+    ['dead', dead, { new: 0, open: 0, done: 1 }],
+    ['due', dueAt(0), { new: 0, open: 1, done: 0 }],
+  ] as const)('is known for what it was: the end of a run that is %s', async ([, state, events]) => {
+    const { store, cutAtCommit } = await opened();
+    const run = await claimedRun(store, eventOf('a'));
+    const isCut = cutAtCommit();
+    expect(await store.settle(run, endOf(state))).toBe('settled');
+    expect(isCut()).toBe(true);
+    expect((await store.counts()).events).toEqual(events);
+  });
+
+  test('is known for what it was: a claim, which nobody else could end', async () => {
+    const { store, cutAtCommit } = await opened();
+    await record(store, eventOf('a'));
+    cutAtCommit();
+    const claimed = only(await store.claimEvents(10));
+    await store.settle(only(store.route(claimed, [handlerOf()])), endOf(dueAt(0)));
+    const isCut = cutAtCommit();
+    const run = only(await claimDue(store));
+    expect(isCut()).toBe(true);
+    expect(await store.settle(run, endOf(done))).toBe('settled');
+  });
+});
+
+describe('a transaction on Postgres that waits for another, which waits for it', () => {
+  test('is made again when the database has ended it', async () => {
+    const { store, pool, schema } = await opened();
+    const run = await claimedRun(store, eventOf('a'));
+    await store.settle(run, endOf(dueAt(0)));
+    const again = only(await claimDue(store));
+    const other = await pool.connect();
+    onTestFinished(() => other.release(true));
+    // The transaction of the store is the one to be ended.
+    await other.query("begin; set local deadlock_timeout = '1h'");
+    await other.query(`select from "${schema}".runs for update`);
+    const settled = store.settle(again, endOf(done));
+    await lockAwaited(pool, schema);
+    const { rows } = await other.query<{ id: string }>(`select id from "${schema}".processes`);
+    await other.query('select pg_advisory_xact_lock(hashtextextended($1, $2))', [
+      `"${schema}".processes`,
+      rows[0]?.id,
+    ]);
+    await other.query('commit');
+    expect(await settled).toBe('settled');
+  });
+});
+
+/** Resolves when a transaction waits for a row of the runs. */
+async function lockAwaited(pool: Pool, schema: string): Promise<void> {
+  const { rowCount } = await pool.query(
+    `select from pg_locks waiting join pg_locks held using (pid) where not waiting.granted and
+     held.relation = '"${schema}".runs'::regclass`,
+  );
+  return rowCount === 0 ? lockAwaited(pool, schema) : undefined;
+}
+
+/** A store whose connections can be cut. */
+async function opened() {
+  const { connectionString, schema } = await testDatabase();
+  const pool = new Pool({ connectionString, max: 4 });
+  onTestFinished(() => pool.end());
+  pool.on('error', () => {});
+  const clients = new Set<PoolClient>();
+  pool.on('connect', (client) => void clients.add(client));
+  const store = new PostgresStore(
+    { connectionString: undefined, pool, schema },
+    new ManualClock(presentTime),
+  );
+  await store.open();
+  onTestFinished(() => store.close());
+  return {
+    store,
+    pool,
+    schema,
+    /** Drops each connection that there is as its next COMMIT is answered, so that nobody gets the answer. */
+    cutAtCommit: () => {
+      let isCut = false;
+      for (const client of clients) onceAnswered(client, 'COMMIT', () => (isCut = true));
+      return () => isCut;
+    },
+  };
+}
+
+function onceAnswered(client: PoolClient, answer: string, onCut: () => void): void {
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } }).connection;
+  const listeners = stream.listeners('data');
+  stream.removeAllListeners('data');
+  stream.on('data', (chunk: Buffer) => {
+    if (chunk.includes(answer)) {
+      onCut();
+      stream.destroy();
+    } else for (const listener of listeners) listener(chunk);
+  });
+}
