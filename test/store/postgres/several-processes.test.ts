@@ -49,6 +49,26 @@ describe('several processes on one Postgres', () => {
     expect(await suspended.record(eventOf('d'), true).claimed).toMatchObject({ traceId: 'd' });
   });
 
+  test('one that was suspended inside a transaction holds up nobody', async () => {
+    const inbox = await sharedInbox(2);
+    const [suspended, other] = inbox.stores;
+    if (!suspended || !other) throw new Error('There are not two stores.');
+    const run = await claimedRun(suspended, eventOf('a'));
+    const begun = Promise.withResolvers<void>();
+    const resumed = Promise.withResolvers<void>();
+    const effects = suspended.settleWith(run, endOf(done), async () => {
+      begun.resolve();
+      await resumed.promise;
+    });
+    const outcome = effects.catch(() => 'failed');
+    await begun.promise;
+    await inbox.silence(0);
+    expect(await other.keepAlive()).toEqual({ takenOver: 1 });
+    expect(await other.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+    resumed.resolve();
+    expect(await outcome).toBe('failed');
+  });
+
   test('each claims events that the others have not, and of each call in order', async () => {
     const inbox = await sharedInbox(3);
     const events = Array.from({ length: 600 }, (_, index) =>

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { AsyncInboxDatabase } from '../../../dispatch/handling.ts';
-import { scopedClient } from '../work/commit.ts';
+import { scopedClient } from './scoped-client.ts';
 import type { Session } from './session.ts';
 
 /** The inbox's database for users' own tables. */
@@ -11,7 +11,7 @@ export function usersDatabase(session: Session): AsyncInboxDatabase<PoolClient> 
         await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
           `ringback:${session.statements.schema}:users`,
         ]);
-        const scoped = scopedClient(transaction.client);
+        const scoped = scopedClient(transaction.lend());
         try {
           return await work(scoped.client);
         } finally {

@@ -23,7 +23,7 @@ import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
 import { type InQueue, RecordQueue } from './record-queue.ts';
 import { runRow, settlementRow } from './run-row.ts';
-import { scopedClient } from './scoped-client.ts';
+import { scopedClient } from '../connection/scoped-client.ts';
 import { begin, requeue, settle } from './settle.ts';
 import { unblock } from './unblock.ts';
 
