@@ -89,6 +89,11 @@ export function isConflict(error: unknown): boolean {
   return ['40P01', '40001'].includes(codeOf(error));
 }
 
+/** Whether a lock was not to be had in the time that it was waited for. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === '55P03';
+}
+
 /** The number of a transaction that the database has not given to any yet. */
 export function isUnknownTransaction(error: unknown): boolean {
   return codeOf(error) === '22023';

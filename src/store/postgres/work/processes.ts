@@ -1,3 +1,4 @@
+import { isLockTimeout } from '../connection/statement.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 
@@ -100,30 +101,57 @@ export class Processes {
     await this.#release(id, { died: false });
   }
 
-  #release(id: number, { died }: { readonly died: boolean }): Promise<number> {
-    return this.#session.write(async (transaction) => {
-      // Waits for what the process has in flight at the database: it is written, or finds that the process is gone.
-      await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.processes', $1))", [
-        id,
-      ]);
-      const gone = await transaction.query(
-        `select 1 from ringback.processes where id = $1
-           and (not $2 or heartbeat_at < clock_timestamp() - make_interval(secs => $3))`,
-        [id, died, deadAfter],
-      );
-      if (gone.length === 0) return 0;
-      if (died) await transaction.query(countCrash, [id]);
-      const events = await transaction.query(requeueEvents, [id]);
-      const runs = await transaction.query(
-        "update ringback.runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = $1 returning 1",
-        [id],
-      );
-      await transaction.query('delete from ringback.ended where process = $1', [id]);
-      await transaction.query('delete from ringback.processes where id = $1', [id]);
-      return events.length + runs.length;
-    });
+  async #release(id: number, { died }: { readonly died: boolean }): Promise<number> {
+    try {
+      return await this.#session.write(async (transaction) => {
+        await this.#lockAlone(transaction, id);
+        const gone = await transaction.query(
+          `select 1 from ringback.processes where id = $1
+             and (not $2 or heartbeat_at < clock_timestamp() - make_interval(secs => $3))`,
+          [id, died, deadAfter],
+        );
+        if (gone.length === 0) return 0;
+        if (died) await transaction.query(countCrash, [id]);
+        const events = await transaction.query(requeueEvents, [id]);
+        const runs = await transaction.query(
+          "update ringback.runs set state = 'due', due_at = 0, claimed_by = null where claimed_by = $1 returning 1",
+          [id],
+        );
+        await transaction.query('delete from ringback.ended where process = $1', [id]);
+        await transaction.query('delete from ringback.processes where id = $1', [id]);
+        return events.length + runs.length;
+      });
+    } catch (error) {
+      // It is tried again after the next heartbeat.
+      if (isLockTimeout(error)) return 0;
+      throw error;
+    }
+  }
+
+  /**
+   * Waits for what the process has in flight at the database: it is written, or finds that the process is gone. A transaction
+   * of a process that is suspended would go on for as long as that is, and is ended; so is what a process that gives back its
+   * claims has not finished.
+   */
+  async #lockAlone(transaction: Transaction, id: number): Promise<void> {
+    const [lock] = await transaction.query<{ free: boolean }>(
+      "select pg_try_advisory_xact_lock(hashtextextended('ringback.processes', $1)) as free",
+      [id],
+    );
+    if (lock?.free === true) return;
+    await transaction.query(endTransactions, [id]);
+    await transaction.query("set local lock_timeout = '1s'");
+    await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.processes', $1))", [id]);
   }
 }
+
+/** Ends the connections of this user that hold the lock of a process. */
+const endTransactions = `
+  select pg_terminate_backend(l.pid) from pg_locks l
+    join pg_database d on d.oid = l.database and d.datname = current_database()
+    join pg_stat_activity a on a.pid = l.pid and a.usename = session_user
+  where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+    and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended('ringback.processes', $1)`;
 
 /**
  * After the first death nobody knows which of the events it was. From then on each is tried by itself, and what the process
