@@ -22,6 +22,7 @@ import { usersDatabase } from './connection/users-database.ts';
 import { counts, waitingHandlers } from './query/overview.ts';
 import { PostgresCalls } from './query/postgres-calls.ts';
 import { PostgresEvents } from './query/postgres-events.ts';
+import { probe } from './work/probe.ts';
 import { Work } from './work/work.ts';
 
 /** The inbox in a schema of a Postgres database, which any number of processes on any number of machines may share. */
@@ -73,6 +74,10 @@ export class PostgresStore implements Store<PoolClient> {
           : undefined,
       ),
     };
+  }
+
+  probe(): Promise<void> {
+    return probe(this.#session.intake);
   }
 
   isOverloaded(): boolean {

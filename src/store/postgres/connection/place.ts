@@ -17,20 +17,31 @@ const schemaName = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
 /** The parameter of a URL that names the schema. It is ours: the driver knows none of that name. */
 const schemaParameter = 'schema';
 
-/** How many connections a process makes at the most: for deliveries, of which two groups are in flight, and for all else. */
-export const connections = { intake: 2, work: 8 };
+/** What limits a pool of connections. */
+export interface PoolLimits {
+  /** How many there are at the most. */
+  readonly max: number;
+  /**
+   * How long a statement may take, in milliseconds. When the network has forgotten a connection, nothing else shows that no
+   * answer will come.
+   */
+  readonly timeout: number;
+}
+
+/** For deliveries, of which two groups are in flight, and whose senders have long been answered when the time is over. */
+export const intakeConnections: PoolLimits = { max: 2, timeout: 5_000 };
+/** For all else. */
+export const workConnections: PoolLimits = { max: 8, timeout: 30_000 };
 /** How long to wait for a connection, in milliseconds. A delivery is answered sooner. */
 const connectionTimeout = 5_000;
-/** How long a statement may take, in milliseconds: a connection that is silently dead must not hold a group for ever. */
-const queryTimeout = 30_000;
 
 /** The options of a pool for this place. */
-export function poolOptions(connectionString: string, max: number) {
+export function poolOptions(connectionString: string, { max, timeout }: PoolLimits) {
   return {
     connectionString,
     max,
     connectionTimeoutMillis: connectionTimeout,
-    query_timeout: queryTimeout,
+    query_timeout: timeout,
     application_name: 'ringback',
     keepAlive: true,
   };

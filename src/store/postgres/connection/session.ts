@@ -1,6 +1,13 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Clock } from '../../../kit/clock.ts';
-import { type PostgresPlace, connections, placeName, poolOptions } from './place.ts';
+import {
+  type PoolLimits,
+  type PostgresPlace,
+  intakeConnections,
+  placeName,
+  poolOptions,
+  workConnections,
+} from './place.ts';
 import { Statements, driver, isConflict } from './statement.ts';
 import {
   type Connections,
@@ -35,7 +42,7 @@ export class Session implements Connections {
   }
 
   get pool(): Pool {
-    this.#pool ??= this.#place.pool ?? this.#ownPool(connections.work);
+    this.#pool ??= this.#place.pool ?? this.#ownPool(workConnections);
     return this.#pool;
   }
 
@@ -44,7 +51,7 @@ export class Session implements Connections {
    * all of them.
    */
   get intake(): Transaction {
-    this.#intakePool ??= this.#place.pool ?? this.#ownPool(connections.intake);
+    this.#intakePool ??= this.#place.pool ?? this.#ownPool(intakeConnections);
     return this.on(this.#intakePool);
   }
 
@@ -94,9 +101,9 @@ export class Session implements Connections {
     };
   }
 
-  #ownPool(size: number): Pool {
+  #ownPool(limits: PoolLimits): Pool {
     const { Pool } = driver();
-    const pool = new Pool(poolOptions(this.#place.connectionString ?? '', size));
+    const pool = new Pool(poolOptions(this.#place.connectionString ?? '', limits));
     // An idle connection that is lost is replaced by the next one that is asked for.
     pool.on('error', () => {});
     return pool;

@@ -1,0 +1,146 @@
+/**
+ * What a database can do to a receiver: deliveries are answered with 503 while it lasts, and all goes on by itself when it is
+ * over, with nothing lost and nothing done twice.
+ */
+import { Client } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { checkReady } from '../../src/receiver/receiver.ts';
+import { postgres } from '../../src/store/postgres/index.ts';
+import { bodyOf, deliver, secret } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import { Logs } from '../support/logs.ts';
+import { ownPostgres, testDatabase, withClient } from '../support/postgres.ts';
+import { createReceiver } from '../support/public.ts';
+import { cuttableProxy } from '../support/tcp-proxy.ts';
+
+interface Inbox {
+  readonly connectionString: string;
+  readonly schema: string;
+}
+
+/** Brings a failure about, and resolves to what ends it. */
+type Fail = (inbox: Inbox) => Promise<() => unknown>;
+
+const locked: Fail = async ({ connectionString, schema }) => {
+  const client = new Client({ connectionString });
+  await client.connect();
+  await client.query(`begin; lock table ${schema}.identities in exclusive mode`);
+  return () => client.end();
+};
+
+/** Every write is answered with this error. The server's own words and codes follow from its documentation. */
+function refusing(code: string): Fail {
+  return async ({ connectionString, schema }) => {
+    const each = async (what: (table: string) => string) =>
+      withClient(connectionString, async (client) => {
+        for (const table of ['identities', 'ended', 'runs', 'processes']) await client.query(what(table));
+      });
+    await withClient(connectionString, (client) =>
+      client.query(
+        `create function ${schema}.refuse() returns trigger language plpgsql as
+         $$ begin raise exception sqlstate '${code}'; end $$`,
+      ),
+    );
+    await each(
+      (table) =>
+        `create trigger refuse before insert or update or delete on ${schema}.${table}
+         for each statement execute function ${schema}.refuse()`,
+    );
+    return () => each((table) => `drop trigger refuse on ${schema}.${table}`);
+  };
+}
+
+const failures: Readonly<Record<string, { readonly options?: string; readonly fail: Fail }>> = {
+  'somebody locks its table': { fail: locked },
+  'statements time out': { options: '-c statement_timeout=2000', fail: locked },
+  'locks time out': { options: '-c lock_timeout=2000', fail: locked },
+  'its disk is full': { fail: refusing('53100') },
+  'it can only be read': { fail: refusing('25006') },
+};
+
+test.each(Object.entries(failures))('of a database, %s', async (_name, { options, fail }) => {
+  const { connectionString, schema } = await testDatabase();
+  const url = new URL(connectionString);
+  if (options !== undefined) url.searchParams.set('options', options);
+  await survives({ connectionString: url.href, schema }, () => fail({ connectionString, schema }));
+});
+
+test('of a database, nothing comes back from the network', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const { hostname, port } = new URL(connectionString);
+  const proxy = await cuttableProxy(hostname, Number(port));
+  const url = new URL(connectionString);
+  url.port = String(proxy.port);
+  await survives({ connectionString: url.href, schema }, async () => {
+    proxy.silence();
+    return () => proxy.restore();
+  });
+});
+
+test('of a database, it is down, and has lost its connections', async () => {
+  const server = await ownPostgres();
+  await survives({ connectionString: server.url, schema: 'ringback' }, async () => {
+    await server.stop('immediate');
+    return () => server.start();
+  });
+});
+
+test('of a database, all of its connections are taken', async () => {
+  const server = await ownPostgres({ settings: { max_connections: 12, superuser_reserved_connections: 0 } });
+  await survives({ connectionString: server.url, schema: 'ringback' }, async () => {
+    await server.stop('immediate');
+    await server.start();
+    const taken: Client[] = [];
+    for (;;) {
+      const client = new Client({ connectionString: server.url });
+      const isRefused = await client.connect().then(
+        () => false,
+        () => true,
+      );
+      if (isRefused) break;
+      taken.push(client);
+    }
+    return () => Promise.all(taken.map((client) => client.end()));
+  });
+});
+
+/** Delivers before, during and after a failure, and expects each event to have its one effect. */
+async function survives({ connectionString, schema }: Inbox, fail: () => ReturnType<Fail>): Promise<void> {
+  const logs = new Logs();
+  const gate = new Gate();
+  const database = postgres({ connectionString, schema });
+  const receiver = createReceiver({ secrets: secret, database, logger: logs.logger });
+  onTestFinished(() => receiver.stop({ drain: 0 }));
+  receiver.on(
+    '*',
+    { timeout: '5s', retry: { attempts: 100_000, base: 100, cap: 100 } },
+    async (event, { commit }) => {
+      if (event.traceId === 'before') await gate.pass();
+      await commit((tx) => tx.query(`insert into ${schema}.effects values ($1)`, [event.traceId]));
+    },
+  );
+  await receiver.start();
+  await receiver.database.transaction((tx) => tx.query(`create table ${schema}.effects (trace_id text)`));
+  const before = () => deliver(receiver, bodyOf({ traceId: 'before', callId: 'call-1' }));
+  await expect.poll(async () => (await before()).status).toBe(200);
+  await gate.reached;
+
+  const end = await fail();
+  // The commit of the first handler falls into the failure, too.
+  gate.open();
+  const during = () => deliver(receiver, bodyOf({ traceId: 'during', callId: 'call-2' }));
+  const { status, headers } = await during();
+  expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+  await expect.poll(() => checkReady(receiver as never)).toBe(false);
+
+  await end();
+  await expect.poll(async () => (await during()).status).toBe(200);
+  await expect.poll(() => checkReady(receiver as never)).toBe(true);
+  await logs.until('run_done', 2);
+  const written = await receiver.database.transaction(async (tx) => {
+    const { rows } = await tx.query<{ trace_id: string }>(`select trace_id from ${schema}.effects`);
+    return rows.map((row) => row.trace_id);
+  });
+  expect(written.toSorted()).toEqual(['before', 'during']);
+  expect((await receiver.counts()).events).toEqual({ new: 0, open: 0, done: 2 });
+}
