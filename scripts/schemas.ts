@@ -1,6 +1,6 @@
 /**
  * Writes `schemas/*.schema.json`: the JSON Schema (2020-12) of the envelope and of each known event, as it is sent, and
- * of a sandbox's seed. Writes `docs/events.md` from the same schemas.
+ * of a sandbox's seed. Writes `docs/events.md` from the same schemas, and `schemas/openapi.json`, the operators' API.
  *
  *   npm run schemas          writes the files
  *   npm run schemas:check    exits 1 and names the files that differ from what the sources give
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { eventNames } from '../src/events/names.ts';
 import { callTransferredPayload, envelope, envelopeOf } from '../src/events/schemas.ts';
+import { openApiDocument } from '../src/operate/api/openapi.ts';
 import { seedSchema } from '../src/sandbox/seed.ts';
 import { eventsDocument } from './events-document.ts';
 import { runGenerator } from './generated.ts';
@@ -37,6 +38,9 @@ export function schemaFiles(): Files {
     ]),
   );
 }
+
+/** Whether a file of the folder is one of the schemas. */
+export const isSchemaFile = (name: string): boolean => name.endsWith('.schema.json');
 
 /** Each schema gets its own registry. With a common one, a payload would become a reference to another file. */
 function jsonSchema(id: string, title: string, schema: z.ZodType): unknown {
@@ -84,6 +88,14 @@ if (import.meta.main) {
     folder: fileURLToPath(new URL('../schemas', import.meta.url)),
     files: schemaFiles(),
     command,
+    owns: isSchemaFile,
+  });
+  const description = 'openapi.json';
+  runGenerator({
+    folder: fileURLToPath(new URL('../schemas', import.meta.url)),
+    files: new Map([[description, `${JSON.stringify(openApiDocument(), null, 2)}\n`]]),
+    command,
+    owns: (name) => name === description,
   });
   const document = 'events.md';
   runGenerator({

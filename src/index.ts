@@ -77,3 +77,5 @@ export type { Erased } from './operate/erasure.ts';
 export type { ErasureTarget } from './operate/erasure-target.ts';
 export type { Instant } from './errors/option-problems.ts';
 export type { LogEvent } from './receiver/telemetry.ts';
+export type { Access, Action, Authorize, NamedAccess } from './operate/api/access.ts';
+export type { Mounted } from './http/web.ts';

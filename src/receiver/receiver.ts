@@ -7,7 +7,11 @@ import type { DatabaseOf, Handler, JoinedCall, RunContext, UserDatabase } from '
 import { type Middleware, middleware } from '../http/express.ts';
 import { fetchHandler } from '../http/fetch.ts';
 import { nodeHandler } from '../http/node.ts';
+import { type Mounted, mounted } from '../http/web.ts';
+import type { Authorize } from '../operate/api/access.ts';
+import { apiHandler } from '../operate/api/api.ts';
 import type { Clock } from '../kit/clock.ts';
+import { messageOf } from '../kit/error-text.ts';
 import type { Calls } from '../operate/calls.ts';
 import type { DriftLedger } from '../operate/drift.ts';
 import type { Erased } from '../operate/erasure.ts';
@@ -229,6 +233,31 @@ export class Receiver<Transaction = UserDatabase> {
    */
   fetch(request: Request): Promise<Response> {
     return fetchHandler(this.take)(request);
+  }
+
+  /**
+   * The receiver's inbox over HTTP, as JSON: look, replay, dismiss, release, erase. Mount it where only your operators come,
+   * and let `authorize` decide about every request. `GET /openapi.json` describes it.
+   *
+   * @throws ConfigError without `authorize`
+   * @example
+   * const api = receiver.api({ authorize: (request) => (isOperator(request) ? 'all' : undefined) });
+   * app.use('/ringback/api', api.middleware());
+   */
+  api(options: { readonly authorize: Authorize }): Mounted {
+    const { telemetry } = this.#parts;
+    const operations = {
+      events: this.events,
+      calls: this.calls,
+      quarantine: this.quarantine,
+      drift: this.drift,
+      erase: (target: ErasureTarget) => this.erase(target),
+      counts: () => this.counts(),
+    };
+    const onFailed = (error: unknown) => telemetry.report('api_failed', { cause: messageOf(error) });
+    return blameCaller(this, 'api', () =>
+      mounted(apiHandler({ operations, authorize: options.authorize, onFailed })),
+    );
   }
 
   /**

@@ -111,6 +111,7 @@ const logEvents = {
   retention_cleaned: ['info', 'removed what retention no longer keeps'],
   retention_failed: ['warn', 'cleaning could not reach the inbox and will try again'],
   erased: ['info', 'erased what was asked to be erased'],
+  api_failed: ['error', "a request of the operators' API could not be answered"],
   secrets_failed: ['error', 'the secrets function failed; the last known secrets are used'],
 } as const satisfies Record<string, readonly [level: Level, message: string, command?: string]>;
 

@@ -1,0 +1,51 @@
+/** Who may do what over the API: the app that mounts it decides, for every request. */
+
+/** What a request may be allowed to do, one by one. */
+export const actions = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'erase'] as const;
+
+/**
+ * `'look'`: lists and records, without what callers have said. `'bodies'`: bodies and headers too. `'quarantine'`: release,
+ * discard and check again. The others are what they say.
+ */
+export type Action = (typeof actions)[number];
+
+/** `'all'`; `'read'`, which is everything that changes nothing; or a list of actions. */
+export type Access = 'all' | 'read' | readonly Action[];
+
+/** What may be done, and by whom: the name is kept with what is changed. */
+export interface NamedAccess {
+  readonly access: Access;
+  /** Who asks, such as a user name. */
+  readonly by: string;
+}
+
+/**
+ * Decides about a request. `source` is the request as your server knows it: Express's, with your session on it, or that of
+ * node:http, or the Request itself. Undefined, null and false refuse.
+ */
+export type Authorize = (request: Request, source: unknown) => Allowed | PromiseLike<Allowed>;
+
+type Allowed = Access | NamedAccess | undefined | null | false;
+
+/** What a request may do. */
+export interface Permission {
+  readonly mayDo: (action: Action) => boolean;
+  readonly by: string | undefined;
+}
+
+const reading: readonly Action[] = ['look', 'bodies'];
+
+/** What the app's answer allows; undefined if it allows nothing, also for an answer that isn't one. */
+export function permissionOf(allowed: unknown): Permission | undefined {
+  if (isNamed(allowed)) {
+    const permission = permissionOf(allowed.access);
+    return permission && { ...permission, by: allowed.by };
+  }
+  if (allowed === 'all') return { mayDo: () => true, by: undefined };
+  const list: readonly unknown[] = allowed === 'read' ? reading : Array.isArray(allowed) ? allowed : [];
+  return list.length === 0 ? undefined : { mayDo: (action) => list.includes(action), by: undefined };
+}
+
+function isNamed(allowed: unknown): allowed is NamedAccess {
+  return typeof allowed === 'object' && allowed !== null && 'access' in allowed && 'by' in allowed;
+}

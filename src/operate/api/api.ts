@@ -1,0 +1,162 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { configError } from '../../errors/errors.ts';
+import { type Authorize, type Permission, permissionOf } from './access.ts';
+import { readJson } from './json-body.ts';
+import { openApiDocument } from './openapi.ts';
+import { ApiProblem, errorBody, problemOf } from './problem.ts';
+import { type Operations, type Route, routes } from './routes.ts';
+
+/** The header that every change must have. A page of another site can't set it without asking first, which is refused. */
+export const changeHeader = 'x-ringback-request';
+
+/** What answers requests of the API. */
+export type ApiHandler = (request: Request, path: string, source: unknown) => Promise<Response>;
+
+/** What the API works with. */
+export interface ApiParts {
+  readonly operations: Operations;
+  readonly authorize: Authorize;
+  /** Called with an error that is our fault. */
+  readonly onFailed: (error: unknown) => void;
+}
+
+/** No answer is kept by anybody: most hold personal data. */
+const headers = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+};
+
+/**
+ * The API as a function from a request and its path below the place where it is mounted.
+ *
+ * @throws ConfigError without `authorize`: nobody may be let in by forgetting it
+ */
+export function apiHandler({ operations, authorize, onFailed }: ApiParts): ApiHandler {
+  if (typeof authorize !== 'function')
+    throw configError('option_invalid', {
+      option: 'authorize in receiver.api',
+      expected: "a function that answers 'all', 'read' or a list of actions for whoever may come in",
+      found: authorize === undefined ? 'left out' : `of type ${typeof authorize}`,
+    });
+  return async (request, path, source) => {
+    try {
+      const permission = permissionOf(await authorize(request, source));
+      if (!permission)
+        throw new ApiProblem(403, 'forbidden', 'You may not use this API: authorize has not let you in.');
+      return answer(request, await resultOf(request, path, { operations, permission }));
+    } catch (error) {
+      const problem = problemOf(error);
+      if (!problem) onFailed(error);
+      return refusal(
+        problem ?? new ApiProblem(500, 'failed', 'This could not be done. The log of the receiver says why.'),
+      );
+    }
+  };
+}
+
+async function resultOf(
+  request: Request,
+  path: string,
+  { operations, permission }: { readonly operations: Operations; readonly permission: Permission },
+): Promise<unknown> {
+  if (request.method === 'GET' && path === '/openapi.json') return openApiDocument();
+  const { route, id } = routeOf(request.method, path);
+  if (!permission.mayDo(route.action)) throw forbidden(route.action);
+  if (route.method !== 'GET') requireOwnOrigin(request);
+  const query = checkedQuery(route, new URL(request.url).searchParams);
+  if (query['body'] === true && !permission.mayDo('bodies')) throw forbidden('bodies');
+  const body = route.body ? checked(route.body, await readJson(request), 'body') : {};
+  const result = await route.act(operations, { id, query, body, by: permission.by });
+  if (result === undefined)
+    throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or not any more.`);
+  return result;
+}
+
+function forbidden(action: string): ApiProblem {
+  return new ApiProblem(
+    403,
+    'forbidden',
+    `You may not do this: authorize does not allow the action ${action} to you.`,
+  );
+}
+
+/** The route for a path. Those without an id go first: `/events/replay` is no event. */
+function routeOf(method: string, path: string): { readonly route: Route; readonly id: string } {
+  const segments = path.split('/');
+  const matching = routes.filter((candidate) => {
+    const wanted = candidate.path.split('/');
+    return (
+      wanted.length === segments.length &&
+      wanted.every((segment, place) => segment.startsWith('{') || segment === segments[place])
+    );
+  });
+  const allowed = matching.filter((candidate) => candidate.method === method);
+  const route = allowed.find(({ path: wanted }) => !wanted.includes('{')) ?? allowed[0];
+  if (route)
+    return { route, id: decoded(segments[route.path.split('/').findIndex((part) => part.startsWith('{'))]) };
+  throw matching.length > 0
+    ? new ApiProblem(
+        405,
+        'method_not_allowed',
+        `${path} takes ${matching.map((candidate) => candidate.method).join(', ')}.`,
+      )
+    : new ApiProblem(404, 'not_found', `There is no ${path}. See /openapi.json for what there is.`);
+}
+
+function decoded(segment = ''): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new ApiProblem(400, 'path_invalid', 'The path should be percent-encoded UTF-8.');
+  }
+}
+
+/** The header alone keeps other sites out; what browsers say about the origin does too, should a proxy add the header. */
+function requireOwnOrigin({ headers: given }: Request): void {
+  const site = given.get('sec-fetch-site');
+  if (given.has(changeHeader) && (site === null || site === 'same-origin' || site === 'none')) return;
+  throw new ApiProblem(
+    403,
+    'origin_refused',
+    `A change needs the header ${changeHeader}, with any value, and must not come from another site.`,
+  );
+}
+
+function checkedQuery(route: Route, parameters: URLSearchParams): Readonly<Record<string, unknown>> {
+  const names = [...parameters.keys()];
+  const repeated = names.find((name, place) => names.indexOf(name) !== place);
+  if (repeated !== undefined) throw new ApiProblem(400, 'query_invalid', `${repeated} should be given once.`);
+  return checked(route.query ?? z.strictObject({}), Object.fromEntries(parameters), 'query');
+}
+
+function checked(
+  schema: z.ZodObject,
+  value: unknown,
+  place: 'query' | 'body',
+): Readonly<Record<string, unknown>> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = [place, ...(issue?.path ?? [])].join('.');
+  throw new ApiProblem(400, `${place}_invalid`, `${where}: ${issue?.message ?? 'not valid'}`);
+}
+
+/** A page that asks again and again is answered without a body while nothing has changed. */
+function answer(request: Request, result: unknown): Response {
+  const text = JSON.stringify(result);
+  const etag = `"${hash('sha256', text, 'base64url')}"`;
+  if (request.method === 'GET' && request.headers.get('if-none-match') === etag)
+    return new Response(null, { status: 304, headers: { ...headers, etag } });
+  return new Response(text, {
+    status: 200,
+    headers: request.method === 'GET' ? { ...headers, etag } : headers,
+  });
+}
+
+function refusal(problem: ApiProblem): Response {
+  return new Response(JSON.stringify(errorBody(problem)), { status: problem.status, headers });
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { actions } from './access.ts';
+import { results } from './results.ts';
+import { type Route, routes } from './routes.ts';
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const json = (schema: unknown) => ({ 'application/json': { schema } });
+
+/** The API in OpenAPI 3.1, made from the schemas that check its requests. */
+export function openApiDocument(): Readonly<Record<string, unknown>> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'The inbox of a Ringback receiver',
+      version: '1',
+      description:
+        'Paths are below the place where the app has mounted the API, and who may use it is decided by the app. ' +
+        'Every change needs the header x-ringback-request.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '.' }],
+    paths,
+    components: {
+      schemas: Object.fromEntries(
+        Object.entries(results).map(([name, schema]) => [name, plain(schema, 'output')]),
+      ),
+    },
+  };
+}
+
+function operation({ method, path, action, summary, query, body, result }: Route): unknown {
+  const id = /\{(\w+)\}/.exec(path)?.[1];
+  return {
+    operationId: operationId(method, path),
+    summary,
+    description: `Needs the action \`${action}\` of ${actions.join(', ')}.`,
+    parameters: [
+      ...(id === undefined ? [] : [{ name: id, in: 'path', required: true, schema: { type: 'string' } }]),
+      ...(query ? parametersOf(query) : []),
+      ...(method === 'GET'
+        ? []
+        : [{ name: 'x-ringback-request', in: 'header', required: true, schema: { type: 'string' } }]),
+    ],
+    ...(body && { requestBody: { required: true, content: json(plain(body, 'input')) } }),
+    responses: {
+      200: { description: summary, content: json(reference(result)) },
+      default: { description: 'What is wrong', content: json(reference('Error')) },
+    },
+  };
+}
+
+function operationId(method: string, path: string): string {
+  const words = path.split('/').filter((segment) => segment !== '' && !segment.startsWith('{'));
+  const one = path.endsWith('}') ? 'One' : '';
+  return [
+    method.toLowerCase(),
+    ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)),
+    one,
+  ].join('');
+}
+
+function parametersOf(query: z.ZodObject): readonly unknown[] {
+  const { properties = {} } = plain(query, 'input') as {
+    properties?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  };
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    ...(description !== undefined && { description }),
+    schema: name === 'limit' ? { type: 'integer', minimum: 1, maximum: 1_000 } : schema,
+  }));
+}
+
+function plain(schema: z.ZodType, io: 'input' | 'output'): Readonly<Record<string, unknown>> {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
+  return rest;
+}

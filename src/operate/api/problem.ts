@@ -1,0 +1,37 @@
+import type { z } from 'zod';
+import { ConfigError, RingbackError } from '../../errors/errors.ts';
+import type { results } from './results.ts';
+
+/** What is wrong with a request, in the API's one form. */
+export class ApiProblem extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Problems of operations that are not about what was asked: the status that says so. */
+const statuses: Readonly<Record<string, number>> = {
+  receiver_not_started: 503,
+  quarantine_unknown: 404,
+  quarantine_cut: 409,
+  release_not_authentic: 409,
+  release_unreadable: 409,
+};
+
+/** The problem that an error of an operation is; undefined for one that is our fault. */
+export function problemOf(error: unknown): ApiProblem | undefined {
+  if (error instanceof ApiProblem) return error;
+  if (!(error instanceof RingbackError)) return undefined;
+  const status = statuses[error.code] ?? (error instanceof ConfigError ? 400 : undefined);
+  return status === undefined ? undefined : new ApiProblem(status, error.code, error.message);
+}
+
+/** The body of an error. */
+export function errorBody({ code, message }: ApiProblem): z.input<typeof results.Error> {
+  return { error: { code, message } };
+}

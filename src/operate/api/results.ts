@@ -1,0 +1,132 @@
+/** The shapes of what the API answers. Times are in ISO 8601. */
+import { z } from 'zod';
+
+const time = z.iso.datetime();
+const cursor = z.string().optional().describe('For the next page; left out on the last.');
+const count = z.int().min(0);
+
+const run = z.strictObject({
+  handler: z.string(),
+  state: z.enum(['due', 'running', 'blocked', 'done', 'dead']),
+  attempts: count,
+  dueAt: time.optional().describe('When a run that waits is due; a time in 1970 is "at once".'),
+  settledAt: time.optional(),
+  reason: z.string().optional().describe('Why the last attempt failed. It may hold personal data.'),
+  replay: z.int().optional().describe('The replay that last requeued it.'),
+});
+
+const event = z.strictObject({
+  traceId: z.string(),
+  eventName: z.string(),
+  callId: z.string().optional(),
+  organizationId: z.string().optional(),
+  agentId: z.string().optional(),
+  state: z.enum(['new', 'open', 'done']),
+  occurredAt: time,
+  receivedAt: time,
+  runs: z.array(run).describe('Runs for which there is something to remember, in order of their handlers.'),
+});
+
+const content = {
+  headers: z.record(z.string(), z.unknown()).optional().describe('Only if it was asked for.'),
+};
+
+const call = z.strictObject({
+  callId: z.string(),
+  organizationId: z.string().optional(),
+  agentId: z.string().optional(),
+  status: z.enum(['in_progress', 'ended', 'transferred', 'analysed']),
+  startedAt: time.optional(),
+  endedAt: time.optional(),
+  durationMs: z.number().optional(),
+  transfer: z
+    .strictObject({
+      destination: z.string().optional().describe('A phone number or an extension: personal data.'),
+      status: z.string().optional(),
+      reason: z.string().optional(),
+      sentiment: z.string().optional(),
+      at: time,
+    })
+    .optional(),
+  analysis: z
+    .strictObject({ status: z.string().optional(), reason: z.string().optional(), at: time })
+    .optional(),
+  events: z.array(
+    z.strictObject({ name: z.string(), occurredAt: time, receivedAt: time, traceId: z.string() }),
+  ),
+  firstSeenAt: time,
+  lastSeenAt: time,
+});
+
+const delivery = z.strictObject({
+  id: z.int(),
+  kind: z.enum(['not_authentic', 'unreadable']),
+  reason: z.string(),
+  receivedAt: time,
+  traceId: z.string().optional().describe('As its sender wrote it: nobody has verified it.'),
+  bytes: count,
+  digest: z.string().describe('The SHA-256 of the whole body, in hexadecimal.'),
+  isCut: z.boolean().describe('Whether only the head of the body is kept.'),
+});
+
+const changedRuns = { events: count, runs: count, handlers: z.record(z.string(), count) };
+
+/** By the names that the OpenAPI document gives them. */
+export const results = {
+  Counts: z.strictObject({
+    events: z.strictObject({ new: count, open: count, done: count }),
+    runs: z.strictObject({ due: count, running: count, blocked: count, dead: count }),
+    quarantine: z.strictObject({ notAuthentic: count, unreadable: count, dropped: count }),
+  }),
+  Events: z.strictObject({ events: z.array(event), cursor }),
+  Event: event.extend({ ...content, body: z.record(z.string(), z.unknown()).optional() }),
+  Calls: z.strictObject({ calls: z.array(call), cursor }),
+  Call: call,
+  Deliveries: z.strictObject({ deliveries: z.array(delivery), cursor }),
+  Delivery: delivery.extend({
+    ...content,
+    body: z.base64().optional().describe('The bytes as they came. Only if it was asked for.'),
+  }),
+  Drift: z.strictObject({
+    findings: z.array(
+      z.strictObject({
+        eventName: z.string(),
+        path: z.string(),
+        kind: z.string(),
+        firstSeenAt: time,
+        lastSeenAt: time,
+        count,
+      }),
+    ),
+  }),
+  Replayed: z.strictObject({ id: z.int().optional().describe('Left out for a dry run.'), ...changedRuns }),
+  Dismissed: z.strictObject(changedRuns),
+  Released: z.strictObject({ status: z.enum(['accepted', 'duplicate']), traceId: z.string() }),
+  Discarded: z.strictObject({ discarded: z.boolean() }),
+  Reverified: z.strictObject({
+    checked: count,
+    released: count,
+    duplicates: count,
+    unreadable: count,
+    cut: count,
+    remaining: count,
+  }),
+  Erased: z.strictObject({
+    events: count,
+    runs: count,
+    quarantined: count,
+    calls: count,
+    callIds: z.array(z.string()),
+    checkpointed: z.boolean(),
+    compacted: z.boolean(),
+  }),
+  Error: z.strictObject({
+    error: z.strictObject({
+      code: z.string().describe('For programs.'),
+      message: z.string().describe('For a person: what was expected, what was found, what to do.'),
+    }),
+  }),
+};
+
+/** The name of a shape. */
+export type ResultName = keyof typeof results;

@@ -1,0 +1,301 @@
+/** The API over HTTP, mounted as users mount it. Each answer is checked against the OpenAPI document that describes it. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import express from 'express';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openApiDocument } from '../../src/operate/api/openapi.ts';
+import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+
+const change = { 'x-ringback-request': '1', 'content-type': 'application/json' };
+
+/** A receiver with a dead letter, a done event and a delivery in quarantine, and its API for whoever may do this. */
+async function inbox(authorize: Authorize = () => 'all') {
+  let isMended = false;
+  const { receiver, logs } = await started({}, (r) =>
+    r.on('*', { name: 'crm', retry: { attempts: 1 } }, ({ traceId }) => {
+      if (traceId === 'trace-dead' && !isMended) throw new Error('the CRM is down');
+    }),
+  );
+  await deliver(receiver, bodyOf({ traceId: 'trace-done', callId: 'call-1' }));
+  await deliver(receiver, bodyOf({ traceId: 'trace-dead', callId: 'call-2' }));
+  await logs.until('run_dead');
+  const forged = bodyOf({ traceId: 'trace-forged' });
+  await deliver(receiver, forged, signedHeaders(forged, { secrets: otherSecret }));
+  await expect.poll(async () => (await receiver.counts()).quarantine.notAuthentic).toBe(1);
+  const api = receiver.api({ authorize });
+  return { receiver, logs, ask: asking(api), mend: () => (isMended = true) };
+}
+
+/** Asks the API, and checks what it answers against its document. */
+function asking(api: Mounted) {
+  return async (method: string, path: string, body?: unknown, headers: Record<string, string> = change) => {
+    const request = new Request(`https://ops.example.com${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const response = await api.fetch(request);
+    const text = await response.text();
+    const json: unknown = text === '' ? undefined : JSON.parse(text);
+    conforms({ method, path: new URL(request.url).pathname, status: response.status, json });
+    return { status: response.status, headers: response.headers, json };
+  };
+}
+
+interface Document {
+  readonly paths: Readonly<
+    Record<
+      string,
+      Record<string, { responses: { 200: { content: Record<string, { schema: { $ref: string } }> } } }>
+    >
+  >;
+  readonly components: unknown;
+}
+
+interface Answered {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly json: unknown;
+}
+
+const document = openApiDocument() as unknown as Document;
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+ajv.addSchema({ $id: 'https://example.com/document', components: document.components });
+
+function conforms({ method, path, status, json }: Answered): void {
+  if (json === undefined || path === '/openapi.json') return;
+  const [, operation] =
+    Object.entries(document.paths).find(([known, methods]) => {
+      const pattern = new RegExp(`^${known.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+      return method.toLowerCase() in methods && pattern.test(path);
+    }) ?? [];
+  const described =
+    operation?.[method.toLowerCase()]?.responses[200].content['application/json']?.schema.$ref;
+  const name = status === 200 ? described : '#/components/schemas/Error';
+  const validate = ajv.compile({ $ref: `https://example.com/document${name}` });
+  expect([path, validate(json), validate.errors]).toEqual([path, true, null]);
+}
+
+describe('looking', () => {
+  test('lists and records come without what callers have said', async () => {
+    const { ask } = await inbox();
+    expect(await ask('GET', '/counts')).toMatchObject({ json: { events: { done: 2 }, runs: { dead: 1 } } });
+    expect(await ask('GET', '/events?state=dead&limit=10')).toMatchObject({
+      json: { events: [{ traceId: 'trace-dead', runs: [{ handler: 'crm', state: 'dead' }] }] },
+    });
+    expect(await ask('GET', '/calls/call-1')).toMatchObject({ json: { callId: 'call-1' } });
+    expect(await ask('GET', '/calls')).toMatchObject({ json: { calls: [{}, {}] } });
+    expect(await ask('GET', '/drift')).toMatchObject({ status: 200 });
+    const { json } = await ask('GET', '/events/trace-dead');
+    expect(Object.keys(json as object)).not.toContain('body');
+    const deliveries = await ask('GET', '/quarantine');
+    expect(deliveries).toMatchObject({ json: { deliveries: [{ kind: 'not_authentic' }] } });
+  });
+
+  test('bodies and headers come if they are asked for', async () => {
+    const { ask } = await inbox();
+    expect(await ask('GET', '/events/trace-done?body=true')).toMatchObject({
+      json: { body: { traceId: 'trace-done' }, headers: { 'content-type': expect.anything() } },
+    });
+    const { json } = await ask('GET', '/quarantine/1?body=true');
+    const { body } = json as { body: string };
+    expect(JSON.parse(Buffer.from(body, 'base64').toString())).toMatchObject({ traceId: 'trace-forged' });
+  });
+
+  test('pages follow each other by their cursor, and one that has not changed is not sent again', async () => {
+    const { ask } = await inbox();
+    const first = await ask('GET', '/events?limit=1');
+    const { cursor } = first.json as { cursor: string };
+    expect(await ask('GET', `/events?limit=1&cursor=${cursor}`)).toMatchObject({
+      json: { events: [{ traceId: 'trace-done' }] },
+    });
+    const again = await ask('GET', '/events?limit=1', undefined, {
+      'if-none-match': first.headers.get('etag') ?? '',
+    });
+    expect([again.status, again.json]).toEqual([304, undefined]);
+  });
+
+  test('nothing that is answered is kept by anybody in between', async () => {
+    const { ask } = await inbox();
+    const { headers } = await ask('GET', '/counts');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
+});
+
+describe('changing', () => {
+  test('a dead letter is replayed, in the name of whoever asks, after a dry run', async () => {
+    const { ask, receiver, logs, mend } = await inbox(() => ({ access: 'all', by: 'ann' }));
+    const filter = { state: 'dead' };
+    expect(await ask('POST', '/events/replay', { filter, dryRun: true })).toMatchObject({
+      json: { runs: 1 },
+    });
+    mend();
+    const done = logs.of('run_done').length;
+    expect(await ask('POST', '/events/replay', { filter, reason: 'mended' })).toMatchObject({
+      json: { runs: 1, handlers: { crm: 1 } },
+    });
+    await logs.until('run_done', done + 1);
+    expect((await receiver.counts()).runs.dead).toBe(0);
+    const asked = receiver.database.prepare('select requested_by, reason from replays').get();
+    expect(asked).toEqual({ requested_by: 'ann', reason: 'mended' });
+  });
+
+  test('a dead letter is dismissed, a delivery discarded, and a call erased', async () => {
+    const { ask, receiver } = await inbox();
+    const dismissal = { filter: { state: 'dead' }, reason: 'done by hand' };
+    expect(await ask('POST', '/events/dismiss', dismissal)).toMatchObject({ json: { runs: 1 } });
+    expect(await ask('DELETE', '/quarantine/1')).toMatchObject({ json: { discarded: true } });
+    expect(await ask('POST', '/erase', { callId: 'call-1' })).toMatchObject({ json: { events: 1 } });
+    expect(await receiver.counts()).toMatchObject({
+      events: { done: 1 },
+      runs: { dead: 0 },
+      quarantine: { notAuthentic: 0 },
+    });
+  });
+
+  test('what can not be released is told with its reason', async () => {
+    const { ask } = await inbox();
+    expect(await ask('POST', '/quarantine/1/release')).toMatchObject({
+      status: 409,
+      json: { error: { code: 'release_not_authentic' } },
+    });
+    expect(await ask('POST', '/quarantine/reverify')).toMatchObject({ json: { checked: 1, remaining: 1 } });
+  });
+
+  test.each([
+    ['without the header', { 'content-type': 'application/json' }],
+    ['from another site', { ...change, 'sec-fetch-site': 'cross-site' }],
+  ])('a change %s is refused, as a page of another site would send it', async (_, headers) => {
+    const { ask, receiver } = await inbox();
+    const refused = await ask('POST', '/events/dismiss', { filter: { state: 'dead' }, reason: 'x' }, headers);
+    expect(refused).toMatchObject({ status: 403, json: { error: { code: 'origin_refused' } } });
+    expect((await receiver.counts()).runs.dead).toBe(1);
+  });
+});
+
+describe('who may do what', () => {
+  test.each([undefined, null, false, [], 'everything', {}, { access: 'nothing', by: 'ann' }])(
+    'nobody who is answered %j gets in',
+    async (allowed) => {
+      const { ask } = await inbox((() => allowed) as Authorize);
+      expect(await ask('GET', '/counts')).toMatchObject({
+        status: 403,
+        json: { error: { code: 'forbidden' } },
+      });
+      expect(await ask('GET', '/openapi.json')).toMatchObject({ status: 403 });
+    },
+  );
+
+  test('nobody gets in if authorize fails, and the log says so', async () => {
+    const { ask, logs } = await inbox(() => {
+      throw new Error('the session store is down');
+    });
+    expect(await ask('GET', '/counts')).toMatchObject({ status: 500, json: { error: { code: 'failed' } } });
+    expect(logs.of('api_failed')).toMatchObject([{ cause: 'the session store is down' }]);
+  });
+
+  test('read is really read: no route that changes something is open', async () => {
+    const { ask, receiver } = await inbox(() => 'read');
+    const { paths } = (await ask('GET', '/openapi.json')).json as Document;
+    const before = await receiver.counts();
+    const changing = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((method) => method !== 'get')
+        .map((method) => [method.toUpperCase(), path.replace(/\{\w+\}/, '1')] as const),
+    );
+    expect(changing.length).toBeGreaterThan(5);
+    for (const [method, path] of changing)
+      expect(await ask(method, path, { filter: { state: 'dead' }, reason: 'x' })).toMatchObject({
+        status: 403,
+      });
+    expect(await ask('GET', '/events/trace-done?body=true')).toMatchObject({ status: 200 });
+    expect(await receiver.counts()).toEqual(before);
+  });
+
+  test('a list of actions allows these and no others', async () => {
+    const { ask } = await inbox(() => ['look', 'replay']);
+    expect(await ask('GET', '/events/trace-done')).toMatchObject({ status: 200 });
+    expect(await ask('GET', '/events/trace-done?body=true')).toMatchObject({ status: 403 });
+    expect(await ask('POST', '/events/replay', { filter: { state: 'dead' }, dryRun: true })).toMatchObject({
+      status: 200,
+    });
+    expect(await ask('POST', '/erase', { callId: 'call-1' })).toMatchObject({ status: 403 });
+  });
+
+  test('without authorize there is no API', () => {
+    const { receiver } = made();
+    expect(() => receiver.api({} as never)).toThrow(ConfigError);
+    expect(() => receiver.api({} as never)).toThrow("a function that answers 'all'");
+  });
+});
+
+describe('what is wrong with a request', () => {
+  test.each([
+    ['GET', '/events?limt=1', undefined, 400, 'query_invalid'],
+    ['GET', '/events?limit=100000', undefined, 400, 'query_invalid'],
+    ['GET', '/events?state=dead&state=done', undefined, 400, 'query_invalid'],
+    ['GET', '/events?since=yesterday', undefined, 400, 'option_invalid'],
+    ['GET', '/nothing', undefined, 404, 'not_found'],
+    ['GET', '/events/no-such-trace', undefined, 404, 'not_found'],
+    ['GET', '/events/%E0%A4%A', undefined, 400, 'path_invalid'],
+    ['GET', '/quarantine/one', undefined, 400, 'option_invalid'],
+    ['GET', '/quarantine/99', undefined, 404, 'not_found'],
+    ['PUT', '/events', undefined, 405, 'method_not_allowed'],
+    ['POST', '/events/replay', { filter: {} }, 400, 'option_invalid'],
+    ['POST', '/events/replay', { filter: { state: 'dead' }, dryrun: true }, 400, 'body_invalid'],
+    ['POST', '/events/replay', undefined, 400, 'body_invalid'],
+    ['POST', '/events/replay', 'x'.repeat(70_000), 413, 'body_too_large'],
+    ['POST', '/erase', { callId: 'call-1', phoneNumber: '+15550100' }, 400, 'option_invalid'],
+  ])('%s %s is told in the one form', async (method, path, body, status, code) => {
+    const { ask } = await inbox();
+    expect(await ask(method, path, body)).toMatchObject({
+      status,
+      json: { error: { code, message: expect.stringMatching(/\w/) } },
+    });
+  });
+});
+
+describe('mounted', () => {
+  async function baseOf(listener: Parameters<typeof createServer>[1]): Promise<string> {
+    const server = createServer(listener as Parameters<typeof createServer>[0]).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  const mountings: Readonly<Record<string, (api: Mounted) => Promise<string>>> = {
+    'in Express': (api) => baseOf(express().use('/ops/api', api.middleware()) as never),
+    'in Express, behind a body parser': (api) =>
+      baseOf(express().use(express.json()).use('/ops/api', api.middleware()) as never),
+    'in node:http': (api) => baseOf(api.nodeHandler('/ops/api')),
+  };
+
+  test.each(Object.entries(mountings))('%s, it looks and changes', async (_, mount) => {
+    const { receiver } = await inbox();
+    const asked: unknown[] = [];
+    const api = receiver.api({
+      authorize: (request, source) => {
+        asked.push([request.headers.get('cookie'), typeof (source as { socket?: unknown }).socket]);
+        return 'all';
+      },
+    });
+    const base = `${await mount(api)}/ops/api`;
+    const events = await fetch(`${base}/events/${encodeURIComponent('trace-done')}`, {
+      headers: { cookie: 'session=1' },
+    });
+    expect(await events.json()).toMatchObject({ traceId: 'trace-done' });
+    expect(asked).toEqual([['session=1', 'object']]);
+    const dismissed = await fetch(`${base}/events/dismiss`, {
+      method: 'POST',
+      headers: change,
+      body: JSON.stringify({ filter: { state: 'dead' }, reason: 'done by hand' }),
+    });
+    expect(await dismissed.json()).toMatchObject({ runs: 1 });
+  });
+});
