@@ -58,6 +58,15 @@ describe('a commit on Postgres whose answer is lost', () => {
   });
 });
 
+test('a connection to Postgres that ends as it is made fails what it is for, and nothing else', async () => {
+  const { store, pool } = await opened();
+  const lose = (client: PoolClient) =>
+    queueMicrotask(() => client.emit('error', new Error('the connection has ended')));
+  pool.once('acquire', lose);
+  await expect(store.claimEvents(10)).resolves.toEqual([]);
+  expect(pool.totalCount).toBe(0);
+});
+
 describe('a transaction on Postgres that waits for another, which waits for it', () => {
   test('is made again when the database has ended it', async () => {
     const { store, pool, schema } = await opened();

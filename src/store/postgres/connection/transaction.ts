@@ -38,13 +38,12 @@ export class TransactionOnce {
   }
 
   async run<T>(work: (transaction: LendingTransaction) => Promise<T>): Promise<T> {
-    const client = await this.#connections.pool.connect();
     let broken: Error | undefined;
     // A connection that is lost while nobody waits for it must not end the process.
     const onError = (error: Error) => {
       broken = error;
     };
-    client.on('error', onError);
+    const client = await connected(this.#connections.pool, onError);
     try {
       const begun = await this.#begin(client);
       const result = await work(this.#lending(client));
@@ -116,4 +115,15 @@ export class TransactionOnce {
       await this.#connections.query('select pg_terminate_backend($1)', [this.#begun.backend]).catch(() => {});
     return new Error('a statement went on behind the end of its transaction');
   }
+}
+
+/** A connection that is listened to from the moment on at which the pool does not any more: its end may come right behind. */
+function connected(pool: Pool, onError: (error: Error) => void): Promise<PoolClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (!client) return reject(error ?? new Error('there is no connection'));
+      client.on('error', onError);
+      resolve(client);
+    });
+  });
 }
