@@ -145,12 +145,12 @@ export class Processes {
   }
 }
 
-/** Ends the connections of this user that hold the lock of a process. */
+/** Ends the connections of this user that hold the lock of a process, but not those that take over what it had claimed. */
 const endTransactions = `
   select pg_terminate_backend(l.pid) from pg_locks l
     join pg_database d on d.oid = l.database and d.datname = current_database()
     join pg_stat_activity a on a.pid = l.pid and a.usename = session_user
-  where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+  where l.locktype = 'advisory' and l.objsubid = 1 and l.granted and l.mode = 'ShareLock'
     and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended('ringback.processes', $1)`;
 
 /**
