@@ -23,6 +23,7 @@ import { counts, waitingHandlers } from './query/overview.ts';
 import { PostgresCalls } from './query/postgres-calls.ts';
 import { PostgresEvents } from './query/postgres-events.ts';
 import { probe } from './work/probe.ts';
+import { ownedBy } from './work/run-row.ts';
 import { Work } from './work/work.ts';
 
 /** The inbox in a schema of a Postgres database, which any number of processes on any number of machines may share. */
@@ -70,7 +71,7 @@ export class PostgresStore implements Store<PoolClient> {
       written: written.then(({ sequence }) => (sequence === undefined ? 'duplicate' : 'new')),
       claimed: recorded.then((result) =>
         result?.sequence !== undefined && result.isClaimed
-          ? this.#claimed.event(foundAtOnce(record, result.sequence))
+          ? this.#claimed.event(foundAtOnce(record, result.sequence, this.#work.process))
           : undefined,
       ),
     };
@@ -119,7 +120,7 @@ export class PostgresStore implements Store<PoolClient> {
     const now = this.#clock.now();
     if (join && run.callId !== undefined && !isStored(run)) {
       const { sequence, callId, handler, eventName } = run;
-      const arrival = { sequence, callId, handler, eventName, ...join, now };
+      const arrival = { process: ownedBy(run), sequence, callId, handler, eventName, ...join, now };
       return this.#claimed.end(run, (last) => this.#work.arrive({ ...arrival, last }));
     }
     return this.#claimed.store(run, run.attempts, (last) => this.#work.requeue(run, last));
@@ -136,7 +137,7 @@ export class PostgresStore implements Store<PoolClient> {
   }
 
   endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
-    return this.#work.endReading(claimed.sequence);
+    return this.#work.endReading(claimed);
   }
 
   async begin(run: ClaimedRun): Promise<ClaimedRun | undefined> {
@@ -160,7 +161,7 @@ export class PostgresStore implements Store<PoolClient> {
 
   async finish(event: ClaimedEvent): Promise<void> {
     this.#claimed.forget(event);
-    await this.#work.finish(event.sequence);
+    await this.#work.finish(event);
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {

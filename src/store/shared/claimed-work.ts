@@ -3,8 +3,14 @@ import type { ClaimedEvent, ClaimedRun, HandlerTerms } from '../claims.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Sequence, Settled } from '../sequence.ts';
 
+/** What a process has claimed, where that process may have joined under another id since. */
+interface Owned {
+  /** The id under which it was claimed. */
+  readonly owner?: number | undefined;
+}
+
 /** An event as a database returns it when it is claimed. */
-export interface FoundEvent extends Omit<ClaimedEvent, 'claim'> {
+export interface FoundEvent extends Omit<ClaimedEvent, 'claim'>, Owned {
   /** Handlers that have a stored run of the event already, in whatever state. */
   readonly storedHandlers: readonly string[];
   /** What goes before it: for each handler one run is enough, one that has not begun if there is any. */
@@ -12,10 +18,10 @@ export interface FoundEvent extends Omit<ClaimedEvent, 'claim'> {
 }
 
 /** A stored run as a database returns it when it is claimed. */
-export type FoundRun = Omit<ClaimedRun, 'claim'>;
+export type FoundRun = Omit<ClaimedRun, 'claim'> & Owned;
 
 /** The claim on a run: under its event's claim, or under a row of its own. */
-export interface RunClaim {
+export interface RunClaim extends Owned {
   readonly handler: HandlerTerms;
   readonly before: RunsBefore;
   /** Undefined: the run has a row, and is claimed by itself. */
@@ -30,13 +36,15 @@ export interface RunClaim {
  * A claim on an event. It ends with the last of the event's runs that has no row, so these are ended one after another:
  * a write that fails and is made again must not find the claim gone.
  */
-export class EventClaim {
+export class EventClaim implements Owned {
+  readonly owner: number | undefined;
   readonly storedHandlers: readonly string[];
   readonly before: RunsBefore;
   #open = 0;
   #previous: Promise<unknown> | undefined;
 
-  constructor(storedHandlers: readonly string[], before: RunsBefore) {
+  constructor(owner: number | undefined, storedHandlers: readonly string[], before: RunsBefore) {
+    this.owner = owner;
     this.storedHandlers = storedHandlers;
     this.before = before;
   }
@@ -69,18 +77,16 @@ export class ClaimedWork {
   readonly #order = new CallOrder();
 
   /** An event that was just claimed. */
-  event({ storedHandlers, openRuns, ...event }: FoundEvent): ClaimedEvent {
+  event({ owner, storedHandlers, openRuns, ...event }: FoundEvent): ClaimedEvent {
     const before = this.#order.watch(event.callId, event.sequence, openRuns);
-    return { ...event, claim: new EventClaim(storedHandlers, before) };
+    return { ...event, claim: new EventClaim(owner, storedHandlers, before) };
   }
 
   /** A stored run that was just claimed. */
-  run(run: FoundRun, handler: HandlerTerms): ClaimedRun {
+  run({ owner, ...run }: FoundRun, handler: HandlerTerms): ClaimedRun {
     const before = this.#order.watch(run.callId, run.sequence, []);
-    return {
-      ...run,
-      claim: { handler, before, event: undefined, isOpen: false, leave: undefined } satisfies RunClaim,
-    };
+    const state = { event: undefined, isOpen: false, leave: undefined };
+    return { ...run, claim: { owner, handler, before, ...state } satisfies RunClaim };
   }
 
   /** The runs of a claimed event, without those that are stored already. */
@@ -95,6 +101,7 @@ export class ClaimedWork {
       attempts: 0,
       replay: undefined,
       claim: {
+        owner: claim.owner,
         handler,
         before: claim.before,
         event: claim,
@@ -148,6 +155,11 @@ export function claimOf({ claim }: ClaimedRun): RunClaim {
   return claim as RunClaim;
 }
 
+/** The id under which an event or a run was claimed: what is written about it goes under no other. */
+export function ownerOf({ claim }: ClaimedEvent | ClaimedRun): number | undefined {
+  return (claim as EventClaim | RunClaim).owner;
+}
+
 /** Whether the run has a row of its own. */
 export function isStored(run: ClaimedRun): boolean {
   return claimOf(run).event === undefined;
@@ -163,8 +175,8 @@ export function readingKeyOf(claimed: ClaimedEvent | ClaimedRun): {
 }
 
 /** An event that was claimed as it was written: nothing goes before it. */
-export function foundAtOnce(record: EventRecord, sequence: Sequence): FoundEvent {
+export function foundAtOnce(record: EventRecord, sequence: Sequence, owner?: number): FoundEvent {
   const { traceId, eventName, callId, receivedAt, headers, body } = record;
   const kept = { sequence, traceId, eventName, callId, receivedAt, headers, body };
-  return { ...kept, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
+  return { ...kept, owner, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
 }

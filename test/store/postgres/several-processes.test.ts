@@ -3,7 +3,18 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { testDatabase } from '../../support/postgres.ts';
-import { claimDue, claimedRun, done, dueAt, endOf, eventOf, only, runOf, presentTime } from '../parts.ts';
+import {
+  claimDue,
+  claimedRun,
+  done,
+  dueAt,
+  endOf,
+  eventOf,
+  handlerOf,
+  only,
+  runOf,
+  presentTime,
+} from '../parts.ts';
 
 describe('several processes on one Postgres', () => {
   test('of 200 copies of one delivery that reach three of them at once, one is new', async () => {
@@ -47,6 +58,23 @@ describe('several processes on one Postgres', () => {
     // It joins again, and goes on with what is new.
     await suspended.keepAlive();
     expect(await suspended.record(eventOf('d'), true).claimed).toMatchObject({ traceId: 'd' });
+  });
+
+  test('what one had claimed before it was taken for dead ends nothing that it claims again', async () => {
+    const inbox = await sharedInbox(2);
+    const [silent, other] = inbox.stores;
+    if (!silent || !other) throw new Error('There are not two stores.');
+    const handlers = [handlerOf('one'), handlerOf('two')];
+    const recorded = await silent.record(eventOf('a'), true).claimed;
+    if (!recorded) throw new Error('It was not claimed.');
+    const stale = silent.route(recorded, handlers);
+    await inbox.silence(0);
+    await other.keepAlive();
+    await silent.keepAlive();
+    const runs = silent.route(only(await silent.claimEvents(10)), handlers);
+    for (const run of stale) expect(await silent.settle(run, endOf(dueAt(0)))).toBe('lost');
+    for (const run of runs) expect(await silent.settle(run, endOf(done))).toBe('settled');
+    expect((await silent.counts()).events).toEqual({ new: 0, open: 0, done: 1 });
   });
 
   test('one that was suspended inside a transaction holds up nobody', async () => {

@@ -6,6 +6,8 @@ import type { Processes } from './processes.ts';
 
 interface WaitingEnd {
   readonly sequence: Sequence;
+  /** The process that has claimed it. */
+  readonly process: number;
   readonly onEnded: (settled: Settled) => void;
   readonly onFailed: (error: unknown) => void;
 }
@@ -24,9 +26,9 @@ export class ClaimEnds {
     this.#owned = owned;
   }
 
-  end(sequence: Sequence): Promise<Settled> {
+  end({ sequence, process }: { readonly sequence: Sequence; readonly process: number }): Promise<Settled> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ sequence, onEnded: resolve, onFailed: reject });
+      this.#waiting.push({ sequence, process, onEnded: resolve, onFailed: reject });
       if (!this.#isWriting) void this.#write();
     });
   }
@@ -36,10 +38,14 @@ export class ClaimEnds {
     // What ends in the same turn of the event loop goes together.
     await new Promise<void>((resolve) => queueMicrotask(resolve));
     while (this.#waiting.length > 0) {
-      const group = this.#waiting;
+      const id = this.#processes.currentId;
+      const group = this.#waiting.filter(({ process }) => process === id);
+      // What was claimed under another id is given back.
+      for (const { process, onEnded } of this.#waiting) if (process !== id) onEnded('lost');
       this.#waiting = [];
+      if (id === undefined || group.length === 0) continue;
       try {
-        const { lives, held } = await this.#end(this.#sorted(group));
+        const { lives, held } = await this.#end(id, this.#sorted(group));
         for (const { sequence, onEnded } of group) {
           const isHeld = this.#owned.has(sequence) || held.has(sequence);
           this.#owned.delete(sequence);
@@ -53,8 +59,7 @@ export class ClaimEnds {
   }
 
   /** Ranges may be added twice; but a claim that is gone would look lost if it was ended by a commit whose answer was. */
-  #end(claims: ClaimsToEnd): ReturnType<typeof endClaims> {
-    const { id } = this.#processes;
+  #end(id: number, claims: ClaimsToEnd): ReturnType<typeof endClaims> {
     if (claims.claimed.length === 0) return endClaims(this.#session, id, claims);
     return this.#session.write((transaction) => endClaims(transaction, id, claims));
   }

@@ -50,7 +50,7 @@ export async function claimEvents(
       claimed.map(({ sequence }) => sequence),
     );
     const rows = await transaction.query<EventRow>(eventsClaimed, [sequences]);
-    return rows.map(foundEvent);
+    return rows.map((row) => foundEvent(row, process));
   });
 }
 
@@ -108,7 +108,7 @@ export async function claimRuns(
       claimBytes,
       free.map(({ call_id: callId }) => callId),
     ]);
-    return rows.map(foundRun);
+    return rows.map((row) => foundRun(row, process));
   });
 }
 
@@ -173,13 +173,14 @@ export async function nextDue(session: Session, handler: string, after: number |
   return row?.due_at;
 }
 
-function foundEvent(row: EventRow): FoundEvent {
+function foundEvent(row: EventRow, owner: number): FoundEvent {
   const openRuns = row.open_runs.map(({ handler, unbegun }): OpenRun => ({
     handler: fromText(handler),
     hasBegun: !unbegun,
   }));
   return {
     ...storedEventOf(row, fromText),
+    owner,
     crashCount: row.crash_count,
     readingCrashes: row.reading_crashes,
     storedHandlers: row.stored_handlers.map(fromText),
@@ -187,9 +188,10 @@ function foundEvent(row: EventRow): FoundEvent {
   };
 }
 
-function foundRun(row: RunRow): FoundRun {
+function foundRun(row: RunRow, owner: number): FoundRun {
   return {
     ...storedEventOf(row, fromText),
+    owner,
     crashCount: row.crash_count,
     readingCrashes: row.reading_crashes,
     handler: fromText(row.handler),

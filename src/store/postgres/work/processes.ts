@@ -23,6 +23,10 @@ export class Processes {
     return this.#id;
   }
 
+  get currentId(): number | undefined {
+    return this.#id;
+  }
+
   /** Joins the processes that share the inbox, under a new id. */
   async join(handlers?: readonly string[]): Promise<void> {
     await this.#session.query('insert into ringback.incarnation default values on conflict do nothing');

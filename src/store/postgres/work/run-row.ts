@@ -1,6 +1,6 @@
-import { claimOf, isStored } from '../../shared/claimed-work.ts';
+import { claimOf, isStored, ownerOf } from '../../shared/claimed-work.ts';
 import { type EndToWrite, type RunToWrite, endToWrite } from '../../shared/run-to-write.ts';
-import type { ClaimedRun } from '../../claims.ts';
+import type { ClaimedEvent, ClaimedRun } from '../../claims.ts';
 import type { RunEnd } from '../../store.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
 
@@ -14,19 +14,36 @@ export interface RunRow extends RunToWrite {
 export interface SettlementRow extends RunRow, EndToWrite {}
 
 /** The row of a claimed run. */
-export function runRow(run: ClaimedRun, process: number, last: boolean, now: number): RunRow {
+export function runRow(run: ClaimedRun, last: boolean, now: number): RunRow {
   const { sequence, callId, handler, attempts } = run;
   const { order, join } = claimOf(run).handler;
   const names = { callId: toTextOrNull(callId), handler: toText(handler) };
   const isJoin = join !== undefined;
-  return { process, sequence, ...names, order, isJoin, stored: isStored(run), last, attempts, now };
+  return {
+    process: ownedBy(run),
+    sequence,
+    ...names,
+    order,
+    isJoin,
+    stored: isStored(run),
+    last,
+    attempts,
+    now,
+  };
 }
 
 /** The row of a run's end. */
 export function settlementRow(
   run: ClaimedRun,
   end: RunEnd,
-  { process, last, now }: { readonly process: number; readonly last: boolean; readonly now: number },
+  { last, now }: { readonly last: boolean; readonly now: number },
 ): SettlementRow {
-  return { ...runRow(run, process, last, end.now), attempts: end.attempts, ...endToWrite(end, now) };
+  return { ...runRow(run, last, end.now), attempts: end.attempts, ...endToWrite(end, now) };
+}
+
+/** The process under whose id it was claimed. */
+export function ownedBy(claimed: ClaimedEvent | ClaimedRun): number {
+  const owner = ownerOf(claimed);
+  if (owner === undefined) throw new Error('Nobody has claimed it.');
+  return owner;
 }

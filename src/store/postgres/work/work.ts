@@ -22,7 +22,7 @@ import { type JoinArrival, arrive } from './joins.ts';
 import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
 import { type InQueue, RecordQueue } from './record-queue.ts';
-import { runRow, settlementRow } from './run-row.ts';
+import { ownedBy, runRow, settlementRow } from './run-row.ts';
 import { scopedClient } from '../connection/scoped-client.ts';
 import { begin, requeue, settle } from './settle.ts';
 import { unblock } from './unblock.ts';
@@ -87,6 +87,11 @@ export class Work {
     this.#session.abandon();
   }
 
+  /** The id under which this process claims, if it has not left. */
+  get process(): number | undefined {
+    return this.#processes.currentId;
+  }
+
   get isOverloaded(): boolean {
     return this.#queue.isOverloaded;
   }
@@ -120,9 +125,8 @@ export class Work {
   }
 
   settle(run: ClaimedRun, end: RunEnd, last: boolean): Promise<Settled> {
-    const { id: process } = this.#processes;
-    const row = settlementRow(run, end, { process, last, now: this.#clock.now() });
-    if (isOrdinary(row)) return this.#ends.end(run.sequence);
+    const row = settlementRow(run, end, { last, now: this.#clock.now() });
+    if (isOrdinary(row)) return this.#ends.end(row);
     return this.#ending(run, last, (transaction) => settle(transaction, row));
   }
 
@@ -132,8 +136,7 @@ export class Work {
     last: boolean,
     effects: (client: PoolClient) => unknown,
   ): Promise<Settled> {
-    const { id: process } = this.#processes;
-    const row = settlementRow(run, end, { process, last, now: this.#clock.now() });
+    const row = settlementRow(run, end, { last, now: this.#clock.now() });
     return this.#ending(run, last, async (transaction) => {
       const settled = await settle(transaction, row);
       // The claim is no longer ours: the process that took the run over writes the effects, not this one.
@@ -149,27 +152,26 @@ export class Work {
   }
 
   requeue(run: ClaimedRun, last: boolean): Promise<Settled> {
-    const row = runRow(run, this.#processes.id, last, this.#clock.now());
+    const row = runRow(run, last, this.#clock.now());
     return this.#ending(run, last, (transaction) => requeue(transaction, row));
   }
 
   begin(run: ClaimedRun, last: boolean): Promise<number | undefined> {
-    const row = runRow(run, this.#processes.id, last, this.#clock.now());
+    const row = runRow(run, last, this.#clock.now());
     return this.#ending(run, last, (transaction) => begin(transaction, row));
   }
 
-  arrive(arrival: Omit<JoinArrival, 'process'>): Promise<Settled> {
-    const { id: process } = this.#processes;
-    return this.#ending(arrival, arrival.last, (transaction) => arrive(transaction, { ...arrival, process }));
+  arrive(arrival: JoinArrival): Promise<Settled> {
+    return this.#ending(arrival, arrival.last, (transaction) => arrive(transaction, arrival));
   }
 
-  async finish(sequence: Sequence): Promise<void> {
-    await this.#ends.end(sequence);
+  async finish(event: ClaimedEvent): Promise<void> {
+    await this.#ends.end({ sequence: event.sequence, process: ownedBy(event) });
   }
 
   beginReading(claimed: ClaimedEvent | ClaimedRun): Promise<boolean> {
     const { sequence, handler } = readingKeyOf(claimed);
-    const { id: process } = this.#processes;
+    const process = ownedBy(claimed);
     return this.#session.write(async (transaction) => {
       const isHeld =
         handler === undefined
@@ -184,10 +186,10 @@ export class Work {
     });
   }
 
-  async endReading(sequence: Sequence): Promise<void> {
+  async endReading(claimed: ClaimedEvent | ClaimedRun): Promise<void> {
     await this.#session.query(
       'update ringback.crash_counts set being_read = false where sequence = $1 and tried_by = $2',
-      [sequence, this.#processes.id],
+      [claimed.sequence, ownedBy(claimed)],
     );
   }
 
