@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { copyForStandby } from './postgres-standby.ts';
 import { copyPrograms, installedPrograms, own, programsPackage, serverOwner } from './postgres-programs.ts';
 
 /** How a server stops: `smart` waits for clients, `fast` ends them, and after `immediate` the next start recovers. */
@@ -29,6 +30,8 @@ export interface PostgresServer {
   stop(mode?: StopMode): Promise<void>;
   /** Ends the main process as a crash would. The others end as soon as they notice that; resolves when they have. */
   kill(): Promise<void>;
+  /** Makes a standby the primary. */
+  promote(): Promise<void>;
   /** Stops the server for good, and removes its folder. */
   close(): Promise<void>;
 }
@@ -45,7 +48,25 @@ const defaults = {
 };
 
 /** Starts a new, empty server. Whoever starts it closes it; if this process ends before that, a guard does. */
-export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+export function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  return startFilled(options, (server) => server.initialise());
+}
+
+/** Starts a standby of a server that runs: it follows that one until it is promoted. */
+export function startStandby(
+  primary: PostgresServer,
+  options: PostgresOptions = {},
+): Promise<PostgresServer> {
+  const primaryAddress = `host=127.0.0.1 port=${primary.port} user=postgres`;
+  return startFilled({ settings: { ...options.settings, primary_conninfo: primaryAddress } }, (server) =>
+    copyForStandby(primary, server.dataFolder),
+  );
+}
+
+async function startFilled(
+  options: PostgresOptions,
+  fill: (server: Server) => Promise<void>,
+): Promise<PostgresServer> {
   const installed = installedPrograms();
   if (installed === undefined) throw new Error(`${programsPackage} is not installed.`);
   const folder = mkdtempSync(join(tmpdir(), 'ringback-postgres-'));
@@ -53,7 +74,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   try {
     own(folder);
     copyPrograms(installed, server.programs);
-    await server.initialise();
+    await fill(server);
     await server.startOnFreePort();
   } catch (error) {
     await server.close();
@@ -153,6 +174,10 @@ class Server implements PostgresServer {
     await this.#ended;
   }
 
+  async promote(): Promise<void> {
+    await this.#run('pg_ctl', 'promote', '-D', this.dataFolder);
+  }
+
   async close(): Promise<void> {
     try {
       await this.stop('immediate');
@@ -184,7 +209,7 @@ function untilReady(child: ChildProcess): Promise<void> {
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     // Only the end is kept: a server that runs for long prints much.
     printed = (printed + text).slice(-10_000);
-    if (printed.includes('database system is ready to accept connections')) resolve();
+    if (/database system is ready to accept (read-only )?connections/.test(printed)) resolve();
   });
   child.once('error', reject);
   child.once('close', () => reject(new Error(`The Postgres server has ended. ${printed}`)));

@@ -67,11 +67,16 @@ export async function testDatabase(): Promise<SharedPostgres & { readonly schema
 
 /** A server that only the test that runs has, until it ends. Skips the test where the programs are missing. */
 export async function ownPostgres(options?: PostgresOptions): Promise<PostgresServer> {
-  const missing = whyMissing();
-  if (missing !== undefined) return skipTest(missing);
+  needPrograms();
   const server = await startPostgres(options);
   onTestFinished(() => server.close());
   return server;
+}
+
+/** Skips the test that runs where the programs are missing. */
+export function needPrograms(): void {
+  const missing = whyMissing();
+  if (missing !== undefined) skipTest(missing);
 }
 
 let isTold = false;

@@ -1,0 +1,123 @@
+/** Three receivers in processes of their own, one Postgres with a standby, and faults: what came of it is in the history. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { seededRandom } from '../../../src/sandbox/calls/seeded-random.ts';
+import { Balancer } from './balancer.ts';
+import { Cluster } from './cluster.ts';
+import { type Fault, Faults } from './faults.ts';
+import { Fleet } from './fleet.ts';
+import { History } from './history.ts';
+import { Sender } from './sender.ts';
+import { createEffects, effects, schema } from './terms.ts';
+
+export interface CampaignOptions {
+  readonly seed: number;
+  /** A folder for the history and for what the receivers print. */
+  readonly folder: string;
+  readonly historyFile: string;
+  /** The faults to make: one after the other, or by chance for so many milliseconds. */
+  readonly faults: readonly Fault[];
+  readonly duration: number | undefined;
+  /** How long to wait before the next fault at the most, in milliseconds. */
+  readonly maxPause: number;
+  /** How long a receiver is suspended, at least and at most, in milliseconds. */
+  readonly suspension: readonly [number, number];
+  /** How many calls go on at the same time, and how long each pauses between its events at the most, in milliseconds. */
+  readonly load: { readonly calls: number; readonly maxPause: number };
+  /** How long the work that is left may take at the end, in milliseconds. */
+  readonly drain: number;
+}
+
+const receivers = 3;
+/** Further ahead than any receiver's clock has been: what is due for one of them is due for all. */
+const clockAtEnd = 5 * 60_000;
+
+export async function runCampaign(options: CampaignOptions): Promise<void> {
+  const { seed, folder } = options;
+  const history = new History(options.historyFile);
+  history.write({ kind: 'begun', seed, startedAt: new Date().toISOString() });
+  const cluster = await Cluster.start();
+  const onEnded = (receiver: number, code: number | null) => {
+    history.write({ kind: 'ended', receiver, code });
+    void fleet.start(receiver, 0);
+  };
+  const fleet: Fleet = new Fleet({ connectionString: cluster.url, size: receivers, folder, onEnded });
+  try {
+    await cluster.query(createEffects);
+    const places = Array.from({ length: receivers }, (_, place) => place);
+    await Promise.all(places.map((place) => fleet.start(place, 0)));
+    const balancer = await Balancer.start(() => fleet.ports, seededRandom(seed, 'balancer'));
+    const random = seededRandom(seed, 'sender');
+    const sender = new Sender({ url: balancer.url, history, random, ...options.load });
+    await sender.copied(200);
+    const sending = sender.run();
+    const made = await makeFaults(options, cluster, fleet, history);
+    sender.stop();
+    await made.over();
+    await sending;
+    for (const place of fleet.running) fleet.setClock(place, clockAtEnd);
+    await drained(cluster, history, options.drain);
+    balancer.close();
+    await dump(cluster, history);
+    history.write({ kind: 'over' });
+  } finally {
+    await fleet.close();
+    await cluster.close();
+    await history.end();
+  }
+}
+
+async function makeFaults(
+  { seed, faults: kinds, duration, maxPause, suspension }: CampaignOptions,
+  cluster: Cluster,
+  fleet: Fleet,
+  history: History,
+): Promise<Faults> {
+  const random = seededRandom(seed, 'faults');
+  const made = new Faults({ cluster, fleet, history, random, kinds, suspension });
+  const end = performance.now() + (duration ?? 0);
+  const remaining = [...kinds];
+  const isOver = () => (duration === undefined ? remaining.length === 0 : performance.now() > end);
+  while (!isOver()) {
+    await pause(random() * maxPause);
+    const fault = duration === undefined ? remaining.shift() : made.next();
+    if (fault) await made.make(fault);
+  }
+  return made;
+}
+
+/** What keeps the inbox from being done, by name. */
+const undone = `
+  select 'waiting events' as what, count(*)::integer as count from ${schema}.waiting
+  union all select 'claimed events', count(*) from ${schema}.claims
+  union all select 'owned events', count(*) from ${schema}.owned
+  union all select 'runs that are ' || state, count(*) from ${schema}.runs where state <> 'done' group by state`;
+
+interface Undone {
+  readonly what: string;
+  readonly count: number;
+}
+
+/** Waits until everything is done. What isn't in time goes into the history. */
+async function drained(cluster: Cluster, history: History, drain: number): Promise<void> {
+  const end = performance.now() + drain;
+  for (;;) {
+    const left = (await cluster.query<Undone>(undone)).filter(({ count }) => count > 0);
+    if (left.length === 0) return;
+    if (performance.now() > end) {
+      for (const one of left) history.write({ kind: 'undone', ...one });
+      return;
+    }
+    await pause(250);
+  }
+}
+
+async function dump(cluster: Cluster, history: History): Promise<void> {
+  const stored = await cluster.query<{ traceId: string }>(
+    `select trace_id as "traceId" from ${schema}.events`,
+  );
+  for (const row of stored) history.write({ kind: 'stored', ...row });
+  const rows = await cluster.query<{ handler: string; callId: string; traceId: string }>(
+    `select handler, call_id as "callId", trace_id as "traceId" from ${effects} order by place`,
+  );
+  for (const row of rows) history.write({ kind: 'row', ...row });
+}

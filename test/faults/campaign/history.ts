@@ -1,0 +1,61 @@
+/** The history of a campaign, as JSON lines that anyone can read and judge again. */
+import { createReadStream, createWriteStream, type WriteStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+/** What happened. Times are milliseconds since the campaign began. */
+export type Line =
+  | { readonly kind: 'begun'; readonly seed: number; readonly startedAt: string }
+  /** An event is delivered for the first time. `place` is its place in its call, from 0. */
+  | {
+      readonly kind: 'sent';
+      readonly at: number;
+      readonly traceId: string;
+      readonly callId: string;
+      readonly place: number;
+      readonly eventName: string;
+    }
+  /** How a delivery was answered: with a status, or with none in time. */
+  | {
+      readonly kind: 'answered';
+      readonly at: number;
+      readonly traceId: string;
+      readonly status: number | undefined;
+      readonly result: string | undefined;
+    }
+  | { readonly kind: 'fault'; readonly at: number; readonly fault: string; readonly detail?: string }
+  /** A receiver ended that nobody has killed. */
+  | { readonly kind: 'ended'; readonly at: number; readonly receiver: number; readonly code: number | null }
+  /** At the end: an event that is in the inbox. */
+  | { readonly kind: 'stored'; readonly traceId: string }
+  /** At the end: a row of the user's, in the order in which they were written. */
+  | { readonly kind: 'row'; readonly handler: string; readonly callId: string; readonly traceId: string }
+  /** At the end: work that is not done. */
+  | { readonly kind: 'undone'; readonly what: string; readonly count: number }
+  | { readonly kind: 'over'; readonly at: number };
+
+type WithoutTime<One> = One extends { readonly at: number } ? Omit<One, 'at'> : One;
+
+/** Writes what happens to a file. */
+export class History {
+  readonly file: string;
+  readonly #stream: WriteStream;
+  readonly #begun = performance.now();
+
+  constructor(file: string) {
+    this.file = file;
+    this.#stream = createWriteStream(file);
+  }
+
+  write(line: WithoutTime<Line>): void {
+    this.#stream.write(`${JSON.stringify({ at: Math.round(performance.now() - this.#begun), ...line })}\n`);
+  }
+
+  end(): Promise<void> {
+    return new Promise((resolve) => this.#stream.end(resolve));
+  }
+}
+
+/** The lines of a history that was written. */
+export async function* linesOf(file: string): AsyncGenerator<Line> {
+  for await (const text of createInterface({ input: createReadStream(file) })) yield JSON.parse(text) as Line;
+}

@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/** Both ends of a connection that goes through the proxy. */
+interface Pair {
+  readonly client: Socket;
+  readonly server: Socket;
+}
+
+/** What a receiver's database is reached through, so that connections can be disturbed and the database be moved. */
+export class TcpProxy {
+  readonly port: number;
+  readonly #server: Server;
+  readonly #pairs = new Set<Pair>();
+  #target = 0;
+  #cutsAtCommit = 0;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+    server.on('connection', (client) => this.#connected(client));
+  }
+
+  static async start(): Promise<TcpProxy> {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new TcpProxy(server);
+  }
+
+  /** From now on connections go to this port; those that there are end. */
+  set target(port: number) {
+    this.#target = port;
+    this.cut();
+  }
+
+  get connections(): number {
+    return this.#pairs.size;
+  }
+
+  /** Ends the connections that are chosen. */
+  cut(isChosen: () => boolean = () => true): void {
+    for (const { client, server } of this.#pairs) {
+      if (!isChosen()) continue;
+      client.destroy();
+      server.destroy();
+    }
+  }
+
+  /** Ends the receivers' side of the connections that are chosen: the database learns of it only after so long. */
+  cutSilently(isChosen: () => boolean, ms: number): void {
+    for (const pair of this.#pairs) {
+      if (!isChosen()) continue;
+      this.#pairs.delete(pair);
+      pair.server.removeAllListeners('close');
+      pair.server.unpipe(pair.client);
+      pair.server.resume();
+      pair.client.unpipe(pair.server);
+      pair.client.removeAllListeners('close');
+      pair.client.destroy();
+      setTimeout(() => pair.server.destroy(), ms);
+    }
+  }
+
+  /** The next answers to COMMIT are not delivered: their connections end instead. */
+  cutAtCommit(count: number): void {
+    this.#cutsAtCommit += count;
+  }
+
+  /** Lets nothing through for a while. */
+  freeze(ms: number): void {
+    const frozen = [...this.#pairs];
+    for (const { client, server } of frozen) {
+      client.pause();
+      server.pause();
+    }
+    setTimeout(() => {
+      for (const { client, server } of frozen) {
+        client.resume();
+        server.resume();
+      }
+    }, ms);
+  }
+
+  close(): void {
+    this.#server.close();
+    this.cut();
+  }
+
+  #connected(client: Socket): void {
+    const server = connect(this.#target, '127.0.0.1');
+    const pair = { client, server };
+    this.#pairs.add(pair);
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        client.destroy();
+        server.destroy();
+        this.#pairs.delete(pair);
+      });
+    }
+    client.pipe(server);
+    server.on('data', (chunk: Buffer) => {
+      if (this.#cutsAtCommit > 0 && chunk.includes('COMMIT\0')) {
+        this.#cutsAtCommit -= 1;
+        client.destroy();
+        server.destroy();
+      } else client.write(chunk);
+    });
+  }
+}
