@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { testDatabase } from '../../support/postgres.ts';
-import { eventOf } from '../parts.ts';
+import { claimedRun, done, endOf, eventOf } from '../parts.ts';
 
 test('an event that is recorded behind the loss of its connection waits, and is not taken for ended', async () => {
   const { connectionString, schema } = await testDatabase();
@@ -40,6 +40,53 @@ test('an event that is recorded behind the loss of its connection waits, and is 
   await other.query('commit');
   await alive;
   expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+});
+
+test('an event that is recorded when its loss has been recovered from waits, too', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const pool = new Pool({ connectionString, max: 4 });
+  onTestFinished(() => pool.end());
+  const store = new PostgresStore({ connectionString: undefined, pool, schema }, systemClock);
+  await store.open();
+  onTestFinished(() => store.close());
+
+  // As if a pooler had the statement, and lost the connection on which it came.
+  const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+  const held = Promise.withResolvers<() => Promise<unknown>>();
+  pool.query = ((...args: unknown[]) => {
+    pool.query = send as typeof pool.query;
+    held.resolve(() => send(...args));
+    return Promise.reject(new Error('the connection is lost'));
+  }) as typeof pool.query;
+  await expect(store.record(eventOf('a'), true).written).rejects.toThrow('the connection is lost');
+  await store.keepAlive();
+  const sendHeld = await held.promise;
+  await sendHeld();
+  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a' }]);
+  // What is recorded from then on is claimed in the same write again.
+  expect(await store.record(eventOf('b'), true).claimed).toMatchObject({ traceId: 'b' });
+});
+
+test('a slow transaction of a handler does not keep an uncertain recording from being recovered', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const pool = new Pool({ connectionString, max: 4 });
+  onTestFinished(() => pool.end());
+  const store = new PostgresStore({ connectionString: undefined, pool, schema }, systemClock);
+  await store.open();
+  onTestFinished(() => store.close());
+  const run = await claimedRun(store, eventOf('a'));
+  const gate = Promise.withResolvers<void>();
+  const settled = store.settleWith(run, endOf(done), () => gate.promise);
+  const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+  pool.query = ((...args: unknown[]) => {
+    pool.query = send as typeof pool.query;
+    return send(...args).then(() => Promise.reject(new Error('the connection is lost')));
+  }) as typeof pool.query;
+  await expect(store.record(eventOf('b'), true).written).rejects.toThrow('the connection is lost');
+  await store.keepAlive();
+  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b' }]);
+  gate.resolve();
+  expect(await settled).toBe('settled');
 });
 
 /** The backend that waits for the lock on the table. */

@@ -16,6 +16,12 @@ export interface EventToRecord {
   readonly mayClaim: boolean;
 }
 
+/** Who records: a process, and how often it has recovered. */
+export interface Recorder {
+  readonly id: number;
+  readonly recoveries: number;
+}
+
 interface RecordedRow {
   readonly place: number;
   readonly sequence: number;
@@ -24,8 +30,8 @@ interface RecordedRow {
 
 const recordEvents = `
   select place, sequence, is_claimed from ringback.record_events(
-    $1, $2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[],
-    $11::text[], $12::text[], $13::bytea[], $14::boolean[])`;
+    $1, $2, $3::bytea[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[],
+    $11::bigint[], $12::text[], $13::text[], $14::bytea[], $15::boolean[])`;
 
 const duplicate: Recorded = { sequence: undefined, isClaimed: false };
 
@@ -36,9 +42,13 @@ const duplicate: Recorded = { sequence: undefined, isClaimed: false };
 export async function recordGroup(
   transaction: Transaction,
   events: readonly EventToRecord[],
-  recorder: number | undefined,
+  recorder: Recorder | undefined,
 ): Promise<Recorded[]> {
-  const rows = await transaction.query<RecordedRow>(recordEvents, [recorder ?? null, ...columnsOf(events)]);
+  const rows = await transaction.query<RecordedRow>(recordEvents, [
+    recorder?.id ?? null,
+    recorder?.recoveries ?? null,
+    ...columnsOf(events),
+  ]);
   const results = events.map(() => duplicate);
   for (const { place, sequence, is_claimed: isClaimed } of rows) results[place - 1] = { sequence, isClaimed };
   return results;
@@ -48,7 +58,7 @@ export async function recordGroup(
 export async function recordOne(
   transaction: Transaction,
   event: EventToRecord,
-  recorder: number | undefined,
+  recorder: Recorder | undefined,
 ): Promise<Recorded> {
   const [first, ...others] = event.record.identities;
   if (first === undefined) throw new Error('An event needs an identity.');

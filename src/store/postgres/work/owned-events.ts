@@ -75,12 +75,16 @@ export class OwnedEvents {
    * but the copy is a duplicate. Called while nothing is being recorded.
    */
   async recover(): Promise<void> {
-    await this.#session.write(async (transaction) => {
+    const recoveries = await this.#session.write(async (transaction) => {
       const { id } = this.#processes;
-      // Waits for a statement whose connection was lost and that still goes on.
-      await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.processes', $1))", [
+      // Waits for a statement whose connection was lost and that still goes on. One that comes later claims nothing.
+      await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.recordings', $1))", [
         id,
       ]);
+      const [row] = await transaction.query<{ recoveries: number }>(
+        'update ringback.processes set recoveries = recoveries + 1 where id = $1 returning recoveries',
+        [id],
+      );
       await transaction.query(
         `with unknown as materialized (
            select sequence, call_id from ringback.owned where process = $1 and sequence <> all ($2::bigint[])
@@ -90,7 +94,9 @@ export class OwnedEvents {
          insert into ringback.waiting (sequence, call_id) select sequence, call_id from unknown`,
         [id, [...this.#sequences]],
       );
+      return row?.recoveries;
     });
+    this.#processes.recoveries = recoveries ?? 0;
     this.#isUncertain = false;
   }
 }

@@ -12,6 +12,8 @@ const deadAfter = 8;
 export class Processes {
   readonly #session: Session;
   #id: number | undefined;
+  /** How often it has recovered what it had recorded and didn't know of. */
+  recoveries = 0;
 
   constructor(session: Session) {
     this.#session = session;
@@ -37,6 +39,7 @@ export class Processes {
     );
     this.#session.incarnation = row?.incarnation ?? undefined;
     this.#id = row?.id;
+    this.recoveries = 0;
   }
 
   /** Whether this process is still taken for alive, which it stays until the transaction ends. */

@@ -52,12 +52,12 @@ export class Work {
       clock,
       recordGroup: (events) =>
         this.#recordings.add(
-          this.#owned.recording(() => recordGroup(session.intake, events, this.#processes.id)),
+          this.#owned.recording(() => recordGroup(session.intake, events, this.#processes)),
         ),
       recordOne: (event) =>
         this.#owned
           .recording(() =>
-            session.write(async (transaction) => [await recordOne(transaction, event, this.#processes.id)]),
+            session.write(async (transaction) => [await recordOne(transaction, event, this.#processes)]),
           )
           .then(([recorded]) => recorded ?? { sequence: undefined, isClaimed: false }),
       isRefused,
@@ -198,7 +198,6 @@ export class Work {
   }
 
   async keepAlive(): Promise<number> {
-    if (this.#owned.isUncertain) await this.#queue.alone(() => this.#owned.recover());
     if (!(await this.#processes.heartbeat(this.#owned.endedUpTo)))
       await this.#queue.alone(async () => {
         const former = this.#processes.id;
@@ -207,6 +206,7 @@ export class Work {
         this.#owned.clear();
         await this.#processes.giveBack(former);
       });
+    if (this.#owned.isUncertain) await this.#queue.alone(() => this.#owned.recover());
     const takenOver = await this.#processes.takeOver();
     if (await this.#hasWork()) for (const onWork of this.#subscribers) onWork();
     return takenOver;

@@ -11,8 +11,17 @@ export const recordFunction = `
     return exists (select from ringback.processes p where p.id = process);
   end $function$;
 
+  -- Whether a process may claim what it records. It may not when it has recovered since it made the statement: it wouldn't
+  -- know. Who recovers waits for what was in time.
+  create function ringback.may_claim(recorder bigint, recovery bigint) returns boolean language plpgsql as $function$
+  begin
+    perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder));
+    return ringback.lives(recorder)
+      and exists (select from ringback.processes p where p.id = recorder and p.recoveries = recovery);
+  end $function$;
+
   create function ringback.record_events(
-    recorder bigint, digests bytea[], lookups bytea[], trace_ids text[], event_names text[], call_ids text[],
+    recorder bigint, recovery bigint, digests bytea[], lookups bytea[], trace_ids text[], event_names text[], call_ids text[],
     organization_ids text[], agent_ids text[], occurred_ats bigint[], received_ats bigint[], all_facts text[],
     all_headers text[], contents bytea[], may_claim boolean[]
   ) returns table (place integer, sequence bigint, is_claimed boolean) language plpgsql as $function$
@@ -25,7 +34,7 @@ export const recordFunction = `
   begin
     -- A process that was taken for dead claims nothing any more. Before anything that may wait: should the connection be lost
     -- meanwhile, this goes on, and whoever recovers what it has recorded has to wait for it.
-    if recorder is not null and not ringback.lives(recorder) then recorder := null; end if;
+    if recorder is not null and not ringback.may_claim(recorder, recovery) then recorder := null; end if;
 
     for place in 1 .. cardinality(digests) loop
       numbers := numbers || nextval('ringback.sequences');

@@ -47,7 +47,8 @@ export const workTables = `
     id           bigint generated always as identity primary key,
     heartbeat_at timestamptz not null default clock_timestamp(),
     handlers     text,
-    ended_up_to  bigint not null default 0
+    ended_up_to  bigint not null default 0,
+    recoveries   bigint not null default 0
   );
 
   -- What the database is known by. A crash empties the table, and so does a standby that becomes the primary: after both, the
