@@ -53,7 +53,7 @@ export function addDoctor(program: Command, exitWith: (code: number) => void): v
       const platform = flags.platform ?? environment.RINGBACK_PLATFORM_URL;
       asUsage(() => refuseCredentials(url, '--url'));
       asUsage(() => refuseCredentials(platform, '--platform'));
-      const database = databaseOf(flags, environment);
+      const database = asUsage(() => databaseOf(flags, environment));
       const findings = await examine({ database, url, platform, environment });
       const text = flags.json ? jsonOf(findings) : linesOf(findings).join('\n');
       process.stdout.write(`${withoutSecrets(text)}\n`);

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
+import { isDatabaseName } from '../receiver/database.ts';
 import { checked, givenText, parseStrictly } from '../errors/option-problems.ts';
 
 /** What values the command's options and variables may have, in the words of its errors. */
 export const expected = {
   port: 'a port: a whole number from 0 (the system chooses) to 65535',
+  database: 'a file, or a URL such as postgres://user@host/app?schema=ringback',
   path: "a path such as '/webhooks': it starts with a slash and has letters, digits and - . _ ~ / only",
   trustProxy: "a number of hops, 'loopback', or a list of addresses and CIDR ranges separated by commas",
   switch: 'true or false',
@@ -50,15 +52,27 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
   return parseStrictly(environmentSchema, Object.fromEntries(ours), 'the environment');
 }
 
-/** The option for the file of the inbox. */
+/** The option for the database of the inbox. */
 export const databaseOption = [
-  '--database <file>',
-  'the inbox (RINGBACK_DATABASE; default: ./ringback.db)',
+  '--database <file or URL>',
+  'the inbox, a file or a postgres:// URL (RINGBACK_DATABASE; default: ./ringback.db)',
 ] as const;
 
-/** The file of the inbox. */
+/**
+ * The database of the inbox.
+ *
+ * @throws ConfigError `option_invalid`, which doesn't quote a URL: it may have a password
+ */
 export function databaseOf({ database }: { readonly database?: string }, environment: Environment): string {
-  return database ?? environment.RINGBACK_DATABASE ?? './ringback.db';
+  const found = database ?? environment.RINGBACK_DATABASE ?? './ringback.db';
+  return readDatabase(found, database === undefined ? 'RINGBACK_DATABASE' : '--database');
+}
+
+/** The database that an option or a variable names. */
+export function readDatabase(name: string, option: string): string {
+  if (isDatabaseName(name)) return name;
+  const found = name === '' ? 'empty' : 'another URL';
+  throw configError('option_invalid', { option, expected: expected.database, found });
 }
 
 /**

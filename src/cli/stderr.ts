@@ -27,9 +27,15 @@ export function onOutputFailure(error: NodeJS.ErrnoException): void {
   process.exit(1);
 }
 
-/** Hides signing secrets, as the name of a file, of a command or of a fixture. The prefix alone is none. */
+/**
+ * Hides signing secrets, as the name of a file, of a command or of a fixture; the prefix alone is none. Also the user and
+ * the password of a database, up to the last @ of what may be no valid URL, and what follows its question mark.
+ */
 export function withoutSecrets(text: string): string {
-  return text.replaceAll(/whsec_(?=[\w+/=-])[^\s'"`,;)]+/gi, 'whsec_[hidden]');
+  return text
+    .replaceAll(/whsec_(?=[\w+/=-])[^\s'"`,;)]+/gi, 'whsec_[hidden]')
+    .replaceAll(/(?<=\bpostgres(?:ql)?:\/\/)[^\n'"]*@/gi, '[hidden]@')
+    .replaceAll(/(?<=\bpostgres(?:ql)?:\/\/[^\s'"?]*\?)[^\s'"]+/gi, '[hidden]');
 }
 
 /** A usage error of the command line without the values that it quotes; what was expected stays. */

@@ -125,6 +125,9 @@ export const problems = {
   database_unreachable: (d: { database: string; cause: string }) =>
     `The database ${d.database} should take connections and let them read and write, but: ${d.cause}. Check the URL, the ` +
     'user and its permissions, and that the server runs.',
+  inbox_missing: (d: { database: string }) =>
+    `The database ${d.database} should hold an inbox, but no receiver has been started on that schema. Check the URL and its ` +
+    'parameter schema, or start the receiver first.',
   driver_missing: () =>
     'The package pg should be installed for an inbox on Postgres, but it is not: Ringback does not bring it, because ' +
     'SQLite needs none. Run npm install pg.',

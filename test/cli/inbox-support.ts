@@ -44,7 +44,8 @@ function usualTrouble(): Promise<Buffer> {
   return (usual ??= makeTrouble(database, []).then(() => readFileSync(database)));
 }
 
-async function makeTrouble(database: string, besides: readonly SignedDelivery[]): Promise<void> {
+/** Fills the inbox of a database with it. */
+export async function makeTrouble(database: string, besides: readonly SignedDelivery[]): Promise<void> {
   const receiver = testReceiver({ secrets: secret, database });
   receiver.on('*', { name: 'journal' }, ({ traceId }) => {
     if (traceId === 't-dead') throw new Discard('the journal is full');

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { ringbackError } from '../../errors/errors.ts';
 import { type CallQuery, callStatuses } from '../../operate/calls.ts';
+import { databaseName } from '../../receiver/database.ts';
 import { oneOf } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
-import { inboxFile, withInbox } from './inbox-file.ts';
+import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
 import { printPages, printWhole, takesLimit } from './print.ts';
 
@@ -23,7 +24,7 @@ export function addCalls(inbox: Command): void {
     .description('print calls as lines of JSON, as their events report them, latest first')
     .action(async ({ limit: max, ...flags }: CallsFlags) => {
       const { database: _, ...conditions } = flags;
-      await withInbox(inboxFile(flags), async (store) => {
+      await withInbox(await existingInbox(flags), async (store) => {
         const { calls: records } = lookInto(store);
         await printPages(
           async (cursor, limit) => {
@@ -46,9 +47,10 @@ export function addCall(inbox: Command): void {
     .description('print one call as JSON: what its events report of it, and which they are')
     .argument('<call-id>', 'its id')
     .action(async (callId: string, flags: { readonly database?: string }) => {
-      const file = inboxFile(flags);
-      const call = await withInbox(file, (store) => lookInto(store).calls.get(callId));
-      if (call === undefined) throw ringbackError('call_unknown', { callId, database: file });
+      const database = await existingInbox(flags);
+      const call = await withInbox(database, (store) => lookInto(store).calls.get(callId));
+      if (call === undefined)
+        throw ringbackError('call_unknown', { callId, database: databaseName(database) });
       printWhole(call);
     });
 }

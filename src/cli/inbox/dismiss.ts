@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../operate/events.ts';
 import { databaseOption } from '../environment.ts';
-import { inboxFile, withInbox } from './inbox-file.ts';
+import { existingInbox, withInbox } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { lookInto } from './looking.ts';
@@ -43,7 +43,7 @@ async function dismiss(flags: DismissFlags, command: Command): Promise<void> {
     );
   const { by, reason, yes } = flags;
   const dryRun = yes !== true;
-  const dismissed = await withInbox(inboxFile(flags), (store) =>
+  const dismissed = await withInbox(await existingInbox(flags), (store) =>
     lookInto(store).events.dismiss(filter, { by, reason, dryRun }),
   );
   await printResult(dismissed);

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { mentionsOfPhoneNumber } from '../../operate/person-mentions.ts';
 import { argument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
-import { inboxFile, withInbox } from './inbox-file.ts';
+import { existingInbox, withInbox } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { lookInto } from './looking.ts';
 import { printResult } from './print.ts';
@@ -34,7 +34,9 @@ export function addErase(inbox: Command): void {
         return command.error("error: missing the option '--call-id <id>' or '--phone-number <number>'");
       const dryRun = flags.yes !== true;
       const erasing = { ...target, dryRun };
-      const erased = await withInbox(inboxFile(flags), (store) => lookInto(store).erasure.erase(erasing));
+      const erased = await withInbox(await existingInbox(flags), (store) =>
+        lookInto(store).erasure.erase(erasing),
+      );
       await printResult(erased);
       // A misspelled request would look like one that is done.
       if (erased.events + erased.quarantined === 0) remark('no event and no delivery in quarantine matches');

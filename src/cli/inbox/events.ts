@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { ringbackError } from '../../errors/errors.ts';
 import type { EventFilter, InboxEvent } from '../../operate/events.ts';
+import { databaseName } from '../../receiver/database.ts';
 import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
-import { inboxFile, withInbox } from './inbox-file.ts';
+import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
 import { printPages, printWhole, takesLimit } from './print.ts';
 
@@ -16,7 +17,7 @@ export function addCounts(inbox: Command): void {
       'print how many events, stored runs and deliveries in quarantine there are, by state, as JSON',
     )
     .action(async (flags: { readonly database?: string }) => {
-      printWhole(await withInbox(inboxFile(flags), (store) => store.counts()));
+      printWhole(await withInbox(await existingInbox(flags), (store) => store.counts()));
     });
 }
 
@@ -35,7 +36,7 @@ export function addEvents(inbox: Command): void {
     .addHelpText('after', '\nDead letters, and why they are dead: ringback inbox events --state dead')
     .action(async (flags: EventsFlags) => {
       const filter = filterOf(flags);
-      await withInbox(inboxFile(flags), async (store) => {
+      await withInbox(await existingInbox(flags), async (store) => {
         const { events } = lookInto(store);
         await printPages(
           async (cursor, limit) => {
@@ -57,9 +58,10 @@ export function addEvent(inbox: Command): void {
     .description('print one event as JSON: what was delivered, which is personal data, and its stored runs')
     .argument('<trace-id>', 'its trace id')
     .action(async (traceId: string, flags: { readonly database?: string }) => {
-      const file = inboxFile(flags);
-      const event = await withInbox(file, (store) => lookInto(store).events.get(traceId));
-      if (event === undefined) throw ringbackError('event_unknown', { traceId, database: file });
+      const database = await existingInbox(flags);
+      const event = await withInbox(database, (store) => lookInto(store).events.get(traceId));
+      if (event === undefined)
+        throw ringbackError('event_unknown', { traceId, database: databaseName(database) });
       printWhole(withDead(event));
     });
 }
@@ -76,7 +78,7 @@ export function addDrift(inbox: Command): void {
     .option(...databaseOption)
     .description('print as lines of JSON how events differ from their documentation, latest first-seen first')
     .action(async (flags: { readonly database?: string }) => {
-      await withInbox(inboxFile(flags), async (store) => {
+      await withInbox(await existingInbox(flags), async (store) => {
         const { drift } = lookInto(store);
         // The table is bounded, so one page has all of it.
         const all = async () => ({ items: await drift.list(), cursor: undefined });

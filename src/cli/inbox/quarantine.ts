@@ -9,7 +9,7 @@ import {
 import { deliveryIdArgument, oneOf } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
-import { inboxFile, withInbox } from './inbox-file.ts';
+import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
 
@@ -31,7 +31,7 @@ export function addQuarantine(inbox: Command): void {
     .description('print the deliveries in quarantine as lines of JSON, latest first, without their bodies')
     .action(async ({ limit: max, ...flags }: QuarantineFlags) => {
       const { database: _, ...filter } = flags;
-      await withInbox(inboxFile(flags), async (store) => {
+      await withInbox(await existingInbox(flags), async (store) => {
         const { quarantine: kept } = lookInto(store);
         await printPages(
           async (cursor, limit) => {
@@ -54,7 +54,9 @@ export function addDelivery(inbox: Command): void {
     .description('print one delivery in quarantine as JSON, with its headers and its body: personal data')
     .addArgument(deliveryIdArgument())
     .action(async (id: number, flags: { readonly database?: string }) => {
-      const delivery = await withInbox(inboxFile(flags), (store) => lookInto(store).quarantine.get(id));
+      const delivery = await withInbox(await existingInbox(flags), (store) =>
+        lookInto(store).quarantine.get(id),
+      );
       if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
       printWhole(readable(delivery));
     });
@@ -77,7 +79,9 @@ export function addDiscard(inbox: Command): void {
     .description('remove a delivery from quarantine for good')
     .addArgument(deliveryIdArgument())
     .action(async (id: number, flags: { readonly database?: string }) => {
-      const wasThere = await withInbox(inboxFile(flags), (store) => lookInto(store).quarantine.discard(id));
+      const wasThere = await withInbox(await existingInbox(flags), (store) =>
+        lookInto(store).quarantine.discard(id),
+      );
       if (!wasThere) throw ringbackError('quarantine_unknown', { id });
       await printResult({ discarded: id });
     });

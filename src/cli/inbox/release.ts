@@ -4,7 +4,7 @@ import { keepConsoleOffStdout, remark } from '../stderr.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
 import { loadApp } from '../app-file.ts';
 import { asUsage } from '../failure.ts';
-import { inboxFile, withInbox } from './inbox-file.ts';
+import { existingInbox, withInbox } from './existing-inbox.ts';
 import { receiverBeside } from './receiver-beside.ts';
 import { deliveryIdArgument } from '../arguments.ts';
 import { printResult } from './print.ts';
@@ -52,13 +52,13 @@ export function addReverify(inbox: Command): void {
     .option('--yes', 'check it')
     .addHelpText('after', needs)
     .action(async (flags: ReverifyFlags) => {
-      if (flags.yes !== true) return remark(await whatWaits(inboxFile(flags)));
+      if (flags.yes !== true) return remark(await whatWaits(await existingInbox(flags)));
       await printResult(await withQuarantine(flags, (quarantine) => quarantine.reverify()));
     });
 }
 
-async function whatWaits(file: string): Promise<string> {
-  const { quarantine } = await withInbox(file, (store) => store.counts());
+async function whatWaits(database: string): Promise<string> {
+  const { quarantine } = await withInbox(database, (store) => store.counts());
   return `nothing was checked: add --yes. Deliveries in quarantine that were not authentic: ${quarantine.notAuthentic}`;
 }
 
@@ -68,7 +68,7 @@ async function withQuarantine<T>(
   work: (quarantine: Quarantine) => Promise<T>,
 ): Promise<T> {
   const environment = asUsage(readEnvironment);
-  const database = inboxFile(flags, environment);
+  const database = await existingInbox(flags, environment);
   const app = flags.app ?? environment.RINGBACK_APP;
   keepConsoleOffStdout();
   // The app's handlers are not registered: a process that lives for a moment should not begin runs.

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { refProcess, pause, systemClock } from '../../kit/clock.ts';
 import type { EventFilter } from '../../operate/events.ts';
+import { storeOf } from '../../receiver/database.ts';
 import { type Receiver, openInbox } from '../../receiver/receiver.ts';
 import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
-import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
+import type { Store } from '../../store/store.ts';
 import { loadApp } from '../app-file.ts';
 import { argument } from '../arguments.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
@@ -11,7 +12,7 @@ import { asUsage, exitCodes } from '../failure.ts';
 import { keepConsoleOffStdout, remark } from '../stderr.ts';
 import { stopSignal } from '../signals.ts';
 import { filterOf, takesFilter } from './filter.ts';
-import { inboxFile, withInbox } from './inbox-file.ts';
+import { existingInbox, withInbox } from './existing-inbox.ts';
 import { printResult } from './print.ts';
 import { receiverBeside } from './receiver-beside.ts';
 
@@ -65,13 +66,13 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
   const environment = asUsage(readEnvironment);
   const app = flags.app ?? environment.RINGBACK_APP;
   if (app === undefined) return command.error("error: missing the option '--app <file>'");
-  const database = inboxFile(flags, environment);
+  const database = await existingInbox(flags, environment);
   const filter = filterOf(flags);
   if (Object.values(filter).every((value) => value === undefined))
     return command.error("error: missing a condition, such as '--state dead'");
   keepConsoleOffStdout();
   const { options, register } = await loadApp(app);
-  const store = new SqliteStore(database, systemClock);
+  const store = storeOf(database, systemClock);
   const receiver = receiverBeside(store, environment, options);
   await register(receiver);
   const result = await requeue(receiver, store, filter, flags);
@@ -90,7 +91,7 @@ async function replay(flags: ReplayFlags, command: Command): Promise<boolean> {
  */
 async function requeue(
   receiver: Receiver,
-  store: SqliteStore,
+  store: Store,
   filter: EventFilter,
   { yes, wait, rate, by, reason }: ReplayFlags,
 ): Promise<number | Undone> {

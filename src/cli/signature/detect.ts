@@ -5,7 +5,7 @@ import { type Detection, detectScheme } from '../../signature/detect.ts';
 import { readDeliveryId } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { asUsage, exitCodes } from '../failure.ts';
-import { inboxFile, withInbox } from '../inbox/inbox-file.ts';
+import { existingInbox, withInbox } from '../inbox/existing-inbox.ts';
 import { type Capture, readCapture } from './capture.ts';
 import { diagnose, sentAtOf } from './diagnosis.ts';
 import { secretFileOption, secretsFrom } from './options.ts';
@@ -59,7 +59,7 @@ async function capturesOf(flags: DetectFlags): Promise<readonly Capture[]> {
   const { request = [], quarantine = [] } = flags;
   const captured = request.map(readCapture);
   if (quarantine.length === 0) return captured;
-  return [...captured, ...(await readQuarantined(inboxFile(flags), quarantine))];
+  return [...captured, ...(await readQuarantined(await existingInbox(flags), quarantine))];
 }
 
 /**
@@ -68,8 +68,8 @@ async function capturesOf(flags: DetectFlags): Promise<readonly Capture[]> {
  *
  * @throws RingbackError `quarantine_unknown`, `quarantine_cut`
  */
-function readQuarantined(inbox: string, ids: readonly number[]): Promise<readonly Capture[]> {
-  return withInbox(inbox, (store) =>
+function readQuarantined(database: string, ids: readonly number[]): Promise<readonly Capture[]> {
+  return withInbox(database, (store) =>
     Promise.all(
       ids.map(async (id) => {
         const kept = await store.quarantine.get(id);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import { databaseName } from '../../receiver/database.ts';
 import { databaseOption } from '../environment.ts';
-import { inboxFile, withInbox } from '../inbox/inbox-file.ts';
+import { existingInbox, withInbox } from '../inbox/existing-inbox.ts';
 
 interface UnpinFlags {
   readonly database?: string;
@@ -16,14 +17,14 @@ export function addUnpin(signature: Command): void {
     .option('--yes', 'unpin it: the next new event pins its own')
     .addHelpText('after', '\nA running receiver notices at the next delivery that it would refuse.')
     .action(async (flags: UnpinFlags) => {
-      process.stdout.write(`${await unpin(inboxFile(flags), flags.yes === true)}\n`);
+      process.stdout.write(`${await unpin(await existingInbox(flags), flags.yes === true)}\n`);
     });
 }
 
-async function unpin(file: string, isMeant: boolean): Promise<string> {
-  const scheme = await withInbox(file, (store) => (isMeant ? store.unpinScheme() : store.pinnedScheme()));
-  if (scheme === undefined) return `No scheme is pinned in ${file}.`;
+async function unpin(database: string, isMeant: boolean): Promise<string> {
+  const scheme = await withInbox(database, (store) => (isMeant ? store.unpinScheme() : store.pinnedScheme()));
+  if (scheme === undefined) return `No scheme is pinned in ${databaseName(database)}.`;
   return isMeant
     ? `The scheme ${scheme} is no longer pinned. The next new event pins anew.`
-    : `The scheme ${scheme} is pinned in ${file}. To unpin it, add --yes.`;
+    : `The scheme ${scheme} is pinned in ${databaseName(database)}. To unpin it, add --yes.`;
 }

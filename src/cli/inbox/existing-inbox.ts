@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import { ringbackError } from '../../errors/errors.ts';
+import { systemClock } from '../../kit/clock.ts';
+import { databaseName, storeOf } from '../../receiver/database.ts';
+import { holdsInbox } from '../../store/postgres/connection/holds-inbox.ts';
+import { readPlace } from '../../store/postgres/connection/place.ts';
+import { whyNoInbox } from '../../store/sqlite/connection/why-no-inbox.ts';
+import type { Store } from '../../store/store.ts';
+import { type Environment, databaseOf, readEnvironment } from '../environment.ts';
+import { asUsage } from '../failure.ts';
+
+/**
+ * The database of an existing inbox. Refuses any other, since opening it would create an empty inbox: beside the one that
+ * was meant, or among the tables of another program.
+ *
+ * @throws RingbackError `database_unreadable`, `database_unreachable`, `inbox_missing`
+ */
+export async function existingInbox(
+  flags: { readonly database?: string },
+  environment: Environment = asUsage(readEnvironment),
+): Promise<string> {
+  const database = asUsage(() => databaseOf(flags, environment));
+  await requireInbox(database);
+  return database;
+}
+
+/** Refuses a database that holds no inbox. */
+export async function requireInbox(database: string): Promise<void> {
+  const place = readPlace(database);
+  if (place === undefined) return requireFile(database);
+  if (await holdsInbox(place)) return;
+  throw ringbackError('inbox_missing', { database: databaseName(database) });
+}
+
+function requireFile(file: string): void {
+  const cause = existsSync(file) ? whyNoInbox(file) : 'there is no such file';
+  if (cause === undefined) return;
+  throw ringbackError('database_unreadable', {
+    database: file,
+    cause,
+    fix: "Check the path and its permissions, or set --database to the receiver's file or URL.",
+  });
+}
+
+/** Opens an inbox for the work, without a receiver: no handler runs, and retention removes nothing. */
+export async function withInbox<T>(database: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = storeOf(database, systemClock);
+  await store.open();
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
