@@ -8,7 +8,7 @@ import { RunTally } from './run-tally.ts';
 /** How to dismiss. */
 export interface DismissOptions {
   /** Only runs of this handler. @default the filter's `handler`, else every handler */
-  readonly handler?: string | undefined;
+  readonly only?: string | undefined;
   /** Who dismisses them; kept in the reason of each run. @default nobody is named */
   readonly by?: string | undefined;
   /** Why; kept in the reason of each run. */
@@ -29,7 +29,7 @@ export interface DismissResult {
 type DismissalParts = Pick<ReplayParts, 'store' | 'telemetry' | 'clock' | 'handlerNames' | 'requireStarted'>;
 
 export const dismissOptionsSchema = z.strictObject({
-  handler: givenText.optional(),
+  only: givenText.optional(),
   by: givenText.optional(),
   reason: givenText,
   dryRun: z.boolean('true or false').default(false),
@@ -43,9 +43,9 @@ export const dismissOptionsSchema = z.strictObject({
 export async function runDismissal(
   { store, telemetry, clock, handlerNames, requireStarted }: DismissalParts,
   filter: EventFilter,
-  { handler: named, by, reason: why, dryRun }: z.output<typeof dismissOptionsSchema>,
+  { only, by, reason: why, dryRun }: z.output<typeof dismissOptionsSchema>,
 ): Promise<DismissResult> {
-  const handler = named ?? filter.handler;
+  const handler = only ?? filter.handler;
   requireCondition(filter, 'events.dismiss(filter)', "To dismiss every dead letter, say { state: 'dead' }.");
   if (filter.state !== 'dead') requireGone(handler, handlerNames());
   const kinds = { handler, takesDead: filter.state !== 'open', takesWaiting: filter.state !== 'dead' };

@@ -21,8 +21,11 @@ import { RunTally } from './run-tally.ts';
 
 /** How to replay. */
 export interface ReplayOptions {
-  /** Only this handler. @default the filter's `handler`, else every handler that takes the event now */
-  readonly handler?: string | undefined;
+  /**
+   * Only this handler, also for events that it has never seen. @default the filter's `handler`, else every handler that takes
+   * the event now
+   */
+  readonly only?: string | undefined;
   /** Runs nothing, and returns what would be run. @default false */
   readonly dryRun?: boolean | undefined;
   /** How many runs become due a second. @default all at once */
@@ -74,7 +77,7 @@ export const replayFilterSchema = z.strictObject({
 });
 
 export const replayOptionsSchema = z.strictObject({
-  handler: text,
+  only: text,
   dryRun: z.boolean('true or false').default(false),
   rate: z.number('a number of runs a second, above 0').gt(0, 'a number of runs a second, above 0').optional(),
   by: text,
@@ -91,14 +94,14 @@ export async function runReplay(
   options: z.output<typeof replayOptionsSchema>,
 ): Promise<ReplayResult> {
   requireCondition(filter, 'events.replay(filter)', 'To run every event again, say { since: 0 }.');
-  const handler = options.handler ?? filter.handler;
+  const handler = options.only ?? filter.handler;
   if (handler !== undefined) requireHandler(handler, parts.handlerNames());
   const { store, clock, telemetry, requireStarted, onRequeued } = parts;
   const { dryRun, rate, by, reason } = options;
   const tally = new RunTally();
   const joins = new Set<string>();
   const upTo = await store.lastSequence();
-  const asked = JSON.stringify({ ...filter, replayed: options.handler, rate });
+  const asked = JSON.stringify({ ...filter, only: options.only, rate });
   const id = dryRun ? undefined : await store.beginReplay({ by, reason, filter: asked, now: clock.now() });
   const spreadFrom = spreading(rate, clock);
 

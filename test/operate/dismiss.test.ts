@@ -75,7 +75,7 @@ describe('dismissing dead letters', () => {
     await logs.until('run_dead', 4);
     const { events } = receiver;
     const handlers = { first: 2 };
-    expect(await events.dismiss({ state: 'dead' }, { handler: 'first', reason })).toMatchObject({ handlers });
+    expect(await events.dismiss({ state: 'dead' }, { only: 'first', reason })).toMatchObject({ handlers });
     expect(await events.dismiss({ state: 'dead', traceId: 'two' }, { reason })).toMatchObject({ runs: 1 });
     expect(await events.dismiss({ state: 'dead' }, { reason })).toMatchObject({ handlers: { second: 1 } });
     expect((await receiver.counts()).runs.dead).toBe(0);
@@ -157,7 +157,7 @@ describe('dismissing runs of a handler that is gone', () => {
       r.on('*', { name: 'renamed' }, ({ traceId }) => void seen.push(traceId)),
     );
     const waiting = { state: 'open', handler: 'gone' } as const;
-    expect(await receiver.events.replay(waiting, { handler: 'renamed' })).toMatchObject({ runs: 3 });
+    expect(await receiver.events.replay(waiting, { only: 'renamed' })).toMatchObject({ runs: 3 });
     await logs.until('run_done', 3);
     expect(seen).toEqual(['one', 'two', 'three']);
     expect(await receiver.events.dismiss(waiting, { reason: 'renamed' })).toMatchObject({ runs: 3 });
@@ -265,10 +265,10 @@ test('a dry run foretells exactly what is then dismissed, and changes nothing', 
 
 test.each<[EventFilter, Partial<DismissOptions>, string]>([
   [{}, {}, 'at least one condition'],
-  [{}, { handler: 'gone' }, "{ state: 'dead' }"],
+  [{}, { only: 'gone' }, "{ state: 'dead' }"],
   [{ callId: 'call-1' }, {}, 'one with the handler that is gone'],
   [{ handler: 'crm-sync' }, {}, 'The handler "crm-sync" should be gone before its open runs are dismissed'],
-  [{ state: 'open' }, { handler: 'fallback' }, 'The handler "fallback" should be gone'],
+  [{ state: 'open' }, { only: 'fallback' }, 'The handler "fallback" should be gone'],
   [{ state: 'dead' }, { reason: ' ' }, 'reason in events.dismiss should be text that is not empty'],
   [{ state: 'dead' }, { by: '' }, 'by in events.dismiss should be text that is not empty'],
   [{ state: 'dead' }, { reason: undefined as never }, 'reason in events.dismiss should be'],

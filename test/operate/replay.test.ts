@@ -137,7 +137,7 @@ describe('replaying events', () => {
     expect(all).toMatchObject({ events: 3, runs: 5, handlers: { ended: 2, all: 3 } });
     await logs.until('run_done', 5);
     expect(seen.toSorted()).toEqual(['all one', 'all three', 'all two', 'ended one', 'ended two']);
-    const named = await receiver.events.replay({ callId: 'call-1' }, { handler: 'ended' });
+    const named = await receiver.events.replay({ callId: 'call-1' }, { only: 'ended' });
     expect(named).toMatchObject({ events: 2, runs: 2, handlers: { ended: 2 } });
     await logs.until('run_done', 7);
   });
@@ -162,10 +162,10 @@ describe('replaying events', () => {
     await gate.reached;
     const before = await receiver.counts();
     for (const dryRun of [true, false]) {
-      expect(await receiver.events.replay({ since: 0 }, { dryRun, handler: 'waiting' })).toMatchObject({
+      expect(await receiver.events.replay({ since: 0 }, { dryRun, only: 'waiting' })).toMatchObject({
         runs: 0,
       });
-      expect(await receiver.events.replay({ since: 0 }, { dryRun, handler: 'active' })).toMatchObject({
+      expect(await receiver.events.replay({ since: 0 }, { dryRun, only: 'active' })).toMatchObject({
         runs: 0,
       });
     }
@@ -288,7 +288,7 @@ describe('replaying events', () => {
     [{}, {}, 'at least one condition'],
     [{ callId: undefined }, {}, '{ since: 0 }'],
     [{ state: 'dead', handler: 'crm-sink' }, {}, 'Did you mean "crm-sync"?'],
-    [{ state: 'dead' }, { handler: 'nothing-like-it' }, 'The handlers are: crm-sync, fallback.'],
+    [{ state: 'dead' }, { only: 'nothing-like-it' }, 'The handlers are: crm-sync, fallback.'],
     [{ state: 'dead', limit: 3 } as EventFilter, {}, 'There is no option limit in events.replay'],
     [
       { since: 0 },

@@ -110,7 +110,7 @@ export const routes: readonly Route[] = [
     body: z.strictObject({
       filter: z.strictObject(filter),
       ...change,
-      handler: text.describe('Only this handler.'),
+      only: text.describe('Only this handler, also for events that it has never seen.'),
       rate: z.number().gt(0).optional().describe('How many runs become due a second.'),
       reason: text,
     }),
@@ -126,7 +126,7 @@ export const routes: readonly Route[] = [
     body: z.strictObject({
       filter: z.strictObject(filter),
       ...change,
-      handler: text.describe('Only runs of this handler.'),
+      only: text.describe('Only runs of this handler.'),
       reason: z.string().min(1),
     }),
     result: 'Dismissed',

@@ -53,11 +53,11 @@ test('an event that is recorded when its loss has been recovered from waits, too
   // As if a pooler had the statement, and lost the connection on which it came.
   const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
   const held = Promise.withResolvers<() => Promise<unknown>>();
-  pool.query = ((...args: unknown[]) => {
+  pool.query = (...args: unknown[]) => {
     pool.query = send as typeof pool.query;
     held.resolve(() => send(...args));
     return Promise.reject(new Error('the connection is lost'));
-  }) as typeof pool.query;
+  };
   await expect(store.record(eventOf('a'), true).written).rejects.toThrow('the connection is lost');
   await store.keepAlive();
   const sendHeld = await held.promise;
@@ -78,10 +78,10 @@ test('a slow transaction of a handler does not keep an uncertain recording from 
   const gate = Promise.withResolvers<void>();
   const settled = store.settleWith(run, endOf(done), () => gate.promise);
   const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
-  pool.query = ((...args: unknown[]) => {
+  pool.query = (...args: unknown[]) => {
     pool.query = send as typeof pool.query;
     return send(...args).then(() => Promise.reject(new Error('the connection is lost')));
-  }) as typeof pool.query;
+  };
   await expect(store.record(eventOf('b'), true).written).rejects.toThrow('the connection is lost');
   await store.keepAlive();
   expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b' }]);
