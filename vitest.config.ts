@@ -8,10 +8,23 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
 // What stands in for a module must not be met by others that use it.
 const alone = ['test/sandbox/sitemaps-names.test.ts', 'test/store/sqlite/hidden-processes.test.ts'];
 
+// What becomes of events doesn't depend on the store: these run on both. Within them, `test.skipIf(isOnPostgres)` marks what
+// is about SQLite.
+const flow = ['test/{calls,dispatch,intake,operate,promises}/**/*.test.ts'];
+// These are about SQLite, its transactions or the death of processes that share a file. What they show of it is tested for
+// Postgres in test/store/postgres and test/faults/postgres.test.ts.
+const onlySqlite = [
+  'test/calls/{clock-set,killed,many-joins,own-tables}.test.ts',
+  'test/dispatch/{blocking,commit,draining,poison,processes,threads}.test.ts',
+  'test/operate/*-kill.test.ts',
+  'test/promises/kept-through-kill.test.ts',
+];
+
 export default defineConfig({
   test: {
     // It starts a Postgres server when the first test asks for one.
     globalSetup: 'test/support/postgres-setup.ts',
+    provide: { inboxes: 'on SQLite' },
     // Files share the modules that they load: loading them for each took a fifth of the CPU.
     projects: [
       {
@@ -19,6 +32,16 @@ export default defineConfig({
         test: { name: 'together', include: ['test/**/*.test.ts'], exclude: alone, isolate: false },
       },
       { extends: true, test: { name: 'alone', include: alone } },
+      {
+        extends: true,
+        test: {
+          name: 'on Postgres',
+          include: flow,
+          exclude: onlySqlite,
+          isolate: false,
+          provide: { inboxes: 'on Postgres' },
+        },
+      },
     ],
     // Tests wait for processes and disks more than they compute: on two cores, three workers take a fifth less time than
     // two.

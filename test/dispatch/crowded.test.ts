@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, deliverAll, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
+import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
@@ -23,21 +24,23 @@ async function fill(receiver: Receiver, { calls, each }: { calls: number; each: 
   }
 }
 
-test('what memory has no room for stays in the inbox, of however many calls it is', async () => {
-  const database = temporaryDatabase();
-  const before = await started({ database }, () => {});
-  await fill(before.receiver, { calls: 17, each: 200 });
-  await before.receiver.stop();
-  const gate = new Gate();
-  const { receiver } = await started({ database }, (r) => r.on('*', { timeout: '1h' }, gate.pass));
-  await gate.reached;
-  const count = (sql: string) => Number(Object.values(receiver.database.prepare(sql).get() as object)[0]);
-  while (count('select count(*) from waiting') > 0) await turn();
-  for (let turns = 0; turns < 300; turns += 1) await turn();
-  const inMemory = "(select count(*) from claims) + (select count(*) from runs where state = 'claimed')";
-  expect(count(`select ${inMemory}`)).toBeLessThan(maxInMemory);
-  gate.open();
-});
+test.skipIf(isOnPostgres)(
+  'what memory has no room for stays in the inbox, of however many calls it is',
+  async () => {
+    const database = temporaryDatabase();
+    const before = await started({ database }, () => {});
+    await fill(before.receiver, { calls: 17, each: 200 });
+    await before.receiver.stop();
+    const gate = new Gate();
+    await started({ database }, (r) => r.on('*', { timeout: '1h' }, gate.pass));
+    await gate.reached;
+    const count = async (from: string) => (await rowsIn(database, `select 1 from ${from}`)).length;
+    while ((await count('waiting')) > 0) await turn();
+    for (let turns = 0; turns < 300; turns += 1) await turn();
+    expect((await count('claims')) + (await count("runs where state = 'claimed'"))).toBeLessThan(maxInMemory);
+    gate.open();
+  },
+);
 
 test('a strict run is tried again when it is due, however many wait behind it', async () => {
   const clock = new ManualClock();
@@ -57,7 +60,10 @@ test('a strict run is tried again when it is due, however many wait behind it', 
   };
   await send('first');
   await gate.reached;
-  for (let place = 0; place < 270; place += 1) await send(`behind-${place}`);
+  await deliverAll(
+    receiver,
+    Array.from({ length: 270 }, (_, place) => bodyOf({ traceId: `behind-${place}`, callId: 'call-1' })),
+  );
   gate.open();
   for (const count of [1, 2]) {
     await logs.until('run_retry', count);
@@ -68,7 +74,10 @@ test('a strict run is tried again when it is due, however many wait behind it', 
   expect(attempts).toEqual([1, 2, 3]);
 });
 
-test.each(['call', 'strict'] as const)(
+// Thousands of events are too many for a second store.
+const orders = isOnPostgres ? (['strict'] as const) : (['call', 'strict'] as const);
+
+test.each(orders)(
   'a call with more events than memory has room for is handled without a pause, with order %s',
   async (order) => {
     const clock = new ManualClock();
@@ -82,10 +91,10 @@ test.each(['call', 'strict'] as const)(
       }),
     );
     const expected = Array.from({ length: count }, (_, place) => `trace-${place}`);
-    for (const traceId of expected) {
-      const body = bodyOf({ traceId, callId: 'call-1' });
-      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
-    }
+    const [first, ...others] = expected.map((traceId) => bodyOf({ traceId, callId: 'call-1' }));
+    await deliver(receiver, first);
+    await gate.reached;
+    await deliverAll(receiver, others);
     gate.open();
     while (logs.of('run_done').length < count) {
       // The next claim of what is due already. Whatever waits for longer would wait for ever.
@@ -115,8 +124,8 @@ test('a delivery of a call that fills the memory does not look through all that 
   const untilWaiting = async (count: number) => {
     while ((await receiver.counts()).runs.due < count) await turn();
   };
-  for (let place = 0; place <= maxFollowing.call; place += 1) await send();
-  await send();
+  const full = Array.from({ length: maxFollowing.call + 2 }, () => bodyOf({ callId: 'call-1' }));
+  await deliverAll(receiver, full);
   await untilWaiting(1);
   const before = looks;
   for (let place = 0; place < 20; place += 1) {

@@ -1,17 +1,17 @@
 /** Events that were in a process's memory run before those that found no room there, also in the next process. */
 import { expect, test } from 'vitest';
-import { deliver } from '../support/deliveries.ts';
+import { deliver, deliverAll } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
+import { isOnPostgres } from '../support/inbox.ts';
 import type { Order } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 import { eventOf } from './one-call.ts';
 
 /** More events than may wait in memory behind a run of their call. */
-const counts: readonly [Order, number][] = [
-  ['strict', 260],
-  ['call', 2_010],
-];
+const strict: [Order, number] = ['strict', 260];
+// Thousands of events are too many for a second store.
+const counts: readonly [Order, number][] = isOnPostgres ? [strict] : [strict, ['call', 2_010]];
 
 test.each(counts)('order %s: %i events of a call, most of which were in memory', async (order, count) => {
   const database = temporaryDatabase();
@@ -24,7 +24,10 @@ test.each(counts)('order %s: %i events of a call, most of which were in memory',
       seen.push(Number(traceId));
     }),
   );
-  for (const place of places) await deliver(one.receiver, eventOf(String(place)));
+  const [first, ...others] = places.map((place) => eventOf(String(place)));
+  await deliver(one.receiver, first);
+  await gate.reached;
+  await deliverAll(one.receiver, others);
   const stopping = one.receiver.stop();
   gate.open();
   await stopping;

@@ -1,7 +1,7 @@
 /** Runs that were stored while their handler had one order, and begin when it has another. */
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { deliver } from '../support/deliveries.ts';
+import { rowsIn } from '../support/inbox.ts';
 import type { Order } from '../support/public.ts';
 import { type Started, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -55,9 +55,10 @@ describe("what order 'strict' has blocked", () => {
 
   test('is run one after the other when nothing is left that could let it go', async () => {
     const database = await withBlockedRuns();
-    const db = new Database(database);
-    db.exec("update runs set state = 'done', due_at = null, settled_at = 0 where state = 'due'");
-    db.close();
+    await rowsIn(
+      database,
+      "update runs set state = 'done', due_at = null, settled_at = 0 where state = 'due'",
+    );
     const { receiver, logs, seen } = await noting(database, 'strict');
     await logs.until('run_done', 2);
     expect(seen).toEqual(['second', 'third']);
@@ -67,15 +68,13 @@ describe("what order 'strict' has blocked", () => {
   test('is due no sooner than what it follows in order call, however late a replay has put that', async () => {
     const database = await withBlockedRuns();
     const before = await noting(database, 'strict');
-    const db = new Database(database);
     const late = Date.now() + 3_600_000;
     // As after a replay with a rate: the first run is due in an hour and has had no attempt.
-    db.prepare("update runs set attempts = 0, due_at = ? where state = 'due'").run(late);
+    await rowsIn(database, `update runs set attempts = 0, due_at = ${late} where state = 'due'`);
     await before.receiver.stop({ drain: 0 });
     await noting(database, 'call');
-    expect(db.prepare('select state, due_at from runs order by sequence').all()).toEqual(
+    expect(await rowsIn(database, 'select state, due_at from runs order by sequence')).toEqual(
       Array.from({ length: 3 }, () => ({ state: 'due', due_at: late })),
     );
-    db.close();
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, deliverAll } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
+import { isOnPostgres } from '../support/inbox.ts';
 import { started } from '../support/receiver.ts';
 
 describe('handlers of one event', () => {
@@ -43,10 +44,10 @@ describe('handlers of one event', () => {
     await logs.until('run_done', 20);
   });
 
-  test.each([
-    { order: 'call', many: 2_300, inMemory: 2_001 },
-    { order: 'strict', many: 600, inMemory: 251 },
-  ] as const)(
+  const strict = { order: 'strict', many: 600, inMemory: 251 } as const;
+  const callOrder = { order: 'call', many: 2_300, inMemory: 2_001 } as const;
+  // Thousands of events are too many for a second store.
+  test.each(isOnPostgres ? [strict] : [callOrder, strict])(
     'do not wait for a call of which more waits than fits into memory: $order',
     async ({ order, many, inMemory }) => {
       const gate = new Gate();
@@ -58,7 +59,10 @@ describe('handlers of one event', () => {
         }),
       );
       const busy = Array.from({ length: many }, (_, index) => `busy-${index}`);
-      for (const traceId of busy) await deliver(receiver, bodyOf({ traceId, callId: 'busy' }));
+      const [first, ...others] = busy.map((traceId) => bodyOf({ traceId, callId: 'busy' }));
+      await deliver(receiver, first);
+      await gate.reached;
+      await deliverAll(receiver, others);
       await deliver(receiver, bodyOf({ traceId: 'another', callId: 'another' }));
       await logs.until('run_done', 1);
       expect(seen).toEqual(['another']);
@@ -82,9 +86,10 @@ describe('handlers of one event', () => {
     );
     for (const round of [1, 2, 3]) {
       gate = new Gate();
-      for (let index = 0; index < 150; index += 1) {
-        await deliver(receiver, bodyOf({ traceId: `trace-${round}-${index}`, callId: 'busy' }));
-      }
+      const bodies = Array.from({ length: 150 }, (_, index) =>
+        bodyOf({ traceId: `trace-${round}-${index}`, callId: 'busy' }),
+      );
+      await deliverAll(receiver, bodies);
       await gate.reached;
       expect((await receiver.counts()).runs).toMatchObject({ due: 0, running: 0, blocked: 0 });
       gate.open();

@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { buildDelivery, deliver, handled, manualClock, testReceiver } from '../../src/testing/index.ts';
 import { turn as turnOver } from '../support/clock.ts';
+import { inboxOf } from '../support/inbox.ts';
 import { RetryLater } from '../support/public.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -68,8 +69,8 @@ test('a run that waits for its turn when the receiver stops is left to the next 
   const database = temporaryDatabase();
   const seen: string[] = [];
   const stopping = Promise.withResolvers<void>();
-  const first = testReceiver({ clock, database });
-  const second = testReceiver({ clock, database });
+  const first = testReceiver({ clock, database: inboxOf(database) });
+  const second = testReceiver({ clock, database: inboxOf(database) });
   for (const name of names) {
     first.on('*', { name }, () => {
       seen.push(name);

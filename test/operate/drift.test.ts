@@ -4,7 +4,7 @@ import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import type { DriftFinding, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
-import { storeIn } from '../support/store-around.ts';
+import { storeIn } from '../support/inbox.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const ended = 'CallHandler.CallEnded';

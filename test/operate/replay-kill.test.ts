@@ -10,7 +10,7 @@ import { concurrently } from '../support/concurrently.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Script } from '../support/process.ts';
 import { started } from '../support/receiver.ts';
-import { storeIn } from '../support/store-around.ts';
+import { storeIn } from '../support/inbox.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 const script = fileURLToPath(new URL('./replay-process.ts', import.meta.url));

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
+import { isOnPostgres } from '../support/inbox.ts';
 import type { Receiver } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -123,7 +124,7 @@ test.each<[string, RegExp, (receiver: Receiver) => Promise<unknown>]>([
   await expect(ask(receiver)).rejects.toThrow(sentence);
 });
 
-test.each([
+test.skipIf(isOnPostgres).each([
   ['in memory, which no command can read', () => ':memory:', /receiver\.events\.get\(traceId\)$/],
   [
     'in a file',

@@ -3,26 +3,22 @@
  * those that need many copies in `one-of-many-copies.test.ts`, those that need every fixture in
  * `no-personal-data.test.ts`.
  */
-import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { deadLettersOf } from '../support/dead-letters.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
+import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
-test('1. nothing acknowledged is lost: at 200 the raw bytes are in the file, for anybody else to read', async () => {
+test('1. nothing acknowledged is lost: at 200 the raw bytes are in the inbox, for anybody else to read', async () => {
   const database = temporaryDatabase();
   const { receiver } = await started({ database });
   const body = bodyOf({ traceId: 'trace-1' });
   expect((await deliver(receiver, body)).status).toBe(200);
   // Another connection, which sees only what the receiver has committed.
-  const other = new Database(database, { readonly: true });
-  expect(other.pragma('journal_mode', { simple: true })).toBe('wal');
-  const kept = other.prepare('select body from bodies').pluck().get() as Buffer;
-  other.close();
-  expect(kept.toString()).toBe(body);
+  expect(await rowsIn(database, 'select body from bodies')).toEqual([{ body: Buffer.from(body) }]);
 });
 
 test('2. nothing unauthenticated is handled', async () => {
@@ -51,31 +47,32 @@ test('3. no duplicate reaches a handler', async () => {
   expect(seen.toSorted()).toEqual(['trace-1', 'trace-2']);
 });
 
-test('4. each handler runs at least once for each event, and what it commits is there exactly once', async () => {
-  const database = temporaryDatabase();
-  const clock = new ManualClock();
-  let attempts = 0;
-  const { receiver, logs } = await started({ database, clock, random: () => 0.5 }, (r) =>
-    r.on('*', async (event, { attempt, commit }) => {
-      attempts += 1;
-      if (attempt === 1) throw new Error('before the commit');
-      await commit((db) => {
-        db.exec('create table orders (trace_id text)');
-        db.prepare('insert into orders values (?)').run(event.traceId);
-      });
-      throw new Error('after the commit');
-    }),
-  );
-  await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
-  await logs.until('run_retry');
-  await clock.timer(500);
-  clock.advance(500);
-  await logs.until('run_done');
-  const other = new Database(database, { readonly: true });
-  expect(other.prepare('select trace_id from orders').pluck().all()).toEqual(['trace-1']);
-  other.close();
-  expect(attempts).toBe(2);
-});
+test.skipIf(isOnPostgres)(
+  '4. each handler runs at least once for each event, and what it commits is there exactly once',
+  async () => {
+    const database = temporaryDatabase();
+    const clock = new ManualClock();
+    let attempts = 0;
+    const { receiver, logs } = await started({ database, clock, random: () => 0.5 }, (r) =>
+      r.on('*', async (event, { attempt, commit }) => {
+        attempts += 1;
+        if (attempt === 1) throw new Error('before the commit');
+        await commit((db) => {
+          db.exec('create table orders (trace_id text)');
+          db.prepare('insert into orders values (?)').run(event.traceId);
+        });
+        throw new Error('after the commit');
+      }),
+    );
+    await deliver(receiver, bodyOf({ traceId: 'trace-1' }));
+    await logs.until('run_retry');
+    await clock.timer(500);
+    clock.advance(500);
+    await logs.until('run_done');
+    expect(await rowsIn(database, 'select trace_id from orders')).toEqual([{ trace_id: 'trace-1' }]);
+    expect(attempts).toBe(2);
+  },
+);
 
 test('5. a failing handler hurts only itself, and ends as a dead letter that is seen and run again', async () => {
   const clock = new ManualClock();

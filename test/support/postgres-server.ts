@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { copyForStandby } from './postgres-standby.ts';
+import { databasesFolder } from './memory-folder.ts';
 import { copyPrograms, installedPrograms, own, programsPackage, serverOwner } from './postgres-programs.ts';
+import { copyForStandby } from './postgres-standby.ts';
 
 /** How a server stops: `smart` waits for clients, `fast` ends them, and after `immediate` the next start recovers. */
 export type StopMode = 'smart' | 'fast' | 'immediate';
@@ -32,7 +33,7 @@ export interface PostgresServer {
   kill(): Promise<void>;
   /** Makes a standby the primary. */
   promote(): Promise<void>;
-  /** Stops the server for good, and removes its folder. */
+  /** Stops the server for good, and removes its folders. */
   close(): Promise<void>;
 }
 
@@ -69,10 +70,14 @@ async function startFilled(
 ): Promise<PostgresServer> {
   const installed = installedPrograms();
   if (installed === undefined) throw new Error(`${programsPackage} is not installed.`);
-  const folder = mkdtempSync(join(tmpdir(), 'ringback-postgres-'));
-  const server = new Server(folder, { ...defaults, ...options.settings });
-  try {
+  // Programs can't be started from everywhere where data can be.
+  const [programs, data] = [tmpdir(), databasesFolder].map((place) => {
+    const folder = mkdtempSync(join(place, 'ringback-postgres-'));
     own(folder);
+    return folder;
+  }) as [string, string];
+  const server = new Server({ programs, data }, { ...defaults, ...options.settings });
+  try {
     copyPrograms(installed, server.programs);
     await fill(server);
     await server.startOnFreePort();
@@ -89,19 +94,22 @@ const portTaken = 'could not create any TCP/IP sockets';
 class Server implements PostgresServer {
   readonly programs: string;
   readonly dataFolder: string;
-  readonly #folder: string;
+  readonly #folders: readonly string[];
   readonly #settings: Readonly<Record<string, string | number>>;
   readonly #guard: ChildProcess;
   #port = 0;
   #process: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
 
-  constructor(folder: string, settings: Readonly<Record<string, string | number>>) {
-    this.#folder = folder;
+  constructor(
+    { programs, data }: { readonly programs: string; readonly data: string },
+    settings: Readonly<Record<string, string | number>>,
+  ) {
+    this.#folders = [programs, data];
     this.#settings = settings;
-    this.programs = join(folder, 'programs');
-    this.dataFolder = join(folder, 'data');
-    this.#guard = startGuard(folder);
+    this.programs = join(programs, 'programs');
+    this.dataFolder = join(data, 'data');
+    this.#guard = startGuard(this.dataFolder, this.#folders);
   }
 
   get port(): number {
@@ -183,7 +191,8 @@ class Server implements PostgresServer {
       await this.stop('immediate');
     } finally {
       await this.kill();
-      await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+      for (const folder of this.#folders)
+        await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
       this.#guard.stdin?.end();
     }
   }
@@ -216,9 +225,9 @@ function untilReady(child: ChildProcess): Promise<void> {
   return promise;
 }
 
-function startGuard(folder: string): ChildProcess {
+function startGuard(dataFolder: string, folders: readonly string[]): ChildProcess {
   const script = fileURLToPath(new URL('./postgres-guard.ts', import.meta.url));
-  const guard = spawn(process.execPath, [script, folder], {
+  const guard = spawn(process.execPath, [script, dataFolder, ...folders], {
     // Detached, so that what ends this process's group doesn't end the guard.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

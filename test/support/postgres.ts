@@ -13,6 +13,8 @@ export interface SharedPostgres {
   readonly connectionString: string;
   /** A name for a schema of the test that runs, which isn't there yet. When the test ends, the schema is dropped. */
   readonly newSchema: () => string;
+  /** A name for a schema of many tests. It is dropped when the last test file has ended. */
+  readonly sharedSchema: () => string;
 }
 
 /** Why there is no server. */
@@ -42,12 +44,14 @@ async function find(): Promise<SharedPostgres | MissingPostgres> {
 }
 
 function sharedAt(connectionString: string): SharedPostgres {
+  const random = () => randomBytes(8).toString('hex');
   const newSchema = () => {
-    const schema = `ringback_test_${randomBytes(8).toString('hex')}`;
+    const schema = `ringback_test_${random()}`;
     onTestFinished(() => dropSchema(connectionString, schema));
     return schema;
   };
-  return { connectionString, newSchema };
+  const sharedSchema = () => `${inject('postgresSchemas')}_${random()}`;
+  return { connectionString, newSchema, sharedSchema };
 }
 
 async function dropSchema(connectionString: string, schema: string): Promise<void> {

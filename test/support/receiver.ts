@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { ManualClock } from './clock.ts';
 import { secret } from './deliveries.ts';
+import { inboxOf } from './inbox.ts';
 import { Logs } from './logs.ts';
 import { createReceiver, type Receiver, type ReceiverOptions } from './public.ts';
 
@@ -13,7 +14,8 @@ export interface Started {
 /** Makes a receiver whose inbox and log are in memory, unless the options say otherwise. */
 export function made(options: ReceiverOptions = {}): Started {
   const logs = new Logs();
-  const receiver = createReceiver({ secrets: secret, database: ':memory:', logger: logs.logger, ...options });
+  const database = inboxOf(options.database ?? ':memory:');
+  const receiver = createReceiver({ secrets: secret, logger: logs.logger, ...options, database });
   onTestFinished(() => stopped(receiver, options.clock));
   return { receiver, logs };
 }

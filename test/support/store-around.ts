@@ -1,13 +1,8 @@
-import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { storeIn } from './inbox.ts';
 import type { Clock, Store } from './public.ts';
 
 /** A method of a store, with any arguments. */
 export type Work = (...given: unknown[]) => Promise<unknown>;
-
-/** The store of an inbox. Tests of other parts get it only here, because none of them is about one database. */
-export function storeIn(file: string, clock: Clock): Store {
-  return new SqliteStore(file, clock);
-}
 
 /** A real store, each method of which `around` may replace; if it returns undefined, the method stays as it is. */
 export function storeAround(
