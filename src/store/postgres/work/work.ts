@@ -18,6 +18,7 @@ import { ClaimsInFlight } from './claims-in-flight.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
 import { recordGroup, recordOne } from './event-row.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
+import { InTurn } from './in-turn.ts';
 import { type JoinArrival, arrive } from './joins.ts';
 import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
@@ -40,6 +41,7 @@ export class Work {
   #claiming: Promise<unknown> = Promise.resolve();
   readonly #claims = new ClaimsInFlight();
   readonly #recordings = new ClaimsInFlight();
+  readonly #putBack = new InTurn();
   #nextDue: number | null = null;
 
   constructor(session: Session, clock: Clock) {
@@ -127,7 +129,8 @@ export class Work {
   settle(run: ClaimedRun, end: RunEnd, last: boolean): Promise<Settled> {
     const row = settlementRow(run, end, { last, now: this.#clock.now() });
     if (isOrdinary(row)) return this.#ends.end(row);
-    return this.#ending(run, last, (transaction) => settle(transaction, row));
+    const write = () => this.#ending(run, last, (transaction) => settle(transaction, row));
+    return end.state.kind === 'due' ? this.#putBack.add(run, write) : write();
   }
 
   settleWith(
@@ -153,7 +156,7 @@ export class Work {
 
   requeue(run: ClaimedRun, last: boolean): Promise<Settled> {
     const row = runRow(run, last, this.#clock.now());
-    return this.#ending(run, last, (transaction) => requeue(transaction, row));
+    return this.#putBack.add(run, () => this.#ending(run, last, (transaction) => requeue(transaction, row)));
   }
 
   begin(run: ClaimedRun, last: boolean): Promise<number | undefined> {
