@@ -38,19 +38,21 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       expect((await store.counts()).runs).toMatchObject({ due: 0, blocked: 0, dead: 1 });
     });
 
-    test('runs that go back at once go back in the order in which they are given', async () => {
-      const store = await opened();
-      const events = Array.from({ length: 20 }, (_, call) =>
-        ['a', 'b', 'c'].map((traceId) => eventOf(`${traceId}-${call}`, { callId: `call-${call}` })),
-      );
-      const runs = await claimedRuns(store, events.flat(), strict);
-      // The first of each call has failed, and the others are placed while that is written.
-      const isFirst = ({ traceId }: ClaimedRun) => traceId.startsWith('a');
-      await Promise.all(
-        runs.map((run) => (isFirst(run) ? store.settle(run, endOf(dueAt(500))) : store.requeue(run))),
-      );
-      expect((await store.counts()).runs).toMatchObject({ due: 20, blocked: 40 });
-    });
+    test.each(['has failed', 'goes back as well'])(
+      'of runs that go back at once, the later ones of a call wait for the first, which %s',
+      async (first) => {
+        const store = await opened();
+        const events = Array.from({ length: 20 }, (_, call) =>
+          ['a', 'b', 'c'].map((traceId) => eventOf(`${traceId}-${call}`, { callId: `call-${call}` })),
+        );
+        const runs = await claimedRuns(store, events.flat(), strict);
+        const hasFailed = ({ traceId }: ClaimedRun) => first === 'has failed' && traceId.startsWith('a');
+        await Promise.all(
+          runs.map((run) => (hasFailed(run) ? store.settle(run, endOf(dueAt(500))) : store.requeue(run))),
+        );
+        expect((await store.counts()).runs).toMatchObject({ due: 20, blocked: 40 });
+      },
+    );
 
     test('a strict run that would wait for nothing is due at once', async () => {
       const store = await opened();

@@ -130,7 +130,7 @@ export class Work {
     const row = settlementRow(run, end, { last, now: this.#clock.now() });
     if (isOrdinary(row)) return this.#ends.end(row);
     const write = () => this.#ending(run, last, (transaction) => settle(transaction, row));
-    return end.state.kind === 'due' ? this.#putBack.add(run, write) : write();
+    return end.state.kind === 'due' ? this.#putBack.add(run, { isFirst: true }, write) : write();
   }
 
   settleWith(
@@ -156,7 +156,9 @@ export class Work {
 
   requeue(run: ClaimedRun, last: boolean): Promise<Settled> {
     const row = runRow(run, last, this.#clock.now());
-    return this.#putBack.add(run, () => this.#ending(run, last, (transaction) => requeue(transaction, row)));
+    return this.#putBack.add(run, { isFirst: false }, () =>
+      this.#ending(run, last, (transaction) => requeue(transaction, row)),
+    );
   }
 
   begin(run: ClaimedRun, last: boolean): Promise<number | undefined> {
