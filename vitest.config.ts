@@ -10,14 +10,16 @@ const alone = ['test/sandbox/sitemaps-names.test.ts', 'test/store/sqlite/hidden-
 
 // What becomes of events doesn't depend on the store: these run on both. Within them, `test.skipIf(isOnPostgres)` marks what
 // is about SQLite.
-const flow = ['test/{calls,dispatch,intake,operate,promises}/**/*.test.ts'];
-// These are about SQLite, its transactions or the death of processes that share a file. What they show of it is tested for
-// Postgres in test/store/postgres and test/faults/postgres.test.ts.
+const flow = ['test/{calls,dispatch,operate,promises}/**/*.test.ts'];
+// These are about SQLite: its transactions, what it does about a clock that is set, and the death of processes that share a
+// file. For Postgres, test/store/postgres and test/faults/postgres.test.ts are about the like. The last line is about what a
+// receiver keeps in memory or logs, and takes thousands of events.
 const onlySqlite = [
   'test/calls/{clock-set,killed,many-joins,own-tables}.test.ts',
   'test/dispatch/{blocking,commit,draining,poison,processes,threads}.test.ts',
   'test/operate/*-kill.test.ts',
   'test/promises/kept-through-kill.test.ts',
+  'test/{dispatch/claimed-at-once,dispatch/crowded,promises/no-personal-data}.test.ts',
 ];
 
 export default defineConfig({

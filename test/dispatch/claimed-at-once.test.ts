@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { address, bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { isOnPostgres } from '../support/inbox.ts';
 import { started } from '../support/receiver.ts';
 import { type Work, storeAround } from '../support/store-around.ts';
 import { deliverOthers, eventOf, maxWaiting, orders, traceIdOf } from './one-call.ts';
@@ -19,7 +18,7 @@ const makePoison = `
 
 const variants = orders.flatMap((order) => delays.map((delay) => ({ order, delay })));
 
-test.skipIf(isOnPostgres).each(variants)(
+test.each(variants)(
   'an earlier event of the call is still being read: order $order, $delay',
   async ({ order, delay }) => {
     const claimed = new Gate();

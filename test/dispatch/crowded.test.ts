@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, deliverAll, signedHeaders } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { isOnPostgres, rowsIn } from '../support/inbox.ts';
+import { rowsIn } from '../support/inbox.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
@@ -24,23 +24,20 @@ async function fill(receiver: Receiver, { calls, each }: { calls: number; each: 
   }
 }
 
-test.skipIf(isOnPostgres)(
-  'what memory has no room for stays in the inbox, of however many calls it is',
-  async () => {
-    const database = temporaryDatabase();
-    const before = await started({ database }, () => {});
-    await fill(before.receiver, { calls: 17, each: 200 });
-    await before.receiver.stop();
-    const gate = new Gate();
-    await started({ database }, (r) => r.on('*', { timeout: '1h' }, gate.pass));
-    await gate.reached;
-    const count = async (from: string) => (await rowsIn(database, `select 1 from ${from}`)).length;
-    while ((await count('waiting')) > 0) await turn();
-    for (let turns = 0; turns < 300; turns += 1) await turn();
-    expect((await count('claims')) + (await count("runs where state = 'claimed'"))).toBeLessThan(maxInMemory);
-    gate.open();
-  },
-);
+test('what memory has no room for stays in the inbox, of however many calls it is', async () => {
+  const database = temporaryDatabase();
+  const before = await started({ database }, () => {});
+  await fill(before.receiver, { calls: 17, each: 200 });
+  await before.receiver.stop();
+  const gate = new Gate();
+  await started({ database }, (r) => r.on('*', { timeout: '1h' }, gate.pass));
+  await gate.reached;
+  const count = async (from: string) => (await rowsIn(database, `select 1 from ${from}`)).length;
+  while ((await count('waiting')) > 0) await turn();
+  for (let turns = 0; turns < 300; turns += 1) await turn();
+  expect((await count('claims')) + (await count("runs where state = 'claimed'"))).toBeLessThan(maxInMemory);
+  gate.open();
+});
 
 test('a strict run is tried again when it is due, however many wait behind it', async () => {
   const clock = new ManualClock();
@@ -74,10 +71,7 @@ test('a strict run is tried again when it is due, however many wait behind it', 
   expect(attempts).toEqual([1, 2, 3]);
 });
 
-// Thousands of events are too many for a second store.
-const orders = isOnPostgres ? (['strict'] as const) : (['call', 'strict'] as const);
-
-test.each(orders)(
+test.each(['call', 'strict'] as const)(
   'a call with more events than memory has room for is handled without a pause, with order %s',
   async (order) => {
     const clock = new ManualClock();

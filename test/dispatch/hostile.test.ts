@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { turn } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
-import { rowsIn } from '../support/inbox.ts';
+import { isOnPostgres, rowsIn } from '../support/inbox.ts';
 import { started } from '../support/receiver.ts';
 import { RetryLater } from '../support/public.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -77,31 +77,34 @@ test('a thrown value that nobody can look at is a failure like any other, inside
   expect(await logs.until('run_done')).toMatchObject([{ traceId: 'second' }]);
 });
 
-test('a backlog of large bodies is taken into memory bit by bit, and all of it is handled', async () => {
-  const gate = new Gate();
-  const database = temporaryDatabase();
-  let handled = 0;
-  const { receiver, logs } = await started({ database, concurrency: 1 }, (r) =>
-    r.on('*', async () => {
-      await gate.pass();
-      handled += 1;
-    }),
-  );
-  const filler = 'x'.repeat(4_000_000);
-  for (let index = 0; index < 14; index += 1) {
-    await deliver(
-      receiver,
-      bodyOf({ traceId: `large-${index}`, payload: { call_id: `c-${index}`, filler } }),
+test.skipIf(isOnPostgres)(
+  'a backlog of large bodies is taken into memory bit by bit, and all of it is handled',
+  async () => {
+    const gate = new Gate();
+    const database = temporaryDatabase();
+    let handled = 0;
+    const { receiver, logs } = await started({ database, concurrency: 1 }, (r) =>
+      r.on('*', async () => {
+        await gate.pass();
+        handled += 1;
+      }),
     );
-  }
-  await gate.reached;
-  for (let turns = 0; turns < 200; turns += 1) await turn();
-  // 56 MB of events wait in all; the claimed ones stay near 32 MB.
-  expect((await rowsIn(database, 'select 1 from claims')).length).toBeLessThan(12);
-  gate.open();
-  await logs.until('run_done', 14);
-  expect(handled).toBe(14);
-});
+    const filler = 'x'.repeat(4_000_000);
+    for (let index = 0; index < 14; index += 1) {
+      await deliver(
+        receiver,
+        bodyOf({ traceId: `large-${index}`, payload: { call_id: `c-${index}`, filler } }),
+      );
+    }
+    await gate.reached;
+    for (let turns = 0; turns < 200; turns += 1) await turn();
+    // 56 MB of events wait in all; the claimed ones stay near 32 MB.
+    expect((await rowsIn(database, 'select 1 from claims')).length).toBeLessThan(12);
+    gate.open();
+    await logs.until('run_done', 14);
+    expect(handled).toBe(14);
+  },
+);
 
 test('the place of a failure is that of its own frames, whatever stands behind them', async () => {
   const { logs, receiver } = await started({}, (r) =>

@@ -22,7 +22,7 @@ async function keeping(options: ReceiverOptions = {}, register?: (receiver: Rece
 /** Moves time on in small steps until there have been `count` cleanings. */
 async function untilCleaned(clock: ManualClock, logs: Logs, count: number) {
   for (let turns = 0; logs.of('retention_cleaned').length < count; turns += 1) {
-    if (turns > 5_000) throw new Error('Nothing was cleaned');
+    if (turns > 50_000) throw new Error('Nothing was cleaned');
     clock.advance(200);
     await turn();
   }

@@ -1,7 +1,6 @@
 /** Schemas that tests use one after the other: to empty one takes a tenth of the time that it takes to make another. */
 import { Pool } from 'pg';
 import { onTestFinished } from 'vitest';
-import { systemClock } from '../../src/kit/clock.ts';
 import { Statements } from '../../src/store/postgres/connection/statement.ts';
 import { postgres } from '../../src/store/postgres/index.ts';
 import type { SharedPostgres } from './postgres.ts';
@@ -10,8 +9,12 @@ import type { Clock, StoreFactory } from './public.ts';
 /** Connections for all receivers of a test, kept for the next one. */
 const connections = 20;
 
-/** The machine's time, for a store that doesn't give up the database where a busy machine makes that slow. */
-const patient: Clock = { ...systemClock, after: (ms, action) => systemClock.after(20 * ms, action) };
+/** For a store that doesn't give up a delivery where a busy machine makes the database slow. */
+const patient = (clock: Clock): Clock => ({
+  now: () => clock.now(),
+  elapsed: () => clock.elapsed(),
+  after: (ms, action) => clock.after(20 * ms, action),
+});
 
 interface Inbox extends StoreFactory {
   readonly schema: string;
@@ -58,10 +61,7 @@ export class PostgresInboxes {
     const schema = this.schema();
     // These tests say nothing of what is lent to `ctx.commit`.
     const factory = postgres({ pool: this.#pool, schema }) as unknown as StoreFactory;
-    return {
-      schema,
-      createStore: (clock) => factory.createStore(clock === systemClock ? patient : clock),
-    };
+    return { schema, createStore: (clock) => factory.createStore(patient(clock)) };
   }
 
   /** A schema for the test that runs, with an empty inbox or none yet. */
