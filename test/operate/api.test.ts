@@ -7,15 +7,18 @@ import express from 'express';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openApiDocument } from '../../src/operate/api/openapi.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import { rowsIn } from '../support/inbox.ts';
 import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
 
 const change = { 'x-ringback-request': '1', 'content-type': 'application/json' };
 
 /** A receiver with a dead letter, a done event and a delivery in quarantine, and its API for whoever may do this. */
 async function inbox(authorize: Authorize = () => 'all') {
   let isMended = false;
-  const { receiver, logs } = await started({}, (r) =>
+  const database = temporaryDatabase();
+  const { receiver, logs } = await started({ database }, (r) =>
     r.on('*', { name: 'crm', retry: { attempts: 1 } }, ({ traceId }) => {
       if (traceId === 'trace-dead' && !isMended) throw new Error('the CRM is down');
     }),
@@ -27,7 +30,7 @@ async function inbox(authorize: Authorize = () => 'all') {
   await deliver(receiver, forged, signedHeaders(forged, { secrets: otherSecret }));
   await expect.poll(async () => (await receiver.counts()).quarantine.notAuthentic).toBe(1);
   const api = receiver.api({ authorize });
-  return { receiver, logs, ask: asking(api), mend: () => (isMended = true) };
+  return { database, receiver, logs, ask: asking(api), mend: () => (isMended = true) };
 }
 
 /** Asks the API, and checks what it answers against its document. */
@@ -130,7 +133,7 @@ describe('looking', () => {
 
 describe('changing', () => {
   test('a dead letter is replayed, in the name of whoever asks, after a dry run', async () => {
-    const { ask, receiver, logs, mend } = await inbox(() => ({ access: 'all', by: 'ann' }));
+    const { ask, receiver, logs, mend, database } = await inbox(() => ({ access: 'all', by: 'ann' }));
     const filter = { state: 'dead' };
     expect(await ask('POST', '/events/replay', { filter, dryRun: true })).toMatchObject({
       json: { runs: 1 },
@@ -142,8 +145,8 @@ describe('changing', () => {
     });
     await logs.until('run_done', done + 1);
     expect((await receiver.counts()).runs.dead).toBe(0);
-    const asked = receiver.database.prepare('select requested_by, reason from replays').get();
-    expect(asked).toEqual({ requested_by: 'ann', reason: 'mended' });
+    const asked = await rowsIn(database, 'select requested_by, reason from replays');
+    expect(asked).toEqual([{ requested_by: 'ann', reason: 'mended' }]);
   });
 
   test('a dead letter is dismissed, a delivery discarded, and a call erased', async () => {
