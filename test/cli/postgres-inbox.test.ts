@@ -153,7 +153,7 @@ describe('a password in the URL of a database is never printed', () => {
     ['with a password that is wrongly encoded', `postgres://ada:hunter2%zz@127.0.0.1:1/app`],
     ['where nothing listens', `postgres://ada:hunter2@127.0.0.1:1/app?schema=calls&password=hunter2`],
   ])('%s', async (_, url) => {
-    for (const args of [counts, ['serve', '--insecure-http', '--port', '0'], ['demo']]) {
+    for (const args of [counts, ['serve', '--insecure-http', '--port', '0'], ['demo'], ['doctor']]) {
       for (const given of [onPostgres, inFlag]) {
         if (given === inFlag && args[0] === 'demo') continue;
         const { code, stdout, stderr } = await given({ url, password: 'hunter2' }, args);

@@ -54,7 +54,7 @@ function checkFolder(folder: string, file: string): Finding {
 }
 
 /** How full the inbox is, and whether anything in it waits for a person. */
-function inboxFinding({ events, runs, quarantine }: StoreCounts): Finding {
+export function inboxFinding({ events, runs, quarantine }: StoreCounts): Finding {
   const notDone = events.new + events.open;
   const forAPerson = [
     ...counted('dead letters', runs.dead, 'ringback inbox events --state dead'),

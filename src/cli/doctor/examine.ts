@@ -1,11 +1,13 @@
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { createPlatform } from '../../platform/platform.ts';
+import { readPlace } from '../../store/postgres/connection/place.ts';
 import type { Environment } from '../environment.ts';
 import { asUsage } from '../failure.ts';
 import { hasSecrets } from '../secrets.ts';
 import { checkAddress, checkClock, checkReceiver } from './check-address.ts';
 import { checkDatabase, checkDisk } from './check-database.ts';
 import { checkNode, checkSecrets } from './check-environment.ts';
+import { checkPostgres } from './check-postgres.ts';
 import { type ListSubscriptions, checkSubscription, sourcesOfOptions } from './check-subscription.ts';
 import { type Finding, finding } from './findings.ts';
 import { type Probe, probeClock, probeReceiver } from './probe.ts';
@@ -27,7 +29,7 @@ export async function examine(
 ): Promise<readonly Finding[]> {
   const { database, url, platform, environment } = deployment;
   const list = subscriptionsOf(deployment);
-  const inside = [checkNode(), ...checkDatabase(database), checkDisk(database), checkSecrets(environment)];
+  const inside = [checkNode(), ...(await checkInbox(database, clock)), checkSecrets(environment)];
   const answer = url && (await probeReceiver(url, clock));
   const address =
     url === undefined || answer === undefined
@@ -43,6 +45,11 @@ export async function examine(
       hasSecrets: hasSecrets(environment),
     })),
   ];
+}
+
+async function checkInbox(database: string, clock: Clock): Promise<readonly Finding[]> {
+  const place = readPlace(database);
+  return place ? checkPostgres(place, clock) : [...checkDatabase(database), checkDisk(database)];
 }
 
 /** Prefers the platform's clock, which signs. The answer from our own address often comes from this machine itself. */

@@ -1,0 +1,148 @@
+import { RingbackError } from '../../errors/errors.ts';
+import type { Clock } from '../../kit/clock.ts';
+import {
+  type PostgresExamination,
+  connectionsOfProcess,
+  examinePostgres,
+  oldestVersion,
+} from '../../store/postgres/connection/examination.ts';
+import { schemaVersion } from '../../store/postgres/connection/migrations/index.ts';
+import type { PostgresPlace } from '../../store/postgres/connection/place.ts';
+import { inboxFinding } from './check-database.ts';
+import { type Finding, finding } from './findings.ts';
+
+/** More dead tuples than this, and than live ones, are more than vacuum leaves in its usual pauses. */
+const manyDead = 50_000;
+/** For how long a transaction may be open, in seconds: vacuum removes nothing that was deleted since it began. */
+const longOpen = 300;
+/** How far the clocks may be apart, in milliseconds, beyond what asking over the network leaves uncertain. */
+const clockTolerance = 2_000;
+
+/** Whether an inbox in Postgres can be used, what is in it, and what will become a problem. */
+export async function checkPostgres(place: PostgresPlace, clock: Clock): Promise<readonly Finding[]> {
+  try {
+    const found = await examinePostgres(place, clock);
+    return [
+      databaseFinding(found),
+      ...(found.counts ? [inboxFinding(found.counts)] : []),
+      versionFinding(found),
+      permissionsFinding(found),
+      durabilityFinding(found),
+      ...(found.schema > 0 ? [tuplesFinding(found)] : []),
+      transactionFinding(found),
+      clockFinding(found),
+      connectionsFinding(found),
+    ];
+  } catch (error) {
+    if (!(error instanceof RingbackError)) throw error;
+    return [finding('database', 'wrong', error.message)];
+  }
+}
+
+function databaseFinding({ name, server, schema, missingPermissions }: PostgresExamination): Finding {
+  if (schema > schemaVersion)
+    return finding(
+      'database',
+      'wrong',
+      `${name} was written by a newer version of Ringback (schema ${schema}): run that one.`,
+    );
+  if (server.isReadOnly)
+    return finding(
+      'database',
+      'wrong',
+      `${name} can only be read, as a standby can: set --database to the primary.`,
+    );
+  if (schema === 0 && missingPermissions.length > 0)
+    return finding('database', 'warning', `${name} has no inbox that the user can see: see "permissions".`);
+  if (schema === 0) return finding('database', 'ok', `${name} has no inbox yet: the first receiver makes it`);
+  return finding('database', 'ok', `${name} can be written (schema ${schema})`);
+}
+
+function versionFinding({ server: { version, readableVersion } }: PostgresExamination): Finding {
+  return version < oldestVersion * 10_000
+    ? finding('postgres', 'wrong', `Postgres ${readableVersion}: ${oldestVersion} or later is needed.`)
+    : finding('postgres', 'ok', `Postgres ${readableVersion}`);
+}
+
+function permissionsFinding({ schema, missingPermissions }: PostgresExamination): Finding {
+  const check = 'permissions';
+  if (missingPermissions.length > 0) {
+    const [first = '', ...others] = missingPermissions;
+    const more = others.length > 0 ? ` and ${others.length} more` : '';
+    return finding(check, 'wrong', `the user lacks: ${first}${more}. Grant it (docs/postgres.md).`);
+  }
+  return finding(
+    check,
+    'ok',
+    schema === 0 ? 'the user may make the inbox' : 'the user may use all of the inbox',
+  );
+}
+
+function durabilityFinding({ server }: PostgresExamination): Finding {
+  const { fsync, synchronousCommit: commit, hasSynchronousStandbys } = server;
+  const found = `synchronous_commit is ${commit}, fsync is ${fsync}`;
+  if (fsync !== 'on')
+    return finding(
+      'durability',
+      'wrong',
+      `${found}: a crash of its machine can destroy the inbox. Set it to on.`,
+    );
+  if (commit === 'off')
+    return finding(
+      'durability',
+      'wrong',
+      `${found}: a crash loses deliveries that were answered with 200. Set it to on.`,
+    );
+  if (hasSynchronousStandbys && ['local', 'remote_write'].includes(commit))
+    return finding(
+      'durability',
+      'warning',
+      `${found}: a failover can lose deliveries that were answered with 200. Set it to on.`,
+    );
+  return finding('durability', 'ok', found);
+}
+
+function tuplesFinding({ tuples: { dead, live } }: PostgresExamination): Finding {
+  const found = `dead tuples in the inbox's tables: ${dead}, live ones: ${live}`;
+  return dead > manyDead && dead > live
+    ? finding(
+        'dead tuples',
+        'warning',
+        `${found}. Look for a transaction that stays open, and at autovacuum.`,
+      )
+    : finding('dead tuples', 'ok', found);
+}
+
+function transactionFinding({ server }: PostgresExamination): Finding {
+  const { oldestTransaction: seconds, seesAll } = server;
+  const whose = seesAll ? '' : ' of this user (grant it pg_read_all_stats to see all)';
+  if (seconds === null) return finding('oldest transaction', 'ok', `none is open${whose}`);
+  const found = `open for ${Math.round(seconds)} s${whose}`;
+  return seconds > longOpen
+    ? finding(
+        'oldest transaction',
+        'warning',
+        `${found}: vacuum removes nothing that was deleted since. Find it in pg_stat_activity, and end it.`,
+      )
+    : finding('oldest transaction', 'ok', found);
+}
+
+function clockFinding({ clock: { ahead, roundTrip } }: PostgresExamination): Finding {
+  const check = 'database clock';
+  if (Math.abs(ahead) <= clockTolerance + roundTrip / 2)
+    return finding(check, 'ok', "this machine's clock agrees with the database's");
+  const seconds = Math.round(Math.abs(ahead) / 1_000);
+  return finding(
+    check,
+    'warning',
+    `this machine's clock is ${seconds} s ${ahead < 0 ? 'behind' : 'ahead of'} the database's: retries of several ` +
+      'machines come too early or too late. Let both clocks be kept by NTP.',
+  );
+}
+
+function connectionsFinding({ server: { connectionsLeft: left } }: PostgresExamination): Finding {
+  const found = `${Math.max(0, left)} more are possible (max_connections), and a process makes up to ${connectionsOfProcess}`;
+  return left < connectionsOfProcess
+    ? finding('connections', 'warning', `${found}: raise it, or put a pooler in between.`)
+    : finding('connections', 'ok', found);
+}

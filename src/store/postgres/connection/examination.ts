@@ -1,0 +1,146 @@
+import type { Clock } from '../../../kit/clock.ts';
+import type { StoreCounts } from '../../store.ts';
+import { counts } from '../query/overview.ts';
+import { schemaVersion } from './migrations/index.ts';
+import { toProblem } from './opening-cause.ts';
+import { type PostgresPlace, connections } from './place.ts';
+import { Session } from './session.ts';
+
+/** What was found out about a Postgres database without changing it. */
+export interface PostgresExamination {
+  readonly name: string;
+  readonly server: Server;
+  /** The schema's version; 0 if there is no inbox yet. */
+  readonly schema: number;
+  /** What the user may not do with the inbox, or to make it. */
+  readonly missingPermissions: readonly string[];
+  readonly tuples: { readonly dead: number; readonly live: number };
+  /** How far this machine's clock is ahead of the database's, in milliseconds, and how long it took to ask. */
+  readonly clock: { readonly ahead: number; readonly roundTrip: number };
+  /** What is in it; undefined unless its schema is that of this version, and the user may read it. */
+  readonly counts: StoreCounts | undefined;
+}
+
+interface Server {
+  /** Such as 180004. */
+  readonly version: number;
+  readonly readableVersion: string;
+  readonly isReadOnly: boolean;
+  readonly synchronousCommit: string;
+  readonly hasSynchronousStandbys: boolean;
+  readonly fsync: string;
+  /** How long the oldest transaction is open, in seconds; null if there is none. */
+  readonly oldestTransaction: number | null;
+  /** Whether the user sees the transactions of other users. */
+  readonly seesAll: boolean;
+  readonly connectionsLeft: number;
+}
+
+/** The oldest version that Ringback runs on. */
+export const oldestVersion = 15;
+/** How many connections a process makes at the most. */
+export const connectionsOfProcess = connections.intake + connections.work;
+
+/**
+ * Finds out what there is to say about an inbox in Postgres. Nothing is created, changed or migrated.
+ *
+ * @throws RingbackError `database_unreachable`
+ */
+export async function examinePostgres(place: PostgresPlace, clock: Clock): Promise<PostgresExamination> {
+  const session = new Session(place, clock);
+  try {
+    const server = await one<Server>(session, askServer);
+    const schema = await schemaOf(session, place.schema);
+    const missingPermissions = await missingIn(session, place.schema, schema);
+    const isKnown = schema === schemaVersion && missingPermissions.length === 0;
+    return {
+      name: session.name,
+      server,
+      schema,
+      missingPermissions,
+      tuples: await one(session, askTuples, [place.schema]),
+      clock: await compareClocks(session, clock),
+      counts: isKnown ? await counts(session) : undefined,
+    };
+  } catch (error) {
+    throw toProblem(error, session.name);
+  } finally {
+    await session.close();
+  }
+}
+
+async function one<Row>(session: Session, text: string, values: readonly unknown[] = []): Promise<Row> {
+  const [row] = await session.query<Row>(text, values);
+  if (!row) throw new Error('The database has answered nothing.');
+  return row;
+}
+
+const askServer = `
+  select current_setting('server_version_num')::integer as version,
+    current_setting('server_version') as "readableVersion",
+    current_setting('transaction_read_only') = 'on' as "isReadOnly",
+    current_setting('synchronous_commit') as "synchronousCommit",
+    current_setting('synchronous_standby_names') <> '' as "hasSynchronousStandbys",
+    current_setting('fsync') as fsync,
+    (select extract(epoch from clock_timestamp() - min(xact_start))::float8 from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend')
+      as "oldestTransaction",
+    pg_has_role(current_user, 'pg_read_all_stats', 'usage') as "seesAll",
+    current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+      - coalesce(current_setting('reserved_connections', true)::integer, 0)
+      - (select count(*)::integer from pg_stat_activity where backend_type = 'client backend')
+      as "connectionsLeft"`;
+
+const askTuples = `
+  select coalesce(sum(n_dead_tup), 0)::bigint as dead, coalesce(sum(n_live_tup), 0)::bigint as live
+  from pg_stat_user_tables where schemaname = $1`;
+
+/** From the catalog, which everybody may read: to ask for the table itself fails where the schema may not be used. */
+async function schemaOf(session: Session, schema: string): Promise<number> {
+  const readable = await session.query(
+    `select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = $1 and c.relname = 'schema_version'
+       and has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'SELECT')`,
+    [schema],
+  );
+  if (readable.length === 0) return 0;
+  const [row] = await session.query<{ version: number }>('select version from ringback.schema_version');
+  return row?.version ?? 0;
+}
+
+async function missingIn(session: Session, schema: string, version: number): Promise<readonly string[]> {
+  const text = version === 0 ? permissionsToMake : permissionsToUse;
+  const rows = await session.query<{ missing: string }>(text, [schema]);
+  return rows.map(({ missing }) => missing);
+}
+
+const permissionsToMake = `
+  select 'create a schema in the database' as missing
+    where not exists (select from pg_namespace where nspname = $1)
+      and not has_database_privilege(current_database(), 'CREATE')
+  union all select 'use the schema' from pg_namespace where nspname = $1 and not has_schema_privilege(oid, 'USAGE')
+  union all select 'create tables in the schema' from pg_namespace
+    where nspname = $1 and not has_schema_privilege(oid, 'CREATE')`;
+
+// A `case`, because the database may ask for the privilege first, and fails for what is no sequence.
+const permissionsToUse = `
+  select lower(privilege) || ' on ' || relname as missing
+    from pg_class c join pg_namespace n on n.oid = relnamespace,
+      unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE']) as p (privilege)
+    where nspname = $1 and (relkind in ('r', 'p') or (relkind = 'v' and privilege = 'SELECT'))
+      and not has_table_privilege(c.oid, privilege)
+  union all select 'usage on ' || relname from pg_class c join pg_namespace n on n.oid = relnamespace
+    where nspname = $1 and case relkind when 'S' then not has_sequence_privilege(c.oid, 'USAGE') else false end
+  union all select 'execute on ' || proname from pg_proc p join pg_namespace n on n.oid = pronamespace
+    where nspname = $1 and not has_function_privilege(p.oid, 'EXECUTE')`;
+
+/** As far as the time in between lets tell: the database answers at some moment of it. */
+async function compareClocks(session: Session, clock: Clock): Promise<PostgresExamination['clock']> {
+  const askedAt = clock.elapsed();
+  const { at } = await one<{ at: number }>(
+    session,
+    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as at',
+  );
+  const roundTrip = clock.elapsed() - askedAt;
+  return { ahead: clock.now() - roundTrip / 2 - at, roundTrip };
+}

@@ -1,0 +1,121 @@
+import { Client } from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { examine } from '../../src/cli/doctor/examine.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { ownPostgres } from '../support/postgres.ts';
+import { ringback } from './command.ts';
+import { type Found, commanded, examined } from './doctor-support.ts';
+import { env, makeTrouble } from './inbox-support.ts';
+
+/** A server of the test's own, with what the test runs in it as its superuser. */
+async function server(settings: Readonly<Record<string, string | number>> = {}) {
+  const { url } = await ownPostgres({ settings: { fsync: 'on', ...settings } });
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return { url, run: (text: string) => client.query(text) };
+}
+
+async function found(database: string): Promise<Found> {
+  return examined({ database });
+}
+
+describe('doctor, on an inbox in Postgres', () => {
+  it('finds all well before and after the inbox is made, and makes nothing', async () => {
+    const { url, run } = await server();
+    const name = `postgres://${new URL(url).host}/postgres, schema ringback`;
+    const before = await commanded([], { env: { ...env, RINGBACK_DATABASE: url } });
+    expect(before).toMatchObject({
+      database: `ok: ${name} has no inbox yet: the first receiver makes it`,
+      postgres: expect.stringMatching(/^ok: Postgres \d+/),
+      permissions: 'ok: the user may make the inbox',
+      durability: 'ok: synchronous_commit is on, fsync is on',
+      'database clock': "ok: this machine's clock agrees with the database's",
+      connections: expect.stringMatching(/^ok: \d+ more are possible .*, and a process makes up to 10$/),
+    });
+    expect(before).not.toHaveProperty('disk');
+    expect((await run("select from pg_namespace where nspname = 'ringback'")).rowCount).toBe(0);
+
+    await makeTrouble(url, []);
+    expect(await found(url)).toMatchObject({
+      database: `ok: ${name} can be written (schema 1)`,
+      inbox: expect.stringMatching(/^warning: events: 2, of which 0 are not done; dead letters: 1/),
+      permissions: 'ok: the user may use all of the inbox',
+      'dead tuples': expect.stringMatching(/^ok: dead tuples in the inbox's tables: \d+/),
+    });
+  });
+
+  it('says which permissions are missing', async () => {
+    const { url, run } = await server();
+    await run('create role app login');
+    const app = Object.assign(new URL(url), { username: 'app' }).href;
+    expect((await found(app))['permissions']).toBe(
+      'wrong: the user lacks: create a schema in the database. Grant it (docs/postgres.md).',
+    );
+    await makeTrouble(url, []);
+    expect(await found(app)).toMatchObject({
+      database: expect.stringMatching(/^warning: .* has no inbox that the user can see/),
+      permissions: expect.stringMatching(/^wrong: the user lacks: use the schema and 1 more/),
+    });
+    // What docs/postgres.md says.
+    await run(`grant usage on schema ringback to app;
+      grant select, insert, update, delete on all tables in schema ringback to app;
+      grant usage on all sequences in schema ringback to app;
+      grant execute on all functions in schema ringback to app`);
+    expect((await found(app))['permissions']).toBe('ok: the user may use all of the inbox');
+    expect((await ringback(['inbox', 'counts', '--database', app])).code).toBe(0);
+    await run('revoke delete on ringback.waiting from app');
+    expect((await found(app))['permissions']).toContain('wrong: the user lacks: delete on waiting.');
+    expect((await found(app))['oldest transaction']).toContain('of this user (grant it pg_read_all_stats');
+  });
+
+  it('sees what endangers the inbox', async () => {
+    const { url, run } = await server({ fsync: 'off', max_connections: 12 });
+    await makeTrouble(url, []);
+    expect(await found(url)).toMatchObject({
+      durability: expect.stringMatching(/^wrong: .*fsync is off: a crash of its machine can destroy/),
+      connections: expect.stringMatching(/^warning: \d more are possible/),
+    });
+    await run("alter system set fsync = 'on'; ");
+    await run("alter system set synchronous_commit = 'off'");
+    await run('select pg_reload_conf()');
+    await expect
+      .poll(async () => (await found(url))['durability'])
+      .toMatch(/^wrong: synchronous_commit is off/);
+    await run('update ringback.schema_version set version = 99');
+    expect((await found(url))['database']).toMatch(/^wrong: .*newer version of Ringback \(schema 99\)/);
+    await run('alter database postgres set default_transaction_read_only = on');
+    await run('update ringback.schema_version set version = 1');
+    expect((await found(url))['database']).toMatch(/^wrong: .* can only be read, as a standby can/);
+  });
+
+  it('sees an old transaction, many dead tuples, and a clock that is set wrong', async () => {
+    const { url, run } = await server({ autovacuum: 'off' });
+    await makeTrouble(url, []);
+    await run('begin');
+    const open = /^ok: open for \d+ s$/;
+    expect((await found(url))['oldest transaction']).toMatch(open);
+    await run('rollback');
+    await run('insert into ringback.waiting select n from generate_series(1000, 61000) n');
+    await run('delete from ringback.waiting');
+    await expect
+      .poll(async () => (await found(url))['dead tuples'], { timeout: 30_000 })
+      .toMatch(/^warning: dead tuples in the inbox's tables: 6\d{4}/);
+    const ahead = { ...systemClock, now: () => systemClock.now() + 60_000 };
+    const parts = { database: url, url: undefined, platform: undefined, environment: {} };
+    const findings = await examine(parts, ahead);
+    expect(findings.find(({ check }) => check === 'database clock')).toMatchObject({
+      status: 'warning',
+      message: expect.stringMatching(/^this machine's clock is (59|60) s ahead of the database's/),
+    });
+  });
+
+  it('says that nothing listens', async () => {
+    const url = 'postgres://ada:hunter2@127.0.0.1:1/app';
+    expect(await found(url)).toMatchObject({
+      database: expect.stringMatching(
+        /^wrong: The database postgres:\/\/127\.0\.0\.1:1\/app, schema ringback .*nothing listens/,
+      ),
+    });
+  });
+});
