@@ -1,6 +1,9 @@
+import { setImmediate } from 'node:timers';
 import type { Sequence, Settled } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
-import { type ClaimsToEnd, endClaims } from './holding.ts';
+import { isRefused } from '../connection/statement.ts';
+import type { Recorded, RecordedGroup } from './event-row.ts';
+import { type ClaimsToEnd, type Ranges, endClaims } from './holding.ts';
 import type { OwnedEvents } from './owned-events.ts';
 import type { Processes } from './processes.ts';
 
@@ -12,12 +15,19 @@ interface WaitingEnd {
   readonly onFailed: (error: unknown) => void;
 }
 
-/** Ends claims on events in groups: what ends while the last group is on its way is the next one. */
+/**
+ * Ends claims on events in groups. While events are being recorded, claims on those that this process recorded wait and go with
+ * the next group, so that they take no transaction of their own; when the last one has come back and no other is sent, they
+ * go by themselves.
+ */
 export class ClaimEnds {
   readonly #session: Session;
   readonly #processes: Processes;
   readonly #owned: OwnedEvents;
   #waiting: WaitingEnd[] = [];
+  /** How many groups of events are being recorded. */
+  #recordings = 0;
+  #isScheduled = false;
   #isWriting = false;
 
   constructor(session: Session, processes: Processes, owned: OwnedEvents) {
@@ -28,34 +38,66 @@ export class ClaimEnds {
 
   end({ sequence, process }: { readonly sequence: Sequence; readonly process: number }): Promise<Settled> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ sequence, process, onEnded: resolve, onFailed: reject });
+      this.#waiting.push({ sequence, onEnded: resolve, onFailed: reject });
+      this.#schedule();
+    });
+  }
+
+  /** Records a group of events with the claims that are to be ended. */
+  async with(record: (ended: Ranges) => Promise<RecordedGroup>): Promise<readonly Recorded[]> {
+    this.#recordings += 1;
+    const group = this.#take(({ sequence }) => this.#owned.has(sequence));
+    try {
+      const { recorded, lives } = await record(this.#sorted(group).owned);
+      this.#ended(group, { lives, held: [] });
+      return recorded;
+    } catch (error) {
+      // What the database has refused are the events: nothing is wrong with the claims.
+      if (isRefused(error)) this.#waiting.unshift(...group);
+      else for (const { onFailed } of group) onFailed(error);
+      throw error;
+    } finally {
+      this.#recordings -= 1;
+      this.#schedule();
+    }
+  }
+
+  /** What ends in the same turn of the event loop goes together. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
       if (!this.#isWriting) void this.#write();
     });
   }
 
   async #write(): Promise<void> {
+    const group = this.#take(({ sequence }) => this.#recordings === 0 || !this.#owned.has(sequence));
+    if (group.length === 0) return;
     this.#isWriting = true;
-    // What ends in the same turn of the event loop goes together.
-    await new Promise<void>((resolve) => queueMicrotask(resolve));
-    while (this.#waiting.length > 0) {
-      const id = this.#processes.currentId;
-      const group = this.#waiting.filter(({ process }) => process === id);
-      // What was claimed under another id is given back.
-      for (const { process, onEnded } of this.#waiting) if (process !== id) onEnded('lost');
-      this.#waiting = [];
-      if (id === undefined || group.length === 0) continue;
-      try {
-        const { lives, held } = await this.#end(id, this.#sorted(group));
-        for (const { sequence, onEnded } of group) {
-          const isHeld = this.#owned.has(sequence) || held.has(sequence);
-          this.#owned.delete(sequence);
-          onEnded(lives && isHeld ? 'settled' : 'lost');
-        }
-      } catch (error) {
-        for (const { onFailed } of group) onFailed(error);
-      }
+    try {
+      this.#ended(group, await this.#end(this.#sorted(group)));
+    } catch (error) {
+      for (const { onFailed } of group) onFailed(error);
     }
     this.#isWriting = false;
+    this.#schedule();
+  }
+
+  #take(isTaken: (end: WaitingEnd) => boolean): readonly WaitingEnd[] {
+    const waiting = this.#waiting;
+    this.#waiting = waiting.filter((end) => !isTaken(end));
+    return waiting.filter(isTaken);
+  }
+
+  #ended(group: readonly WaitingEnd[], { lives, held }: Awaited<ReturnType<typeof endClaims>>): void {
+    const others = new Set(held);
+    for (const { sequence, onEnded } of group) {
+      const isHeld = this.#owned.has(sequence) || others.has(sequence);
+      this.#owned.delete(sequence);
+      onEnded(lives && isHeld ? 'settled' : 'lost');
+    }
   }
 
   /** Ranges may be added twice; but a claim that is gone would look lost if it was ended by a commit whose answer was. */

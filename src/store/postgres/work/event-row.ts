@@ -1,7 +1,9 @@
 import { identityKey } from '../../shared/identity-key.ts';
 import type { EventRecord } from '../../event-record.ts';
+import { listOf } from '../connection/lists.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
 import type { Transaction } from '../connection/transaction.ts';
+import { type Ranges, firstsAndLasts } from './holding.ts';
 
 /** What the recording of an event decided. */
 export interface Recorded {
@@ -23,35 +25,43 @@ export interface Recorder {
 }
 
 interface RecordedRow {
-  readonly place: number;
-  readonly sequence: number;
-  readonly is_claimed: boolean;
+  readonly lives: boolean;
+  readonly new_places: readonly number[];
+  readonly claimed_places: readonly number[];
+  readonly numbers: readonly number[];
 }
 
 const recordEvents = `
-  select place, sequence, is_claimed from ringback.record_events(
-    $1, $2, $3::bytea[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[],
-    $11::bigint[], $12::text[], $13::text[], $14::bytea[], $15::boolean[])`;
+  select * from ringback.record_events(
+    $1, $2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[],
+    $11::text[], $12::text[], $13::bytea[], $14::boolean[], $15::bigint[], $16::bigint[])`;
 
 const duplicate: Recorded = { sequence: undefined, isClaimed: false };
 
+/** What became of a group of events, and whether the process lives, without which no claims were ended. */
+export interface RecordedGroup {
+  readonly recorded: readonly Recorded[];
+  readonly lives: boolean;
+}
+
 /**
- * Records events, in one statement. Each must have one identity; see `recordOne` for those that have several. With
- * `recorder` undefined nothing is claimed.
+ * Records events, and ends claims on others, in one statement. Each event must have one identity; see `recordOne` for those
+ * that have several. With `recorder` undefined nothing is claimed.
  */
 export async function recordGroup(
   transaction: Transaction,
   events: readonly EventToRecord[],
-  recorder: Recorder | undefined,
-): Promise<Recorded[]> {
-  const rows = await transaction.query<RecordedRow>(recordEvents, [
-    recorder?.id ?? null,
-    recorder?.recoveries ?? null,
-    ...columnsOf(events),
-  ]);
-  const results = events.map(() => duplicate);
-  for (const { place, sequence, is_claimed: isClaimed } of rows) results[place - 1] = { sequence, isClaimed };
-  return results;
+  recorder: number | undefined,
+  ended: Ranges = [],
+): Promise<RecordedGroup> {
+  const values = [recorder ?? null, ...columnsOf(events), ...firstsAndLasts(ended)];
+  const [row] = await transaction.query<RecordedRow>(recordEvents, values);
+  if (!row) throw new Error('The database has not said what it recorded.');
+  const recorded = events.map(() => duplicate);
+  const claimed = new Set(row.claimed_places);
+  for (const place of row.new_places)
+    recorded[place - 1] = { sequence: row.numbers[place - 1], isClaimed: claimed.has(place) };
+  return { recorded, lives: row.lives };
 }
 
 /** Records an event that has several identities: one of them that is known makes it a duplicate, and the others stay free. */
@@ -63,7 +73,7 @@ export async function recordOne(
   const [first, ...others] = event.record.identities;
   if (first === undefined) throw new Error('An event needs an identity.');
   if (others.length > 0 && (await isKnown(transaction, event.record.identities))) return duplicate;
-  const [recorded = duplicate] = await recordGroup(transaction, [event], recorder);
+  const [recorded = duplicate] = (await recordGroup(transaction, [event], recorder)).recorded;
   if (recorded.sequence === undefined || others.length === 0) return recorded;
   await transaction.query(
     'insert into ringback.identities (identity, sequence) select unnest($1::bytea[]), $2',
@@ -85,23 +95,62 @@ async function isKnown(transaction: Transaction, identities: readonly string[]):
   return found.length > 0;
 }
 
-/** The arguments of `record_events`: a list for each column. */
-function columnsOf(events: readonly EventToRecord[]): unknown[] {
+/** The first arguments of `record_events`: a list for each column. */
+function columnsOf(events: readonly EventToRecord[]): readonly Buffer[] {
   const records = events.map(({ record }) => record);
   return [
-    records.map(({ identities }) => identityKey(identities[0] ?? '')),
-    records.map(({ lookup }) => (lookup === undefined ? null : identityKey(lookup))),
-    records.map(({ traceId }) => toText(traceId)),
-    records.map(({ eventName }) => toText(eventName)),
-    records.map(({ callId }) => toTextOrNull(callId)),
-    records.map(({ organizationId }) => toTextOrNull(organizationId)),
-    records.map(({ facts: { agentId } }) => toTextOrNull(agentId)),
-    records.map(({ occurredAt }) => occurredAt),
-    records.map(({ receivedAt }) => receivedAt),
+    listOf(
+      'bytea',
+      records.map(({ identities }) => identityKey(identities[0] ?? '')),
+    ),
+    listOf(
+      'bytea',
+      records.map(({ lookup }) => (lookup === undefined ? null : identityKey(lookup))),
+    ),
+    listOf(
+      'text',
+      records.map(({ traceId }) => toText(traceId)),
+    ),
+    listOf(
+      'text',
+      records.map(({ eventName }) => toText(eventName)),
+    ),
+    listOf(
+      'text',
+      records.map(({ callId }) => toTextOrNull(callId)),
+    ),
+    listOf(
+      'text',
+      records.map(({ organizationId }) => toTextOrNull(organizationId)),
+    ),
+    listOf(
+      'text',
+      records.map(({ facts: { agentId } }) => toTextOrNull(agentId)),
+    ),
+    listOf(
+      'bigint',
+      records.map(({ occurredAt }) => occurredAt),
+    ),
+    listOf(
+      'bigint',
+      records.map(({ receivedAt }) => receivedAt),
+    ),
     // Without the agent's id, which has a column of its own.
-    records.map(({ facts }) => toText(JSON.stringify({ ...facts, agentId: undefined }))),
-    records.map(({ headers }) => toText(JSON.stringify(headers))),
-    records.map(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
-    events.map(({ mayClaim }) => mayClaim),
+    listOf(
+      'text',
+      records.map(({ facts }) => toText(JSON.stringify({ ...facts, agentId: undefined }))),
+    ),
+    listOf(
+      'text',
+      records.map(({ headers }) => toText(JSON.stringify(headers))),
+    ),
+    listOf(
+      'bytea',
+      records.map(({ body }) => body),
+    ),
+    listOf(
+      'boolean',
+      events.map(({ mayClaim }) => mayClaim),
+    ),
   ];
 }

@@ -41,10 +41,18 @@ export async function endClaim(transaction: Transaction, { process, sequence }: 
   );
 }
 
-/** Which claims are to be ended: events that the process recorded, in ranges, and others. */
+/** Ranges of sequences: all that the process recorded and claimed between the first and the last. */
+export type Ranges = readonly (readonly [first: number, last: number])[];
+
+/** Which claims are to be ended: on events that the process recorded, and on others. */
 export interface ClaimsToEnd {
-  readonly owned: readonly (readonly [first: number, last: number])[];
+  readonly owned: Ranges;
   readonly claimed: readonly number[];
+}
+
+/** Ranges as two arguments of a statement. */
+export function firstsAndLasts(ranges: Ranges): readonly (readonly number[])[] {
+  return [ranges.map(([first]) => first), ranges.map(([, last]) => last)];
 }
 
 /**
@@ -55,17 +63,10 @@ export async function endClaims(
   transaction: Transaction,
   process: number,
   { owned, claimed }: ClaimsToEnd,
-): Promise<{ readonly lives: boolean; readonly held: ReadonlySet<number> }> {
-  const [row] = await transaction.query<{ lives: boolean; held: number[] }>(
-    `with alive as materialized (select ringback.lives($1) as lives), ended as (
-       delete from ringback.claims using alive where alive.lives and process = $1 and sequence = any ($4)
-       returning sequence
-     ), added as (
-       insert into ringback.ended (process, first, last)
-       select $1, r.first, r.last from unnest($2::bigint[], $3::bigint[]) as r (first, last), alive where alive.lives
-     )
-     select lives, array(select sequence from ended) as held from alive`,
-    [process, owned.map(([first]) => first), owned.map(([, last]) => last), claimed],
+): Promise<{ readonly lives: boolean; readonly held: readonly number[] }> {
+  const [ended] = await transaction.query<{ lives: boolean; held: number[] }>(
+    'select lives, held from ringback.end_claims($1, $2::bigint[], $3::bigint[], $4::bigint[])',
+    [process, ...firstsAndLasts(owned), claimed],
   );
-  return { lives: row?.lives === true, held: new Set(row?.held) };
+  return ended ?? { lives: false, held: [] };
 }

@@ -54,7 +54,9 @@ export class Work {
       clock,
       recordGroup: (events) =>
         this.#recordings.add(
-          this.#owned.recording(() => recordGroup(session.intake, events, this.#processes)),
+          this.#owned.recording(() =>
+            this.#ends.with((ended) => recordGroup(session.intake, events, this.#processes.id, ended)),
+          ),
         ),
       recordOne: (event) =>
         this.#owned

@@ -11,48 +11,63 @@ export const recordFunction = `
     return exists (select from ringback.processes p where p.id = process);
   end $function$;
 
-  -- Whether a process may claim what it records. It may not when it has recovered since it made the statement: it wouldn't
-  -- know. Who recovers waits for what was in time.
-  create function ringback.may_claim(recorder bigint, recovery bigint) returns boolean language plpgsql as $function$
+  -- Ends claims: ranges of events that the process recorded, and others. Says whether it lives, without which all of them
+  -- are lost, and which of the others held.
+  create function ringback.end_claims(
+    ender bigint, firsts bigint[], lasts bigint[], others bigint[], out lives boolean, out held bigint[]
+  ) language plpgsql set plan_cache_mode = force_generic_plan as $function$
+  #variable_conflict use_column
   begin
-    perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder));
-    return ringback.lives(recorder)
-      and exists (select from ringback.processes p where p.id = recorder and p.recoveries = recovery);
+    lives := ringback.lives(ender);
+    held := '{}';
+    if lives and cardinality(firsts) > 0 then
+      insert into ringback.ended (process, first, last)
+      select ender, firsts[n], lasts[n] from generate_subscripts(firsts, 1) as s (n);
+    end if;
+    if lives and cardinality(others) > 0 then
+      with ended as (
+        delete from ringback.claims where process = ender and sequence = any (others) returning sequence
+      )
+      select coalesce(array_agg(sequence), '{}') into held from ended;
+    end if;
   end $function$;
 
+  -- Also ends claims on events that the process recorded, so that those that end while events come in don't need a transaction
+  -- of their own. Its statements are planned once for each connection, while the tables may be empty: a plan that reads a whole table would be kept for
+  -- when it is large.
   create function ringback.record_events(
     recorder bigint, recovery bigint, digests bytea[], lookups bytea[], trace_ids text[], event_names text[], call_ids text[],
     organization_ids text[], agent_ids text[], occurred_ats bigint[], received_ats bigint[], all_facts text[],
-    all_headers text[], contents bytea[], may_claim boolean[]
-  ) returns table (place integer, sequence bigint, is_claimed boolean) language plpgsql as $function$
+    all_headers text[], contents bytea[], may_claim boolean[],
+    ended_firsts bigint[], ended_lasts bigint[],
+    out lives boolean, out new_places integer[], out claimed_places integer[], out numbers bigint[]
+  ) language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $function$
   #variable_conflict use_column
   declare
-    numbers bigint[] := '{}';
-    new_places integer[];
     free_calls text[];
-    claimed_places integer[];
+    busy_calls text[];
   begin
     -- A process that was taken for dead claims nothing any more. Before anything that may wait: should the connection be lost
     -- meanwhile, this goes on, and whoever recovers what it has recorded has to wait for it.
-    if recorder is not null and not ringback.may_claim(recorder, recovery) then recorder := null; end if;
+    lives := recorder is not null and ringback.lives(recorder);
+    if lives and cardinality(ended_firsts) > 0 then
+      insert into ringback.ended (process, first, last)
+      select recorder, ended_firsts[n], ended_lasts[n] from generate_subscripts(ended_firsts, 1) as s (n);
+    end if;
 
-    for place in 1 .. cardinality(digests) loop
-      numbers := numbers || nextval('ringback.sequences');
-    end loop;
+    numbers := array(select nextval('ringback.sequences') from generate_subscripts(digests, 1));
 
     -- In one order for all groups, so that two of them that have copies of the same deliveries don't wait for each other.
-    with ours as (
-      select distinct on (digest) digest, place from unnest(digests) with ordinality as d (digest, place)
-      order by digest, place
-    ), added as (
+    with added as (
       insert into ringback.identities (identity, sequence)
-      select digest, numbers[place] from ours order by digest
-      on conflict do nothing returning identity
+      select digests[n], numbers[n] from generate_subscripts(digests, 1) as s (n) order by digests[n], n
+      on conflict do nothing returning sequence
     )
-    select coalesce(array_agg(ours.place::integer order by ours.place), '{}') into new_places
-    from ours join added on added.identity = ours.digest;
+    select coalesce(array_agg(n.place::integer order by n.place), '{}') into new_places
+    from unnest(numbers) with ordinality as n (sequence, place) join added using (sequence);
 
-    if recorder is not null then
+    claimed_places := '{}';
+    if lives then
       -- Locked in a statement of its own: the next one sees what whoever had the lock before has committed. Who doesn't get it
       -- leaves its event waiting.
       select coalesce(array_agg(wanted.call_id), '{}') into free_calls from (
@@ -61,22 +76,21 @@ export const recordFunction = `
       ) wanted
       where pg_try_advisory_xact_lock(hashtextextended('ringback.' || wanted.call_id, 0));
 
+      busy_calls := array(
+        select call_id from ringback.waiting where call_id = any (free_calls)
+        union all select call_id from ringback.claims where call_id = any (free_calls)
+        union all select call_id from ringback.runs
+          where call_id = any (free_calls) and state in ('due', 'claimed', 'blocked')
+        union all select call_id from ringback.owned where call_id = any (free_calls) and process <> recorder
+      );
+
       select coalesce(array_agg(n.place), '{}') into claimed_places from unnest(new_places) as n (place)
       where may_claim[n.place] and (call_ids[n.place] is null or (
-        call_ids[n.place] = any (free_calls)
+        call_ids[n.place] = any (free_calls) and call_ids[n.place] <> all (busy_calls)
         -- An event of its call in this group that waits goes before it.
         and not exists (
           select from unnest(new_places) as b (place)
-          where b.place < n.place and call_ids[b.place] = call_ids[n.place] and not may_claim[b.place])
-        and not exists (select from ringback.waiting w where w.call_id = call_ids[n.place])
-        and not exists (select from ringback.claims c where c.call_id = call_ids[n.place])
-        and not exists (
-          select from ringback.runs r
-          where r.call_id = call_ids[n.place] and r.state in ('due', 'claimed', 'blocked'))
-        and not exists (
-          select from ringback.owned o where o.call_id = call_ids[n.place] and o.process <> recorder)));
-    else
-      claimed_places := '{}';
+          where b.place < n.place and call_ids[b.place] = call_ids[n.place] and not may_claim[b.place])));
     end if;
 
     insert into ringback.events
@@ -89,15 +103,17 @@ export const recordFunction = `
     select numbers[n.place], all_headers[n.place], contents[n.place] from unnest(new_places) as n (place);
 
     -- If another event has this key, that one keeps it: it decides nothing.
-    insert into ringback.identities (identity, sequence)
-    select distinct on (lookups[n.place]) lookups[n.place], numbers[n.place] from unnest(new_places) as n (place)
-    where lookups[n.place] is not null order by lookups[n.place], n.place
-    on conflict do nothing;
+    if cardinality(array_remove(lookups, null)) > 0 then
+      insert into ringback.identities (identity, sequence)
+      select lookups[n.place], numbers[n.place] from unnest(new_places) as n (place)
+      where lookups[n.place] is not null order by lookups[n.place], n.place
+      on conflict do nothing;
+    end if;
 
-    insert into ringback.waiting
-    select numbers[n.place], call_ids[n.place] from unnest(new_places) as n (place)
-    where n.place <> all (claimed_places);
-
-    return query select n.place, numbers[n.place], n.place = any (claimed_places) from unnest(new_places) as n (place);
+    if cardinality(claimed_places) < cardinality(new_places) then
+      insert into ringback.waiting
+      select numbers[n.place], call_ids[n.place] from unnest(new_places) as n (place)
+      where n.place <> all (claimed_places);
+    end if;
   end $function$;
 `;
