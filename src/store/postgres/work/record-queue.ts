@@ -49,7 +49,7 @@ export class RecordQueue {
   #waiting: WaitingEvent[] = [];
   #bytes = 0;
   #count = 0;
-  #inFlight = 0;
+  readonly #inFlight = new Set<readonly WaitingEvent[]>();
   #isScheduled = false;
   #paused: Promise<unknown> | undefined;
   #onIdle: (() => void) | undefined;
@@ -89,7 +89,7 @@ export class RecordQueue {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#paused = promise;
     await before;
-    if (this.#inFlight > 0) await new Promise<void>((onIdle) => (this.#onIdle = onIdle));
+    if (this.#inFlight.size > 0) await new Promise<void>((onIdle) => (this.#onIdle = onIdle));
     try {
       return await work();
     } finally {
@@ -119,19 +119,28 @@ export class RecordQueue {
   }
 
   #send(): void {
-    while (!this.#paused && this.#inFlight < maxGroups && this.#waiting.length > 0) {
+    while (!this.#paused && this.#maySend()) {
       const group = this.#nextGroup();
       if (group.length === 0) return;
       const calls = group.map(({ record }) => record.callId).filter((callId) => callId !== undefined);
       for (const callId of calls) this.#calls.add(callId);
-      this.#inFlight += 1;
+      this.#inFlight.add(group);
       void this.#write(group).finally(() => {
-        this.#inFlight -= 1;
+        this.#inFlight.delete(group);
         for (const callId of calls) this.#calls.delete(callId);
-        if (this.#inFlight === 0) this.#onIdle?.();
+        if (this.#inFlight.size === 0) this.#onIdle?.();
         this.#send();
       });
     }
+  }
+
+  /**
+   * A second group goes only once as many events wait as the first one has: a small group costs the database nearly as much as
+   * a large one, and would keep its events from going with those that come while the first is on its way.
+   */
+  #maySend(): boolean {
+    if (this.#waiting.length === 0 || this.#inFlight.size >= maxGroups) return false;
+    return [...this.#inFlight].every((group) => group.length <= this.#waiting.length);
   }
 
   /**
