@@ -153,7 +153,7 @@ export async function settled(
   rows: Counter | undefined,
   since: number,
   accepted: number,
-  server?: Running,
+  server?: Pick<Running, 'handled'>,
 ): Promise<string | undefined> {
   if (!rows) return undefined;
   const deadline = performance.now() + handledWithin;

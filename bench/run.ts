@@ -1,6 +1,6 @@
 /**
  * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute. `--large`,
- * `--memory`, `--slow-disk`, `--bodies`, `--profile` and `--peers` are separate measurements. bench/README.md says what is
+ * `--memory`, `--slow-disk`, `--bodies`, `--profile`, `--peers`, `--postgres` and `--bloat` are separate measurements. bench/README.md says what is
  * measured and when a run is valid.
  */
 import { parseArgs } from 'node:util';
@@ -13,7 +13,9 @@ const { values: flags } = parseArgs({
     'slow-disk': { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
     peers: { type: 'boolean', default: false },
+    postgres: { type: 'boolean', default: false },
     bodies: { type: 'boolean', default: false },
+    bloat: { type: 'string' },
     only: { type: 'string' },
     heap: { type: 'string' },
     events: { type: 'string' },
@@ -35,12 +37,19 @@ if (flags.large) {
 } else if (flags.bodies) {
   const { measureBodies } = await import('./bodies.ts');
   await measureBodies(flags.only, flags.heap === undefined ? [] : [`--max-old-space-size=${flags.heap}`]);
+} else if (flags.bloat !== undefined) {
+  const { measureBloat } = await import('./postgres/bloat.ts');
+  await measureBloat(Number(flags.bloat));
 } else if (flags.profile) {
   const { profile } = await import('./profile/profile.ts');
   await profile();
 } else if (flags.peers) {
+  const { comparePeers, onFile } = await import('./peers/peers.ts');
+  await comparePeers(onFile, { isQuick: flags.quick });
+} else if (flags.postgres) {
   const { comparePeers } = await import('./peers/peers.ts');
-  await comparePeers({ isQuick: flags.quick });
+  const { onPostgres } = await import('./postgres/postgres.ts');
+  await comparePeers(onPostgres(Number(flags.events ?? 5_000_000)), { isQuick: flags.quick });
 } else {
   const { compare } = await import('./compare/compare.ts');
   await compare({ isQuick: flags.quick });

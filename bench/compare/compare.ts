@@ -53,7 +53,7 @@ export async function compare({ isQuick }: { isQuick: boolean }): Promise<void> 
   const connections = figure(at128, 'e', 'rate') > figure(at32, 'e', 'rate') ? 128 : 32;
   const title = 'Half of the highest rate of (e)';
   const { paces, unwatched, watched } = await runAtHalf(
-    { ...common, body: '0.4 KB', title, connections },
+    { ...common, body: '0.4 KB', title, connections, server: 'e' },
     rounds,
   );
   const pace = `${title}: ${paces.join(', ')} deliveries/s at an even pace`;

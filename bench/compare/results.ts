@@ -1,7 +1,7 @@
 import type { Measured } from '../measure.ts';
 import { median } from '../report.ts';
 
-export type ServerKey = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 'p1' | 'p2' | 'p3';
+export type ServerKey = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 'h' | 'i' | 'j' | 'k';
 
 /** The results of a comparison: the runs of each server, one per round. */
 export type Results = ReadonlyMap<ServerKey, readonly Measured[]>;

@@ -34,33 +34,38 @@ export async function runRounds(comparisons: readonly Comparison[], rounds: numb
   return runs;
 }
 
-/** What (e) does at half of its highest rate. */
+/** What a server does at half of its highest rate. */
 export interface AtHalf {
   /** Of each round, in deliveries a second. */
   readonly paces: readonly number[];
   readonly unwatched: Results;
-  /** Also measures when handlers begin: matching answers with handlers creates garbage, whose collection delays both. */
+  /** Also measures when handlers begin; only of (e). Matching answers with handlers creates garbage, whose collection delays both. */
   readonly watched: Results;
 }
 
 /**
- * Measures (e) at half of its highest rate. Each round measures that rate first: half of what a machine could do minutes
+ * Measures a server at half of its highest rate. Each round measures that rate first: half of what a machine could do minutes
  * ago may be nearly all that it can do now.
  */
 export async function runAtHalf(
-  { title, ...setting }: Omit<Comparison, 'among'>,
+  { title, server, ...setting }: Omit<Comparison, 'among'> & { readonly server: 'e' | 'g' },
   rounds: number,
 ): Promise<AtHalf> {
   const paces: number[] = [];
   const runs = { unwatched: [] as Measured[], watched: [] as Measured[] };
   const connections = 128;
   for (let round = 1; round <= rounds; round += 1) {
-    const { rate } = await measure({ ...setting, ...servers.e });
+    const { rate } = await measure({ ...setting, ...servers[server] });
     const pace = Math.round(rate / 2);
     paces.push(pace);
     progress(`${title}, round ${round}: ${pace}/s`);
-    runs.unwatched.push(await measure({ ...setting, ...servers.e, connections, pace }));
-    runs.watched.push(await measure({ ...setting, ...servers.e, connections, pace, watches: true }));
+    const atHalf = { ...setting, ...servers[server], connections, pace };
+    runs.unwatched.push(await measure(atHalf));
+    if (server === 'e') runs.watched.push(await measure({ ...atHalf, watches: true }));
   }
-  return { paces, unwatched: new Map([['e', runs.unwatched]]), watched: new Map([['e', runs.watched]]) };
+  return {
+    paces,
+    unwatched: new Map([[server, runs.unwatched]]),
+    watched: new Map([[server, runs.watched]]),
+  };
 }

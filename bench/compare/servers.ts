@@ -1,5 +1,5 @@
 import type { Backend } from '../backend.ts';
-import { events, inserted, jobs, postgresBackend } from '../peers/postgres.ts';
+import { events, inserted, jobs, keyedJobs, postgresBackend } from '../peers/postgres.ts';
 import { redisBackend } from '../peers/redis.ts';
 import { type Start, serveCommand, serverFile } from '../processes.ts';
 import type { ServerKey } from './results.ts';
@@ -27,21 +27,27 @@ export const servers: Readonly<Record<ServerKey, Server>> = {
     stores: true,
     backend: () => postgresBackend(events),
   },
-  p1: {
-    name: '(p1) one insert in Postgres',
-    start: serverFile('p1-insert.ts'),
+  h: {
+    name: '(h) one insert in Postgres',
+    start: serverFile('h-insert.ts'),
     stores: true,
     backend: () => postgresBackend(inserted),
   },
-  p2: {
-    name: '(p2) pg-boss',
-    start: serverFile('p2-pg-boss.ts'),
+  i: {
+    name: '(i) pg-boss',
+    start: serverFile('i-pg-boss.ts'),
     stores: true,
     backend: () => postgresBackend(jobs),
   },
-  p3: {
-    name: '(p3) BullMQ',
-    start: serverFile('p3-bullmq.ts'),
+  j: {
+    name: '(j) graphile-worker',
+    start: serverFile('j-graphile-worker.ts'),
+    stores: true,
+    backend: () => postgresBackend(keyedJobs),
+  },
+  k: {
+    name: '(k) BullMQ',
+    start: serverFile('k-bullmq.ts'),
     stores: true,
     backend: redisBackend,
   },
@@ -50,5 +56,5 @@ export const servers: Readonly<Record<ServerKey, Server>> = {
 /** The keys of those that the comparison runs, in the order in which they are run. */
 export const everyServer: readonly ServerKey[] = ['a', 'b', 'c', 'd', 'e', 'f'];
 
-/** The keys of those that the comparison with peers runs. */
-export const everyPeer: readonly ServerKey[] = ['d', 'e', 'g', 'p1', 'p2', 'p3'];
+/** The keys of what else events are kept in. */
+export const everyPeer = ['h', 'i', 'j', 'k'] as const;

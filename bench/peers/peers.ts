@@ -1,68 +1,122 @@
-/** Compares a mounted receiver with what else events are kept in, and says which targets are reached. */
+/** Compares a receiver with what else events are kept in, on one file or on Postgres, and says which targets are reached. */
 import { resultTable } from '../compare/result-table.ts';
 import { type Results, type ServerKey, problemsOf, ratio } from '../compare/results.ts';
-import { runRounds } from '../compare/rounds.ts';
+import { type Comparison, runRounds } from '../compare/rounds.ts';
 import { everyPeer } from '../compare/servers.ts';
 import { measuredOn, publish } from '../report.ts';
 import { type Target, targetTable } from '../targets.ts';
 import { describePostgres } from './postgres.ts';
 import { describeRedis } from './redis.ts';
 
-/** How many times as many deliveries as each of the others (e), and (g), is to answer. */
-const bounds = [
-  { of: 'e', peer: 'd', name: '(e) ÷ (d), what a user would write', value: 3 },
-  { of: 'e', peer: 'p1', name: '(e) ÷ (p1), one insert in Postgres', value: 1.5 },
-  { of: 'e', peer: 'p2', name: '(e) ÷ (p2), pg-boss', value: 5 },
-  { of: 'e', peer: 'p3', name: '(e) ÷ (p3), BullMQ', value: 1.4 },
-  { of: 'g', peer: 'p1', name: '(g) ÷ (p1), one insert in Postgres', value: 1.3 },
-  { of: 'g', peer: 'p2', name: '(g) ÷ (p2), pg-boss', value: 4 },
-  { of: 'g', peer: 'p3', name: '(g) ÷ (p3), BullMQ', value: 1 },
-] as const;
+const titles = {
+  d: 'what a user would write',
+  h: 'one insert in Postgres',
+  i: 'pg-boss',
+  j: 'graphile-worker',
+  k: 'BullMQ',
+} as const;
+
+/** What is compared with the peers, and how many times as many deliveries it is to answer as each of them. */
+export interface Sitting {
+  readonly of: 'e' | 'g';
+  readonly title: string;
+  readonly bounds: Readonly<Partial<Record<keyof typeof titles, number>>>;
+  readonly connections: readonly number[];
+  readonly file: string;
+  /** What is measured besides, in as many rounds. */
+  readonly more?: (rounds: number) => Promise<readonly Part[]>;
+}
+
+/** Targets, and what was measured for them. */
+export interface Part {
+  readonly targets: readonly Target[];
+  readonly lines: readonly string[];
+}
+
+/** (e), whose inbox is one file. */
+export const onFile: Sitting = {
+  of: 'e',
+  title: 'Results beside peers',
+  bounds: { d: 3, h: 1.5, i: 5, k: 1.4 },
+  connections: [32],
+  file: 'results-peers.md',
+};
 
 /** Runs the comparison. The quick one has one short round, and writes no file. */
-export async function comparePeers({ isQuick }: { isQuick: boolean }): Promise<void> {
+export async function comparePeers(sitting: Sitting, { isQuick }: { isQuick: boolean }): Promise<void> {
+  const { of, title, connections, file, more } = sitting;
   const machine = measuredOn();
   const postgres = await describePostgres();
   const redis = describeRedis();
   const rounds = isQuick ? 1 : 3;
   const seconds = isQuick ? 1.2 : 8;
-  const among = everyPeer.filter((key) => key !== 'p3' || redis !== undefined);
-  const title = '32 connections, 0.4 KB';
-  const setting = { title, among, connections: 32, body: '0.4 KB', seconds } as const;
-  const [results] = await runRounds([{ ...setting, ...(isQuick && { warmUpSeconds: 1 }) }], rounds);
-  if (!results) throw new Error('The comparison has no results');
-
-  const times = (under: ServerKey) => ratioOf(results, 'e', under);
-  const targets = bounds.map(({ of, peer, name, value }): Target => ({
-    name,
-    bound: 'at least',
-    value,
-    reached: ratioOf(results, of, peer),
-    problem: problemsOf(results, of, peer),
+  const peers = everyPeer.filter((key) => key !== 'k' || redis !== undefined);
+  const among: readonly ServerKey[] = of === 'e' ? ['d', 'e', ...peers] : ['g', ...peers];
+  const comparisons = connections.map((count): Comparison => ({
+    title: `${count} connections, 0.4 KB`,
+    among,
+    connections: count,
+    body: '0.4 KB',
+    seconds,
+    ...(isQuick && { warmUpSeconds: 1 }),
   }));
+  const all = await runRounds(comparisons, rounds);
+  const compared = comparisons.map((comparison, place) =>
+    partOf(sitting, comparison, all[place] ?? new Map()),
+  );
+  const parts = [...compared, ...(isQuick ? [] : ((await more?.(rounds)) ?? []))];
+
   const medians = `${rounds === 1 ? 'One round' : `Medians of ${rounds} rounds`} of ${seconds} s.`;
   const note =
     'Rates hold on this machine and day only: compare the ratios, which are medians of the rounds too.';
-  const missing = `(p3) was not measured: it takes a \`redis-server\`, and none is installed.`;
+  const missing = `(k) was not measured: it takes a \`redis-server\`, and none is installed.`;
+  const files = of === 'e' ? '(d) and (e) commit with FULL. ' : '';
   const lines = [
-    '# Results beside peers',
+    `# ${title}`,
     '',
     `${machine} ${medians} ${note}`,
     '',
-    `(d) and (e) commit with FULL. ${[postgres, redis].filter(Boolean).join('; ')}.`,
+    `${files}${[postgres, redis].filter(Boolean).join('; ')}.`,
     '',
     ...(redis === undefined ? [missing, ''] : []),
     '## Targets',
     '',
-    ...targetTable(targets),
-    `## ${title}`,
-    '',
-    ...resultTable(results, { head: '(e) ÷ it', of: times }),
+    ...targetTable(parts.flatMap(({ targets }) => targets)),
+    ...parts.flatMap((part) => part.lines),
   ];
-  publish(lines, isQuick ? undefined : 'results-peers.md');
+  publish(lines, isQuick ? undefined : file);
 }
 
-/** NaN for one that was not measured. */
-function ratioOf(results: Results, of: ServerKey, under: ServerKey): number {
-  return ratio({ results, server: of }, { results, server: under }, 'rate');
+function partOf({ of, bounds }: Sitting, { title, connections }: Comparison, results: Results): Part {
+  const times = (under: ServerKey) => ratio({ results, server: of }, { results, server: under }, 'rate');
+  const targets = Object.entries(bounds).map(([key, value]): Target => {
+    const peer = key as keyof typeof bounds;
+    return {
+      name: `(${of}) ÷ (${peer}), ${titles[peer]}, ${connections} connections`,
+      bound: 'at least',
+      value,
+      reached: times(peer),
+      problem: problemsOf(results, of, peer),
+    };
+  });
+  const spreads = [...results.keys()]
+    .filter((key) => key !== of)
+    .map((key) => `÷ (${key}) ${roundsOf(results, of, key)}`);
+  return {
+    targets,
+    lines: [
+      `## ${title}`,
+      '',
+      ...resultTable(results, { head: `(${of}) ÷ it`, of: times }),
+      `Round by round: ${spreads.join('; ')}.`,
+      '',
+    ],
+  };
+}
+
+/** How far the rounds are apart is how far another sitting may be from this one. */
+function roundsOf(results: Results, of: ServerKey, under: ServerKey): string {
+  const bases = results.get(under) ?? [];
+  const ratios = (results.get(of) ?? []).map(({ rate }, round) => rate / (bases[round]?.rate ?? Number.NaN));
+  return ratios.map((value) => value.toFixed(2)).join(', ');
 }

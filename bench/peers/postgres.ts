@@ -20,13 +20,20 @@ export const events: Counts = {
       select count(*) from ringback.runs where state in ('due', 'claimed', 'blocked')) as count`,
 };
 
-/** The table of (p1), whose rows have no mark. */
+/** The table of (h), whose rows have no mark. */
 export const inserted: Counts = { stored: 'select count(*) from events', open: 'select 0 as count' };
 
-/** The jobs of (p2). A completed job stays in the table for a week. */
+/** The jobs of (i). A completed job stays in the table for a week. */
 export const jobs: Counts = {
   stored: "select count(*) from pgboss.job where name = 'events'",
   open: "select count(*) from pgboss.job where name = 'events' and state <> 'completed'",
+};
+
+/** The jobs of (j). It deletes those that are done: how many there were is told by the numbers that they were given. */
+export const keyedJobs: Counts = {
+  stored: `select coalesce(pg_sequence_last_value(pg_get_serial_sequence('graphile_worker._private_jobs', 'id')), 0)
+    as count`,
+  open: 'select count(*) from graphile_worker._private_jobs',
 };
 
 /** Starts a Postgres whose events are counted like this. */

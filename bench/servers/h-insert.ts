@@ -1,4 +1,4 @@
-/** (p1) One `insert` into Postgres for each delivery and nothing else: no handler, and no mark that it is done. */
+/** (h) One `insert` into Postgres for each delivery and nothing else: no handler, and no mark that it is done. */
 import { Pool } from 'pg';
 import { databaseFile, serve } from './common.ts';
 import { verifiedServer } from './verified.ts';

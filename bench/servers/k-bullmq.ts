@@ -1,4 +1,4 @@
-/** (p3) BullMQ: answers once Redis has the job. A worker of the same process handles and completes it. */
+/** (k) BullMQ: answers once Redis has the job. A worker of the same process handles and completes it. */
 import { Queue, Worker } from 'bullmq';
 import { databaseFile, serve } from './common.ts';
 import { verifiedServer } from './verified.ts';

@@ -1,4 +1,4 @@
-/** (p2) pg-boss: answers once the job is committed. A worker of the same process handles and completes it. */
+/** (i) pg-boss: answers once the job is committed. A worker of the same process handles and completes it. */
 import { PgBoss } from 'pg-boss';
 import { databaseFile, serve } from './common.ts';
 import { verifiedServer } from './verified.ts';

@@ -1,0 +1,106 @@
+import { postgresBackend, events as counts } from '../peers/postgres.ts';
+import type { Part } from '../peers/peers.ts';
+import { settled } from '../measure.ts';
+import { Load, type Running, serverFile } from '../processes.ts';
+import { median, progress, table } from '../report.ts';
+import type { LoadReport } from '../load/order.ts';
+
+const processes = [1, 2, 4] as const;
+const connections = 128;
+const [warmUpSeconds, seconds] = [4, 8];
+/** How many deliveries to prepare for a second. */
+const prepared = 16_000;
+
+interface Together {
+  readonly rate: number;
+  readonly p99: number;
+  readonly problem: string | undefined;
+}
+
+/** Measures several processes on one Postgres, with the same connections in all. */
+export async function measureTogether(rounds: number): Promise<Part> {
+  const runs = new Map<number, Together[]>(processes.map((count) => [count, []]));
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const count of processes) {
+      const run = await together(count);
+      progress(`${count} processes, round ${round}: ${Math.round(run.rate)}/s ${run.problem ?? ''}`);
+      runs.get(count)?.push(run);
+    }
+  }
+  const of = (count: number) => runs.get(count) ?? [];
+  const times = (count: number) =>
+    median(of(count).map(({ rate }, round) => rate / (of(1)[round]?.rate ?? Number.NaN)));
+  const problemOf = (...asked: number[]) =>
+    asked.flatMap((count) => of(count).flatMap(({ problem }) => problem ?? []))[0];
+  const rows = processes.map((count) => [
+    String(count),
+    median(of(count).map(({ rate }) => rate)).toFixed(0),
+    times(count).toFixed(2),
+    median(of(count).map(({ p99 }) => p99)).toFixed(1),
+    problemOf(count) ?? 'yes',
+  ]);
+  return {
+    targets: processes.slice(1).map((count) => ({
+      name: `${count} processes of (g) ÷ one, ${connections} connections`,
+      bound: 'at least',
+      value: 0.9,
+      reached: times(count),
+      problem: problemOf(1, count),
+    })),
+    lines: [
+      `## Several processes, ${connections} connections in all`,
+      '',
+      ...table(['processes', 'deliveries/s', '÷ one', 'p99 ms', 'valid'], rows),
+    ],
+  };
+}
+
+async function together(count: number): Promise<Together> {
+  const backend = await postgresBackend(counts);
+  const servers: Running[] = [];
+  const loads = Array.from({ length: count }, () => new Load());
+  try {
+    // The first one makes the tables.
+    while (servers.length < count) servers.push(await serverFile('g-postgres.ts')(backend.address));
+    const run = (time: number) =>
+      Promise.all(
+        servers.map(({ port }, place) =>
+          (loads[place] as Load).run({
+            port,
+            connections: connections / count,
+            body: '0.4 KB',
+            seconds: time,
+            most: Math.ceil((prepared / count) * time),
+            pace: 0,
+          }),
+        ),
+      );
+    await run(warmUpSeconds);
+    const rows = await backend.counter();
+    try {
+      await settled(rows, 0, 0);
+      const since = await rows.last();
+      for (const server of servers) await server.begin();
+      const reports = await run(seconds);
+      const handled = async () => {
+        const each = await Promise.all(servers.map((server) => server.handled()));
+        return each.reduce<number>((sum, one) => sum + (one ?? 0), 0);
+      };
+      const sum = (one: (report: LoadReport) => number) =>
+        reports.reduce((all, report) => all + one(report), 0);
+      const accepted = sum((report) => report.accepted);
+      const refused = sum((report) => report.answered - report.accepted + report.broken);
+      const problem =
+        refused > 0
+          ? `${refused} refused or not answered`
+          : await settled(rows, since, accepted, { handled });
+      const p99 = Math.max(...reports.map((report) => report.p99));
+      return { rate: sum(({ rate }) => rate), p99, problem };
+    } finally {
+      await rows.close();
+    }
+  } finally {
+    await Promise.all([...loads, ...servers].map((one) => one.end()));
+    await backend.close();
+  }
+}

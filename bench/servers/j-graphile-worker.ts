@@ -1,0 +1,35 @@
+/** (j) graphile-worker: answers once the job is committed. A worker of the same process handles and completes it. */
+import { run } from 'graphile-worker';
+import { databaseFile, serve } from './common.ts';
+import { verifiedServer } from './verified.ts';
+
+let handled = 0;
+const taskList = {
+  events: () => {
+    handled += 1;
+  },
+};
+// By default it takes one job at a time, each by a query of its own, and completes each by another.
+const worker = {
+  connectionString: databaseFile(),
+  maxPoolSize: 10,
+  concurrentJobs: 10,
+  localQueue: { size: 500 },
+  completeJobBatchDelay: 0,
+};
+const runner = await run({ preset: { worker }, taskList, noHandleSignals: true });
+
+serve(
+  // A second job with a key is not added while the first is there. Nothing tells whether it was.
+  verifiedServer(async ({ event }) => {
+    await runner.addJob('events', event, { jobKey: event.traceId, jobKeyMode: 'unsafe_dedupe' });
+    return true;
+  }),
+  {
+    begin: () => {
+      handled = 0;
+    },
+    handled: () => handled,
+    stop: () => runner.stop(),
+  },
+);
