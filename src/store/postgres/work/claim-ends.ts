@@ -38,7 +38,7 @@ export class ClaimEnds {
 
   end({ sequence, process }: { readonly sequence: Sequence; readonly process: number }): Promise<Settled> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ sequence, onEnded: resolve, onFailed: reject });
+      this.#waiting.push({ sequence, process, onEnded: resolve, onFailed: reject });
       this.#schedule();
     });
   }
@@ -85,8 +85,11 @@ export class ClaimEnds {
     this.#schedule();
   }
 
+  /** What was claimed under another id than this process has now is given back, and its ends are lost. */
   #take(isTaken: (end: WaitingEnd) => boolean): readonly WaitingEnd[] {
-    const waiting = this.#waiting;
+    const id = this.#processes.currentId;
+    for (const { process, onEnded } of this.#waiting) if (process !== id) onEnded('lost');
+    const waiting = this.#waiting.filter(({ process }) => process === id);
     this.#waiting = waiting.filter((end) => !isTaken(end));
     return waiting.filter(isTaken);
   }
@@ -101,7 +104,8 @@ export class ClaimEnds {
   }
 
   /** Ranges may be added twice; but a claim that is gone would look lost if it was ended by a commit whose answer was. */
-  #end(id: number, claims: ClaimsToEnd): ReturnType<typeof endClaims> {
+  #end(claims: ClaimsToEnd): ReturnType<typeof endClaims> {
+    const { id } = this.#processes;
     if (claims.claimed.length === 0) return endClaims(this.#session, id, claims);
     return this.#session.write((transaction) => endClaims(transaction, id, claims));
   }

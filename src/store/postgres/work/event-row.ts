@@ -33,8 +33,8 @@ interface RecordedRow {
 
 const recordEvents = `
   select * from ringback.record_events(
-    $1, $2::bytea[], $3::bytea[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[],
-    $11::text[], $12::text[], $13::bytea[], $14::boolean[], $15::bigint[], $16::bigint[])`;
+    $1, $2, $3::bytea[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[],
+    $11::bigint[], $12::text[], $13::text[], $14::bytea[], $15::boolean[], $16::bigint[], $17::bigint[])`;
 
 const duplicate: Recorded = { sequence: undefined, isClaimed: false };
 
@@ -51,10 +51,11 @@ export interface RecordedGroup {
 export async function recordGroup(
   transaction: Transaction,
   events: readonly EventToRecord[],
-  recorder: number | undefined,
+  recorder: Recorder | undefined,
   ended: Ranges = [],
 ): Promise<RecordedGroup> {
-  const values = [recorder ?? null, ...columnsOf(events), ...firstsAndLasts(ended)];
+  const { id = null, recoveries = null } = recorder ?? {};
+  const values = [id, recoveries, ...columnsOf(events), ...firstsAndLasts(ended)];
   const [row] = await transaction.query<RecordedRow>(recordEvents, values);
   if (!row) throw new Error('The database has not said what it recorded.');
   const recorded = events.map(() => duplicate);

@@ -55,7 +55,7 @@ export class Work {
       recordGroup: (events) =>
         this.#recordings.add(
           this.#owned.recording(() =>
-            this.#ends.with((ended) => recordGroup(session.intake, events, this.#processes.id, ended)),
+            this.#ends.with((ended) => recordGroup(session.intake, events, this.#processes, ended)),
           ),
         ),
       recordOne: (event) =>

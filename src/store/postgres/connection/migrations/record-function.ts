@@ -33,8 +33,8 @@ export const recordFunction = `
   end $function$;
 
   -- Also ends claims on events that the process recorded, so that those that end while events come in don't need a transaction
-  -- of their own. Its statements are planned once for each connection, while the tables may be empty: a plan that reads a whole table would be kept for
-  -- when it is large.
+  -- of their own. Its statements are planned once for each connection, while the tables may be empty: a plan that reads a
+  -- whole table would be kept for when it is large.
   create function ringback.record_events(
     recorder bigint, recovery bigint, digests bytea[], lookups bytea[], trace_ids text[], event_names text[], call_ids text[],
     organization_ids text[], agent_ids text[], occurred_ats bigint[], received_ats bigint[], all_facts text[],
@@ -44,12 +44,20 @@ export const recordFunction = `
   ) language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $function$
   #variable_conflict use_column
   declare
+    may_own boolean;
     free_calls text[];
     busy_calls text[];
   begin
-    -- A process that was taken for dead claims nothing any more. Before anything that may wait: should the connection be lost
-    -- meanwhile, this goes on, and whoever recovers what it has recorded has to wait for it.
-    lives := recorder is not null and ringback.lives(recorder);
+    -- Before anything that may wait: should the connection be lost meanwhile, this goes on, and whoever recovers what it has
+    -- recorded has to wait for it. A process that was taken for dead claims nothing any more, and neither does one that has
+    -- recovered since it made this statement: it wouldn't know.
+    lives := false;
+    may_own := false;
+    if recorder is not null then
+      perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder));
+      lives := ringback.lives(recorder);
+      may_own := lives and exists (select from ringback.processes p where p.id = recorder and p.recoveries = recovery);
+    end if;
     if lives and cardinality(ended_firsts) > 0 then
       insert into ringback.ended (process, first, last)
       select recorder, ended_firsts[n], ended_lasts[n] from generate_subscripts(ended_firsts, 1) as s (n);
@@ -67,7 +75,7 @@ export const recordFunction = `
     from unnest(numbers) with ordinality as n (sequence, place) join added using (sequence);
 
     claimed_places := '{}';
-    if lives then
+    if may_own then
       -- Locked in a statement of its own: the next one sees what whoever had the lock before has committed. Who doesn't get it
       -- leaves its event waiting.
       select coalesce(array_agg(wanted.call_id), '{}') into free_calls from (
