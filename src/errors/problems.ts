@@ -128,6 +128,16 @@ export const problems = {
   inbox_missing: (d: { database: string }) =>
     `The database ${d.database} should hold an inbox, but no receiver has been started on that schema. Check the URL and its ` +
     'parameter schema, or start the receiver first.',
+  inbox_in_use: (d: { database: string }) =>
+    `No process should work on ${d.database} while an inbox is moved, but one does, or has until some seconds ago. Stop every ` +
+    'receiver on it, and try again after ten seconds. If one was killed on another machine or in another container, start ' +
+    'a receiver on it and stop it: that takes over what the other had claimed.',
+  move_refused: (d: { from: string; to: string; found: string }) =>
+    `The inbox of ${d.from} should be moved to an empty place, but of ${d.to}: ${d.found}. Nothing was changed. Use another ` +
+    'file or another schema, or remove what is there if nobody needs it.',
+  move_incomplete: (d: { from: string; to: string; differences: string }) =>
+    `There should be as much in ${d.to} as in ${d.from} after the move, but there are: ${d.differences}. The source is ` +
+    'unchanged. If a receiver was started on the new place, stop it, remove what is there, and move again.',
   driver_missing: () =>
     'The package pg should be installed for an inbox on Postgres, but it is not: Ringback does not bring it, because ' +
     'SQLite needs none. Run npm install pg.',

@@ -30,7 +30,7 @@ export async function keepDelivery(session: Session, record: QuarantineRecord): 
 }
 
 /** The trace id in the header; of several, all of them. */
-function claimedTraceId({ 'x-webhook-traceid': traceId }: Headers): string | null {
+export function claimedTraceId({ 'x-webhook-traceid': traceId }: Headers): string | null {
   if (traceId === undefined) return null;
   return toText(typeof traceId === 'string' ? traceId : JSON.stringify(traceId));
 }

@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import { resolve } from 'node:path';
+import { systemClock } from '../../kit/clock.ts';
+import { databaseName } from '../../receiver/database.ts';
+import { type Movable, move } from '../../store/move.ts';
+import { PostgresMove } from '../../store/postgres/admin/postgres-move.ts';
+import { readPlace } from '../../store/postgres/connection/place.ts';
+import { SqliteMove } from '../../store/sqlite/admin/sqlite-move.ts';
+import { configError } from '../../errors/errors.ts';
+import { readDatabase } from '../environment.ts';
+import { asUsage } from '../failure.ts';
+import { remark } from '../stderr.ts';
+import { requireInbox, withInbox } from './existing-inbox.ts';
+import { printResult } from './print.ts';
+
+interface MoveFlags {
+  readonly from: string;
+  readonly to: string;
+  readonly yes?: true;
+}
+
+/** Adds `ringback inbox move`. */
+export function addMove(inbox: Command): void {
+  inbox
+    .command('move')
+    .requiredOption('--from <file or URL>', 'the inbox to move, which stays as it is')
+    .requiredOption('--to <file or URL>', 'where it is moved to: a new file, or a schema without an inbox')
+    .description('say what would be moved, and with --yes move an inbox from SQLite to Postgres, or back')
+    .option('--yes', 'move it')
+    .addHelpText(
+      'after',
+      [
+        '',
+        'Stop every receiver on both first: deliveries that come meanwhile are sent again by the platform.',
+        'If it is cut short, run the same command again: it goes on where it was.',
+        "To Postgres: ringback inbox move --from ringback.db --to 'postgres://user@host/app?schema=ringback'",
+      ].join('\n'),
+    )
+    .action(async (flags: MoveFlags) => {
+      const from = asUsage(() => readDatabase(flags.from, '--from'));
+      const to = asUsage(() => readTarget(flags.to, from));
+      await requireInbox(from);
+      if (flags.yes === true) return moveInbox(from, to);
+      await printResult(await withInbox(from, (store) => store.counts()));
+      remark('Nothing was moved. To move this, stop the receivers and add --yes.');
+    });
+}
+
+async function moveInbox(from: string, to: string): Promise<void> {
+  await printResult({ moved: await move(movable(from), movable(to)) });
+  remark(
+    `All of it is in ${databaseName(to)} now, counted on both sides. Start the receivers with --database set to it. ` +
+      `${databaseName(from)} is unchanged: do not start a receiver on it again, since it would handle the same events once ` +
+      'more, and take for new what has been delivered since. Keep it until you trust the new one, then remove it: it holds ' +
+      'personal data.',
+  );
+}
+
+/** @throws ConfigError `option_invalid` */
+function readTarget(text: string, from: string): string {
+  const to = readDatabase(text, '--to');
+  if (to !== ':memory:' && nameOf(to) !== nameOf(from)) return to;
+  const [expected, found] = ['another database than --from, which outlives the command', databaseName(to)];
+  throw configError('option_invalid', { option: '--to', expected, found });
+}
+
+/** The same for each spelling of a database. */
+function nameOf(database: string): string {
+  return readPlace(database) ? databaseName(database) : resolve(database);
+}
+
+function movable(database: string): Movable {
+  const place = readPlace(database);
+  return place ? new PostgresMove(place, systemClock) : new SqliteMove(resolve(database), systemClock);
+}

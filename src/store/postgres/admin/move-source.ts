@@ -1,0 +1,104 @@
+import type { After, Contents, LastNumbers, MoveSource, Page } from '../../move.ts';
+import { contentsIn } from '../../shared/kept-contents.ts';
+import {
+  type ColumnKind,
+  type KeptTable,
+  type KeptValue,
+  columnsOf,
+  pageBounds,
+} from '../../shared/kept-tables.ts';
+import type { Transaction } from '../connection/session.ts';
+import { fromText } from '../connection/text.ts';
+
+/** Where the rows of a table come from, and in which order: an index has them in that order. */
+interface RowsOf {
+  readonly from: string;
+  readonly keys: readonly string[];
+}
+
+/** A key that is bytes is told as hexadecimal digits, because JSON has no bytes. */
+const bytesKey = 'identity';
+
+const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
+  events: { from: 'ringback.events', keys: ['sequence'] },
+  bodies: { from: 'ringback.bodies', keys: ['sequence'] },
+  identities: { from: 'ringback.identities', keys: [bytesKey] },
+  waiting: {
+    from: `(select sequence, call_id from ringback.waiting
+      union select sequence, call_id from ringback.claims)`,
+    keys: ['sequence'],
+  },
+  crash_counts: { from: 'ringback.crash_counts', keys: ['sequence'] },
+  runs: {
+    from: `(select sequence, handler, call_id, case state when 'claimed' then 'due' else state end as state, attempts,
+      case state when 'claimed' then 0 else due_at end as due_at, reason, settled_at, replay from ringback.runs)`,
+    keys: ['sequence', 'handler'],
+  },
+  joins: { from: 'ringback.joins', keys: ['handler', 'call_id'] },
+  quarantine: { from: 'ringback.quarantine', keys: ['id'] },
+  quarantine_totals: { from: 'ringback.quarantine_totals', keys: ['kind'] },
+  drift: { from: 'ringback.drift', keys: ['event_name', 'path', 'kind'] },
+  replays: { from: 'ringback.replays', keys: ['id'] },
+  settings: {
+    from: "(select name, value from ringback.settings where name = 'scheme')",
+    keys: ['name'],
+  },
+};
+
+/** SQL: what the inbox keeps. */
+export const contents = contentsIn((table) => `ringback.${table}`);
+
+/** What is moved out of a schema that no receiver works on. */
+export function sourceOn(transaction: Transaction, name: string): MoveSource {
+  const one = async <Answer>(text: string) => {
+    const [row] = await transaction.query<Answer>(text);
+    if (!row) throw new Error('The database has answered nothing.');
+    return row;
+  };
+  return {
+    name,
+    contents: () => one<Contents>(contents),
+    numbers: () => one<LastNumbers>(lastNumbers),
+    page: (table, after) => pageOf(transaction, table, after),
+  };
+}
+
+const lastOf = (table: string) =>
+  `coalesce(pg_sequence_last_value(pg_get_serial_sequence('ringback.${table}', 'id')::regclass), 0) as ${table}`;
+const lastNumbers = `
+  select coalesce(pg_sequence_last_value('ringback.sequences'::regclass), 0) as events,
+    ${lastOf('quarantine')}, ${lastOf('replays')}`;
+
+type Row = Readonly<Record<string, KeptValue>>;
+
+async function pageOf(transaction: Transaction, table: KeptTable, after: After | undefined): Promise<Page> {
+  const { from, keys } = rowsOf[table];
+  const columns = columnsOf(table);
+  const told = keys.map(
+    (key, place) => `${key === bytesKey ? `encode(${key}, 'hex')` : key} as key_${place}`,
+  );
+  const given = keys.map((key, place) =>
+    key === bytesKey ? `decode($${place + 1}, 'hex')` : `$${place + 1}`,
+  );
+  const text = `
+    select ${[...columns.map(([column]) => column), ...told].join(', ')} from ${from} kept
+    ${after ? `where (${keys.join(', ')}) > (${given.join(', ')})` : ''}
+    order by ${keys.join(', ')} limit ${pageBounds.rows}`;
+  const hasBody = columns.some(([column]) => column === 'body');
+  const rows = await transaction.query<Row>(hasBody ? upToBytes(text) : text, after ?? []);
+  const last = rows.at(-1);
+  return {
+    rows: rows.map((row) => columns.map(([column, kind]) => valueOf(row[column] ?? null, kind))),
+    next: last && keys.map((_, place) => last[`key_${place}`] as string | number),
+  };
+}
+
+/** The first of the rows, up to a number of bytes, and at least one. */
+const upToBytes = (text: string): string => `
+  select * from (
+    select *, sum(octet_length(body)) over (order by key_0) - octet_length(body) as before from (${text}) page) sized
+  where before < ${pageBounds.bytes} order by key_0`;
+
+function valueOf(value: KeptValue, kind: ColumnKind): KeptValue {
+  return kind === 'text' && typeof value === 'string' ? fromText(value) : value;
+}

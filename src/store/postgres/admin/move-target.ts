@@ -1,0 +1,105 @@
+import type { Headers } from '../../../events/model.ts';
+import type { Contents, LastNumbers, MoveTarget, Progress } from '../../move.ts';
+import {
+  type ColumnKind,
+  type KeptRow,
+  type KeptTable,
+  type KeptValue,
+  columnsOf,
+} from '../../shared/kept-tables.ts';
+import type { Session, Transaction } from '../connection/session.ts';
+import { fromText, toText } from '../connection/text.ts';
+import { claimedTraceId, lockQuarantine } from './keep-delivery.ts';
+import { contents } from './move-source.ts';
+
+const types: Readonly<Record<ColumnKind, string>> = {
+  text: 'text[]',
+  number: 'bigint[]',
+  bytes: 'bytea[]',
+};
+
+/** What is moved into a schema. */
+export function targetOn(session: Session): MoveTarget {
+  return {
+    name: session.name,
+    async contents() {
+      const [row] = await session.query<Contents>(contents);
+      return row ?? {};
+    },
+    async progress() {
+      const [row] = await session.query<{ value: string }>(
+        "select value from ringback.settings where name = 'move'",
+      );
+      return row && (JSON.parse(fromText(row.value)) as Progress);
+    },
+    write: (table, rows, progress) =>
+      session.write(async (transaction) => {
+        if (rows.length > 0) await writers[table](transaction, rows);
+        await transaction.query(
+          "insert into ringback.settings values ('move', $1) on conflict (name) do update set value = excluded.value",
+          [toText(JSON.stringify(progress))],
+        );
+      }),
+    finish: (numbers) => session.write((transaction) => finish(transaction, numbers)),
+  };
+}
+
+type WriteRows = (transaction: Transaction, rows: readonly KeptRow[]) => Promise<unknown>;
+
+const inserting =
+  (table: KeptTable): WriteRows =>
+  (transaction, rows) => {
+    const columns = columnsOf(table);
+    const lists = columns.map(([, kind], place) => `$${place + 1}::${types[kind]}`);
+    const names = columns.map(([column]) => column).join(', ');
+    return transaction.query(
+      `insert into ringback.${table} (${names}) overriding system value
+       select * from unnest(${lists.join(', ')}) on conflict do nothing`,
+      listsOf(table, rows),
+    );
+  };
+
+const writers: Readonly<Record<KeptTable, WriteRows>> = {
+  events: inserting('events'),
+  bodies: inserting('bodies'),
+  identities: inserting('identities'),
+  waiting: inserting('waiting'),
+  crash_counts: inserting('crash_counts'),
+  runs: inserting('runs'),
+  joins: inserting('joins'),
+  async quarantine(transaction, rows) {
+    await lockQuarantine(transaction);
+    await inserting('quarantine')(transaction, rows);
+    await transaction.query(
+      `update ringback.quarantine q set trace_id = n.trace_id
+       from unnest($1::bigint[], $2::text[]) as n (id, trace_id) where q.id = n.id`,
+      [rows.map(([id]) => id), rows.map((row) => claimedTraceId(JSON.parse(String(row[5])) as Headers))],
+    );
+  },
+  quarantine_totals: (transaction, rows) =>
+    transaction.query(
+      `update ringback.quarantine_totals t set dropped = n.dropped
+       from unnest($1::text[], $2::bigint[]) as n (kind, dropped) where t.kind = n.kind`,
+      listsOf('quarantine_totals', rows),
+    ),
+  drift: inserting('drift'),
+  replays: inserting('replays'),
+  settings: inserting('settings'),
+};
+
+/** A list for each column. */
+function listsOf(table: KeptTable, rows: readonly KeptRow[]): unknown[] {
+  return columnsOf(table).map(([, kind], place) => rows.map((row) => valueOf(row[place] ?? null, kind)));
+}
+
+function valueOf(value: KeptValue, kind: ColumnKind): KeptValue {
+  return kind === 'text' && typeof value === 'string' ? toText(value) : value;
+}
+
+async function finish(transaction: Transaction, { events, ...numbers }: LastNumbers): Promise<void> {
+  if (events > 0) await transaction.query("select setval('ringback.sequences', $1)", [events]);
+  for (const [table, last] of Object.entries(numbers))
+    if (last > 0)
+      await transaction.query(`select setval(pg_get_serial_sequence('ringback.${table}', 'id'), $1)`, [last]);
+  await transaction.query("delete from ringback.settings where name = 'move'");
+}

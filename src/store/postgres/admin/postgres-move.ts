@@ -1,0 +1,73 @@
+import { ringbackError } from '../../../errors/errors.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import type { Movable, MoveSource, MoveTarget } from '../../move.ts';
+import { toProblem } from '../connection/opening-cause.ts';
+import { type PostgresPlace, placeName } from '../connection/place.ts';
+import { Session, type Transaction } from '../connection/session.ts';
+import { PostgresStore } from '../postgres-store.ts';
+import { sourceOn } from './move-source.ts';
+import { targetOn } from './move-target.ts';
+
+/** An inbox in Postgres as a place to move from and to. */
+export class PostgresMove implements Movable {
+  readonly name: string;
+  readonly #place: PostgresPlace;
+  readonly #clock: Clock;
+
+  constructor(place: PostgresPlace, clock: Clock) {
+    this.name = placeName(place);
+    this.#place = place;
+    this.#clock = clock;
+  }
+
+  /** No receiver starts meanwhile: each would first have to enter itself among the processes. */
+  asSource<T>(work: (source: MoveSource) => Promise<T>): Promise<T> {
+    return this.#alone((session) =>
+      session.write(async (transaction) => {
+        await transaction.query('lock table ringback.processes in share mode');
+        await this.#refuseUse(transaction);
+        return work(sourceOn(transaction, this.name));
+      }),
+    );
+  }
+
+  asTarget<T>(work: (target: MoveTarget) => Promise<T>): Promise<T> {
+    return this.#alone(async (session) => {
+      await this.#refuseUse(session);
+      return work(targetOn(session));
+    });
+  }
+
+  async #alone<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    await this.#takeOver();
+    const session = new Session(this.#place, this.#clock);
+    try {
+      return await work(session);
+    } catch (error) {
+      throw isOfDatabase(error) ? toProblem(error, this.name) : error;
+    } finally {
+      await session.close();
+    }
+  }
+
+  /** Gives back what processes had claimed that have died, as a receiver does. */
+  async #takeOver(): Promise<void> {
+    const store = new PostgresStore(this.#place, this.#clock);
+    await store.open();
+    try {
+      await store.keepAlive();
+    } finally {
+      await store.close();
+    }
+  }
+
+  async #refuseUse(transaction: Transaction): Promise<void> {
+    const processes = await transaction.query('select 1 from ringback.processes limit 1');
+    if (processes.length > 0) throw ringbackError('inbox_in_use', { database: this.name });
+  }
+}
+
+/** Whether the driver says it: the errors of the database and of the system have codes. */
+function isOfDatabase(error: unknown): boolean {
+  return error instanceof Error && 'code' in error;
+}

@@ -1,0 +1,92 @@
+/**
+ * What an inbox keeps, as tables that both stores have: the columns by which rows are moved from one store to another.
+ * Processes and their claims are not kept: they are of one database.
+ */
+
+/** Text is as users wrote it, whatever the store makes of it. */
+export type ColumnKind = 'text' | 'number' | 'bytes';
+export type KeptValue = string | number | Uint8Array | null;
+/** The values of a row, in the order of the columns. */
+export type KeptRow = readonly KeptValue[];
+
+/** In this order they are moved: a run needs its event. */
+export const keptTables = {
+  events: {
+    sequence: 'number',
+    trace_id: 'text',
+    event_name: 'text',
+    call_id: 'text',
+    organization_id: 'text',
+    agent_id: 'text',
+    occurred_at: 'number',
+    received_at: 'number',
+    facts: 'text',
+  },
+  bodies: { sequence: 'number', headers: 'text', body: 'bytes' },
+  identities: { identity: 'bytes', sequence: 'number', expires_at: 'number' },
+  // Events that no process has claimed.
+  waiting: { sequence: 'number', call_id: 'text' },
+  crash_counts: { sequence: 'number', count: 'number', reading_crashes: 'number' },
+  runs: {
+    sequence: 'number',
+    handler: 'text',
+    call_id: 'text',
+    state: 'text',
+    attempts: 'number',
+    due_at: 'number',
+    reason: 'text',
+    settled_at: 'number',
+    replay: 'number',
+  },
+  joins: {
+    handler: 'text',
+    call_id: 'text',
+    seen: 'text',
+    settled: 'text',
+    reruns: 'number',
+    progress: 'text',
+  },
+  quarantine: {
+    id: 'number',
+    kind: 'text',
+    reason: 'text',
+    digest: 'text',
+    received_at: 'number',
+    headers: 'text',
+    body: 'bytes',
+    cut_from: 'number',
+  },
+  quarantine_totals: { kind: 'text', dropped: 'number' },
+  drift: {
+    event_name: 'text',
+    path: 'text',
+    kind: 'text',
+    first_seen_at: 'number',
+    last_seen_at: 'number',
+    count: 'number',
+  },
+  replays: {
+    id: 'number',
+    requested_at: 'number',
+    requested_by: 'text',
+    reason: 'text',
+    filter: 'text',
+    events: 'number',
+    runs: 'number',
+    finished_at: 'number',
+  },
+  settings: { name: 'text', value: 'text' },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, ColumnKind>>>>;
+
+export type KeptTable = keyof typeof keptTables;
+
+/** The names of the tables, in the order in which they are moved. */
+export const keptTableNames = Object.keys(keptTables) as readonly KeptTable[];
+
+/** The columns of a table, with their kinds. */
+export function columnsOf(table: KeptTable): readonly (readonly [name: string, kind: ColumnKind])[] {
+  return Object.entries(keptTables[table]);
+}
+
+/** What one page has at the most: it is in memory as a whole, and one transaction writes it. */
+export const pageBounds = { rows: 500, bytes: 8 * 1024 * 1024 };

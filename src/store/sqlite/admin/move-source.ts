@@ -1,0 +1,81 @@
+import type Database from 'better-sqlite3';
+import type { After, Contents, LastNumbers, MoveSource, Page } from '../../move.ts';
+import { contentsIn } from '../../shared/kept-contents.ts';
+import { type KeptRow, type KeptTable, columnsOf, pageBounds } from '../../shared/kept-tables.ts';
+
+/** Where the rows of a table come from, and in which order: an index has them in that order. */
+interface RowsOf {
+  readonly from: string;
+  readonly keys: readonly string[];
+}
+
+/** A key that is bytes is told as hexadecimal digits, because JSON has no bytes. */
+const bytesKey = 'identity';
+
+const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
+  events: { from: 'events', keys: ['sequence'] },
+  bodies: { from: 'bodies', keys: ['sequence'] },
+  identities: { from: 'identities', keys: ['era', bytesKey] },
+  waiting: {
+    from: '(select sequence from waiting union select sequence from claims) join events using (sequence)',
+    keys: ['sequence'],
+  },
+  crash_counts: { from: 'crash_counts', keys: ['sequence'] },
+  runs: {
+    from: `(select sequence, handler, call_id, iif(state = 'claimed', 'due', state) as state, attempts,
+      iif(state = 'claimed', 0, due_at) as due_at, reason, settled_at, replay from runs)`,
+    keys: ['sequence', 'handler'],
+  },
+  joins: { from: 'joins', keys: ['handler', 'call_id'] },
+  quarantine: {
+    from: '(select quarantine.*, size as cut_from from quarantine left join quarantine_cut using (id))',
+    keys: ['id'],
+  },
+  quarantine_totals: { from: 'quarantine_totals', keys: ['kind'] },
+  drift: { from: 'drift', keys: ['event_name', 'path', 'kind'] },
+  replays: { from: 'replays', keys: ['id'] },
+  settings: { from: "(select name, value from settings where name = 'scheme')", keys: ['name'] },
+};
+
+/** SQL: what the inbox keeps. */
+export const contents = contentsIn((table) => table);
+
+/** What is moved out of a database that is locked. */
+export function sourceOn(database: Database.Database, name: string): MoveSource {
+  return {
+    name,
+    contents: async () => database.prepare(contents).get() as Contents,
+    numbers: async () => database.prepare(lastNumbers).get() as LastNumbers,
+    page: async (table, after) => pageOf(database, table, after),
+  };
+}
+
+const lastOf = (table: string) =>
+  `coalesce((select seq from sqlite_sequence where name = '${table}'), 0) as ${table}`;
+const lastNumbers = `
+  select last_sequence as events, ${lastOf('quarantine')}, ${lastOf('replays')} from event_totals`;
+
+function pageOf(database: Database.Database, table: KeptTable, after: After | undefined): Page {
+  const { from, keys } = rowsOf[table];
+  const columns = columnsOf(table).map(([column]) => column);
+  const told = keys.map((key) => (key === bytesKey ? `hex(${key})` : key));
+  const given = keys.map((key) => (key === bytesKey ? 'unhex(?)' : '?'));
+  const statement = database.prepare(`
+    select ${[...columns, ...told].join(', ')} from ${from}
+    ${after ? `where (${keys.join(', ')}) > (${given.join(', ')})` : ''}
+    order by ${keys.join(', ')} limit ${pageBounds.rows}`);
+  const rows: KeptRow[] = [];
+  let next: After | undefined;
+  let bytes = 0;
+  for (const row of statement.raw().iterate(...(after ?? [])) as Iterable<KeptRow>) {
+    rows.push(row.slice(0, columns.length));
+    next = row.slice(columns.length) as After;
+    bytes += bytesOf(row);
+    if (bytes >= pageBounds.bytes) break;
+  }
+  return { rows, next };
+}
+
+function bytesOf(row: KeptRow): number {
+  return row.reduce<number>((sum, value) => sum + (value instanceof Uint8Array ? value.byteLength : 0), 0);
+}

@@ -1,0 +1,112 @@
+import type Database from 'better-sqlite3';
+import type { Contents, LastNumbers, MoveTarget, Progress } from '../../move.ts';
+import { type KeptRow, type KeptTable, columnsOf } from '../../shared/kept-tables.ts';
+import { eraOf } from '../dedupe/eras.ts';
+import { callKey } from '../dedupe/keys.ts';
+import { type SequenceTotals, prepareCallIndex } from '../work/call-index.ts';
+import { contents } from './move-source.ts';
+
+/** The era of identities whose event is gone: it is before all others, so that each write of an event looks into it. */
+const eraOfTombstones = -1;
+
+/** What is moved into a database. */
+export function targetOn(database: Database.Database, name: string): MoveTarget {
+  const writeRow = prepareRows(database);
+  const endEvents = prepareTotals(database);
+  const selectProgress = database.prepare("select value from settings where name = 'move'").pluck();
+  const keepProgress = database.prepare(
+    "insert into settings values ('move', ?) on conflict do update set value = excluded.value",
+  );
+  const write = database.transaction((table: KeptTable, rows: readonly KeptRow[], progress: Progress) => {
+    let added = 0;
+    for (const row of rows) added += writeRow[table](row);
+    if (table === 'events') endEvents(added, Number(rows.at(-1)?.[0] ?? 0));
+    keepProgress.run(JSON.stringify(progress));
+  });
+
+  return {
+    name,
+    contents: async () => database.prepare(contents).get() as Contents,
+    async progress() {
+      const found = selectProgress.get() as string | undefined;
+      return found === undefined ? undefined : (JSON.parse(found) as Progress);
+    },
+    write: async (table, rows, progress) => write.immediate(table, rows, progress),
+    finish: async (numbers) => finish(database, numbers),
+  };
+}
+
+/** How a row of each table is added. Returns how many rows were. */
+function prepareRows(database: Database.Database): Readonly<Record<KeptTable, (row: KeptRow) => number>> {
+  const inserting = (table: KeptTable, more: readonly string[] = []) => {
+    const columns = [...columnsOf(table).map(([column]) => column), ...more];
+    const statement = database.prepare(
+      `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})
+       on conflict do nothing`,
+    );
+    return (row: KeptRow): number => statement.run(...row).changes;
+  };
+  const event = inserting('events', ['call_key']);
+  const identity = inserting('identities', ['era']);
+  const insertWaiting = database.prepare('insert into waiting values (?) on conflict do nothing');
+  const insertDelivery = database.prepare(
+    'insert into quarantine values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing',
+  );
+  const insertSize = database.prepare('insert into quarantine_cut values (?, ?)');
+  const setDropped = database.prepare('update quarantine_totals set dropped = ? where kind = ?');
+
+  return {
+    events: (row) => event([...row, callKeyOf(row)]),
+    bodies: inserting('bodies'),
+    identities: (row) => identity([...row, row[1] === null ? eraOfTombstones : eraOf(Number(row[1]))]),
+    waiting: ([sequence]) => insertWaiting.run(sequence).changes,
+    crash_counts: inserting('crash_counts'),
+    runs: inserting('runs'),
+    joins: inserting('joins'),
+    quarantine(row) {
+      const { changes } = insertDelivery.run(...row.slice(0, 7));
+      if (changes > 0 && row[7] !== null) insertSize.run(row[0], row[7]);
+      return changes;
+    },
+    quarantine_totals: ([kind, dropped]) => setDropped.run(dropped, kind).changes,
+    drift: inserting('drift'),
+    replays: inserting('replays'),
+    settings: inserting('settings'),
+  };
+}
+
+function callKeyOf(row: KeptRow): number | null {
+  const callId = row[3];
+  return typeof callId === 'string' ? callKey(callId) : null;
+}
+
+/** Counts events, and adds them to the index of calls, as the write does that records events. */
+function prepareTotals(database: Database.Database) {
+  const add = database.prepare(`
+    update event_totals set events = events + ?, last_sequence = max(last_sequence, ?)
+    returning last_sequence as last, indexed_sequence as indexed`);
+  const indexCalls = prepareCallIndex(database);
+  return (added: number, last: number): void => {
+    // The last page has no rows.
+    if (last > 0) indexCalls(add.get(added, last) as SequenceTotals);
+  };
+}
+
+function finish(database: Database.Database, { events, ...numbers }: LastNumbers): void {
+  const setEvents = database.prepare('update event_totals set last_sequence = max(last_sequence, ?)');
+  const addTable = database.prepare(
+    'insert into sqlite_sequence select @table, 0 where not exists (select 1 from sqlite_sequence where name = @table)',
+  );
+  const setLast = database.prepare('update sqlite_sequence set seq = max(seq, @last) where name = @table');
+  const forget = database.prepare("delete from settings where name = 'move'");
+  database
+    .transaction(() => {
+      setEvents.run(events);
+      for (const [table, last] of Object.entries(numbers)) {
+        addTable.run({ table });
+        setLast.run({ table, last });
+      }
+      forget.run();
+    })
+    .immediate();
+}

@@ -1,0 +1,77 @@
+import type Database from 'better-sqlite3';
+import { RingbackError, ringbackError } from '../../../errors/errors.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import type { Movable, MoveSource, MoveTarget } from '../../move.ts';
+import { openDatabase, openingCause, problemOf } from '../connection/connection.ts';
+import { SqliteStore } from '../sqlite-store.ts';
+import { sourceOn } from './move-source.ts';
+import { targetOn } from './move-target.ts';
+
+/** An inbox in a SQLite file as a place to move from and to. */
+export class SqliteMove implements Movable {
+  readonly name: string;
+  readonly #clock: Clock;
+
+  constructor(file: string, clock: Clock) {
+    this.name = file;
+    this.#clock = clock;
+  }
+
+  /** No receiver writes to it meanwhile: it is locked. */
+  asSource<T>(work: (source: MoveSource) => Promise<T>): Promise<T> {
+    return this.#alone(async (database) => {
+      database.exec('begin immediate');
+      try {
+        this.#refuseUse(database);
+        return await work(sourceOn(database, this.name));
+      } finally {
+        database.exec('rollback');
+      }
+    });
+  }
+
+  asTarget<T>(work: (target: MoveTarget) => Promise<T>): Promise<T> {
+    return this.#alone((database) => {
+      this.#refuseUse(database);
+      return work(targetOn(database, this.name));
+    });
+  }
+
+  async #alone<T>(work: (database: Database.Database) => Promise<T>): Promise<T> {
+    await this.#takeOver();
+    const database = openDatabase(this.name);
+    try {
+      return await work(database);
+    } catch (error) {
+      throw this.#problemOf(error);
+    } finally {
+      database.close();
+    }
+  }
+
+  /** Gives back what processes had claimed that have died, as a receiver does. */
+  async #takeOver(): Promise<void> {
+    const store = new SqliteStore(this.name, this.#clock);
+    await store.open();
+    try {
+      await store.keepAlive();
+    } finally {
+      await store.close();
+    }
+  }
+
+  #refuseUse(database: Database.Database): void {
+    const processes = database.prepare('select count(*) from processes').pluck().get() as number;
+    if (processes > 0) throw ringbackError('inbox_in_use', { database: this.name });
+  }
+
+  #problemOf(error: unknown): unknown {
+    if (error instanceof RingbackError) return error;
+    const isOfDriver = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_');
+    if (!isOfDriver) return error;
+    const cause = openingCause(error);
+    return (
+      problemOf(error, this.name) ?? ringbackError('database_unreadable', { database: this.name, cause })
+    );
+  }
+}

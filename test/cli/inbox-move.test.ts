@@ -1,0 +1,154 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+import { Running, folder, ringback } from './command.ts';
+import { env, linesOf, makeTrouble } from './inbox-support.ts';
+import { erased, filledFile, keptIn, known, oddCall, report } from './move-support.ts';
+import { type CommandsDatabase, commandsDatabase } from './postgres-support.ts';
+
+const moving = (from: string, to: string, ...more: readonly string[]) =>
+  ringback(['inbox', 'move', '--from', from, '--to', to, ...more], { env });
+
+/** Moves an inbox, expects success, and resolves to what was moved. */
+async function moved(from: string, to: string): Promise<Record<string, number>> {
+  const { code, stdout, stderr } = await moving(from, to, '--yes');
+  expect([code, stderr]).toEqual([0, expect.stringContaining('counted on both sides')]);
+  return (JSON.parse(stdout) as { moved: Record<string, number> }).moved;
+}
+
+async function clientOf({ url }: CommandsDatabase): Promise<Client> {
+  const client = new Client({ connectionString: url.replace(/\?.*/, '') });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+describe('ringback inbox move', () => {
+  it('moves all that is kept from a file to Postgres, and back', async () => {
+    const [file, back] = [temporaryDatabase(), temporaryDatabase()];
+    const database = await commandsDatabase();
+    await filledFile(file);
+    const there = await moved(file, database.url);
+    expect(there).toMatchObject({
+      newEvents: 3,
+      runsBlocked: 1,
+      runsDead: 1,
+      quarantine: 3,
+      replays: 1,
+      pinnedSchemes: 1,
+    });
+    expect(await moved(database.url, back)).toEqual(there);
+    expect(await keptIn(back)).toEqual(await keptIn(file));
+  });
+
+  it('goes on there: copies are duplicates, and what waits is handled after it', async () => {
+    const file = temporaryDatabase();
+    const database = await commandsDatabase();
+    await filledFile(file);
+    await moved(file, database.url);
+    const handled: string[] = [];
+    const { receiver, logs } = await started({ database: database.url }, (r) => {
+      r.on('*', { name: 'journal', order: 'strict' }, ({ callId }) => void handled.push(callId ?? 'no call'));
+      r.onCall(report, () => {});
+    });
+    for (const body of [known, erased])
+      expect(await deliver(receiver, body)).toMatchObject({ json: { status: 'duplicate' } });
+    expect(await deliver(receiver, bodyOf({ callId: 'call-next' }))).toMatchObject({
+      json: { status: 'accepted' },
+    });
+    await receiver.events.replay({ callId: 'call-dead', state: 'dead' });
+    const all = ['call-new', 'call-new', oddCall, 'call-next', 'call-dead'].sort();
+    await expect.poll(() => [...handled].sort(), { timeout: 60_000 }).toEqual(all);
+    // Their time has not come.
+    expect(await receiver.counts()).toMatchObject({ runs: { blocked: 1 } });
+    const ended = bodyOf({ callId: 'call-known', eventName: 'CallHandler.CallStarted' });
+    await deliver(receiver, ended);
+    await expect
+      .poll(() => logs.of('run_done').some(({ handler }) => handler === 'report'), { timeout: 60_000 })
+      .toBe(true);
+  });
+
+  it('goes on where it was killed, and doubles nothing', async () => {
+    const [file, back] = [temporaryDatabase(), temporaryDatabase()];
+    const database = await commandsDatabase();
+    await filledFile(file);
+    await (await started({ database: database.url })).receiver.stop();
+    const client = await clientOf(database);
+    await client.query(`begin; lock table "${database.schema}".joins in exclusive mode`);
+    const command = new Running(['inbox', 'move', '--from', file, '--to', database.url, '--yes'], { env });
+    const waits = `select from pg_locks where not granted and relation = '"${database.schema}".joins'::regclass`;
+    await expect.poll(async () => (await client.query(waits)).rowCount, { timeout: 60_000 }).toBe(1);
+    command.child.kill('SIGKILL');
+    await command.ended();
+    await client.query('rollback');
+    const count = async (table: string) =>
+      Number((await client.query(`select count(*) from "${database.schema}".${table}`)).rows[0].count);
+    expect([await count('events'), await count('quarantine')]).toEqual([8, 0]);
+
+    const another = temporaryDatabase();
+    await makeTrouble(another, []);
+    const refused = await moving(another, database.url, '--yes');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`a part of ${file}`)]);
+    await moved(file, database.url);
+    await moved(database.url, back);
+    expect(await keptIn(back)).toEqual(await keptIn(file));
+  });
+
+  it('only says what would be moved unless it is meant', async () => {
+    const cwd = folder();
+    const [file, to] = [temporaryDatabase(), join(cwd, 'new.db')];
+    await makeTrouble(file, []);
+    const { code, stdout, stderr } = await moving(file, to);
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { events: { done: 2 }, runs: { dead: 1 } }]);
+    expect(stderr).toContain('Nothing was moved.');
+    expect(existsSync(to)).toBe(false);
+  });
+
+  it('refuses an inbox that a receiver works on, on either side', async () => {
+    const [file, empty] = [temporaryDatabase(), temporaryDatabase()];
+    const database = await commandsDatabase();
+    const working = await started({ database: database.url });
+    await makeTrouble(file, []);
+    for (const [from, to] of [
+      [file, database.url],
+      [database.url, empty],
+    ] as const) {
+      const { code, stderr } = await moving(from, to, '--yes');
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(`No process should work on ${database.name}`),
+      ]);
+    }
+    await working.receiver.stop();
+    const onFile = await started({ database: file });
+    const { stderr } = await moving(file, database.url, '--yes');
+    expect(stderr).toContain(`No process should work on ${file}`);
+    await onFile.receiver.stop();
+    expect(await moved(file, database.url)).toMatchObject({ events: 2 });
+  });
+
+  it('refuses a place that holds an inbox, and one that was moved there already', async () => {
+    const [file, another] = [temporaryDatabase(), temporaryDatabase()];
+    for (const database of [file, another]) await makeTrouble(database, []);
+    const refused = await moving(file, another, '--yes');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('holds an inbox already')]);
+    const to = temporaryDatabase();
+    await moved(file, to);
+    expect((await moving(file, to, '--yes')).stderr).toContain('holds an inbox already');
+    expect(await linesOf(folder(), 'events', '--database', to)).toHaveLength(2);
+  });
+
+  it.each([
+    ['the same database', ['./inbox.db', 'inbox.db']],
+    ['what is gone with the command', ['inbox.db', ':memory:']],
+    ['another URL', ['inbox.db', 'mysql://ada:hunter2@127.0.0.1/app']],
+  ])('is misused for %s', async (_, [from = '', to = '']) => {
+    const { code, stderr } = await moving(from, to, '--yes');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('The option --to should be')]);
+    expect(stderr).not.toContain('hunter2');
+  });
+});
