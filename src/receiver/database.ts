@@ -28,8 +28,9 @@ export function isSharable(database: Database): boolean {
 
 /** The database in a sentence for a person: a file as it was given, a URL without its credentials. */
 export function databaseName(database: string): string {
-  const place = isPostgres(database) ? readPlace(database) : undefined;
-  return place === undefined ? database : placeName(place);
+  if (!isPostgres(database)) return database;
+  const place = readPlace(database);
+  return place === undefined ? 'a postgres:// URL' : placeName(place);
 }
 
 /** The store of a database. Opens nothing. */
