@@ -82,9 +82,15 @@ test('a slow transaction of a handler does not keep an uncertain recording from 
     pool.query = send as typeof pool.query;
     return send(...args).then(() => Promise.reject(new Error('the connection is lost')));
   };
-  await expect(store.record(eventOf('b'), true).written).rejects.toThrow('the connection is lost');
+  const callId = 'call-1';
+  await expect(store.record(eventOf('b', { callId }), true).written).rejects.toThrow(
+    'the connection is lost',
+  );
+  // It goes behind the one that nobody knows of.
+  expect(await store.record(eventOf('c', { callId }), true).claimed).toBeUndefined();
+  expect(await store.claimEvents(10)).toEqual([]);
   await store.keepAlive();
-  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b' }]);
+  expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'b' }, { traceId: 'c' }]);
   gate.resolve();
   expect(await settled).toBe('settled');
 });

@@ -16,7 +16,7 @@ import type { LendingTransaction } from '../connection/transaction.ts';
 import { ClaimEnds } from './claim-ends.ts';
 import { ClaimsInFlight } from './claims-in-flight.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
-import { recordGroup, recordOne } from './event-row.ts';
+import { type Recorder, recordGroup, recordOne } from './event-row.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
 import { InTurn } from './in-turn.ts';
 import { type JoinArrival, arrive } from './joins.ts';
@@ -55,13 +55,13 @@ export class Work {
       recordGroup: (events) =>
         this.#recordings.add(
           this.#owned.recording(() =>
-            this.#ends.with((ended) => recordGroup(session.intake, events, this.#processes, ended)),
+            this.#ends.with((ended) => recordGroup(session.intake, events, this.#recorder, ended)),
           ),
         ),
       recordOne: (event) =>
         this.#owned
           .recording(() =>
-            session.write(async (transaction) => [await recordOne(transaction, event, this.#processes)]),
+            session.write(async (transaction) => [await recordOne(transaction, event, this.#recorder)]),
           )
           .then(([recorded]) => recorded ?? { sequence: undefined, isClaimed: false }),
       isRefused,
@@ -109,9 +109,17 @@ export class Work {
    * of one call must not.
    */
   claimEvents(limit: number): Promise<readonly FoundEvent[]> {
-    const claimed = this.#claiming.then(() => claimEvents(this.#session, this.#processes.id, limit));
+    const claimed = this.#claiming.then(() =>
+      this.#owned.isUncertain ? [] : claimEvents(this.#session, this.#processes.id, limit),
+    );
     this.#claiming = claimed.catch(() => {});
     return this.#claims.add(this.#afterRecordings(claimed));
+  }
+
+  /** What it owns and doesn't know of may go before what it records: until it has recovered, it claims nothing. */
+  get #recorder(): Recorder {
+    const { id, recoveries } = this.#processes;
+    return { id, recoveries: this.#owned.isUncertain ? -1 : recoveries };
   }
 
   async #afterRecordings<T>(claimed: Promise<T>): Promise<T> {
