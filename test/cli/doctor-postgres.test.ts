@@ -31,7 +31,7 @@ describe('doctor, on an inbox in Postgres', () => {
       permissions: 'ok: the user may make the inbox',
       durability: 'ok: synchronous_commit is on, fsync is on',
       'database clock': "ok: this machine's clock agrees with the database's",
-      connections: expect.stringMatching(/^ok: \d+ more are possible .*, and a process makes up to 10$/),
+      connections: expect.stringMatching(/^ok: \d+ more are possible .*, and a process makes up to 12$/),
     });
     expect(before).not.toHaveProperty('disk');
     expect((await run("select from pg_namespace where nspname = 'ringback'")).rowCount).toBe(0);

@@ -13,7 +13,7 @@ export type PostgresTransaction = PoolClient;
 /** Where the inbox is: exactly one of `connectionString` and `pool`. */
 export interface PostgresOptions {
   /**
-   * A URL such as `postgres://user:password@host:5432/app`. Ringback makes its own connections: at most 10 a process, 2 of
+   * A URL such as `postgres://user:password@host:5432/app`. Ringback makes its own connections: at most 12 a process, 2 of
    * them for deliveries alone.
    */
   connectionString?: string | undefined;

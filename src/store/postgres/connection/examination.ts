@@ -3,7 +3,7 @@ import type { StoreCounts } from '../../store.ts';
 import { counts } from '../query/overview.ts';
 import { schemaVersion } from './migrations/index.ts';
 import { toProblem } from './opening-cause.ts';
-import { type PostgresPlace, intakeConnections, workConnections } from './place.ts';
+import { type PostgresPlace, heartbeatConnections, intakeConnections, workConnections } from './place.ts';
 import { Session } from './session.ts';
 
 /** What was found out about a Postgres database without changing it. */
@@ -39,7 +39,7 @@ interface Server {
 /** The oldest version that Ringback runs on. */
 export const oldestVersion = 15;
 /** How many connections a process makes at the most. */
-export const connectionsOfProcess = intakeConnections.max + workConnections.max;
+export const connectionsOfProcess = intakeConnections.max + heartbeatConnections.max + workConnections.max;
 
 /**
  * Finds out what there is to say about an inbox in Postgres. Nothing is created, changed or migrated.

@@ -22,25 +22,25 @@ export interface PoolLimits {
   /** How many there are at the most. */
   readonly max: number;
   /**
-   * How long a statement may take, in milliseconds. When the network has forgotten a connection, nothing else shows that no
-   * answer will come.
+   * How long a statement may take, and the wait for a connection before it, in milliseconds. When the network has forgotten a
+   * connection, nothing else shows that no answer will come.
    */
   readonly timeout: number;
 }
 
 /** For deliveries, of which two groups are in flight, and whose senders have long been answered when the time is over. */
 export const intakeConnections: PoolLimits = { max: 2, timeout: 5_000 };
+/** For heartbeats and taking over: a process that is busy must not be taken for dead. */
+export const heartbeatConnections: PoolLimits = { max: 2, timeout: 10_000 };
 /** For all else. */
 export const workConnections: PoolLimits = { max: 8, timeout: 30_000 };
-/** How long to wait for a connection, in milliseconds. A delivery is answered sooner. */
-const connectionTimeout = 5_000;
 
 /** The options of a pool for this place. */
 export function poolOptions(connectionString: string, { max, timeout }: PoolLimits) {
   return {
     connectionString,
     max,
-    connectionTimeoutMillis: connectionTimeout,
+    connectionTimeoutMillis: timeout,
     query_timeout: timeout,
     application_name: 'ringback',
     keepAlive: true,

@@ -3,6 +3,7 @@ import type { Clock } from '../../../kit/clock.ts';
 import {
   type PoolLimits,
   type PostgresPlace,
+  heartbeatConnections,
   intakeConnections,
   placeName,
   poolOptions,
@@ -19,30 +20,34 @@ import {
 /** How often a transaction is made at the most that the database ends because of others. */
 const maxConflicts = 10;
 
+function newStore() {
+  return { stop: new AbortController(), incarnation: undefined as string | undefined };
+}
+
 /** The connections to the database. None of them keeps anything from one transaction to the next. */
 export class Session implements Connections {
   readonly name: string;
   readonly clock: Clock;
   readonly statements: Statements;
   readonly #place: PostgresPlace;
-  readonly #stop = new AbortController();
-  /**
-   * What the database was known by when it was last looked at. It is another after a crash and on a standby that has become
-   * the primary: both may have lost what was not yet acknowledged, and give the numbers of those transactions to others.
-   */
-  incarnation: string | undefined;
+  readonly #limits: PoolLimits;
+  /** What all sessions of a store have in common. */
+  readonly #store: { readonly stop: AbortController; incarnation: string | undefined };
   #pool: Pool | undefined;
   #intakePool: Pool | undefined;
+  #heartbeats: Session | undefined;
 
-  constructor(place: PostgresPlace, clock: Clock) {
+  constructor(place: PostgresPlace, clock: Clock, limits = workConnections, store = newStore()) {
     this.#place = place;
+    this.#limits = limits;
+    this.#store = store;
     this.name = placeName(place);
     this.clock = clock;
     this.statements = new Statements(place.schema);
   }
 
   get pool(): Pool {
-    this.#pool ??= this.#place.pool ?? this.#ownPool(workConnections);
+    this.#pool ??= this.#place.pool ?? this.#ownPool(this.#limits);
     return this.#pool;
   }
 
@@ -53,6 +58,27 @@ export class Session implements Connections {
   get intake(): Transaction {
     this.#intakePool ??= this.#place.pool ?? this.#ownPool(intakeConnections);
     return this.on(this.#intakePool);
+  }
+
+  /**
+   * What keeps this process alive for the others has connections of its own, too: behind many settlements it would come too
+   * late, and others would take over what this process works on.
+   */
+  get heartbeats(): Session {
+    this.#heartbeats ??= new Session(this.#place, this.clock, heartbeatConnections, this.#store);
+    return this.#heartbeats;
+  }
+
+  /**
+   * What the database was known by when it was last looked at. It is another after a crash and on a standby that has become
+   * the primary: both may have lost what was not yet acknowledged, and give the numbers of those transactions to others.
+   */
+  get incarnation(): string | undefined {
+    return this.#store.incarnation;
+  }
+
+  set incarnation(incarnation: string | undefined) {
+    this.#store.incarnation = incarnation;
   }
 
   /** One statement by itself. */
@@ -77,11 +103,11 @@ export class Session implements Connections {
 
   /** Aborted when nobody waits any longer for a database that can't be reached. */
   get signal(): AbortSignal {
-    return this.#stop.signal;
+    return this.#store.stop.signal;
   }
 
   abandon(): void {
-    this.#stop.abort();
+    this.#store.stop.abort();
   }
 
   /** Ends the store's own connections; those of the user stay. */
@@ -89,6 +115,8 @@ export class Session implements Connections {
     const pools = [this.#pool, this.#intakePool].filter((pool) => pool !== this.#place.pool);
     [this.#pool, this.#intakePool] = [undefined, undefined];
     for (const pool of pools) await pool?.end();
+    await this.#heartbeats?.close();
+    this.#heartbeats = undefined;
   }
 
   /** What is sent on a connection goes to the inbox's schema, and numbers come back as such. */

@@ -47,8 +47,8 @@ export class Work {
   constructor(session: Session, clock: Clock) {
     this.#session = session;
     this.#clock = clock;
-    this.#processes = new Processes(session);
-    this.#owned = new OwnedEvents(session, this.#processes);
+    this.#processes = new Processes(session.heartbeats);
+    this.#owned = new OwnedEvents(session.heartbeats, this.#processes);
     this.#ends = new ClaimEnds(session, this.#processes, this.#owned);
     this.#queue = new RecordQueue({
       clock,
@@ -239,7 +239,7 @@ export class Work {
 
   /** Whether events wait, or the first run that is due is another than before. */
   async #hasWork(): Promise<boolean> {
-    const [row] = await this.#session.query<{ waits: boolean; due_at: number | null }>(
+    const [row] = await this.#session.heartbeats.query<{ waits: boolean; due_at: number | null }>(
       `select exists (select from ringback.waiting) as waits, (
          select min(r.due_at) from unnest($1::text[]) as h (name), lateral (
            select due_at from ringback.runs where handler = h.name and state = 'due' order by due_at limit 1) r) as due_at`,
