@@ -7,7 +7,7 @@ import {
   columnsOf,
   pageBounds,
 } from '../../shared/kept-tables.ts';
-import type { Transaction } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { fromText } from '../connection/text.ts';
 
 /** Where the rows of a table come from, and in which order: an index has them in that order. */

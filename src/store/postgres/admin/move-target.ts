@@ -7,7 +7,8 @@ import {
   type KeptValue,
   columnsOf,
 } from '../../shared/kept-tables.ts';
-import type { Session, Transaction } from '../connection/session.ts';
+import type { Session } from '../connection/session.ts';
+import type { Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
 import { claimedTraceId, lockQuarantine } from './keep-delivery.ts';
 import { contents } from './move-source.ts';
