@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { systemClock } from '../../kit/clock.ts';
 import { databaseName } from '../../receiver/database.ts';
-import { type Movable, move } from '../../store/move.ts';
+import { type Movable, move } from '../../store/shared/move.ts';
 import { PostgresMove } from '../../store/postgres/admin/postgres-move.ts';
 import { readPlace } from '../../store/postgres/connection/place.ts';
 import { SqliteMove } from '../../store/sqlite/admin/sqlite-move.ts';

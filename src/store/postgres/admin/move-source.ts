@@ -1,4 +1,4 @@
-import type { After, Contents, LastNumbers, MoveSource, Page } from '../../move.ts';
+import type { After, Contents, LastNumbers, MoveSource, Page } from '../../shared/move.ts';
 import { contentsIn } from '../../shared/kept-contents.ts';
 import {
   type ColumnKind,

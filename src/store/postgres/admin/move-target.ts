@@ -1,5 +1,5 @@
 import type { Headers } from '../../../events/model.ts';
-import type { Contents, LastNumbers, MoveTarget, Progress } from '../../move.ts';
+import type { Contents, LastNumbers, MoveTarget, Progress } from '../../shared/move.ts';
 import {
   type ColumnKind,
   type KeptRow,

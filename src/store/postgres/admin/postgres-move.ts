@@ -1,6 +1,6 @@
 import { ringbackError } from '../../../errors/errors.ts';
 import type { Clock } from '../../../kit/clock.ts';
-import type { Movable, MoveSource, MoveTarget } from '../../move.ts';
+import type { Movable, MoveSource, MoveTarget } from '../../shared/move.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { type PostgresPlace, placeName } from '../connection/place.ts';
 import { Session } from '../connection/session.ts';

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { After, Contents, LastNumbers, MoveSource, Page } from '../../move.ts';
+import type { After, Contents, LastNumbers, MoveSource, Page } from '../../shared/move.ts';
 import { contentsIn } from '../../shared/kept-contents.ts';
 import { type KeptRow, type KeptTable, columnsOf, pageBounds } from '../../shared/kept-tables.ts';
 

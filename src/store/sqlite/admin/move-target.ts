@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { Contents, LastNumbers, MoveTarget, Progress } from '../../move.ts';
+import type { Contents, LastNumbers, MoveTarget, Progress } from '../../shared/move.ts';
 import { type KeptRow, type KeptTable, columnsOf } from '../../shared/kept-tables.ts';
 import { eraOf } from '../dedupe/eras.ts';
 import { callKey } from '../dedupe/keys.ts';

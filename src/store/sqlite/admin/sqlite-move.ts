@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { RingbackError, ringbackError } from '../../../errors/errors.ts';
 import type { Clock } from '../../../kit/clock.ts';
-import type { Movable, MoveSource, MoveTarget } from '../../move.ts';
+import type { Movable, MoveSource, MoveTarget } from '../../shared/move.ts';
 import { openDatabase, openingCause, problemOf } from '../connection/connection.ts';
 import { SqliteStore } from '../sqlite-store.ts';
 import { sourceOn } from './move-source.ts';

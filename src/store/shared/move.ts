@@ -1,6 +1,6 @@
 /** Moving an inbox from one store to another. */
-import { ringbackError } from '../errors/errors.ts';
-import { type KeptRow, type KeptTable, keptTableNames } from './shared/kept-tables.ts';
+import { ringbackError } from '../../errors/errors.ts';
+import { type KeptRow, type KeptTable, keptTableNames } from './kept-tables.ts';
 
 /** How much an inbox keeps, by kind. */
 export type Contents = Readonly<Record<string, number>>;
