@@ -31,11 +31,11 @@ export interface PostgresOptions {
 }
 
 const expected = {
-  url: 'a URL that begins with postgres:// or postgresql://',
+  url: 'a URL that begins with postgres:// or postgresql://, with a schema of lower-case letters, digits and _ if it names one',
   pool: 'a pool of the package pg',
   schema:
     'a name of lower-case letters, digits and _, of at most 63 characters, that does not begin with pg_',
-  one: 'an object with either connectionString or pool',
+  one: 'an object in which one of connectionString and pool is set, and the other is not',
 };
 
 const optionsSchema = z
