@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { closeAfterLingering } from '../kit/http-bodies.ts';
 import type { Middleware } from './express.ts';
 
 /** Answers a request at a path below the place where it is mounted. `source` is the request as its server knows it. */
@@ -30,7 +31,7 @@ export function mounted(handle: WebHandler): Mounted {
   return {
     middleware: () => listen(''),
     nodeHandler: (prefix = '') => listen(prefix),
-    fetch: (request, prefix = '') => handle(request, pathOf(request, prefix), request),
+    fetch: (request, prefix = '') => answered(handle, request, prefix, request),
   };
 }
 
@@ -41,19 +42,32 @@ async function write(
   prefix: string,
 ): Promise<void> {
   const request = requestOf(incoming);
-  const answer = await handle(request, pathOf(request, prefix), incoming);
+  if (!request) return void response.writeHead(400).end();
+  const answer = await answered(handle, request, prefix, incoming);
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   if (answer.body === null) response.end();
   else await pipeline(Readable.fromWeb(answer.body), response);
+  // What nobody has read of the body would keep the connection from its next request; one without an end is broken off.
+  incoming.resume();
+  closeAfterLingering(incoming);
 }
 
-function requestOf(incoming: ExpressRequest): Request {
+/**
+ * What is no path, or would become another path as a URL: whoever guards paths in front of us would have seen another one.
+ */
+const unclear = /^(?!\/)|^\/\/|^[^?]*[\\#\t]|^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
+/** The methods that a Request can't have. */
+const unknownMethods: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
+
+/** The request, or undefined if it can't be meant for us. */
+function requestOf(incoming: ExpressRequest): Request | undefined {
+  const { method = 'GET', url: target = '/' } = incoming;
+  if (unclear.test(target) || unknownMethods.has(method)) return undefined;
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headersDistinct))
     for (const item of value ?? []) headers.append(name, item);
   // The host is whatever the sender says, and nothing is decided by it.
-  const url = new URL(incoming.url ?? '/', 'http://localhost');
-  const { method = 'GET' } = incoming;
+  const url = new URL(target, 'http://localhost');
   const hasBody = method !== 'GET' && method !== 'HEAD';
   return new Request(url, { method, headers, ...(hasBody && { body: bodyOf(incoming), duplex: 'half' }) });
 }
@@ -61,13 +75,26 @@ function requestOf(incoming: ExpressRequest): Request {
 /** A body parser of the app may have read the body before: what it has made of it is then written as JSON again. */
 function bodyOf(incoming: ExpressRequest): ReadableStream | string {
   const isRead = incoming.readableDidRead || incoming.readableEnded;
-  return isRead ? JSON.stringify(incoming.body ?? null) : (Readable.toWeb(incoming) as ReadableStream);
+  if (isRead) return JSON.stringify(incoming.body ?? null);
+  // It is begun with the first read, and left as it is after the last: the answer still goes over its connection.
+  return ReadableStream.from<Uint8Array>(incoming.iterator({ destroyOnReturn: false }));
+}
+
+/** What is not below the prefix is not ours: whoever guards that path in front of us has let it pass unseen. */
+async function answered(
+  handle: WebHandler,
+  request: Request,
+  prefix: string,
+  source: unknown,
+): Promise<Response> {
+  const path = pathBelow(request, prefix);
+  return path === undefined ? new Response(null, { status: 404 }) : handle(request, path, source);
 }
 
 /** The path below the prefix, which is not taken apart: `%2F` within a name is no slash. */
-function pathOf(request: Request, prefix: string): string {
+function pathBelow(request: Request, prefix: string): string | undefined {
   const { pathname } = new URL(request.url);
-  const below =
-    prefix === '' || !pathname.startsWith(`${prefix}/`) ? pathname : pathname.slice(prefix.length);
+  if (prefix !== '' && !pathname.startsWith(`${prefix}/`)) return undefined;
+  const below = pathname.slice(prefix.length);
   return below.length > 1 && below.endsWith('/') ? below.slice(0, -1) : below;
 }

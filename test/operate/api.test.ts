@@ -1,7 +1,8 @@
 /** The API over HTTP, mounted as users mount it. Each answer is checked against the OpenAPI document that describes it. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { text as allOf } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import express from 'express';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -301,4 +302,64 @@ describe('mounted', () => {
     });
     expect(await dismissed.json()).toMatchObject({ runs: 1 });
   });
+
+  test('a body that nobody has read does not keep its connection from the next request', async () => {
+    const { receiver } = await inbox();
+    const api = receiver.api({ authorize: ({ method }) => (method === 'GET' ? 'read' : undefined) });
+    const socket = await connected(await baseOf(api.nodeHandler('/ops')));
+    const size = 300_000;
+    socket.write(`POST /ops/erase HTTP/1.1\r\nhost: x\r\ncontent-length: ${size}\r\n\r\n${'a'.repeat(size)}`);
+    socket.write('GET /ops/counts HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    expect((await allOf(socket)).match(/^HTTP\/1.1 \d+/gm)).toEqual(['HTTP/1.1 403', 'HTTP/1.1 200']);
+  });
+
+  test('whoever goes away in the middle of a body is no failure of ours', async () => {
+    const { receiver, logs } = await inbox();
+    const gone = Promise.withResolvers<void>();
+    const api = receiver.api({ authorize: () => 'all' });
+    const handle = api.nodeHandler();
+    const base = await baseOf((request, response) => {
+      response.once('close', () => gone.resolve());
+      request.once('readable', () => socket.destroy());
+      handle(request, response);
+    });
+    const socket = await connected(base);
+    socket.write(
+      'POST /erase HTTP/1.1\r\nhost: x\r\nx-ringback-request: 1\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    );
+    await gone.promise;
+    // What had been begun before is over when this is answered.
+    await fetch(`${base}/counts`);
+    expect(logs.of('api_failed')).toEqual([]);
+  });
+
+  test.each([
+    ['GET', '/ops/x/../counts', 400],
+    ['GET', '/ops/%2E%2e/ops/counts', 400],
+    ['GET', '//ops/ops/counts', 400],
+    ['GET', '/ops\\counts', 400],
+    ['GET', '/ops/counts#', 400],
+    ['GET', 'http://x/ops/counts', 400],
+    ['GET', 'http://[/', 400],
+    ['TRACE', '/ops/counts', 400],
+    ['GET', '/counts', 404],
+    ['GET', '/opsx/counts', 404],
+    ['GET', '/ops/events/..%2Fcounts', 404],
+  ])(
+    '%s %s reaches nothing, as a guard of the path /ops could not have seen it',
+    async (method, target, status) => {
+      const { receiver } = await inbox();
+      const api = receiver.api({ authorize: () => 'all' });
+      const socket = await connected(await baseOf(api.nodeHandler('/ops')));
+      socket.write(`${method} ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+      expect(await allOf(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    },
+  );
 });
+
+async function connected(base: string): Promise<Socket> {
+  const socket = connect(Number(new URL(base).port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}

@@ -12,6 +12,15 @@ export async function readJson(request: Request): Promise<unknown> {
       'body_invalid',
       'The body should be JSON, with content-type: application/json.',
     );
+  try {
+    return JSON.parse(await textOf(request));
+  } catch (error) {
+    if (error instanceof ApiProblem) throw error;
+    throw new ApiProblem(400, 'body_invalid', 'The body should be JSON, in UTF-8, and come to its end.');
+  }
+}
+
+async function textOf(request: Request): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body ?? []) {
@@ -20,9 +29,5 @@ export async function readJson(request: Request): Promise<unknown> {
       throw new ApiProblem(413, 'body_too_large', `The body should be at most ${maxBytes} bytes.`);
     chunks.push(chunk);
   }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString());
-  } catch {
-    throw new ApiProblem(400, 'body_invalid', 'The body should be JSON.');
-  }
+  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
 }
