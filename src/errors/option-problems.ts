@@ -112,6 +112,8 @@ function describe(value: unknown): string {
   if (typeof value === 'string' && value.includes('whsec_')) return 'a signing secret';
   if (typeof value === 'string' && /^[\w+.-]+:\/\/[^/]*@/.test(value))
     return 'a URL with a user name or password';
+  if (typeof value === 'string' && /^postgres(ql)?:|\bpassword=/i.test(value))
+    return 'text that may hold a password';
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value === null || value === undefined) return String(value);
@@ -183,7 +185,10 @@ export const listOptions = {
     .min(1, 'a whole number from 1 to 1000')
     .max(1_000, 'a whole number from 1 to 1000')
     .default(100),
-  cursor: z.string('the cursor of another page').regex(/^\d+$/, 'the cursor of another page').optional(),
+  cursor: z
+    .string('the cursor of another page')
+    .regex(/^\d{1,15}$/, 'the cursor of another page')
+    .optional(),
 };
 
 function readInstant(value: unknown): number | undefined {

@@ -10,10 +10,10 @@ export type Database = string | StoreFactory | Store;
 
 const urlOfPostgres = /^postgres(ql)?:\/\//i;
 
-/** Whether a text names a database: any other URL would be taken for a file of that name. */
+/** Whether a text names a database. Any other URL, and what libpq takes, would be a file of that name, in the log with its password. */
 export function isDatabaseName(text: string): boolean {
   if (isPostgres(text)) return readPlace(text) !== undefined;
-  return text !== '' && !/^\w[\w+.-]*:\/\//.test(text);
+  return text !== '' && !/^\w[\w+.-]*:\/\/|^postgres(ql)?:|\bpassword=/i.test(text);
 }
 
 /** Whether the text is a URL of Postgres. */

@@ -66,9 +66,19 @@ test("the user's own pool is used, and stays open when the receiver stops", asyn
 test('receivers that start at the same time make the tables once, theirs and ours', async () => {
   const { connectionString, schema } = await testDatabase();
   const database = postgres({ connectionString, schema });
-  await Promise.all(Array.from({ length: 5 }, () => started(database, `${schema}.orders`)));
+  // Each on a connection that is warm already: it keeps in mind that the inbox's schema isn't there.
+  const receivers = Array.from({ length: 5 }, () =>
+    createReceiver({ secrets: secret, database, logger: { level: 'silent' } }),
+  );
+  onTestFinished(
+    async () => void (await Promise.all(receivers.map((receiver) => receiver.stop({ drain: 0 })))),
+  );
+  const makeTable = `create table if not exists ${schema}_orders (call_id text)`;
+  await Promise.all(receivers.map((receiver) => receiver.database.transaction((tx) => tx.query(makeTable))));
+  await Promise.all(receivers.map((receiver) => receiver.start()));
   const pool = new Pool({ connectionString });
   onTestFinished(() => pool.end());
+  await pool.query(`drop table ${schema}_orders`);
   expect((await pool.query(`select version from ${schema}.schema_version`)).rows).toEqual([{ version: 1 }]);
 });
 
@@ -81,6 +91,20 @@ test('the types follow: a client in ctx.commit and in receiver.database', () => 
     );
   };
   expectTypeOf(register).returns.not.toBeAny();
+});
+
+test('what is noted on a lent connection is gone with it', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const pool = new Pool({ connectionString, max: 4 });
+  onTestFinished(() => pool.end());
+  const { receiver } = await started(postgres({ pool, schema }), `${schema}.orders`);
+  const hijacked = () => Promise.reject(new Error('hijacked'));
+  await receiver.database.transaction(async (tx) => {
+    tx.query = hijacked;
+    await expect(tx.query('select 1')).rejects.toThrow('hijacked');
+  });
+  for (let times = 0; times < 8; times += 1)
+    expect(await receiver.counts()).toMatchObject({ events: { done: 0 } });
 });
 
 test('a transaction for tables that has ended can not be used any more', async () => {
@@ -102,14 +126,17 @@ test.each([
   expect(() => postgres(options)).toThrowErrorMatchingSnapshot();
 });
 
-test.each(['mysql://user:hush@host/app', 'postgres://user:hush@host/app?schema=No', 'postgres://user:hush@'])(
-  'the URL %s is refused, and its credentials are not shown',
-  (database) => {
-    const make = () => createReceiver({ secrets: secret, database });
-    expect(make).toThrow('a postgres:// URL');
-    expect(make).not.toThrow('hush');
-  },
-);
+test.each([
+  'host=x password=hush',
+  'postgres:user:hush@host',
+  'mysql://user:hush@host/app',
+  'postgres://user:hush@host/app?schema=No',
+  'postgres://user:hush@',
+])('the URL %s is refused, and its credentials are not shown', (database) => {
+  const make = () => createReceiver({ secrets: secret, database });
+  expect(make).toThrow('a postgres:// URL');
+  expect(make).not.toThrow('hush');
+});
 
 test('a database that refuses the user is told with a sentence, without the credentials', async () => {
   const { connectionString } = await testDatabase();

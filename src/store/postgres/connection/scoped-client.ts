@@ -4,8 +4,12 @@ import { ringbackError } from '../../../errors/errors.ts';
 /** The client as the user's function gets it, until `end` is called: what comes later would be in no transaction. */
 export function scopedClient(client: PoolClient): { readonly client: PoolClient; readonly end: () => void } {
   let isOver = false;
+  // What the user or a library notes on the connection must not be met by whoever gets it next.
+  const noted = new Map<string | symbol, unknown>();
   const lent = new Proxy(client, {
+    set: (_target, key, value) => Boolean(noted.set(key, value)),
     get(target, key) {
+      if (noted.has(key)) return noted.get(key);
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== 'function') return value;
       return (...args: unknown[]): unknown => {

@@ -25,6 +25,9 @@ export async function migrate(session: Session): Promise<void> {
   if ((await versionIn(session)) === schemaVersion) return;
   await session.write(async (transaction) => {
     await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`ringback:${schema}`]);
+    // A connection keeps in mind that there was no schema, also while it waits for the lock. Reading the catalog shows it
+    // what others have made meanwhile; otherwise it would make the schema again, and fail.
+    await transaction.query('select from pg_namespace limit 1');
     await transaction.query(`create schema if not exists ${schema}`);
     await transaction.query('create table if not exists ringback.schema_version (version integer not null)');
     const rows = await transaction.query<{ version: number }>('select version from ringback.schema_version');
