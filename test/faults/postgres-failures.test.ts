@@ -11,7 +11,7 @@ import { Gate } from '../support/gate.ts';
 import { Logs } from '../support/logs.ts';
 import { ownPostgres, testDatabase, withClient } from '../support/postgres.ts';
 import { createReceiver } from '../support/public.ts';
-import { cuttableProxy } from '../support/tcp-proxy.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 
 interface Inbox {
   readonly connectionString: string;
@@ -66,15 +66,13 @@ test.each(Object.entries(failures))('of a database, %s', async (_name, { options
 });
 
 test('of a database, nothing comes back from the network', async () => {
-  const { connectionString, schema } = await testDatabase();
-  const { hostname, port } = new URL(connectionString);
-  const proxy = await cuttableProxy(hostname, Number(port));
-  const url = new URL(connectionString);
+  const server = await ownPostgres();
+  const proxy = await TcpProxy.start();
+  onTestFinished(() => proxy.close());
+  proxy.target = server.port;
+  const url = new URL(server.url);
   url.port = String(proxy.port);
-  await survives({ connectionString: url.href, schema }, async () => {
-    proxy.silence();
-    return () => proxy.restore();
-  });
+  await survives({ connectionString: url.href, schema: 'ringback' }, async () => proxy.silence());
 });
 
 test('of a database, it is down, and has lost its connections', async () => {

@@ -1,55 +1,129 @@
-/** A door in front of a TCP server, for connections that are cut, or on which nothing comes any more. */
 import { once } from 'node:events';
-import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-export interface CuttableProxy {
-  readonly port: number;
-  /** From now on nothing is passed on, in either direction, and nobody is told. */
-  silence(): void;
-  /** New connections are passed on again. Those that fell silent stay so, as behind a firewall that has forgotten them. */
-  restore(): void;
+/** Both ends of a connection that goes through the proxy. */
+interface Pair {
+  readonly client: Socket;
+  readonly server: Socket;
 }
 
-/** Listens in front of a server until the test ends. */
-export async function cuttableProxy(host: string, port: number): Promise<CuttableProxy> {
-  const sockets = new Set<Socket>();
-  const pairs = new Set<readonly [Socket, Socket]>();
-  let isSilent = false;
-  const kept = (socket: Socket): void => {
-    sockets.add(socket);
-    // A client or server that goes away is no failure of this test.
-    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
-  };
-  const proxy = createServer((inner) => {
-    kept(inner);
-    if (isSilent) return;
-    const outer = connect(port, host);
-    kept(outer);
-    const pair = [inner, outer] as const;
-    pairs.add(pair);
-    inner.pipe(outer);
-    outer.pipe(inner);
-    inner.on('close', () => outer.destroy());
-    outer.on('close', () => inner.destroy());
-    inner.on('close', () => pairs.delete(pair));
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    proxy.close();
-  });
-  return {
-    port: (proxy.address() as AddressInfo).port,
-    silence() {
-      isSilent = true;
-      for (const [inner, outer] of pairs) {
-        inner.unpipe(outer).pause();
-        outer.unpipe(inner).pause();
+/** What a database is reached through, so that connections can be disturbed and the database be moved. */
+export class TcpProxy {
+  readonly port: number;
+  readonly #server: Server;
+  readonly #pairs = new Set<Pair>();
+  #target = 0;
+  #cutsAtCommit = 0;
+  #isSilent = false;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+    server.on('connection', (client) => this.#connected(client));
+  }
+
+  static async start(): Promise<TcpProxy> {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new TcpProxy(server);
+  }
+
+  /** From now on connections go to this port; those that there are end. */
+  set target(port: number) {
+    this.#target = port;
+    this.cut();
+  }
+
+  get connections(): number {
+    return this.#pairs.size;
+  }
+
+  /** Ends the connections that are chosen. */
+  cut(isChosen: () => boolean = () => true): void {
+    for (const { client, server } of this.#pairs) {
+      if (!isChosen()) continue;
+      client.destroy();
+      server.destroy();
+    }
+  }
+
+  /** Ends the receivers' side of the connections that are chosen: the database learns of it only after so long. */
+  cutSilently(isChosen: () => boolean, ms: number): void {
+    for (const pair of this.#pairs) {
+      if (!isChosen()) continue;
+      this.#pairs.delete(pair);
+      pair.server.removeAllListeners('close');
+      pair.server.unpipe(pair.client);
+      pair.server.resume();
+      pair.client.unpipe(pair.server);
+      pair.client.removeAllListeners('close');
+      pair.client.destroy();
+      setTimeout(() => pair.server.destroy(), ms);
+    }
+  }
+
+  /** The next answers to COMMIT are not delivered: their connections end instead. */
+  cutAtCommit(count: number): void {
+    this.#cutsAtCommit += count;
+  }
+
+  /**
+   * Passes nothing on, and tells nobody, until the function that it returns is called. The connections that there were stay
+   * silent for ever, as behind a firewall that has forgotten them.
+   */
+  silence(): () => void {
+    this.#isSilent = true;
+    for (const { client, server } of this.#pairs) {
+      client.unpipe(server).pause();
+      server.pause();
+    }
+    return () => {
+      this.#isSilent = false;
+    };
+  }
+
+  /** Lets nothing through for a while. */
+  freeze(ms: number): void {
+    const frozen = [...this.#pairs];
+    for (const { client, server } of frozen) {
+      client.pause();
+      server.pause();
+    }
+    setTimeout(() => {
+      for (const { client, server } of frozen) {
+        client.resume();
+        server.resume();
       }
-    },
-    restore() {
-      isSilent = false;
-    },
-  };
+    }, ms);
+  }
+
+  close(): void {
+    this.#server.close();
+    this.cut();
+  }
+
+  #connected(client: Socket): void {
+    if (this.#isSilent) return void client.on('error', () => {});
+    const server = connect(this.#target, '127.0.0.1');
+    const pair = { client, server };
+    this.#pairs.add(pair);
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        client.destroy();
+        server.destroy();
+        this.#pairs.delete(pair);
+      });
+    }
+    client.pipe(server);
+    server.on('data', (chunk: Buffer) => {
+      if (this.#cutsAtCommit > 0 && chunk.includes('COMMIT\0')) {
+        this.#cutsAtCommit -= 1;
+        client.destroy();
+        server.destroy();
+      } else client.write(chunk);
+    });
+  }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type PostgresServer, startPostgres, startStandby } from '../../support/postgres-server.ts';
-import { TcpProxy } from './tcp-proxy.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
 
 const settings = {
   max_connections: 100,
