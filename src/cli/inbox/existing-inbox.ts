@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { ringbackError } from '../../errors/errors.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { databaseName, storeOf } from '../../receiver/database.ts';
-import { holdsInbox } from '../../store/postgres/connection/holds-inbox.ts';
+import { holdsInbox } from '../../store/postgres/connection/examination.ts';
 import { readPlace } from '../../store/postgres/connection/place.ts';
 import { whyNoInbox } from '../../store/sqlite/connection/why-no-inbox.ts';
 import type { Store } from '../../store/store.ts';
@@ -28,7 +28,7 @@ export async function existingInbox(
 export async function requireInbox(database: string): Promise<void> {
   const place = readPlace(database);
   if (place === undefined) return requireFile(database);
-  if (await holdsInbox(place)) return;
+  if (await holdsInbox(place, systemClock)) return;
   throw ringbackError('inbox_missing', { database: databaseName(database) });
 }
 

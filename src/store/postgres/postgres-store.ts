@@ -18,11 +18,11 @@ import { PostgresRetention } from './admin/postgres-retention.ts';
 import type { PostgresPlace } from './connection/place.ts';
 import { Session } from './connection/session.ts';
 import { toText } from './connection/text.ts';
-import { usersDatabase } from './connection/users-database.ts';
+import { inboxDatabase } from './connection/user-database.ts';
 import { counts, waitingHandlers } from './query/overview.ts';
 import { PostgresCalls } from './query/postgres-calls.ts';
 import { PostgresEvents } from './query/postgres-events.ts';
-import { probe } from './work/probe.ts';
+import { probe } from './work/record.ts';
 import { ownedBy } from './work/run-row.ts';
 import { Work } from './work/work.ts';
 
@@ -50,7 +50,7 @@ export class PostgresStore implements Store<PoolClient> {
     this.quarantine = new PostgresQuarantine(this.#session);
     this.drift = new PostgresDrift(this.#session);
     this.retention = new PostgresRetention(this.#session);
-    this.database = usersDatabase(this.#session);
+    this.database = inboxDatabase(this.#session);
   }
 
   open(): Promise<void> {

@@ -11,7 +11,7 @@ import type {
 } from '../../quarantine-store.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText } from '../connection/text.ts';
-import { recordOne } from '../work/event-row.ts';
+import { recordOne } from '../work/record.ts';
 import { keepDelivery, lockQuarantine, removeQuarantined } from './keep-delivery.ts';
 
 interface EntryRow extends Omit<QuarantineEntry, 'traceId'> {

@@ -46,9 +46,8 @@ export const connectionsOfProcess = intakeConnections.max + heartbeatConnections
  *
  * @throws RingbackError `database_unreachable`
  */
-export async function examinePostgres(place: PostgresPlace, clock: Clock): Promise<PostgresExamination> {
-  const session = new Session(place, clock);
-  try {
+export function examinePostgres(place: PostgresPlace, clock: Clock): Promise<PostgresExamination> {
+  return asking(place, clock, async (session) => {
     const server = await one<Server>(session, askServer);
     const schema = await schemaOf(session, place.schema);
     const missingPermissions = await missingIn(session, place.schema, schema);
@@ -62,6 +61,34 @@ export async function examinePostgres(place: PostgresPlace, clock: Clock): Promi
       clock: await compareClocks(session, clock),
       counts: isKnown ? await counts(session) : undefined,
     };
+  });
+}
+
+/**
+ * Whether a schema holds an inbox. Nothing is made in it.
+ *
+ * @throws RingbackError `database_unreachable`
+ */
+export function holdsInbox(place: PostgresPlace, clock: Clock): Promise<boolean> {
+  return asking(place, clock, async (session) => {
+    const tables = ['schema_version', 'events'].map((table) => `${session.statements.schema}.${table}`);
+    const { holds } = await one<{ holds: boolean }>(
+      session,
+      'select bool_and(to_regclass(name) is not null) as holds from unnest($1::text[]) as t (name)',
+      [tables],
+    );
+    return holds;
+  });
+}
+
+async function asking<T>(
+  place: PostgresPlace,
+  clock: Clock,
+  ask: (session: Session) => Promise<T>,
+): Promise<T> {
+  const session = new Session(place, clock);
+  try {
+    return await ask(session);
   } catch (error) {
     throw toProblem(error, session.name);
   } finally {

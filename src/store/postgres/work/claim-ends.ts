@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers';
 import type { Sequence, Settled } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { isRefused } from '../connection/statement.ts';
-import type { Recorded, RecordedGroup } from './event-row.ts';
+import type { Recorded, RecordedGroup } from './record.ts';
 import { type ClaimsToEnd, type Ranges, endClaims } from './holding.ts';
 import type { OwnedEvents } from './owned-events.ts';
 import type { Processes } from './processes.ts';

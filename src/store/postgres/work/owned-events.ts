@@ -1,7 +1,7 @@
 import type { Sequence } from '../../sequence.ts';
 import { isRefused } from '../connection/statement.ts';
 import type { Session } from '../connection/session.ts';
-import type { Recorded } from './event-row.ts';
+import type { Recorded } from './record.ts';
 import type { Processes } from './processes.ts';
 
 /** The events that this process has claimed as it recorded them, and has not ended. */

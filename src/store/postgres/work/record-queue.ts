@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
 import type { EventRecord } from '../../event-record.ts';
-import type { EventToRecord, Recorded } from './event-row.ts';
+import type { EventToRecord, Recorded } from './record.ts';
 
 /** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
 const groupEvents = 256;

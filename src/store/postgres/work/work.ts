@@ -16,7 +16,7 @@ import type { LendingTransaction } from '../connection/transaction.ts';
 import { ClaimEnds } from './claim-ends.ts';
 import { ClaimsInFlight } from './claims-in-flight.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
-import { type Recorder, recordGroup, recordOne } from './event-row.ts';
+import { type Recorder, recordGroup, recordOne } from './record.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
 import { InTurn } from './in-turn.ts';
 import { type JoinArrival, arrive } from './joins.ts';
@@ -24,7 +24,7 @@ import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
 import { type InQueue, RecordQueue } from './record-queue.ts';
 import { ownedBy, runRow, settlementRow } from './run-row.ts';
-import { scopedClient } from '../connection/scoped-client.ts';
+import { scopedClient } from '../connection/user-database.ts';
 import { begin, requeue, settle } from './settle.ts';
 import { unblock } from './unblock.ts';
 

@@ -1,5 +1,7 @@
 import type { PoolClient } from 'pg';
+import type { AsyncInboxDatabase } from '../../../dispatch/handling.ts';
 import { ringbackError } from '../../../errors/errors.ts';
+import type { Session } from './session.ts';
 
 /** The client as the user's function gets it, until `end` is called: what comes later would be in no transaction. */
 export function scopedClient(client: PoolClient): { readonly client: PoolClient; readonly end: () => void } {
@@ -23,5 +25,23 @@ export function scopedClient(client: PoolClient): { readonly client: PoolClient;
     end: () => {
       isOver = true;
     },
+  };
+}
+
+/** The inbox's database for users' own tables. */
+export function inboxDatabase(session: Session): AsyncInboxDatabase<PoolClient> {
+  return {
+    transaction: <Result>(work: (transaction: PoolClient) => Result | PromiseLike<Result>) =>
+      session.write(async (transaction) => {
+        await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+          `ringback:${session.statements.schema}:users`,
+        ]);
+        const scoped = scopedClient(transaction.lend());
+        try {
+          return await work(scoped.client);
+        } finally {
+          scoped.end();
+        }
+      }),
   };
 }

@@ -155,3 +155,12 @@ function columnsOf(events: readonly EventToRecord[]): readonly Buffer[] {
     ),
   ];
 }
+
+/**
+ * Resolves when the database would take a delivery, and rejects when it would not. It writes as a delivery does, and takes it
+ * back: a database that can be read may still be a standby, or have a full disk. No identity is empty, so that no event is in
+ * the way.
+ */
+export async function probe(intake: Transaction): Promise<void> {
+  await intake.query("begin; insert into ringback.identities (identity) values (''); rollback");
+}
