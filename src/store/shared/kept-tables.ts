@@ -88,5 +88,20 @@ export function columnsOf(table: KeptTable): readonly (readonly [name: string, k
   return Object.entries(keptTables[table]);
 }
 
+/** The names of a table's columns. */
+export function columnNames(table: KeptTable): readonly string[] {
+  return columnsOf(table).map(([name]) => name);
+}
+
+/** Where a store has the rows of a table, and in which order: an index has them in that order. */
+export interface RowsOf {
+  /** SQL. */
+  readonly from: string;
+  readonly keys: readonly string[];
+}
+
+/** A key that is bytes is told as hexadecimal digits, because JSON has no bytes. */
+export const bytesKey = 'identity';
+
 /** What one page has at the most: it is in memory as a whole, and one transaction writes it. */
 export const pageBounds = { rows: 500, bytes: 8 * 1024 * 1024 };

@@ -1,5 +1,6 @@
 /** Moving an inbox from one store to another. */
 import { ringbackError } from '../../errors/errors.ts';
+import type { Store } from '../store.ts';
 import { type KeptRow, type KeptTable, keptTableNames } from './kept-tables.ts';
 
 /** How much an inbox keeps, by kind. */
@@ -83,6 +84,16 @@ export function move(from: Movable, to: Movable): Promise<Contents> {
       return compare(source, target, progress);
     }),
   );
+}
+
+/** Gives back what processes had claimed that have died, as a receiver does. */
+export async function takeOverIn(store: Pick<Store, 'open' | 'keepAlive' | 'close'>): Promise<void> {
+  await store.open();
+  try {
+    await store.keepAlive();
+  } finally {
+    await store.close();
+  }
 }
 
 async function beginOrResume(source: MoveSource, target: MoveTarget): Promise<Progress> {

@@ -4,20 +4,14 @@ import {
   type ColumnKind,
   type KeptTable,
   type KeptValue,
+  type RowsOf,
+  bytesKey,
+  columnNames,
   columnsOf,
   pageBounds,
 } from '../../shared/kept-tables.ts';
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { fromText } from '../connection/text.ts';
-
-/** Where the rows of a table come from, and in which order: an index has them in that order. */
-interface RowsOf {
-  readonly from: string;
-  readonly keys: readonly string[];
-}
-
-/** A key that is bytes is told as hexadecimal digits, because JSON has no bytes. */
-const bytesKey = 'identity';
 
 const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   events: { from: 'ringback.events', keys: ['sequence'] },
@@ -50,15 +44,10 @@ export const contents = contentsIn((table) => `ringback.${table}`);
 
 /** What is moved out of a schema that no receiver works on. */
 export function sourceOn(transaction: Transaction, name: string): MoveSource {
-  const one = async <Answer>(text: string) => {
-    const [row] = await transaction.query<Answer>(text);
-    if (!row) throw new Error('The database has answered nothing.');
-    return row;
-  };
   return {
     name,
-    contents: () => one<Contents>(contents),
-    numbers: () => one<LastNumbers>(lastNumbers),
+    contents: () => oneRow<Contents>(transaction, contents),
+    numbers: () => oneRow<LastNumbers>(transaction, lastNumbers),
     page: (table, after) => pageOf(transaction, table, after),
   };
 }
@@ -81,7 +70,7 @@ async function pageOf(transaction: Transaction, table: KeptTable, after: After |
     key === bytesKey ? `decode($${place + 1}, 'hex')` : `$${place + 1}`,
   );
   const text = `
-    select ${[...columns.map(([column]) => column), ...told].join(', ')} from ${from} kept
+    select ${[...columnNames(table), ...told].join(', ')} from ${from} kept
     ${after ? `where (${keys.join(', ')}) > (${given.join(', ')})` : ''}
     order by ${keys.join(', ')} limit ${pageBounds.rows}`;
   const hasBody = columns.some(([column]) => column === 'body');

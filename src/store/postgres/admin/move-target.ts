@@ -5,10 +5,11 @@ import {
   type KeptRow,
   type KeptTable,
   type KeptValue,
+  columnNames,
   columnsOf,
 } from '../../shared/kept-tables.ts';
 import type { Session } from '../connection/session.ts';
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
 import { claimedTraceId, lockQuarantine } from './keep-delivery.ts';
 import { contents } from './move-source.ts';
@@ -23,10 +24,7 @@ const types: Readonly<Record<ColumnKind, string>> = {
 export function targetOn(session: Session): MoveTarget {
   return {
     name: session.name,
-    async contents() {
-      const [row] = await session.query<Contents>(contents);
-      return row ?? {};
-    },
+    contents: () => oneRow<Contents>(session, contents),
     async progress() {
       const [row] = await session.query<{ value: string }>(
         "select value from ringback.settings where name = 'move'",
@@ -50,11 +48,9 @@ type WriteRows = (transaction: Transaction, rows: readonly KeptRow[]) => Promise
 const inserting =
   (table: KeptTable): WriteRows =>
   (transaction, rows) => {
-    const columns = columnsOf(table);
-    const lists = columns.map(([, kind], place) => `$${place + 1}::${types[kind]}`);
-    const names = columns.map(([column]) => column).join(', ');
+    const lists = columnsOf(table).map(([, kind], place) => `$${place + 1}::${types[kind]}`);
     return transaction.query(
-      `insert into ringback.${table} (${names}) overriding system value
+      `insert into ringback.${table} (${columnNames(table).join(', ')}) overriding system value
        select * from unnest(${lists.join(', ')}) on conflict do nothing`,
       listsOf(table, rows),
     );

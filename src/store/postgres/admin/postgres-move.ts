@@ -1,6 +1,6 @@
 import { ringbackError } from '../../../errors/errors.ts';
 import type { Clock } from '../../../kit/clock.ts';
-import type { Movable, MoveSource, MoveTarget } from '../../shared/move.ts';
+import { type Movable, type MoveSource, type MoveTarget, takeOverIn } from '../../shared/move.ts';
 import { toProblem } from '../connection/opening-cause.ts';
 import { type PostgresPlace, placeName } from '../connection/place.ts';
 import { Session } from '../connection/session.ts';
@@ -40,7 +40,7 @@ export class PostgresMove implements Movable {
   }
 
   async #alone<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    await this.#takeOver();
+    await takeOverIn(new PostgresStore(this.#place, this.#clock));
     const session = new Session(this.#place, this.#clock);
     try {
       return await work(session);
@@ -48,17 +48,6 @@ export class PostgresMove implements Movable {
       throw isOfDatabase(error) ? toProblem(error, this.name) : error;
     } finally {
       await session.close();
-    }
-  }
-
-  /** Gives back what processes had claimed that have died, as a receiver does. */
-  async #takeOver(): Promise<void> {
-    const store = new PostgresStore(this.#place, this.#clock);
-    await store.open();
-    try {
-      await store.keepAlive();
-    } finally {
-      await store.close();
     }
   }
 

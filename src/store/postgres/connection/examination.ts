@@ -5,6 +5,7 @@ import { schemaVersion } from './migrations/index.ts';
 import { toProblem } from './opening-cause.ts';
 import { type PostgresPlace, heartbeatConnections, intakeConnections, workConnections } from './place.ts';
 import { Session } from './session.ts';
+import { oneRow } from './transaction.ts';
 
 /** What was found out about a Postgres database without changing it. */
 export interface PostgresExamination {
@@ -48,7 +49,7 @@ export const connectionsOfProcess = intakeConnections.max + heartbeatConnections
  */
 export function examinePostgres(place: PostgresPlace, clock: Clock): Promise<PostgresExamination> {
   return asking(place, clock, async (session) => {
-    const server = await one<Server>(session, askServer);
+    const server = await oneRow<Server>(session, askServer);
     const schema = await schemaOf(session, place.schema);
     const missingPermissions = await missingIn(session, place.schema, schema);
     const isKnown = schema === schemaVersion && missingPermissions.length === 0;
@@ -57,7 +58,7 @@ export function examinePostgres(place: PostgresPlace, clock: Clock): Promise<Pos
       server,
       schema,
       missingPermissions,
-      tuples: await one(session, askTuples, [place.schema]),
+      tuples: await oneRow(session, askTuples, [place.schema]),
       clock: await compareClocks(session, clock),
       counts: isKnown ? await counts(session) : undefined,
     };
@@ -72,7 +73,7 @@ export function examinePostgres(place: PostgresPlace, clock: Clock): Promise<Pos
 export function holdsInbox(place: PostgresPlace, clock: Clock): Promise<boolean> {
   return asking(place, clock, async (session) => {
     const tables = ['schema_version', 'events'].map((table) => `${session.statements.schema}.${table}`);
-    const { holds } = await one<{ holds: boolean }>(
+    const { holds } = await oneRow<{ holds: boolean }>(
       session,
       'select bool_and(to_regclass(name) is not null) as holds from unnest($1::text[]) as t (name)',
       [tables],
@@ -94,12 +95,6 @@ async function asking<T>(
   } finally {
     await session.close();
   }
-}
-
-async function one<Row>(session: Session, text: string, values: readonly unknown[] = []): Promise<Row> {
-  const [row] = await session.query<Row>(text, values);
-  if (!row) throw new Error('The database has answered nothing.');
-  return row;
 }
 
 const askServer = `
@@ -164,7 +159,7 @@ const permissionsToUse = `
 /** As far as the time in between lets tell: the database answers at some moment of it. */
 async function compareClocks(session: Session, clock: Clock): Promise<PostgresExamination['clock']> {
   const askedAt = clock.elapsed();
-  const { at } = await one<{ at: number }>(
+  const { at } = await oneRow<{ at: number }>(
     session,
     'select (extract(epoch from clock_timestamp()) * 1000)::float8 as at',
   );

@@ -10,6 +10,17 @@ export interface Transaction {
   query<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
+/** The row of a statement that always gives one. */
+export async function oneRow<Row>(
+  transaction: Transaction,
+  text: string,
+  values?: readonly unknown[],
+): Promise<Row> {
+  const [row] = await transaction.query<Row>(text, values);
+  if (!row) throw new Error('The database has answered nothing.');
+  return row;
+}
+
 /** A transaction whose connection can be lent to the user's function. */
 export interface LendingTransaction extends Transaction {
   /** From then on the transaction is not made again by itself: only the user can tell whether the function may be. */

@@ -1,16 +1,14 @@
 import type Database from 'better-sqlite3';
 import type { After, Contents, LastNumbers, MoveSource, Page } from '../../shared/move.ts';
 import { contentsIn } from '../../shared/kept-contents.ts';
-import { type KeptRow, type KeptTable, columnsOf, pageBounds } from '../../shared/kept-tables.ts';
-
-/** Where the rows of a table come from, and in which order: an index has them in that order. */
-interface RowsOf {
-  readonly from: string;
-  readonly keys: readonly string[];
-}
-
-/** A key that is bytes is told as hexadecimal digits, because JSON has no bytes. */
-const bytesKey = 'identity';
+import {
+  type KeptRow,
+  type KeptTable,
+  type RowsOf,
+  bytesKey,
+  columnNames,
+  pageBounds,
+} from '../../shared/kept-tables.ts';
 
 const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   events: { from: 'events', keys: ['sequence'] },
@@ -57,7 +55,7 @@ const lastNumbers = `
 
 function pageOf(database: Database.Database, table: KeptTable, after: After | undefined): Page {
   const { from, keys } = rowsOf[table];
-  const columns = columnsOf(table).map(([column]) => column);
+  const columns = columnNames(table);
   const told = keys.map((key) => (key === bytesKey ? `hex(${key})` : key));
   const given = keys.map((key) => (key === bytesKey ? 'unhex(?)' : '?'));
   const statement = database.prepare(`

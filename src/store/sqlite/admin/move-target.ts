@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Contents, LastNumbers, MoveTarget, Progress } from '../../shared/move.ts';
-import { type KeptRow, type KeptTable, columnsOf } from '../../shared/kept-tables.ts';
+import { type KeptRow, type KeptTable, columnNames } from '../../shared/kept-tables.ts';
 import { eraOf } from '../dedupe/eras.ts';
 import { callKey } from '../dedupe/keys.ts';
 import { type SequenceTotals, prepareCallIndex } from '../work/call-index.ts';
@@ -39,7 +39,7 @@ export function targetOn(database: Database.Database, name: string): MoveTarget 
 /** How a row of each table is added. Returns how many rows were. */
 function prepareRows(database: Database.Database): Readonly<Record<KeptTable, (row: KeptRow) => number>> {
   const inserting = (table: KeptTable, more: readonly string[] = []) => {
-    const columns = [...columnsOf(table).map(([column]) => column), ...more];
+    const columns = [...columnNames(table), ...more];
     const statement = database.prepare(
       `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})
        on conflict do nothing`,

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { RingbackError, ringbackError } from '../../../errors/errors.ts';
 import type { Clock } from '../../../kit/clock.ts';
-import type { Movable, MoveSource, MoveTarget } from '../../shared/move.ts';
+import { type Movable, type MoveSource, type MoveTarget, takeOverIn } from '../../shared/move.ts';
 import { openDatabase, openingCause, problemOf } from '../connection/connection.ts';
 import { SqliteStore } from '../sqlite-store.ts';
 import { sourceOn } from './move-source.ts';
@@ -38,7 +38,7 @@ export class SqliteMove implements Movable {
   }
 
   async #alone<T>(work: (database: Database.Database) => Promise<T>): Promise<T> {
-    await this.#takeOver();
+    await takeOverIn(new SqliteStore(this.name, this.#clock));
     const database = openDatabase(this.name);
     try {
       return await work(database);
@@ -46,17 +46,6 @@ export class SqliteMove implements Movable {
       throw this.#problemOf(error);
     } finally {
       database.close();
-    }
-  }
-
-  /** Gives back what processes had claimed that have died, as a receiver does. */
-  async #takeOver(): Promise<void> {
-    const store = new SqliteStore(this.name, this.#clock);
-    await store.open();
-    try {
-      await store.keepAlive();
-    } finally {
-      await store.close();
     }
   }
 
