@@ -171,6 +171,7 @@ export const headersOption = z.record(
 /** A text given by a user, with more than blanks in it. */
 export const givenText = z
   .string('text that is not empty')
+  .min(1, 'text that is not empty')
   .refine((value) => value.trim() !== '', 'text that is not empty');
 
 /** A time given by a user: a Date, milliseconds since 1970, or a text in ISO 8601. */

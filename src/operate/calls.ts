@@ -31,7 +31,8 @@ export const callStatuses = [
   'transferred',
   'analysed',
 ] as const satisfies readonly CallStatus[];
-const querySchema = z.strictObject({
+/** Which calls, and which page of them. */
+export const callQuerySchema = z.strictObject({
   ...listOptions,
   agentId: z.string('the id of an agent').optional(),
   status: z.enum(callStatuses, "'in_progress', 'ended', 'transferred' or 'analysed'").optional(),
@@ -69,6 +70,6 @@ export class Calls {
   async list(query: CallQuery = {}): Promise<CallPage> {
     const { store, requireStarted } = this.#parts;
     requireStarted('calls.list()');
-    return store.list(parseStrictly(querySchema, query, 'calls.list', 'query'));
+    return store.list(parseStrictly(callQuerySchema, query, 'calls.list', 'query'));
   }
 }

@@ -29,7 +29,7 @@ export interface DismissResult {
 type DismissalParts = Pick<ReplayParts, 'store' | 'telemetry' | 'clock' | 'handlerNames' | 'requireStarted'>;
 
 export const dismissOptionsSchema = z.strictObject({
-  only: givenText.optional(),
+  only: givenText.optional().describe('Only runs of this handler.'),
   by: givenText.optional(),
   reason: givenText,
   dryRun: z.boolean('true or false').default(false),

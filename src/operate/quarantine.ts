@@ -69,7 +69,8 @@ export interface QuarantineParts extends ReleaseParts {
 /** Every reason for which a delivery may be in quarantine. */
 export const quarantineReasons = [...signatureReasons, ...unreadables] as const;
 
-const querySchema = z.strictObject({
+/** Which deliveries, and which page of them. */
+export const quarantineQuerySchema = z.strictObject({
   ...listOptions,
   kind: z.enum(['not_authentic', 'unreadable'], "'not_authentic' or 'unreadable'").optional(),
   reason: z.enum(quarantineReasons, `one of ${quarantineReasons.join(', ')}`).optional(),
@@ -105,7 +106,9 @@ export class Quarantine {
     readonly cursor: string | undefined;
   }> {
     this.#parts.requireStarted('quarantine.list()');
-    const page = await this.#parts.store.list(parseStrictly(querySchema, query, 'quarantine.list', 'query'));
+    const page = await this.#parts.store.list(
+      parseStrictly(quarantineQuerySchema, query, 'quarantine.list', 'query'),
+    );
     return { deliveries: page.deliveries.map(withDate), cursor: page.cursor };
   }
 

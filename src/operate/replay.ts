@@ -77,9 +77,13 @@ export const replayFilterSchema = z.strictObject({
 });
 
 export const replayOptionsSchema = z.strictObject({
-  only: text,
+  only: text.describe('Only this handler, also for events that it has never seen.'),
   dryRun: z.boolean('true or false').default(false),
-  rate: z.number('a number of runs a second, above 0').gt(0, 'a number of runs a second, above 0').optional(),
+  rate: z
+    .number('a number of runs a second, above 0')
+    .gt(0, 'a number of runs a second, above 0')
+    .optional()
+    .describe('How many runs become due a second.'),
   by: text,
   reason: text,
 });

@@ -246,17 +246,9 @@ export class Receiver<Transaction = UserDatabase> {
    */
   api(options: { readonly authorize: Authorize }): Mounted {
     const { telemetry } = this.#parts;
-    const operations = {
-      events: this.events,
-      calls: this.calls,
-      quarantine: this.quarantine,
-      drift: this.drift,
-      erase: (target: ErasureTarget) => this.erase(target),
-      counts: () => this.counts(),
-    };
     const onFailed = (error: unknown) => telemetry.report('api_failed', { cause: messageOf(error) });
     return blameCaller(this, 'api', () =>
-      mounted(apiHandler({ operations, authorize: options.authorize, onFailed })),
+      mounted(apiHandler({ operations: this, authorize: options.authorize, onFailed })),
     );
   }
 

@@ -1,14 +1,12 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { configError } from '../../errors/errors.ts';
+import { ConfigError, configError } from '../../errors/errors.ts';
+import { parseStrictly } from '../../errors/option-problems.ts';
 import { type Authorize, type Permission, permissionOf } from './access.ts';
 import { readJson } from './json-body.ts';
 import { openApiDocument } from './openapi.ts';
 import { ApiProblem, errorBody, problemOf } from './problem.ts';
-import { type Operations, type Route, routes } from './routes.ts';
-
-/** The header that every change must have. A page of another site can't set it without asking first, which is refused. */
-export const changeHeader = 'x-ringback-request';
+import { type Operations, type Route, changeHeader, routes } from './routes.ts';
 
 /** What answers requests of the API. */
 export type ApiHandler = (request: Request, path: string, source: unknown) => Promise<Response>;
@@ -69,7 +67,7 @@ async function resultOf(
   if (route.method !== 'GET') requireOwnOrigin(request);
   const query = checkedQuery(route, new URL(request.url).searchParams);
   if (query['body'] === true && !permission.mayDo('bodies')) throw forbidden('bodies');
-  const body = route.body ? checked(route.body, await readJson(request), 'body') : {};
+  const body = route.body ? checked(route, route.body, await readJson(request), 'body') : {};
   const result = await route.act(operations, { id, query, body, by: permission.by });
   if (result === undefined)
     throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or not any more.`);
@@ -130,19 +128,21 @@ function checkedQuery(route: Route, parameters: URLSearchParams): Readonly<Recor
   const names = [...parameters.keys()];
   const repeated = names.find((name, place) => names.indexOf(name) !== place);
   if (repeated !== undefined) throw new ApiProblem(400, 'query_invalid', `${repeated} should be given once.`);
-  return checked(route.query ?? z.strictObject({}), Object.fromEntries(parameters), 'query');
+  return checked(route, route.query ?? z.strictObject({}), Object.fromEntries(parameters), 'query');
 }
 
 function checked(
+  route: Route,
   schema: z.ZodObject,
   value: unknown,
   place: 'query' | 'body',
 ): Readonly<Record<string, unknown>> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const where = [place, ...(issue?.path ?? [])].join('.');
-  throw new ApiProblem(400, `${place}_invalid`, `${where}: ${issue?.message ?? 'not valid'}`);
+  try {
+    return parseStrictly(schema, value, `${route.method} ${route.path}`, place);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ApiProblem(400, `${place}_invalid`, error.message);
+  }
 }
 
 /** A page that asks again and again is answered without a body while nothing has changed. */

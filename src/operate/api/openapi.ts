@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { actions } from './access.ts';
 import { results } from './results.ts';
-import { type Route, routes } from './routes.ts';
+import { type Route, changeHeader, routes } from './routes.ts';
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: unknown) => ({ 'application/json': { schema } });
@@ -17,7 +17,7 @@ export function openApiDocument(): Readonly<Record<string, unknown>> {
       version: '1',
       description:
         'Paths are below the place where the app has mounted the API, and who may use it is decided by the app. ' +
-        'Every change needs the header x-ringback-request.',
+        `Every change needs the header ${changeHeader}.`,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '.' }],
@@ -41,7 +41,7 @@ function operation({ method, path, action, summary, query, body, result }: Route
       ...(query ? parametersOf(query) : []),
       ...(method === 'GET'
         ? []
-        : [{ name: 'x-ringback-request', in: 'header', required: true, schema: { type: 'string' } }]),
+        : [{ name: changeHeader, in: 'header', required: true, schema: { type: 'string' } }]),
     ],
     ...(body && { requestBody: { required: true, content: json(plain(body, 'input')) } }),
     responses: {

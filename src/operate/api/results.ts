@@ -1,5 +1,6 @@
 /** The shapes of what the API answers. Times are in ISO 8601. */
 import { z } from 'zod';
+import { callStatuses } from '../calls.ts';
 
 const time = z.iso.datetime();
 const cursor = z.string().optional().describe('For the next page; left out on the last.');
@@ -35,7 +36,7 @@ const call = z.strictObject({
   callId: z.string(),
   organizationId: z.string().optional(),
   agentId: z.string().optional(),
-  status: z.enum(['in_progress', 'ended', 'transferred', 'analysed']),
+  status: z.enum(callStatuses),
   startedAt: time.optional(),
   endedAt: time.optional(),
   durationMs: z.number().optional(),

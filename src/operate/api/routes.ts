@@ -1,23 +1,26 @@
 /** What the API offers: each route with what it takes, what it answers, and which action it is. */
 import { z } from 'zod';
-import type { Calls } from '../calls.ts';
+import { givenText, listOptions } from '../../errors/option-problems.ts';
+import { type Calls, callQuerySchema } from '../calls.ts';
+import { dismissOptionsSchema } from '../dismissal.ts';
 import type { DriftLedger } from '../drift.ts';
 import type { Erased } from '../erasure.ts';
 import type { ErasureTarget } from '../erasure-target.ts';
 import type { InboxEvents } from '../events.ts';
-import type { Quarantine } from '../quarantine.ts';
+import { type Quarantine, quarantineQuerySchema } from '../quarantine.ts';
+import { replayFilterSchema, replayOptionsSchema } from '../replay.ts';
 import type { StoreCounts } from '../../store/store.ts';
 import type { Action } from './access.ts';
 import type { ResultName } from './results.ts';
 
-/** The operations of a receiver. */
+/** The operations of a receiver, which is what they are given as. */
 export interface Operations {
   readonly events: InboxEvents;
   readonly calls: Calls;
   readonly quarantine: Quarantine;
   readonly drift: DriftLedger;
-  readonly erase: (target: ErasureTarget) => Promise<Erased>;
-  readonly counts: () => Promise<StoreCounts>;
+  erase(target: ErasureTarget): Promise<Erased>;
+  counts(): Promise<StoreCounts>;
 }
 
 /** What a route is called with. */
@@ -42,27 +45,33 @@ export interface Route {
   readonly act: (operations: Operations, asked: Asked) => Promise<unknown>;
 }
 
-const text = z.string().min(1).optional();
-const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
-const moment = text.describe('ISO 8601.');
-const page = {
-  limit: z.coerce.number().int().min(1).max(1_000).optional().describe('How many, by default 100.'),
-  cursor: text.describe('The `cursor` of the page before.'),
+/** Times, which the operations take in other forms as well. */
+const times = {
+  since: givenText.optional().describe('Arrived then or later. ISO 8601.'),
+  until: givenText.optional().describe('Arrived before then. ISO 8601.'),
 };
-const filter = {
-  eventName: text,
-  callId: text,
-  agentId: text,
-  state: z.enum(['new', 'open', 'done', 'dead']).optional(),
-  handler: text,
-  traceId: text,
-  since: moment.describe('Arrived then or later. ISO 8601.'),
-  until: moment.describe('Arrived before then. ISO 8601.'),
+/** What each list takes in its URL besides its conditions. */
+const page = {
+  ...times,
+  limit: z
+    .string()
+    .transform(Number)
+    .pipe(listOptions.limit.unwrap())
+    .optional()
+    .describe('How many, by default 100.'),
+  cursor: listOptions.cursor.describe('The `cursor` of the page before.'),
+};
+const filter = z.strictObject({ ...replayFilterSchema.shape, ...times });
+const change = {
+  dryRun: z.boolean('true or false').optional().describe('Changes nothing, and answers what would be.'),
 };
 const withBody = z.strictObject({
-  body: flag.optional().describe('Whether body and headers are answered, too.'),
+  body: z
+    .enum(['true', 'false'], 'true or false')
+    .transform((value) => value === 'true')
+    .optional()
+    .describe('Whether body and headers are answered, too.'),
 });
-const change = { dryRun: z.boolean().optional().describe('Changes nothing, and answers what would be.') };
 
 /** Leaves the body and the headers out unless they were asked for. */
 function shown(
@@ -74,6 +83,9 @@ function shown(
   return rest;
 }
 
+/** The header that every change must have. A page of another site can't set it without asking first, which is refused. */
+export const changeHeader = 'x-ringback-request';
+
 /** In the order of the document. */
 export const routes: readonly Route[] = [
   {
@@ -82,14 +94,14 @@ export const routes: readonly Route[] = [
     action: 'look',
     summary: 'How many events, runs and quarantined deliveries there are, by state',
     result: 'Counts',
-    act: ({ counts }) => counts(),
+    act: (operations) => operations.counts(),
   },
   {
     method: 'GET',
     path: '/events',
     action: 'look',
     summary: 'Events, the latest first',
-    query: z.strictObject({ ...filter, ...page }),
+    query: filter.extend(page),
     result: 'Events',
     act: ({ events }, { query }) => events.list(query),
   },
@@ -107,13 +119,7 @@ export const routes: readonly Route[] = [
     path: '/events/replay',
     action: 'replay',
     summary: 'Runs events again',
-    body: z.strictObject({
-      filter: z.strictObject(filter),
-      ...change,
-      only: text.describe('Only this handler, also for events that it has never seen.'),
-      rate: z.number().gt(0).optional().describe('How many runs become due a second.'),
-      reason: text,
-    }),
+    body: replayOptionsSchema.omit({ by: true }).extend({ filter, ...change }),
     result: 'Replayed',
     act: ({ events }, { body: { filter: which, ...options }, by }) =>
       events.replay(which as Parameters<InboxEvents['replay']>[0], { ...options, by }),
@@ -123,12 +129,7 @@ export const routes: readonly Route[] = [
     path: '/events/dismiss',
     action: 'dismiss',
     summary: 'Marks runs done that are not to be run',
-    body: z.strictObject({
-      filter: z.strictObject(filter),
-      ...change,
-      only: text.describe('Only runs of this handler.'),
-      reason: z.string().min(1),
-    }),
+    body: dismissOptionsSchema.omit({ by: true }).extend({ filter, ...change }),
     result: 'Dismissed',
     act: ({ events }, { body: { filter: which, ...options }, by }) =>
       events.dismiss(which as Parameters<InboxEvents['dismiss']>[0], {
@@ -141,13 +142,7 @@ export const routes: readonly Route[] = [
     path: '/calls',
     action: 'look',
     summary: 'Calls, the most recently first-seen first',
-    query: z.strictObject({
-      agentId: text,
-      status: z.enum(['in_progress', 'ended', 'transferred', 'analysed']).optional(),
-      since: moment,
-      until: moment,
-      ...page,
-    }),
+    query: callQuerySchema.extend({ ...page, agentId: givenText.optional() }),
     result: 'Calls',
     act: ({ calls }, { query }) => calls.list(query),
   },
@@ -164,13 +159,9 @@ export const routes: readonly Route[] = [
     path: '/quarantine',
     action: 'look',
     summary: 'Deliveries in quarantine, the latest first',
-    query: z.strictObject({
-      kind: z.enum(['not_authentic', 'unreadable']).optional(),
-      reason: text,
-      traceId: text.describe('The trace id in the header, or a part of it.'),
-      since: moment,
-      until: moment,
+    query: quarantineQuerySchema.extend({
       ...page,
+      traceId: givenText.optional().describe('The trace id in the header, or a part of it.'),
     }),
     result: 'Deliveries',
     act: ({ quarantine }, { query }) => quarantine.list(query),
@@ -225,12 +216,12 @@ export const routes: readonly Route[] = [
     action: 'erase',
     summary: 'Erases a call, or everything that names a phone number',
     body: z.strictObject({
-      callId: text,
-      phoneNumber: text,
-      compact: z.boolean().optional().describe('Whether the database is rewritten.'),
+      callId: givenText.optional(),
+      phoneNumber: givenText.optional(),
+      compact: z.boolean('true or false').optional().describe('Whether the database is rewritten.'),
       ...change,
     }),
     result: 'Erased',
-    act: ({ erase }, { body }) => erase(body as ErasureTarget),
+    act: (operations, { body }) => operations.erase(body as ErasureTarget),
   },
 ];
