@@ -2,11 +2,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
+import { freePort } from '../../test/support/free-port.ts';
 import type { Backend, Counter } from '../backend.ts';
 
 const program = 'redis-server';
@@ -51,15 +51,6 @@ export async function redisBackend(): Promise<Backend> {
     throw error;
   }
   return { address: `redis://127.0.0.1:${port}`, counter: () => openCounter(port), close };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Resolves when the server takes connections. What it prints later is read and dropped. */

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { secret } from './command.ts';
-import { freePort } from '../support/servers.ts';
+import { freePort } from '../support/free-port.ts';
 import { commanded, examined, plain, receiverAt } from './doctor-support.ts';
 
 /** A sandbox with one subscription, and what the doctor says about it. */

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { codeBlocks } from '../docs/documents.ts';
 import { type PackedProject, packProject } from '../package/packed.ts';
 import { startProgram } from '../package/program.ts';
-import { freePort } from '../support/servers.ts';
+import { freePort } from '../support/free-port.ts';
 
 type Program = ReturnType<typeof startProgram>;
 

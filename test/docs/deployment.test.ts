@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { startProgram } from '../package/program.ts';
 import { startedSandbox } from '../sandbox/support.ts';
-import { freePort } from '../support/servers.ts';
+import { freePort } from '../support/free-port.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { codeBlocks, root } from './documents.ts';
 

@@ -7,7 +7,8 @@ import {
   type PlatformOptions,
   createPlatform,
 } from '../../src/platform/index.ts';
-import { freePort, listening } from '../support/servers.ts';
+import { freePort } from '../support/free-port.ts';
+import { listening } from '../support/servers.ts';
 import type { Sandbox, SandboxOptions, Seed } from '../../src/sandbox/index.ts';
 import { startedSandbox } from '../sandbox/support.ts';
 

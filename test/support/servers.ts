@@ -20,16 +20,6 @@ export function switchProtocols({ socket }: ServerResponse): void {
   socket?.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
 }
 
-/** A port that was free a moment ago: nobody listens there until the test does. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 /** Sends texts and bytes over a plain socket, and resolves to all that comes back until the other side closes. */
 export async function exchanged(
   port: number,

@@ -1,11 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CallRecord, callRecordOf } from '../../../src/calls/timeline.ts';
-import type { CallFilter } from '../../../src/store/call-store.ts';
+import { callRecordOf } from '../../../src/calls/timeline.ts';
 import { fromText } from '../../../src/store/postgres/connection/text.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { callEvent, listEvent, listFilter } from '../../calls/arbitrary-events.ts';
 import { viewRowOf } from '../../calls/view-row.ts';
+import { expectListed } from '../call-pages.ts';
 import { eventOf, record } from '../parts.ts';
 import { openedPostgres } from './opened-postgres.ts';
 
@@ -16,18 +15,6 @@ const asItCame = (row: ViewRow): ViewRow =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, typeof value === 'string' ? fromText(value) : value]),
   );
-
-/** Every page of a filter, from the first to the one without a cursor. */
-async function pagesOf(store: Store, filter: CallFilter): Promise<(readonly CallRecord[])[]> {
-  const pages: (readonly CallRecord[])[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await store.calls.list({ ...filter, cursor });
-    pages.push(page.calls);
-    ({ cursor } = page);
-  } while (cursor !== undefined);
-  return pages;
-}
 
 describe('the view "calls" in Postgres', () => {
   test('has one row a call, which says what the record says, column by column', async () => {
@@ -85,22 +72,7 @@ describe('the list of calls in Postgres', () => {
             eventOf(`t-${index}`, { ...parts, identities, facts: { agentId, source: 'body' } }),
           );
         }
-        const callIds = [...new Set(events.map(({ callId }) => callId))].filter((id) => id !== undefined);
-        const calls = await Promise.all(
-          callIds.map(async (callId) => callRecordOf(callId, await store.calls.eventsOf(callId))),
-        );
-        const expected = calls
-          .filter(
-            ({ agentId, status, firstSeenAt }) =>
-              (wanted.agentId === undefined || agentId === wanted.agentId) &&
-              (wanted.status === undefined || status === wanted.status) &&
-              firstSeenAt.getTime() >= (wanted.since ?? 0) &&
-              firstSeenAt.getTime() < (wanted.until ?? Infinity),
-          )
-          .toReversed();
-        const pages = await pagesOf(store, wanted);
-        expect(pages.flat()).toEqual(expected);
-        expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / wanted.limit)));
+        await expectListed(store, events, wanted);
       }),
       { numRuns: 60 },
     );

@@ -1,9 +1,6 @@
 import type { Socket } from 'node:net';
-import { Pool, type PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { ManualClock } from '../../support/clock.ts';
-import { testDatabase } from '../../support/postgres.ts';
 import {
   claimDue,
   claimedRun,
@@ -14,9 +11,9 @@ import {
   eventOf,
   handlerOf,
   only,
-  presentTime,
   record,
 } from '../parts.ts';
+import { openedOnPool } from './opened-postgres.ts';
 
 describe('a commit on Postgres whose answer is lost', () => {
   test('is neither made twice nor taken for failed: the effects of a run', async () => {
@@ -101,22 +98,9 @@ async function lockAwaited(pool: Pool, schema: string): Promise<void> {
 
 /** A store whose connections can be cut. */
 async function opened() {
-  const { connectionString, schema } = await testDatabase();
-  const pool = new Pool({ connectionString, max: 4 });
-  onTestFinished(() => pool.end());
-  pool.on('error', () => {});
-  const clients = new Set<PoolClient>();
-  pool.on('connect', (client) => void clients.add(client));
-  const store = new PostgresStore(
-    { connectionString: undefined, pool, schema },
-    new ManualClock(presentTime),
-  );
-  await store.open();
-  onTestFinished(() => store.close());
+  const { clients, ...rest } = await openedOnPool();
   return {
-    store,
-    pool,
-    schema,
+    ...rest,
     /** Drops each connection that there is as its next COMMIT is answered, so that nobody gets the answer. */
     cutAtCommit: () => {
       let isCut = false;

@@ -1,20 +1,11 @@
-import { Client, Pool, type PoolClient } from 'pg';
+import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock.ts';
-import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { testDatabase } from '../../support/postgres.ts';
 import { claimedRun, done, endOf, eventOf } from '../parts.ts';
+import { openedOnPool } from './opened-postgres.ts';
 
 test('an event that is recorded behind the loss of its connection waits, and is not taken for ended', async () => {
-  const { connectionString, schema } = await testDatabase();
-  const pool = new Pool({ connectionString, max: 4 });
-  onTestFinished(() => pool.end());
-  pool.on('error', () => {});
-  const clients = new Set<PoolClient>();
-  pool.on('connect', (client) => void clients.add(client));
-  const store = new PostgresStore({ connectionString: undefined, pool, schema }, systemClock);
-  await store.open();
-  onTestFinished(() => store.close());
+  const { store, connectionString, schema, clients } = await openedOnPool(systemClock);
   const other = new Client({ connectionString });
   await other.connect();
   onTestFinished(() => other.end());
@@ -43,12 +34,7 @@ test('an event that is recorded behind the loss of its connection waits, and is 
 });
 
 test('an event that is recorded when its loss has been recovered from waits, too', async () => {
-  const { connectionString, schema } = await testDatabase();
-  const pool = new Pool({ connectionString, max: 4 });
-  onTestFinished(() => pool.end());
-  const store = new PostgresStore({ connectionString: undefined, pool, schema }, systemClock);
-  await store.open();
-  onTestFinished(() => store.close());
+  const { store, pool } = await openedOnPool(systemClock);
 
   // As if a pooler had the statement, and lost the connection on which it came.
   const send = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
@@ -68,12 +54,7 @@ test('an event that is recorded when its loss has been recovered from waits, too
 });
 
 test('a slow transaction of a handler does not keep an uncertain recording from being recovered', async () => {
-  const { connectionString, schema } = await testDatabase();
-  const pool = new Pool({ connectionString, max: 4 });
-  onTestFinished(() => pool.end());
-  const store = new PostgresStore({ connectionString: undefined, pool, schema }, systemClock);
-  await store.open();
-  onTestFinished(() => store.close());
+  const { store, pool } = await openedOnPool(systemClock);
   const run = await claimedRun(store, eventOf('a'));
   const gate = Promise.withResolvers<void>();
   const settled = store.settleWith(run, endOf(done), () => gate.promise);

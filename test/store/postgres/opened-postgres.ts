@@ -1,4 +1,6 @@
+import { Pool, type PoolClient } from 'pg';
 import { onTestFinished } from 'vitest';
+import type { Clock } from '../../../src/kit/clock.ts';
 import { Session } from '../../../src/store/postgres/connection/session.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -20,4 +22,25 @@ export async function openedPostgres(): Promise<{
   onTestFinished(() => store.close());
   // What its transactions are is nothing to these tests, which are about what is asked outside of one.
   return { store: store as unknown as Store, session };
+}
+
+/** An open store on a pool whose connections the test can disturb. */
+export async function openedOnPool(clock: Clock = new ManualClock(presentTime)): Promise<{
+  readonly store: PostgresStore;
+  readonly pool: Pool;
+  readonly connectionString: string;
+  readonly schema: string;
+  /** Those that the pool has made. */
+  readonly clients: ReadonlySet<PoolClient>;
+}> {
+  const { connectionString, schema } = await testDatabase();
+  const pool = new Pool({ connectionString, max: 4 });
+  onTestFinished(() => pool.end());
+  pool.on('error', () => {});
+  const clients = new Set<PoolClient>();
+  pool.on('connect', (client) => void clients.add(client));
+  const store = new PostgresStore({ connectionString: undefined, pool, schema }, clock);
+  await store.open();
+  onTestFinished(() => store.close());
+  return { store, pool, connectionString, schema, clients };
 }

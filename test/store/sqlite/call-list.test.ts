@@ -1,25 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CallRecord, callRecordOf } from '../../../src/calls/timeline.ts';
-import type { CallFilter } from '../../../src/store/call-store.ts';
+import type { CallRecord } from '../../../src/calls/timeline.ts';
 import { callKey } from '../../../src/store/sqlite/dedupe/keys.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { listEvent, listFilter } from '../../calls/arbitrary-events.ts';
 import { openedSqlite } from './opened-sqlite.ts';
+import { expectListed, pagesOf } from '../call-pages.ts';
 import { eventOf, record } from '../parts.ts';
-
-/** Every page of a filter, from the first to the one without a cursor. */
-async function pagesOf(store: SqliteStore, filter: CallFilter): Promise<(readonly CallRecord[])[]> {
-  const pages: (readonly CallRecord[])[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await store.calls.list({ ...filter, cursor });
-    pages.push(page.calls);
-    ({ cursor } = page);
-  } while (cursor !== undefined);
-  return pages;
-}
 
 /** How many turns the event loop takes until the promise is settled. */
 async function turnsUntil(promise: Promise<unknown>): Promise<number> {
@@ -71,22 +59,7 @@ describe('the list of calls', () => {
             eventOf(identity, { ...parts, identities: [identity], facts: { agentId, source: 'body' } }),
           );
         }
-        const callIds = [...new Set(events.map(({ callId }) => callId))].filter((id) => id !== undefined);
-        const calls = await Promise.all(
-          callIds.map(async (callId) => callRecordOf(callId, await store.calls.eventsOf(callId))),
-        );
-        const expected = calls
-          .filter(
-            ({ agentId, status, firstSeenAt }) =>
-              (wanted.agentId === undefined || agentId === wanted.agentId) &&
-              (wanted.status === undefined || status === wanted.status) &&
-              firstSeenAt.getTime() >= (wanted.since ?? 0) &&
-              firstSeenAt.getTime() < (wanted.until ?? Infinity),
-          )
-          .toReversed();
-        const pages = await pagesOf(store, wanted);
-        expect(pages.flat()).toEqual(expected);
-        expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / wanted.limit)));
+        await expectListed(store, events, wanted);
       }),
       { numRuns: 300 },
     );

@@ -4,6 +4,7 @@
  * might do. The one argument is how often the writer writes, as JSON. It prints one JSON line at the end, and none if the
  * app is never given the lock.
  */
+import { once } from 'node:events';
 import { MessageChannel, type MessagePort, Worker, isMainThread, workerData } from 'node:worker_threads';
 import { turn } from '../../support/clock.ts';
 import { BorrowedLock, lendIfWanted } from '../../../src/store/sqlite/writer/write-lock.ts';
@@ -56,6 +57,7 @@ function write(counts: Int32Array<SharedArrayBuffer>): void {
 
 function beWriter({ memory, counts, rounds, port }: Shared): void {
   const lend = () => lendIfWanted(memory, () => port.postMessage('lent'));
+  port.postMessage('begins');
   for (let round = 0; round < rounds; round += 1) {
     write(counts);
     lend();
@@ -71,9 +73,11 @@ async function beApp(rounds: number): Promise<void> {
   lock.writerBegins(() => {});
   const counts = new Int32Array(new SharedArrayBuffer(4 * Int32Array.BYTES_PER_ELEMENT));
   const { port1, port2 } = new MessageChannel();
-  port1.on('message', () => lock.wasLent());
   const shared: Shared = { memory: lock.memory, counts, rounds, port: port2 };
   const worker = new Worker(new URL(import.meta.url), { workerData: shared, transferList: [port2] });
+  // A thread takes seconds to start on a busy machine, and blocking the app meanwhile would exceed what it waits.
+  await once(port1, 'message');
+  port1.on('message', () => lock.wasLent());
 
   let blocking = 0;
   const waited: Promise<void>[] = [];
