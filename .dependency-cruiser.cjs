@@ -102,6 +102,20 @@ module.exports = {
       from: { path: '^src/', pathNot: ['^src/http/express\\.ts$', '^src/cli/', '^src/sandbox/api/'] },
       to: { path: 'node_modules/(@types/)?express' },
     },
+    {
+      name: 'the-browser-stands-alone',
+      comment:
+        'What runs in the browser knows the receiver by its API only, and what is published does not know it.',
+      severity: 'error',
+      from: { path: '^src/operate/page/browser/' },
+      to: { pathNot: ['^src/operate/page/browser/', 'node_modules/(preact|vite)/'] },
+    },
+    {
+      name: 'the-browser-is-built-not-imported',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/operate/page/browser/' },
+      to: { path: ['^src/operate/page/browser/', 'node_modules/(preact|vite)/'] },
+    },
     { name: 'nothing-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {
@@ -109,7 +123,7 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
     enhancedResolveOptions: {
-      extensions: ['.ts', '.js'],
+      extensions: ['.ts', '.tsx', '.js'],
       conditionNames: ['import', 'types', 'node', 'default'],
     },
   },

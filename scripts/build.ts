@@ -1,5 +1,6 @@
 /**
- * Builds the package: `dist/` from `src/`, with type declarations, and the command made executable.
+ * Builds the package: `dist/` from `src/`, with type declarations, the command made executable, and the
+ * operators' page.
  *
  *   npm run build
  *
@@ -8,6 +9,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { buildPage } from './page.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const compiler = fileURLToPath(import.meta.resolve('typescript/bin/tsc'));
@@ -17,5 +19,8 @@ rmSync(`${root}dist`, { recursive: true, force: true });
 const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig.build.json`], {
   stdio: 'inherit',
 });
-if (status === 0) chmodSync(`${root}dist/cli/main.js`, 0o755);
+if (status === 0) {
+  chmodSync(`${root}dist/cli/main.js`, 0o755);
+  await buildPage();
+}
 process.exitCode = status ?? 1;

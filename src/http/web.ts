@@ -91,9 +91,10 @@ async function answered(
   return path === undefined ? new Response(null, { status: 404 }) : handle(request, path, source);
 }
 
-/** The path below the prefix, which is not taken apart: `%2F` within a name is no slash. */
+/** The path below the prefix, empty for the prefix itself. It is not taken apart: `%2F` within a name is no slash. */
 function pathBelow(request: Request, prefix: string): string | undefined {
   const { pathname } = new URL(request.url);
+  if (prefix !== '' && pathname === prefix) return '';
   if (prefix !== '' && !pathname.startsWith(`${prefix}/`)) return undefined;
   const below = pathname.slice(prefix.length);
   return below.length > 1 && below.endsWith('/') ? below.slice(0, -1) : below;

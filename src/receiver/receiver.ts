@@ -9,7 +9,8 @@ import { fetchHandler } from '../http/fetch.ts';
 import { nodeHandler } from '../http/node.ts';
 import { type Mounted, mounted } from '../http/web.ts';
 import type { Authorize } from '../operate/api/access.ts';
-import { apiHandler } from '../operate/api/api.ts';
+import { type ApiHandler, type ApiParts, apiHandler } from '../operate/api/api.ts';
+import { pageHandler } from '../operate/page/page.ts';
 import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Calls } from '../operate/calls.ts';
@@ -245,11 +246,26 @@ export class Receiver<Transaction = UserDatabase> {
    * app.use('/ringback/api', api.middleware());
    */
   api(options: { readonly authorize: Authorize }): Mounted {
+    return blameCaller(this, 'api', () => this.#mounted(apiHandler, options.authorize));
+  }
+
+  /**
+   * A page for whoever operates the receiver: what came in, what became of it, and what to do about it. The API is below it,
+   * at `api/`. Mount it where only your operators come, and let `authorize` decide about every request.
+   *
+   * @throws ConfigError without `authorize`
+   * @example
+   * const page = receiver.page({ authorize: (request) => (isOperator(request) ? 'all' : undefined) });
+   * app.use('/ringback', page.middleware());
+   */
+  page(options: { readonly authorize: Authorize }): Mounted {
+    return blameCaller(this, 'page', () => this.#mounted(pageHandler, options.authorize));
+  }
+
+  #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {
     const { telemetry } = this.#parts;
     const onFailed = (error: unknown) => telemetry.report('api_failed', { cause: messageOf(error) });
-    return blameCaller(this, 'api', () =>
-      mounted(apiHandler({ operations: this, authorize: options.authorize, onFailed })),
-    );
+    return mounted(handlerOf({ operations: this, authorize, onFailed }));
   }
 
   /**

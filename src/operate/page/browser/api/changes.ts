@@ -1,0 +1,66 @@
+/** When to ask again: the receiver says what has changed; one that can't say so is asked every few seconds. */
+
+/** How long until an answer is asked for again, in milliseconds. */
+const pollPause = 5_000;
+
+type Listener = () => void;
+
+interface Watch {
+  readonly topics: readonly string[];
+  readonly listener: Listener;
+}
+
+const watches = new Set<Watch>();
+let stop: Listener | undefined;
+let hasStream = false;
+
+/** Says whether the API can tell what has changed. */
+export function followChanges(isThere: boolean): void {
+  hasStream = isThere;
+  restart();
+}
+
+/** Calls the listener when one of the topics may have changed. Returns what ends that. */
+export function watch(topics: readonly string[], listener: Listener): Listener {
+  const entry = { topics, listener };
+  watches.add(entry);
+  return () => void watches.delete(entry);
+}
+
+/** Lets everything be asked for again, after a change that was made here. */
+export function changed(topics?: readonly string[]): void {
+  for (const { topics: wanted, listener } of watches)
+    if (!topics || topics.some((topic) => wanted.includes(topic))) listener();
+}
+
+// A page that nobody sees asks nothing; as soon as it is seen it shows what is.
+document.addEventListener('visibilitychange', () => {
+  restart();
+  if (!document.hidden) changed();
+});
+
+function restart(): void {
+  stop?.();
+  stop = document.hidden ? undefined : hasStream ? listen() : poll();
+}
+
+function poll(): Listener {
+  const timer = setInterval(() => changed(), pollPause);
+  return () => clearInterval(timer);
+}
+
+function listen(): Listener {
+  const source = new EventSource('api/changes');
+  let stopPolling: Listener | undefined;
+  source.addEventListener('changed', ({ data }: MessageEvent<string>) => {
+    changed((JSON.parse(data) as { readonly topics: readonly string[] }).topics);
+  });
+  source.addEventListener('error', () => {
+    // The browser connects again by itself unless it was refused.
+    if (source.readyState === EventSource.CLOSED) stopPolling ??= poll();
+  });
+  return () => {
+    source.close();
+    stopPolling?.();
+  };
+}

@@ -1,0 +1,82 @@
+/** Asks the API, which is below the page. */
+
+/** What the API answered when it could not do what was asked. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** An answer, and its tag to ask later whether it has changed. */
+export interface Answer<T> {
+  readonly data: T;
+  readonly tag: string | undefined;
+}
+
+/** The answer to a GET; undefined if it still has the tag. */
+export async function get<T>(
+  path: string,
+  { tag, signal }: { readonly tag?: string | undefined; readonly signal?: AbortSignal } = {},
+): Promise<Answer<T> | undefined> {
+  const response = await ask(path, {
+    ...(tag !== undefined && { headers: { 'if-none-match': tag } }),
+    ...(signal && { signal }),
+  });
+  if (response.status === 304) return undefined;
+  return { data: (await response.json()) as T, tag: response.headers.get('etag') ?? undefined };
+}
+
+/** Changes something. The header is what a page of another site can't send. */
+export async function change<T>(
+  path: string,
+  { method = 'POST', body }: { readonly method?: 'POST' | 'DELETE'; readonly body?: unknown } = {},
+): Promise<T> {
+  const response = await ask(path, {
+    method,
+    headers: { 'x-ringback-request': '1', 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return (await response.json()) as T;
+}
+
+/** A path with what is in it written so that it stays one segment. */
+export function pathOf(...segments: readonly (string | number)[]): string {
+  return segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
+}
+
+/** A path with its query; what is empty is left out. */
+export function withQuery(
+  path: string,
+  query: Readonly<Record<string, string | number | undefined>>,
+): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  if (given.length === 0) return path;
+  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
+}
+
+async function ask(path: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(`api${path}`, { ...init, cache: 'no-store' });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new Refusal(0, 'unreachable', 'The receiver does not answer. This page tries again by itself.');
+  }
+  if (response.ok || response.status === 304) return response;
+  throw await refusalOf(response);
+}
+
+async function refusalOf(response: Response): Promise<Refusal> {
+  const { status } = response;
+  try {
+    const { error } = (await response.json()) as { readonly error: { code: string; message: string } };
+    return new Refusal(status, error.code, error.message);
+  } catch {
+    return new Refusal(status, 'no_answer', `Something in front of the receiver answered with ${status}.`);
+  }
+}

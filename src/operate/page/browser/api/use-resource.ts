@@ -1,0 +1,70 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { type Answer, Refusal, get } from './client.ts';
+import { watch } from './changes.ts';
+
+/** What is known of something that the API answers. */
+export interface Resource<T> {
+  readonly data: T | undefined;
+  readonly refusal: Refusal | undefined;
+  readonly reload: () => void;
+}
+
+interface Known<T> {
+  readonly path: string | undefined;
+  readonly answer?: Answer<T>;
+  readonly refusal?: Refusal | undefined;
+}
+
+/** Asks for a path, and again when a topic has changed. Nothing is asked while the path is undefined. */
+export function useResource<T>(path: string | undefined, topics: readonly string[]): Resource<T> {
+  const [known, setKnown] = useState<Known<T>>({ path });
+  const latest = useRef(known);
+  latest.current = known;
+  const ask = useRef<() => void>(() => {});
+  const on = topics.join(' ');
+
+  useEffect(() => {
+    if (path === undefined) return undefined;
+    const abort = new AbortController();
+    let isAsking = false;
+    let isAskedAgain = false;
+    const load = async () => {
+      if (isAsking) {
+        isAskedAgain = true;
+        return;
+      }
+      isAsking = true;
+      const before = latest.current.path === path ? latest.current.answer : undefined;
+      try {
+        const answer = await get<T>(path, { tag: before?.tag, signal: abort.signal });
+        if (answer) setKnown({ path, answer });
+        else if (latest.current.refusal && before) setKnown({ path, answer: before });
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        const refusal = error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
+        setKnown({ path, ...(before && refusal.status === 0 && { answer: before }), refusal });
+      } finally {
+        isAsking = false;
+      }
+      if (isAskedAgain) {
+        isAskedAgain = false;
+        void load();
+      }
+    };
+    ask.current = () => void load();
+    void load();
+    const end = watch(on.split(' '), () => void load());
+    return () => {
+      end();
+      abort.abort();
+    };
+  }, [path, on]);
+
+  const reload = useCallback(() => ask.current(), []);
+  const isCurrent = known.path === path;
+  return {
+    data: isCurrent ? known.answer?.data : undefined,
+    refusal: isCurrent ? known.refusal : undefined,
+    reload,
+  };
+}

@@ -1,0 +1,8 @@
+import { render } from 'preact';
+import { Page } from './page.tsx';
+import './styles/page.css';
+import './styles/parts.css';
+import './styles/drawings.css';
+
+const place = document.getElementById('page');
+if (place) render(<Page />, place);

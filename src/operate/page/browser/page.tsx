@@ -1,0 +1,90 @@
+/** The page: its frame, and the view that the address names. */
+import { useEffect, useState } from 'preact/hooks';
+import { AccessContext, type Access, loadAccess } from './api/access.ts';
+import { followChanges } from './api/changes.ts';
+import { Refusal } from './api/client.ts';
+import { Navigation } from './parts/navigation.tsx';
+import { Notice } from './parts/notice.tsx';
+import { Empty, Refused } from './parts/standing.tsx';
+import { usePlace } from './router.ts';
+import { viewAt } from './views/views.tsx';
+
+export function Page() {
+  const place = usePlace();
+  const [access, setAccess] = useState<Access>();
+  const [refusal, setRefusal] = useState<Refusal>();
+  const load = async () => {
+    try {
+      const loaded = await loadAccess();
+      followChanges(loaded.offers('/changes'));
+      setRefusal(undefined);
+      setAccess(loaded);
+    } catch (error) {
+      setRefusal(error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error)));
+    }
+  };
+  useEffect(() => void load(), []);
+  useEffect(followKeys, []);
+  useTitle(place.path.join(' '));
+
+  if (refusal)
+    return (
+      <main>
+        <h1>Ringback</h1>
+        <Refused refusal={refusal} retry={() => void load()} />
+      </main>
+    );
+  if (!access)
+    return (
+      <main aria-busy="true">
+        <h1 class="loading">Ringback</h1>
+      </main>
+    );
+  const view = viewAt(place);
+  return (
+    <AccessContext.Provider value={access}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          // The address behind # is the view's.
+          event.preventDefault();
+          document.querySelector<HTMLElement>('main h1')?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
+      <Navigation view={place.path[0] ?? ''} />
+      <main id="main">
+        <Notice />
+        {view ?? (
+          <>
+            <h1 tabIndex={-1}>There is no such view</h1>
+            <Empty title="The address names nothing.">Choose a view on the side.</Empty>
+          </>
+        )}
+      </main>
+    </AccessContext.Provider>
+  );
+}
+
+function useTitle(path: string): void {
+  useEffect(() => {
+    document.title = path === '' ? 'Ringback' : `${path} · Ringback`;
+  }, [path]);
+}
+
+/** `/` goes to the filter, unless something is being typed. */
+function followKeys(): () => void {
+  const follow = (event: KeyboardEvent) => {
+    const target = event.target as HTMLElement;
+    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (target.matches('input, select, textarea') || document.querySelector('dialog[open]')) return;
+    const first = document.querySelector<HTMLElement>('[data-filter]');
+    if (!first) return;
+    event.preventDefault();
+    first.focus();
+  };
+  addEventListener('keydown', follow);
+  return () => removeEventListener('keydown', follow);
+}

@@ -1,0 +1,68 @@
+/** A body with its headers. It is personal data: it is asked for by a click, and that is kept in the audit list. */
+import { useState } from 'preact/hooks';
+import { useAccess } from '../api/access.ts';
+import { Refusal, get } from '../api/client.ts';
+import { Refused } from './standing.tsx';
+import { Fact, Facts } from './text.tsx';
+
+interface Content {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, unknown>>;
+}
+
+export function Body({ path, isBase64 = false }: { readonly path: string; readonly isBase64?: boolean }) {
+  const [content, setContent] = useState<Content>();
+  const [refusal, setRefusal] = useState<Refusal>();
+  if (!useAccess().mayDo('bodies')) return null;
+
+  const show = async () => {
+    try {
+      setContent((await get<Content>(`${path}?body=true`))?.data);
+      setRefusal(undefined);
+    } catch (error) {
+      setRefusal(error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error)));
+    }
+  };
+
+  return (
+    <section aria-labelledby="body-title">
+      <h2 id="body-title">Body and headers</h2>
+      {refusal && <Refused refusal={refusal} />}
+      {content ? (
+        <>
+          <button type="button" onClick={() => setContent(undefined)}>
+            Hide body
+          </button>
+          <pre dir="auto" tabIndex={0} aria-label="The body">
+            {isBase64 ? fromBase64(String(content.body)) : JSON.stringify(content.body, undefined, 2)}
+          </pre>
+          <Facts>
+            {Object.entries(content.headers ?? {}).map(([name, value]) => (
+              <Fact key={name} name={name}>
+                <code dir="auto">{Array.isArray(value) ? value.join(', ') : String(value)}</code>
+              </Fact>
+            ))}
+          </Facts>
+        </>
+      ) : (
+        <p>
+          <button type="button" onClick={() => void show()}>
+            Show body
+          </button>{' '}
+          <span class="faint">It may hold what callers have said. Looking is kept with who looked.</span>
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The bytes as text. What is JSON is set out; what is no text is shown as far as it is. */
+function fromBase64(encoded: string): string {
+  const bytes = Uint8Array.from(atob(encoded), (character) => character.codePointAt(0) ?? 0);
+  const text = new TextDecoder().decode(bytes);
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,125 @@
+/** A button for a change: it asks first, says how much would change, and takes the reason. */
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { changed } from '../api/changes.ts';
+import { Refusal } from '../api/client.ts';
+import { say } from './notice.tsx';
+import { Refused } from './standing.tsx';
+
+export interface ChangeProps {
+  /** On the button. */
+  readonly label: string;
+  /** The question of the dialog. */
+  readonly title: string;
+  /** What the change means. */
+  readonly text: string;
+  /** Says what would change, by a dry run. Text means that it may be done; undefined that there is nothing to do. */
+  readonly preview?: () => Promise<string | undefined>;
+  /** Does it, and says what was done. */
+  readonly act: (reason: string) => Promise<string>;
+  readonly reason?: 'required' | 'optional' | 'none';
+  readonly isDangerous?: boolean;
+  readonly isPrimary?: boolean;
+}
+
+export function ChangeButton(props: ChangeProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const looks = props.isDangerous ? 'danger' : props.isPrimary ? 'primary' : '';
+  return (
+    <>
+      <button type="button" class={looks} onClick={() => setIsOpen(true)}>
+        {props.label}…
+      </button>
+      {isOpen && <ChangeDialog {...props} close={() => setIsOpen(false)} />}
+    </>
+  );
+}
+
+type Preview =
+  | { readonly kind: 'counting' }
+  | { readonly kind: 'known'; readonly text: string }
+  | { readonly kind: 'nothing' };
+
+function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () => void }) {
+  const { title, text, act, reason: asksReason = 'optional' } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const [reason, setReason] = useState('');
+  const [preview, setPreview] = useState<Preview>(
+    props.preview ? { kind: 'counting' } : { kind: 'known', text: '' },
+  );
+  const [isBusy, setIsBusy] = useState(false);
+  const [refusal, setRefusal] = useState<Refusal>();
+
+  useEffect(() => {
+    dialog.current?.showModal();
+    void props.preview?.().then(
+      (found) => setPreview(found === undefined ? { kind: 'nothing' } : { kind: 'known', text: found }),
+      (error: unknown) => setRefusal(refusalOf(error)),
+    );
+    // Asked once, when the dialog opens.
+  }, []);
+
+  const submit = async () => {
+    setIsBusy(true);
+    setRefusal(undefined);
+    try {
+      const done = await act(reason.trim());
+      dialog.current?.close();
+      say(done);
+      changed();
+      // What was acted on may be gone with its button: reading goes on at the top of the view.
+      document.querySelector<HTMLElement>('main h1')?.focus();
+    } catch (error) {
+      setRefusal(refusalOf(error));
+      setIsBusy(false);
+    }
+  };
+  const isReady = preview.kind === 'known' && !isBusy && (asksReason !== 'required' || reason.trim() !== '');
+
+  return (
+    <dialog ref={dialog} aria-labelledby={`${id}-title`} onClose={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isReady) void submit();
+        }}
+      >
+        <h2 id={`${id}-title`} dir="auto">
+          {title}
+        </h2>
+        <p>{text}</p>
+        <div class="preview" aria-live="polite">
+          {preview.kind === 'counting' && !refusal && <p>Counting…</p>}
+          {preview.kind === 'nothing' && <p>There is nothing that this would change now.</p>}
+          {preview.kind === 'known' && preview.text !== '' && <p dir="auto">{preview.text}</p>}
+        </div>
+        {asksReason !== 'none' && (
+          <label>
+            {asksReason === 'required'
+              ? 'Reason (kept with the change)'
+              : 'Reason (optional, kept with the change)'}
+            <input
+              value={reason}
+              maxLength={500}
+              required={asksReason === 'required'}
+              onInput={(event) => setReason(event.currentTarget.value)}
+            />
+          </label>
+        )}
+        {refusal && <Refused refusal={refusal} />}
+        <div class="buttons">
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+          <button type="submit" class={props.isDangerous ? 'danger' : 'primary'} disabled={!isReady}>
+            {isBusy ? 'Working…' : props.label}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+function refusalOf(error: unknown): Refusal {
+  return error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
+}

@@ -1,0 +1,85 @@
+/** Numbers, times and durations as a person reads them. */
+
+const dayAndTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+const numbers = new Intl.NumberFormat();
+const shortNumbers = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
+
+/** A time in the viewer's zone. */
+export function localTime(time: string | number): string {
+  return dayAndTime.format(new Date(time));
+}
+
+/** The time of day in the viewer's zone. */
+export function timeOfDay(time: string | number): string {
+  return clock.format(new Date(time));
+}
+
+/** A time in UTC, to compare with logs. */
+export function utcTime(time: string | number): string {
+  return `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** How long ago a time is. */
+export function ago(time: string | number, now = Date.now()): string {
+  const past = now - new Date(time).getTime();
+  return past < 1_000 ? 'now' : `${duration(past)} ago`;
+}
+
+/** A duration in its two largest units. */
+export function duration(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1_000;
+  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const units = [
+    ['d', 86_400],
+    ['h', 3_600],
+    ['min', 60],
+    ['s', 1],
+  ] as const;
+  const first = units.findIndex(([, length]) => seconds >= length);
+  const parts: string[] = [];
+  let rest = Math.round(seconds);
+  for (const [unit, length] of units.slice(first, first + 2)) {
+    const whole = Math.floor(rest / length);
+    if (whole > 0) parts.push(`${whole} ${unit}`);
+    rest -= whole * length;
+  }
+  return parts.join(' ');
+}
+
+export function number(value: number): string {
+  return numbers.format(value);
+}
+
+/** A number for an axis. */
+export function shortNumber(value: number): string {
+  return shortNumbers.format(value);
+}
+
+/** A count with its noun, in singular or plural. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}
+
+/** How many bytes. */
+export function size(bytes: number): string {
+  return bytes < 1_024
+    ? counted(bytes, 'byte')
+    : bytes < 1_048_576
+      ? `${(bytes / 1_024).toFixed(1)} KB`
+      : `${(bytes / 1_048_576).toFixed(1)} MB`;
+}

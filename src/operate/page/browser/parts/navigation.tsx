@@ -1,0 +1,67 @@
+import { useAccess } from '../api/access.ts';
+import type { Counts } from '../api/shapes.ts';
+import { useResource } from '../api/use-resource.ts';
+import { linkTo } from '../router.ts';
+import { number } from './format.ts';
+
+interface Entry {
+  readonly view: string;
+  readonly label: string;
+  /** The path of the API without which there is nothing to see. */
+  readonly needs?: string;
+  readonly action?: 'replay';
+  readonly countOf?: (counts: Counts) => number;
+}
+
+const entries: readonly Entry[] = [
+  { view: '', label: 'Overview' },
+  { view: 'events', label: 'Events' },
+  { view: 'calls', label: 'Calls' },
+  { view: 'failures', label: 'Failures', countOf: ({ runs }) => runs.dead },
+  { view: 'replay', label: 'Replay', action: 'replay' },
+  {
+    view: 'quarantine',
+    label: 'Quarantine',
+    countOf: ({ quarantine }) => quarantine.notAuthentic + quarantine.unreadable,
+  },
+  { view: 'handlers', label: 'Handlers', needs: '/handlers' },
+  { view: 'drift', label: 'Drift' },
+  { view: 'audit', label: 'Audit', needs: '/audit' },
+];
+
+export function Navigation({ view }: { readonly view: string }) {
+  const { mayDo, offers, by } = useAccess();
+  const { data: counts } = useResource<Counts>('/counts', ['events', 'quarantine', 'failures', 'handlers']);
+  const shown = entries.filter(
+    ({ needs, action }) => (!needs || offers(needs)) && (!action || mayDo(action)),
+  );
+  return (
+    <header class="side">
+      <a class="brand" href={linkTo([])}>
+        Ringback
+      </a>
+      <nav aria-label="Views">
+        <ul>
+          {shown.map((entry) => {
+            const count = counts && entry.countOf ? entry.countOf(counts) : 0;
+            return (
+              <li key={entry.view}>
+                <a
+                  href={linkTo(entry.view === '' ? [] : [entry.view])}
+                  aria-current={entry.view === view ? 'page' : undefined}
+                >
+                  {entry.label}
+                  {count > 0 && <span class="badge">{number(count)}</span>}
+                </a>
+              </li>
+            );
+          })}
+        </ul>
+      </nav>
+      <p class="who faint">
+        {by !== undefined && <span dir="auto">{by}</span>}
+        {!mayDo('replay') && !mayDo('dismiss') && !mayDo('quarantine') && <span>read only</span>}
+      </p>
+    </header>
+  );
+}

@@ -1,0 +1,88 @@
+/** A small plot of a few series over time. */
+import { useId } from 'preact/hooks';
+import { timeOfDay, localTime } from './format.ts';
+
+export interface Series {
+  readonly name: string;
+  /** Which of the page's colours. */
+  readonly tone: string;
+  /** At equal distances; undefined where there is nothing. */
+  readonly values: readonly (number | undefined)[];
+}
+
+interface PlotProps {
+  readonly title: string;
+  readonly since: number;
+  readonly until: number;
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+  readonly axis: (value: number) => string;
+}
+
+const width = 480;
+const height = 120;
+
+export function Plot({ title, since, until, series, format, axis }: PlotProps) {
+  const id = useId();
+  const known = series.flatMap(({ values }) => values.filter((value) => value !== undefined));
+  const greatest = niceTop(Math.max(0, ...known));
+  const label = until - since > 86_400_000 ? localTime : timeOfDay;
+  return (
+    <figure class="plot">
+      <figcaption id={id}>
+        <strong>{title}</strong>
+        <span class="legend">
+          {series.map(({ name, tone, values }) => (
+            <span key={name} class={`tone-${tone}`}>
+              {name} <b>{summary(values, format)}</b>
+            </span>
+          ))}
+        </span>
+      </figcaption>
+      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={id} preserveAspectRatio="none">
+        {[0, 0.5, 1].map((part) => (
+          <line key={part} class="grid" x1="0" x2={width} y1={yOf(part)} y2={yOf(part)} />
+        ))}
+        {series.map(({ name, tone, values }) => (
+          <path key={name} class={`line tone-${tone}`} d={lineOf(values, greatest)} />
+        ))}
+      </svg>
+      <div class="axis" aria-hidden="true">
+        <span>{label(since)}</span>
+        <span>top: {axis(greatest)}</span>
+        <span>{label(until)}</span>
+      </div>
+    </figure>
+  );
+}
+
+function yOf(part: number): number {
+  return height - 4 - part * (height - 8);
+}
+
+function lineOf(values: Series['values'], greatest: number): string {
+  let path = '';
+  let isDrawing = false;
+  for (const [place, value] of values.entries()) {
+    if (value !== undefined) {
+      const x = values.length < 2 ? 0 : (place / (values.length - 1)) * width;
+      path += `${isDrawing ? 'L' : 'M'}${x.toFixed(1)} ${yOf(value / greatest).toFixed(1)}`;
+      // A point that stands alone is drawn as a dot: a line of no length with round ends.
+      if (!isDrawing && values[place + 1] === undefined) path += 'h0.1';
+    }
+    isDrawing = value !== undefined;
+  }
+  return path;
+}
+
+/** What the last values are, for whoever can't see the line. */
+function summary(values: Series['values'], format: (value: number) => string): string {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? '–' : `${format(known.at(-1) ?? 0)}, at most ${format(Math.max(...known))}`;
+}
+
+function niceTop(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
+}

@@ -1,0 +1,78 @@
+/** Replaying and dismissing, which many views offer for what they show. */
+import { useAccess } from '../api/access.ts';
+import { change } from '../api/client.ts';
+import type { ChangedRuns } from '../api/shapes.ts';
+import { ChangeButton } from './change-button.tsx';
+import { counted } from './format.ts';
+
+/** Which events, as the API takes it. */
+export type Filter = Readonly<Record<string, string>>;
+
+export interface ReplayOptions {
+  readonly only?: string;
+  readonly rate?: number;
+}
+
+/** How many runs of which handlers. */
+export function inWords({ runs, events, handlers }: ChangedRuns): string {
+  const each = Object.entries(handlers).map(([name, count]) => `${name}: ${count}`);
+  return `${counted(runs, 'run')} of ${counted(events, 'event')} (${each.join(', ')})`;
+}
+
+/** Asks what a replay would run. */
+export function tryReplay(filter: Filter, options: ReplayOptions = {}): Promise<ChangedRuns> {
+  return change<ChangedRuns>('/events/replay', { body: { filter, ...options, dryRun: true } });
+}
+
+/** Runs what the filter finds again. */
+export function Replay({
+  filter,
+  options = {},
+  what,
+  label = 'Replay',
+}: {
+  readonly filter: Filter;
+  readonly options?: ReplayOptions;
+  readonly what: string;
+  readonly label?: string;
+}) {
+  if (!useAccess().mayDo('replay')) return null;
+  return (
+    <ChangeButton
+      label={label}
+      isPrimary
+      title={`Run ${what} again?`}
+      text="Each event goes to the handlers that take it now, in order of arrival. Runs that are still open are left alone."
+      preview={async () => {
+        const found = await tryReplay(filter, options);
+        return found.runs === 0 ? undefined : `${inWords(found)} would be run again.`;
+      }}
+      act={async (reason) => {
+        const body = { filter, ...options, ...(reason !== '' && { reason }) };
+        return `Replayed: ${inWords(await change<ChangedRuns>('/events/replay', { body }))}.`;
+      }}
+    />
+  );
+}
+
+/** Marks dead letters done that nobody wants to be run. */
+export function Dismiss({ filter, what }: { readonly filter: Filter; readonly what: string }) {
+  if (!useAccess().mayDo('dismiss')) return null;
+  return (
+    <ChangeButton
+      label="Dismiss"
+      reason="required"
+      title={`Dismiss ${what}?`}
+      text="They count as done, and their handlers are not called. The reason is kept with each run."
+      preview={async () => {
+        const body = { filter, reason: 'dry run', dryRun: true };
+        const found = await change<ChangedRuns>('/events/dismiss', { body });
+        return found.runs === 0 ? undefined : `${inWords(found)} would be dismissed.`;
+      }}
+      act={async (reason) => {
+        const body = { filter, reason };
+        return `Dismissed: ${inWords(await change<ChangedRuns>('/events/dismiss', { body }))}.`;
+      }}
+    />
+  );
+}

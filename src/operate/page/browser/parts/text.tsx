@@ -1,0 +1,56 @@
+/** Small pieces of text that many views show. */
+import type { ComponentChildren } from 'preact';
+import { ago, localTime, utcTime } from './format.ts';
+
+/** A time in the viewer's zone; UTC is in the title, or in a second line. */
+export function Time({ at, isLong = false }: { readonly at: string | undefined; readonly isLong?: boolean }) {
+  if (at === undefined) return <span class="faint">–</span>;
+  return (
+    <time dateTime={at} title={`${utcTime(at)}, ${ago(at)}`}>
+      {localTime(at)}
+      {isLong && (
+        <span class="faint">
+          {' '}
+          · {ago(at)} · {utcTime(at)}
+        </span>
+      )}
+    </time>
+  );
+}
+
+/** What somebody else has written: its direction is its own. */
+export function Foreign({
+  text,
+  isCode = false,
+}: {
+  readonly text: string | undefined;
+  readonly isCode?: boolean;
+}) {
+  if (text === undefined || text === '') return <span class="faint">–</span>;
+  return isCode ? (
+    <code dir="auto">{text}</code>
+  ) : (
+    <span dir="auto" class="foreign">
+      {text}
+    </span>
+  );
+}
+
+/** How something stands; the word says it, the colour only repeats it. */
+export function State({ state }: { readonly state: string }) {
+  return <span class={`state state-${state}`}>{state.replaceAll('_', ' ')}</span>;
+}
+
+/** Names with their values. */
+export function Facts({ children }: { readonly children: ComponentChildren }) {
+  return <dl class="facts">{children}</dl>;
+}
+
+export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

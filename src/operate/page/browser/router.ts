@@ -1,0 +1,52 @@
+/** Which view is shown, with its filter: all of it is in the address, behind `#`, so that any mount path works. */
+import { useEffect, useState } from 'preact/hooks';
+
+/** Where the viewer is. */
+export interface Place {
+  /** The segments of the path, decoded. */
+  readonly path: readonly string[];
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** The address of a place. */
+export function linkTo(
+  path: readonly (string | number)[],
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  const search = new URLSearchParams(given).toString();
+  const segments = path.map((segment) => encodeURIComponent(segment)).join('/');
+  return `#/${segments}${search === '' ? '' : `?${search}`}`;
+}
+
+/** Goes to a place. */
+export function goTo(
+  path: readonly (string | number)[],
+  query: Readonly<Record<string, string | undefined>> = {},
+): void {
+  location.hash = linkTo(path, query);
+}
+
+/** The place that the address names; one that can't be read is the overview. */
+export function usePlace(): Place {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const follow = () => setHash(location.hash);
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, []);
+  return placeOf(hash);
+}
+
+function placeOf(hash: string): Place {
+  const [path = '', search = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
+  try {
+    const segments = path.split('/').filter((segment) => segment !== '');
+    return {
+      path: segments.map((segment) => decodeURIComponent(segment)),
+      query: Object.fromEntries(new URLSearchParams(search)),
+    };
+  } catch {
+    return { path: [], query: {} };
+  }
+}

@@ -1,0 +1,155 @@
+import { pathOf } from '../api/client.ts';
+import type { Event, Run } from '../api/shapes.ts';
+import { useResource } from '../api/use-resource.ts';
+import { Body } from '../parts/body.tsx';
+import { duration } from '../parts/format.ts';
+import { Dismiss, Replay } from '../parts/run-changes.tsx';
+import { Empty, Loaded } from '../parts/standing.tsx';
+import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
+import { linkTo } from '../router.ts';
+
+export function EventView({ traceId }: { readonly traceId: string }) {
+  const path = `/events${pathOf(traceId)}`;
+  const resource = useResource<Event>(path, ['events', 'failures']);
+  return <Loaded resource={resource}>{(event) => <OneEvent event={event} path={path} />}</Loaded>;
+}
+
+function OneEvent({ event, path }: { readonly event: Event; readonly path: string }) {
+  const isDead = event.runs.some(({ state }) => state === 'dead');
+  const { traceId, callId } = event;
+  return (
+    <>
+      <p class="way">
+        <a href={linkTo(['events'])}>Events</a>
+      </p>
+      <div class="title">
+        <h1 tabIndex={-1} dir="auto">
+          {event.eventName}
+        </h1>
+        <State state={isDead ? 'dead' : event.state} />
+        <div class="buttons">
+          <Replay filter={isDead ? { traceId, state: 'dead' } : { traceId }} what="this event" />
+          {isDead && <Dismiss filter={{ traceId, state: 'dead' }} what="the dead letters of this event" />}
+        </div>
+      </div>
+      <Facts>
+        <Fact name="Trace id">
+          <Foreign text={traceId} isCode />
+        </Fact>
+        <Fact name="Call">
+          {callId === undefined ? (
+            <span class="faint">names none</span>
+          ) : (
+            <a href={linkTo(['calls', callId])}>
+              <Foreign text={callId} isCode />
+            </a>
+          )}
+        </Fact>
+        <Fact name="Happened">
+          <Time at={event.occurredAt} isLong />
+        </Fact>
+        <Fact name="Arrived">
+          <Time at={event.receivedAt} isLong />
+        </Fact>
+        <Fact name="Agent">
+          <Foreign text={event.agentId} isCode />
+        </Fact>
+        <Fact name="Organization">
+          <Foreign text={event.organizationId} isCode />
+        </Fact>
+        <Fact name="Signature">verified at arrival: only what is authentic becomes an event</Fact>
+      </Facts>
+      <h2>Runs</h2>
+      {event.runs.length === 0 ? (
+        <Empty title="No run is stored.">
+          {event.state === 'done'
+            ? 'Every handler that takes it was done at the first attempt, or no handler takes it.'
+            : 'It waits to be handled.'}
+        </Empty>
+      ) : (
+        <RunTable runs={event.runs} />
+      )}
+      {event.runs.map((run) => run.failures && <Failures key={run.handler} run={run} />)}
+      <Body path={path} />
+    </>
+  );
+}
+
+function RunTable({ runs }: Pick<Event, 'runs'>) {
+  return (
+    <div class="table" role="region" aria-label="Runs" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Handler</th>
+            <th scope="col">State</th>
+            <th scope="col" class="count">
+              Attempts
+            </th>
+            <th scope="col">When</th>
+            <th scope="col">Why the last one failed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <tr key={run.handler}>
+              <td>
+                <Foreign text={run.handler} />
+              </td>
+              <td>
+                <State state={run.state} />
+              </td>
+              <td class="count">{run.attempts}</td>
+              <td>
+                <When run={run} />
+              </td>
+              <td class="wide">
+                <Foreign text={run.reason} />
+                {run.replay !== undefined && <span class="faint"> (replay {run.replay})</span>}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function When({ run: { state, settledAt, dueAt } }: { readonly run: Run }) {
+  if (settledAt !== undefined) return <Time at={settledAt} />;
+  if (state !== 'due' || dueAt === undefined) return <span class="faint">–</span>;
+  if (Date.parse(dueAt) <= Date.now()) return <>at once</>;
+  return (
+    <>
+      next at <Time at={dueAt} />
+    </>
+  );
+}
+
+function Failures({ run: { handler, failures = [] } }: { readonly run: Run }) {
+  if (failures.length === 0) return null;
+  return (
+    <section>
+      <h2>
+        Failed attempts of <Foreign text={handler} />
+      </h2>
+      <ol class="attempts" reversed start={failures[0]?.attempt}>
+        {failures.map((failure) => (
+          <li key={`${failure.attempt} ${failure.at}`}>
+            <div>
+              <Time at={failure.at} /> <State state={failure.outcome} />{' '}
+              <span class="faint">after {duration(failure.duration)}</span>{' '}
+              <Foreign text={failure.cause} isCode />
+            </div>
+            <Foreign text={failure.reason} />
+            {failure.place !== undefined && (
+              <div class="faint">
+                <Foreign text={failure.place} isCode />
+              </div>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,108 @@
+import { withQuery } from '../api/client.ts';
+import type { Events as Found } from '../api/shapes.ts';
+import { useResource } from '../api/use-resource.ts';
+import { type Field, FilterForm } from '../parts/filter-form.tsx';
+import { Pages, pageSize } from '../parts/pages.tsx';
+import { Runs } from '../parts/runs.tsx';
+import { Empty, Loaded } from '../parts/standing.tsx';
+import { Foreign, State, Time } from '../parts/text.tsx';
+import { type Place, linkTo } from '../router.ts';
+
+/** The names that are known; others come as well. */
+const eventNames = [
+  'CallHandler.CallStarted',
+  'CallHandler.CallEnded',
+  'CallHandler.CallTransferred',
+  'callAnalysis.pcaCompleted',
+];
+
+/** What events can be found by. */
+export const eventFields: readonly Field[] = [
+  { name: 'traceId', label: 'Trace id' },
+  { name: 'callId', label: 'Call' },
+  { name: 'eventName', label: 'Event', proposals: eventNames },
+  { name: 'handler', label: 'Handler' },
+  { name: 'agentId', label: 'Agent' },
+  { name: 'state', label: 'State', choices: ['new', 'open', 'done', 'dead'] },
+  { name: 'since', label: 'Arrived since', isTime: true },
+  { name: 'until', label: 'Arrived before', isTime: true },
+];
+
+export function EventsView({ query }: Place) {
+  const path = withQuery('/events', { ...query, limit: pageSize });
+  const resource = useResource<Found>(path, ['events']);
+  const isFiltered = Object.keys(query).length > 0;
+  return (
+    <>
+      <h1 tabIndex={-1}>Events</h1>
+      <FilterForm view="events" fields={eventFields} query={query} />
+      <Loaded resource={resource}>
+        {({ events, cursor }) =>
+          events.length === 0 ? (
+            <Empty title={isFiltered ? 'No event is like this.' : 'No event has arrived yet.'}>
+              {isFiltered
+                ? 'Take a condition away, or look into the quarantine: what is refused is no event.'
+                : 'Subscribe this receiver to events, or look into the quarantine if deliveries were sent.'}
+            </Empty>
+          ) : (
+            <>
+              <EventTable events={events} />
+              <Pages view="events" query={query} next={cursor} />
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+export function EventTable({ events }: Pick<Found, 'events'>) {
+  return (
+    <div class="table" role="region" aria-label="Events" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Arrived</th>
+            <th scope="col">Event</th>
+            <th scope="col">State</th>
+            <th scope="col">Runs</th>
+            <th scope="col">Call</th>
+            <th scope="col">Trace id</th>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map((event) => (
+            <tr key={event.traceId}>
+              <td>
+                <Time at={event.receivedAt} />
+              </td>
+              <td>
+                <a href={linkTo(['events', event.traceId])}>
+                  <Foreign text={event.eventName} />
+                </a>
+              </td>
+              <td>
+                <State state={event.state} />
+              </td>
+              <td>
+                <Runs runs={event.runs} />
+              </td>
+              <td>
+                {event.callId === undefined ? (
+                  <span class="faint">–</span>
+                ) : (
+                  <a href={linkTo(['calls', event.callId])}>
+                    <Foreign text={event.callId} isCode />
+                  </a>
+                )}
+              </td>
+              <td>
+                <Foreign text={event.traceId} isCode />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,155 @@
+/** What came in and what became of it, over time. */
+import { withQuery } from '../api/client.ts';
+import type { History, HistoryPoint } from '../api/shapes.ts';
+import { useResource } from '../api/use-resource.ts';
+import { duration, number, shortNumber } from '../parts/format.ts';
+import { type Series, Plot } from '../parts/plot.tsx';
+import { Empty, Loaded } from '../parts/standing.tsx';
+import { linkTo } from '../router.ts';
+
+const minute = 60_000;
+const ranges = {
+  hour: { label: 'Last hour', length: 60 * minute, step: minute, resolution: 'minute' },
+  day: { label: 'Last day', length: 1_440 * minute, step: 10 * minute, resolution: 'minute' },
+  month: { label: 'Last 30 days', length: 43_200 * minute, step: 360 * minute, resolution: 'hour' },
+} as const;
+
+type Range = keyof typeof ranges;
+
+export function Plots({ range: asked }: { readonly range: string }) {
+  const range: Range = Object.hasOwn(ranges, asked) ? (asked as Range) : 'hour';
+  const { length, step, resolution } = ranges[range];
+  // Whole steps, so that the address and with it the tag of the answer stay the same for a while.
+  const until = Math.floor(Date.now() / step) * step + step;
+  const since = until - length;
+  const path = withQuery('/history', { resolution, since: new Date(since).toISOString() });
+  const resource = useResource<History>(path, ['history']);
+  return (
+    <section aria-labelledby="plots-title">
+      <div class="title">
+        <h2 id="plots-title">Over time</h2>
+        <nav class="choices" aria-label="Range">
+          {Object.entries(ranges).map(([name, { label }]) => (
+            <a
+              key={name}
+              href={linkTo([], { range: name })}
+              aria-current={name === range ? 'true' : undefined}
+            >
+              {label}
+            </a>
+          ))}
+        </nav>
+      </div>
+      <Loaded resource={resource}>
+        {({ points }) =>
+          points.length === 0 ? (
+            <Empty title="Nothing was counted in this time.">Choose a longer range.</Empty>
+          ) : (
+            <div class="plots">
+              {plotsOf(points, { since, until, step }).map((plot) => (
+                <Plot key={plot.title} since={since} until={until} {...plot} />
+              ))}
+            </div>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}
+
+interface Grid {
+  readonly since: number;
+  readonly until: number;
+  readonly step: number;
+}
+
+function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
+  const sums = (name: string, tone: string, valueOf: (point: HistoryPoint) => number) =>
+    seriesOf(name, tone, { points, grid, valueOf, isSum: true });
+  const greatest = (name: string, tone: string, valueOf: (point: HistoryPoint) => number | undefined) =>
+    seriesOf(name, tone, { points, grid, valueOf, isSum: false });
+  const refused = (point: HistoryPoint) =>
+    Object.values(point.refused).reduce((sum, count) => sum + count, 0);
+  return [
+    {
+      title: 'Deliveries',
+      format: number,
+      axis: shortNumber,
+      series: [
+        sums('accepted', 'good', (point) => point.accepted),
+        sums('duplicate', 'calm', (point) => point.duplicate),
+        sums('refused', 'bad', refused),
+        sums('quarantined', 'warn', (point) => point.quarantined),
+      ],
+    },
+    {
+      title: 'Runs',
+      format: number,
+      axis: shortNumber,
+      series: [
+        sums('done', 'good', (point) => point.done),
+        sums('retried', 'warn', (point) => point.retried),
+        sums('dead', 'bad', (point) => point.dead),
+      ],
+    },
+    {
+      title: 'Time to answer',
+      format: duration,
+      axis: duration,
+      series: [
+        greatest('p50', 'good', (point) => point.answerP50),
+        greatest('p99', 'warn', (point) => point.answerP99),
+      ],
+    },
+    {
+      title: 'Time in handlers',
+      format: duration,
+      axis: duration,
+      series: [
+        greatest('p50', 'good', (point) => point.handlerP50),
+        greatest('p99', 'warn', (point) => point.handlerP99),
+      ],
+    },
+    {
+      title: 'Waiting',
+      format: number,
+      axis: shortNumber,
+      series: [greatest('waiting', 'calm', (point) => point.waiting)],
+    },
+    {
+      title: 'Age of the oldest that waits',
+      format: duration,
+      axis: duration,
+      series: [greatest('oldest', 'warn', (point) => point.oldestWaiting)],
+    },
+  ];
+}
+
+/** Points of one step become one: counts are added, of the others the greatest is kept. */
+function seriesOf(
+  name: string,
+  tone: string,
+  {
+    points,
+    grid: { since, until, step },
+    valueOf,
+    isSum,
+  }: {
+    readonly points: readonly HistoryPoint[];
+    readonly grid: Grid;
+    readonly valueOf: (point: HistoryPoint) => number | undefined;
+    readonly isSum: boolean;
+  },
+): Series {
+  const values: (number | undefined)[] = Array.from({ length: Math.ceil((until - since) / step) }, () =>
+    isSum ? 0 : undefined,
+  );
+  for (const point of points) {
+    const place = Math.floor((Date.parse(point.at) - since) / step);
+    const value = valueOf(point);
+    if (value === undefined || place < 0 || place >= values.length) continue;
+    const before = values[place];
+    values[place] = isSum ? (before ?? 0) + value : Math.max(before ?? 0, value);
+  }
+  return { name, tone, values };
+}
