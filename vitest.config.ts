@@ -24,8 +24,8 @@ const onlySqlite = [
 
 export default defineConfig({
   test: {
-    // It starts a Postgres server when the first test asks for one.
-    globalSetup: 'test/support/postgres-setup.ts',
+    // They start a Postgres server, and unpack a browser, when the first test asks for one.
+    globalSetup: ['test/support/postgres-setup.ts', 'test/support/browser-setup.ts'],
     provide: { inboxes: 'on SQLite' },
     // Files share the modules that they load: loading them for each took a fifth of the CPU.
     projects: [

@@ -1,0 +1,23 @@
+/** A Chromium for tests and screenshots. */
+import type { Browser } from 'playwright-core';
+
+/**
+ * The path of a browser: that of `RINGBACK_TEST_CHROMIUM`, else the one of the package, which is for Linux on x64 and is
+ * unpacked first.
+ */
+export async function browserPath(): Promise<string> {
+  const given = process.env['RINGBACK_TEST_CHROMIUM'];
+  if (given) return given;
+  const { default: packaged } = await import('@sparticuz/chromium');
+  return packaged.executablePath();
+}
+
+/** Starts the browser at a path. */
+export async function launch(executablePath: string): Promise<Browser> {
+  const { chromium } = await import('playwright-core');
+  return chromium.launch({
+    executablePath,
+    // Where tests run, there may be no second user for a sandbox, little shared memory, and no graphics card.
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+  });
+}

@@ -1,0 +1,72 @@
+/** The operators' page in a real browser, as a person sees it. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest';
+import { launch } from '../../scripts/browser.ts';
+import type { Authorize, Receiver } from './public.ts';
+
+/** Where the page is mounted. */
+const mount = '/ops/ringback';
+
+/** A page in the browser, and what it complained of. */
+export interface Shown {
+  readonly page: Page;
+  /** Goes to a view by its address behind `#`. */
+  readonly goTo: (place: string) => Promise<void>;
+  /** What the browser's console said that is no information: also what the page's policy has refused. */
+  readonly complaints: readonly string[];
+}
+
+/** Has one browser for all tests of a file. Call it at the top of the file. */
+export function browserForTests(): {
+  open: (receiver: Receiver, authorize?: Authorize, options?: BrowserContextOptions) => Promise<Shown>;
+} {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    const ready = await fetch(inject('browserDoor'));
+    const path = await ready.text();
+    if (!ready.ok) throw new Error(path);
+    browser = await launch(path);
+  });
+  afterAll(() => browser?.close());
+
+  return {
+    open: async (receiver, authorize = () => 'all', options = {}) => {
+      if (!browser) throw new Error('The browser has not started.');
+      const base = await served(receiver, authorize);
+      const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+      onTestFinished(() => context.close());
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+      });
+      page.on('requestfailed', (request) => {
+        // What the page no longer wants, because the viewer went on, is no fault.
+        const reason = request.failure()?.errorText ?? '';
+        if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`);
+      });
+      const goTo = async (place: string) => {
+        const address = `${base}/#${place}`;
+        await page.goto(address);
+        await page.locator('main h1:not(.loading)').waitFor();
+        await expect.poll(() => page.locator('main .loading').count()).toBe(0);
+      };
+      return { page, goTo, complaints };
+    },
+  };
+}
+
+async function served(receiver: Receiver, authorize: Authorize): Promise<string> {
+  const page = receiver.page({ authorize });
+  const server: Server = createServer(page.nodeHandler(mount)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}${mount}`;
+}
