@@ -1,15 +1,40 @@
 /** Which view an address names. */
 import type { ComponentChild } from 'preact';
 import type { Place } from '../router.ts';
+import { AuditView } from './audit.tsx';
+import { CallView } from './call.tsx';
+import { CallsView } from './calls.tsx';
+import { DeliveryView } from './delivery.tsx';
+import { DriftView } from './drift.tsx';
 import { EventView } from './event.tsx';
 import { EventsView } from './events.tsx';
+import { FailuresView } from './failures.tsx';
+import { HandlersView } from './handlers.tsx';
 import { OverviewView } from './overview.tsx';
+import { QuarantineView } from './quarantine.tsx';
+import { ReplayView } from './replay.tsx';
+
+const lists: Readonly<Record<string, (place: Place) => ComponentChild>> = {
+  events: (place) => <EventsView {...place} />,
+  calls: (place) => <CallsView {...place} />,
+  failures: (place) => <FailuresView {...place} />,
+  replay: (place) => <ReplayView {...place} />,
+  quarantine: (place) => <QuarantineView {...place} />,
+  handlers: () => <HandlersView />,
+  drift: () => <DriftView />,
+  audit: (place) => <AuditView {...place} />,
+};
+
+/** The key makes another thing another view: what was open of the one is not open of the next. */
+const ones: Readonly<Record<string, (id: string) => ComponentChild>> = {
+  events: (id) => <EventView key={id} traceId={id} />,
+  calls: (id) => <CallView key={id} callId={id} />,
+  quarantine: (id) => <DeliveryView key={id} id={id} />,
+};
 
 export function viewAt(place: Place): ComponentChild {
   const [view, id] = place.path;
   if (view === undefined) return <OverviewView {...place} />;
-  if (id === undefined) {
-    if (view === 'events') return <EventsView {...place} />;
-  } else if (view === 'events') return <EventView key={id} traceId={id} />;
-  return undefined;
+  if (id !== undefined) return Object.hasOwn(ones, view) ? ones[view]?.(id) : undefined;
+  return Object.hasOwn(lists, view) ? lists[view]?.(place) : undefined;
 }

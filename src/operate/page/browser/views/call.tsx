@@ -1,0 +1,110 @@
+import { useAccess } from '../api/access.ts';
+import { change, pathOf } from '../api/client.ts';
+import type { Call, Erased } from '../api/shapes.ts';
+import { useEventsOfCall } from '../api/use-call.ts';
+import { useResource } from '../api/use-resource.ts';
+import { ChangeButton } from '../parts/change-button.tsx';
+import { counted, duration } from '../parts/format.ts';
+import { Dismiss, Replay } from '../parts/run-changes.tsx';
+import { Loaded } from '../parts/standing.tsx';
+import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
+import { linkTo } from '../router.ts';
+import { CallDrawing } from './call-drawing.tsx';
+import { storyOf } from './call-story.ts';
+import { EventTable } from './events.tsx';
+
+export function CallView({ callId }: { readonly callId: string }) {
+  const resource = useResource<Call>(`/calls${pathOf(callId)}`, ['calls', 'events']);
+  return <Loaded resource={resource}>{(call) => <OneCall call={call} />}</Loaded>;
+}
+
+function OneCall({ call }: { readonly call: Call }) {
+  const { callId, status, durationMs } = call;
+  const events = useEventsOfCall(callId);
+  const isDead = events.some(({ runs }) => runs.some(({ state }) => state === 'dead'));
+  return (
+    <>
+      <p class="way">
+        <a href={linkTo(['calls'])}>Calls</a>
+      </p>
+      <div class="title">
+        <h1 tabIndex={-1}>
+          Call <span dir="auto">{callId}</span>
+        </h1>
+        <State state={status} />
+        {isDead && <State state="dead" />}
+        <div class="buttons">
+          {isDead && <Replay filter={{ callId, state: 'dead' }} what="the dead letters of this call" />}
+          {isDead && <Dismiss filter={{ callId, state: 'dead' }} what="the dead letters of this call" />}
+          <Replay filter={{ callId }} what="all events of this call" label="Replay all" />
+          <Erase callId={callId} />
+        </div>
+      </div>
+      <CallDrawing lanes={storyOf(call, events)} />
+      <Facts>
+        <Fact name="Started">
+          <Time at={call.startedAt} isLong />
+        </Fact>
+        <Fact name="Ended">
+          <Time at={call.endedAt} isLong />
+        </Fact>
+        <Fact name="Lasted">{durationMs === undefined ? 'not known' : duration(durationMs)}</Fact>
+        <Fact name="Agent">
+          <Foreign text={call.agentId} isCode />
+        </Fact>
+        <Fact name="Organization">
+          <Foreign text={call.organizationId} isCode />
+        </Fact>
+        {call.transfer && <TransferFacts transfer={call.transfer} />}
+        {call.analysis && (
+          <Fact name="Analysis">
+            <Foreign text={[call.analysis.status, call.analysis.reason].filter(Boolean).join(': ')} />
+          </Fact>
+        )}
+      </Facts>
+      <h2>Events</h2>
+      <EventTable events={events} />
+    </>
+  );
+}
+
+function TransferFacts({ transfer }: { readonly transfer: NonNullable<Call['transfer']> }) {
+  return (
+    <>
+      <Fact name="Transferred to">
+        <Foreign text={transfer.destination} />
+      </Fact>
+      <Fact name="Transfer">
+        <Foreign text={[transfer.status, transfer.reason].filter(Boolean).join(': ')} />
+      </Fact>
+      <Fact name="Sentiment before">
+        <Foreign text={transfer.sentiment} />
+      </Fact>
+    </>
+  );
+}
+
+/** For a person who asks to be forgotten. */
+function Erase({ callId }: { readonly callId: string }) {
+  if (!useAccess().mayDo('erase')) return null;
+  return (
+    <ChangeButton
+      label="Erase"
+      isDangerous
+      reason="none"
+      title={`Erase call ${callId}?`}
+      text="Its events, runs and record are removed from the inbox and from its files for good. Your own tables are not touched."
+      preview={async () => `${inWords(await erase(callId, true))} would be erased.`}
+      act={async () => `Erased: ${inWords(await erase(callId, false))}.`}
+    />
+  );
+}
+
+function erase(callId: string, dryRun: boolean): Promise<Erased> {
+  return change<Erased>('/erase', { body: { callId, dryRun } });
+}
+
+function inWords({ events, runs, quarantined }: Erased): string {
+  const deliveries = counted(quarantined, 'delivery in quarantine', 'deliveries in quarantine');
+  return `${counted(events, 'event')}, ${counted(runs, 'stored run')} and ${deliveries}`;
+}

@@ -1,0 +1,97 @@
+import { useAccess } from '../api/access.ts';
+import { change, pathOf } from '../api/client.ts';
+import type { Delivery } from '../api/shapes.ts';
+import { useResource } from '../api/use-resource.ts';
+import { Body } from '../parts/body.tsx';
+import { ChangeButton } from '../parts/change-button.tsx';
+import { size } from '../parts/format.ts';
+import { Loaded } from '../parts/standing.tsx';
+import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
+import { goTo, linkTo } from '../router.ts';
+import { whyOf } from './quarantine-reasons.ts';
+
+export function DeliveryView({ id }: { readonly id: string }) {
+  const path = `/quarantine${pathOf(id)}`;
+  const resource = useResource<Delivery>(path, ['quarantine']);
+  return (
+    <>
+      <p class="way">
+        <a href={linkTo(['quarantine'])}>Quarantine</a>
+      </p>
+      <Loaded resource={resource}>{(delivery) => <OneDelivery delivery={delivery} path={path} />}</Loaded>
+    </>
+  );
+}
+
+function OneDelivery({ delivery, path }: { readonly delivery: Delivery; readonly path: string }) {
+  const { id, kind, reason, isCut } = delivery;
+  const { what, next } = whyOf(reason);
+  return (
+    <>
+      <div class="title">
+        <h1 tabIndex={-1}>Delivery {id}</h1>
+        <State state={kind} />
+        <div class="buttons">
+          <Changes id={id} path={path} />
+        </div>
+      </div>
+      <div class="empty">
+        <p class="empty-title">{what}</p>
+        <p>{next}</p>
+      </div>
+      <Facts>
+        <Fact name="Arrived">
+          <Time at={delivery.receivedAt} isLong />
+        </Fact>
+        <Fact name="Reason">
+          <code>{reason}</code>
+        </Fact>
+        <Fact name="Trace id, as its sender wrote it">
+          <Foreign text={delivery.traceId} isCode />
+        </Fact>
+        <Fact name="Size">
+          {size(delivery.bytes)}
+          {isCut && ', of which only the head is kept: it can not be released'}
+        </Fact>
+        <Fact name="SHA-256 of the body">
+          <code>{delivery.digest}</code>
+        </Fact>
+      </Facts>
+      <Body path={path} isBase64 />
+    </>
+  );
+}
+
+function Changes({ id, path }: { readonly id: number; readonly path: string }) {
+  if (!useAccess().mayDo('quarantine')) return null;
+  return (
+    <>
+      <ChangeButton
+        label="Release"
+        isPrimary
+        reason="none"
+        title={`Release delivery ${id}?`}
+        text="It is checked again as of its arrival, with the present secrets. If it verifies and can be read, it becomes an event."
+        act={async () => {
+          const { status, traceId } = await change<{ status: string; traceId: string }>(`${path}/release`);
+          goTo(['events', traceId]);
+          return status === 'duplicate'
+            ? 'It was a copy of this event, which is stored already.'
+            : 'Released: it is this event now.';
+        }}
+      />
+      <ChangeButton
+        label="Discard"
+        isDangerous
+        reason="none"
+        title={`Discard delivery ${id}?`}
+        text="It is removed for good."
+        act={async () => {
+          await change(path, { method: 'DELETE' });
+          goTo(['quarantine']);
+          return `Discarded delivery ${id}.`;
+        }}
+      />
+    </>
+  );
+}

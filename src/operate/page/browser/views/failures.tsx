@@ -1,0 +1,130 @@
+/** What fails for the same reason, as groups that are acted on as a whole. */
+import { useAccess } from '../api/access.ts';
+import { withQuery } from '../api/client.ts';
+import type { Event, Events, FailureGroup } from '../api/shapes.ts';
+import { useResource } from '../api/use-resource.ts';
+import { FilterForm } from '../parts/filter-form.tsx';
+import { counted, number } from '../parts/format.ts';
+import { Dismiss, type Filter, Replay } from '../parts/run-changes.tsx';
+import { Empty, Loaded } from '../parts/standing.tsx';
+import { Foreign, Time } from '../parts/text.tsx';
+import { type Place, linkTo } from '../router.ts';
+
+/** How many dead letters are looked at to make groups of them. */
+const mostLookedAt = 1_000;
+
+export function FailuresView({ query }: Place) {
+  return (
+    <>
+      <h1 tabIndex={-1}>Failures</h1>
+      <FilterForm view="failures" fields={[{ name: 'handler', label: 'Handler' }]} query={query} />
+      {useAccess().offers('/failures') ? (
+        <Groups path={withQuery('/failures', query)} />
+      ) : (
+        <GroupsOfDeadLetters handler={query['handler']} />
+      )}
+    </>
+  );
+}
+
+function Groups({ path }: { readonly path: string }) {
+  const resource = useResource<{ readonly groups: readonly FailureGroup[] }>(path, ['failures', 'events']);
+  return <Loaded resource={resource}>{({ groups }) => <GroupList groups={groups} />}</Loaded>;
+}
+
+function GroupsOfDeadLetters({ handler }: { readonly handler: string | undefined }) {
+  const path = withQuery('/events', { state: 'dead', handler, limit: mostLookedAt });
+  const resource = useResource<Events>(path, ['failures', 'events']);
+  return (
+    <Loaded resource={resource}>
+      {({ events, cursor }) => (
+        <>
+          {cursor !== undefined && (
+            <p class="faint">Of the latest {number(mostLookedAt)} events with dead letters.</p>
+          )}
+          <GroupList groups={groupsOf(events)} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+/** The dead letters of each handler as one group, with the latest reason. Events come latest first. */
+function groupsOf(events: readonly Event[]): readonly FailureGroup[] {
+  const groups = new Map<string, FailureGroup>();
+  for (const { traceId, receivedAt, runs } of events)
+    for (const { handler, state, reason = '', settledAt = receivedAt } of runs) {
+      if (state !== 'dead') continue;
+      const group = groups.get(handler);
+      groups.set(
+        handler,
+        group
+          ? { ...group, dead: group.dead + 1, firstSeenAt: settledAt }
+          : {
+              handler,
+              cause: 'latest reason',
+              message: reason,
+              dead: 1,
+              retrying: 0,
+              firstSeenAt: settledAt,
+              lastSeenAt: settledAt,
+              traceId,
+            },
+      );
+    }
+  return [...groups.values()].sort((one, other) => other.dead - one.dead);
+}
+
+function GroupList({ groups }: { readonly groups: readonly FailureGroup[] }) {
+  if (groups.length === 0)
+    return (
+      <Empty title="Nothing fails.">
+        When a handler throws, its runs are grouped here by what went wrong. There is nothing to do.
+      </Empty>
+    );
+  return (
+    <ul class="groups">
+      {groups.map((group) => (
+        <Group key={group.id ?? group.handler} group={group} />
+      ))}
+    </ul>
+  );
+}
+
+function Group({ group }: { readonly group: FailureGroup }) {
+  const { id, handler, cause, place, message, dead, retrying, traceId } = group;
+  const filter: Filter = { handler, ...(id !== undefined && { failure: id }) };
+  const deadOnes = { ...filter, state: 'dead' };
+  const what = `${counted(dead, 'dead letter')} of ${handler}`;
+  return (
+    <li class="group">
+      <div class="group-head">
+        <strong dir="auto">{handler}</strong>
+        {dead > 0 && <span class="state state-dead">{number(dead)} dead</span>}
+        {retrying > 0 && <span class="state state-retry">{number(retrying)} retrying</span>}
+        {dead > 0 && (
+          <div class="buttons">
+            <Replay filter={deadOnes} what={what} />
+            <Dismiss filter={deadOnes} what={what} />
+          </div>
+        )}
+      </div>
+      <p>
+        <span class="cause" dir="auto">
+          {cause}
+        </span>{' '}
+        <Foreign text={message} />
+      </p>
+      <p class="faint">
+        {place !== undefined && (
+          <>
+            at <Foreign text={place} isCode /> ·{' '}
+          </>
+        )}
+        <Time at={group.firstSeenAt} /> to <Time at={group.lastSeenAt} /> ·{' '}
+        <a href={linkTo(['events', traceId])}>latest event</a> ·{' '}
+        <a href={linkTo(['events'], dead > 0 ? deadOnes : filter)}>all its events</a>
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,121 @@
+/** Running many events again: first what would run, then the runs, at a rate that what is behind them bears. */
+import { useState } from 'preact/hooks';
+import { useAccess } from '../api/access.ts';
+import { Refusal } from '../api/client.ts';
+import type { ChangedRuns } from '../api/shapes.ts';
+import { FilterFields } from '../parts/filter-form.tsx';
+import { counted, duration, number } from '../parts/format.ts';
+import { type ReplayOptions, Replay, tryReplay } from '../parts/run-changes.tsx';
+import { Empty, Refused } from '../parts/standing.tsx';
+import type { Place } from '../router.ts';
+import { eventFields } from './events.tsx';
+
+type Values = Readonly<Record<string, string>>;
+
+interface Tried {
+  readonly filter: Values;
+  readonly options: ReplayOptions;
+  readonly found: ChangedRuns;
+}
+
+export function ReplayView({ query }: Place) {
+  const [values, setValues] = useState<Values>(query);
+  const [tried, setTried] = useState<Tried>();
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isBusy, setIsBusy] = useState(false);
+  if (!useAccess().mayDo('replay'))
+    return (
+      <>
+        <h1 tabIndex={-1}>Replay in bulk</h1>
+        <Empty title="You may not replay.">Ask whoever runs the receiver for the action replay.</Empty>
+      </>
+    );
+
+  const set = (name: string, value: string) => {
+    setValues({ ...values, [name]: value });
+    // What was counted is no longer what would run.
+    setTried(undefined);
+  };
+  const attempt = async () => {
+    setIsBusy(true);
+    setRefusal(undefined);
+    const { filter, options } = askedOf(values);
+    try {
+      setTried({ filter, options, found: await tryReplay(filter, options) });
+    } catch (error) {
+      setTried(undefined);
+      setRefusal(error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error)));
+    }
+    setIsBusy(false);
+  };
+
+  return (
+    <>
+      <h1 tabIndex={-1}>Replay in bulk</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void attempt();
+        }}
+      >
+        <h2>Which events</h2>
+        <div class="filter">
+          <FilterFields fields={eventFields} values={values} set={set} />
+        </div>
+        <h2>How</h2>
+        <div class="filter">
+          <FilterFields
+            fields={[
+              { name: 'only', label: 'Only this handler' },
+              { name: 'rate', label: 'Runs a second, at most' },
+            ]}
+            values={values}
+            set={set}
+          />
+        </div>
+        <button type="submit" disabled={isBusy}>
+          {isBusy ? 'Counting…' : 'Show what would run'}
+        </button>
+      </form>
+      {refusal && <Refused refusal={refusal} />}
+      {tried && <Outcome tried={tried} />}
+    </>
+  );
+}
+
+function Outcome({ tried: { filter, options, found } }: { readonly tried: Tried }) {
+  if (found.runs === 0)
+    return (
+      <Empty title="Nothing would run.">
+        No event is like this, or all of their runs are still open. With the state dead, only dead letters are
+        run.
+      </Empty>
+    );
+  const { rate } = options;
+  return (
+    <section class="outcome" aria-live="polite">
+      <h2>What would run</h2>
+      <p>
+        <strong>{counted(found.runs, 'run')}</strong> of {counted(found.events, 'event')}
+        {rate !== undefined && `, over ${duration((found.runs / rate) * 1_000)}`}
+      </p>
+      <ul>
+        {Object.entries(found.handlers).map(([name, count]) => (
+          <li key={name}>
+            <span dir="auto">{name}</span>: {number(count)}
+          </li>
+        ))}
+      </ul>
+      <Replay filter={filter} options={options} what={counted(found.events, 'event')} />
+    </section>
+  );
+}
+
+function askedOf(values: Values): { readonly filter: Values; readonly options: ReplayOptions } {
+  const given = Object.entries(values).flatMap(([name, value]) =>
+    value.trim() === '' ? [] : [[name, value.trim()] as const],
+  );
+  const { only, rate, ...filter } = Object.fromEntries(given);
+  const options = { ...(only && { only }), ...(rate && { rate: Number(rate) }) };
+  return { filter, options };
+}
