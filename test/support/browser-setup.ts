@@ -1,6 +1,6 @@
 /**
- * The browser and the built page that tests share. Both are made ready when the first test asks: a run of tests that need
- * none waits for none. The workers ask over loopback, because they may not unpack the same file at the same time.
+ * The built page and the browser that tests share. They are made ready when the first test asks: a run of tests that need
+ * neither waits for neither. The workers ask over loopback, because they may not unpack the same file at the same time.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -11,16 +11,17 @@ import { buildPageIfNeeded } from '../../scripts/page.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Answers with the path of a browser once the page is built, as text. */
+    /** Answers at `/page` once the page is built, and at `/browser` with the path of a browser as text. */
     readonly browserDoor: string;
   }
 }
 
 export default async function setup(project: TestProject): Promise<() => void> {
-  let ready: Promise<string> | undefined;
-  const door = createServer((_request, response) => {
-    ready ??= buildPageIfNeeded().then(browserPath);
-    ready.then(
+  let page: Promise<void> | undefined;
+  let browser: Promise<string> | undefined;
+  const door = createServer(({ url }, response) => {
+    const asked = url === '/page' ? (page ??= buildPageIfNeeded()) : (browser ??= browserPath());
+    asked.then(
       (path) => response.end(path),
       (error: unknown) => response.writeHead(500).end(String(error)),
     );

@@ -25,10 +25,8 @@ export function browserForTests(): {
 } {
   let browser: Browser | undefined;
   beforeAll(async () => {
-    const ready = await fetch(inject('browserDoor'));
-    const path = await ready.text();
-    if (!ready.ok) throw new Error(path);
-    browser = await launch(path);
+    await pageIsBuilt();
+    browser = await launch(await readied('/browser'));
   });
   afterAll(() => browser?.close());
 
@@ -39,6 +37,8 @@ export function browserForTests(): {
       const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
       onTestFinished(() => context.close());
       const page = await context.newPage();
+      // A test that waits for ever is ended by the time that all tests have.
+      page.setDefaultTimeout(500_000);
       const complaints: string[] = [];
       page.on('pageerror', (error) => complaints.push(String(error)));
       page.on('console', (message) => {
@@ -58,6 +58,18 @@ export function browserForTests(): {
       return { page, goTo, complaints };
     },
   };
+}
+
+/** Resolves once the page's files are there. */
+export async function pageIsBuilt(): Promise<void> {
+  await readied('/page');
+}
+
+async function readied(what: string): Promise<string> {
+  const response = await fetch(`${inject('browserDoor')}${what}`);
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return text;
 }
 
 async function served(receiver: Receiver, authorize: Authorize): Promise<string> {

@@ -12,6 +12,22 @@ export interface Operated {
   readonly mend: () => void;
 }
 
+/** The events of a call, and how many seconds after its start they happened. */
+const story = [
+  ['trace-started', 'CallHandler.CallStarted', 0],
+  ['trace-ended', 'CallHandler.CallEnded', 192],
+  ['trace-analysed', 'callAnalysis.pcaCompleted', 201],
+] as const;
+
+/** A body whose event happened within the last minutes. */
+function bodyAt(traceId: string, eventName: string, seconds: number): string {
+  const timestamp = new Date(Date.now() - 300_000 + seconds * 1_000).toISOString();
+  const body = JSON.parse(
+    bodyOf({ traceId, eventName, callId: 'call-1', payload: { novelty: 1 } }),
+  ) as object;
+  return JSON.stringify({ ...body, timestamp });
+}
+
 /** A call with its three events, one of which is a dead letter, and a delivery in quarantine. */
 export async function operated(): Promise<Operated> {
   let isMended = false;
@@ -20,13 +36,8 @@ export async function operated(): Promise<Operated> {
       if (traceId === 'trace-ended' && !isMended) throw new Error('the CRM is down');
     }),
   );
-  const callId = 'call-1';
-  const at = (seconds: number) => ({ timestamp: Date.now() - 300_000 + seconds * 1_000 });
-  const start = { eventName: 'CallHandler.CallStarted', traceId: 'trace-started', callId, payload: at(0) };
-  await deliver(receiver, bodyOf(start));
-  await deliver(receiver, bodyOf({ traceId: 'trace-ended', callId, payload: at(192) }));
-  const analysis = { eventName: 'callAnalysis.pcaCompleted', traceId: 'trace-analysed', callId };
-  await deliver(receiver, bodyOf({ ...analysis, payload: at(201) }));
+  for (const [traceId, eventName, seconds] of story)
+    await deliver(receiver, bodyAt(traceId, eventName, seconds));
   await logs.until('run_dead');
   const forged = bodyOf({ traceId: 'trace-forged' });
   await deliver(receiver, forged, signedHeaders(forged, { secrets: otherSecret }));

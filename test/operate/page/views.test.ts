@@ -1,38 +1,107 @@
 /** Every view of the page in a real browser, on both stores. */
-import { expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { withApiToCome } from '../../support/api-to-come.ts';
 import { browserForTests } from '../../support/browser.ts';
+import { bodyOf, deliver } from '../../support/deliveries.ts';
 import { operated } from '../../support/operated.ts';
+import { started } from '../../support/receiver.ts';
 
 const { open } = browserForTests();
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-test.each([
+/** What axe finds wrong, in words. */
+async function barriers(page: Page): Promise<readonly string[]> {
+  // The page's policy lets no script in: this one comes from the browser's own side.
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { axe: checker } = globalThis as unknown as {
+      readonly axe: {
+        run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>;
+      };
+    };
+    const { violations } = await checker.run();
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+    );
+  });
+}
+
+const views = [
   ['/', 'Overview', 'Dead letters'],
+  ['/?range=day', 'Overview', 'Time to answer'],
   ['/events', 'Events', 'trace-ended'],
   ['/events?state=dead', 'Events', 'dead: crm'],
   ['/events/trace-ended', 'CallHandler.CallEnded', 'the CRM is down'],
-])('%s shows what is there', async (place, title, text) => {
+  ['/calls', 'Calls', 'call-1'],
+  ['/calls/call-1', 'Call call-1', 'talk 3 min 12 s'],
+  ['/failures', 'Failures', 'the CRM is down'],
+  ['/replay?state=dead', 'Replay in bulk', 'Show what would run'],
+  ['/quarantine', 'Quarantine', 'No secret of the receiver made its signature.'],
+  ['/quarantine/1', 'Delivery 1', 'If the secret was rotated'],
+  ['/handlers', 'Handlers and processes', 'crm'],
+  ['/drift', 'Drift', 'payload.novelty'],
+  ['/audit', 'Audit', 'Who changed something'],
+] as const;
+
+test('each view shows what is there, without a complaint of the browser, and axe finds nothing', async () => {
   const { receiver } = await operated();
   const { page, goTo, complaints } = await open(receiver);
-  await goTo(place);
-  expect(await page.locator('h1').textContent()).toBe(title);
-  await page.locator('main').getByText(text).first().waitFor();
+  await withApiToCome(page);
+  for (const [place, title, text] of views) {
+    await goTo(place);
+    expect(await page.locator('h1').textContent()).toBe(title);
+    await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor();
+    expect([place, await barriers(page)]).toEqual([place, []]);
+    expect([place, complaints]).toEqual([place, []]);
+  }
+});
+
+test.each([
+  ['dark', { colorScheme: 'dark' }],
+  ['narrow', { viewport: { width: 360, height: 700 } }],
+] as const)('%s, axe finds nothing, and no view is wider than the screen', async (_, options) => {
+  const { receiver } = await operated();
+  const { page, goTo, complaints } = await open(receiver, () => 'all', options);
+  await withApiToCome(page);
+  for (const [place] of views) {
+    await goTo(place);
+    expect([place, await barriers(page)]).toEqual([place, []]);
+    const root = 'document.documentElement';
+    expect([place, await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`)]).toEqual([place, 0]);
+  }
   expect(complaints).toEqual([]);
 });
 
-test('a dead letter is found, understood, replayed and gone', async () => {
-  const { receiver, mend } = await operated();
-  const { page, goTo, complaints } = await open(receiver);
-  await goTo('/events?state=dead');
-  await page.getByRole('link', { name: 'CallHandler.CallEnded' }).click();
-  await page.getByText('the CRM is down').first().waitFor();
-  mend();
-  await page.getByRole('button', { name: 'Replay…' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByText('1 run of 1 event (crm: 1) would be run again.').waitFor();
-  await dialog.getByLabel('Reason').fill('the CRM is back');
-  await dialog.getByRole('button', { name: 'Replay' }).click();
-  await page.getByRole('status').getByText('Replayed: 1 run of 1 event').waitFor();
-  await page.locator('main table .state-done').waitFor();
-  expect((await receiver.counts()).runs.dead).toBe(0);
-  expect(complaints).toEqual([]);
+describe('what is not there', () => {
+  test('views of an empty inbox say what to do next', async () => {
+    const { receiver } = await started();
+    const { page, goTo, complaints } = await open(receiver);
+    for (const place of ['/', '/events', '/calls', '/failures', '/quarantine', '/drift']) {
+      await goTo(place);
+      await page.locator('.empty').waitFor();
+      expect([place, await barriers(page)]).toEqual([place, []]);
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  test("what the API says is wrong is shown in the API's words", async () => {
+    const { receiver } = await started();
+    const { page, goTo } = await open(receiver);
+    await goTo('/events/no-such-trace');
+    await page.getByRole('alert').getByText('There is nothing at /events/no-such-trace').waitFor();
+    await goTo('/nothing');
+    await page.getByRole('heading', { name: 'There is no such view' }).waitFor();
+  });
+
+  test('an event that arrives is shown by itself', async () => {
+    const { receiver } = await started();
+    const { page, goTo } = await open(receiver);
+    await goTo('/events');
+    await page.getByText('No event has arrived yet.').waitFor();
+    await deliver(receiver, bodyOf({ traceId: 'trace-new' }));
+    await page.getByText('trace-new').waitFor();
+  });
 });

@@ -13,7 +13,8 @@ interface Content {
 export function Body({ path, isBase64 = false }: { readonly path: string; readonly isBase64?: boolean }) {
   const [content, setContent] = useState<Content>();
   const [refusal, setRefusal] = useState<Refusal>();
-  if (!useAccess().mayDo('bodies')) return null;
+  const { mayDo, offers } = useAccess();
+  if (!mayDo('bodies')) return null;
 
   const show = async () => {
     try {
@@ -49,7 +50,10 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
           <button type="button" onClick={() => void show()}>
             Show body
           </button>{' '}
-          <span class="faint">It may hold what callers have said. Looking is kept with who looked.</span>
+          <span class="faint">
+            It may hold what callers have said.
+            {offers('/audit') && ' That you look is kept in the audit list.'}
+          </span>
         </p>
       )}
     </section>

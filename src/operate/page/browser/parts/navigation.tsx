@@ -37,31 +37,33 @@ export function Navigation({ view }: { readonly view: string }) {
   );
   return (
     <header class="side">
-      <a class="brand" href={linkTo([])}>
-        Ringback
-      </a>
-      <nav aria-label="Views">
-        <ul>
-          {shown.map((entry) => {
-            const count = counts && entry.countOf ? entry.countOf(counts) : 0;
-            return (
-              <li key={entry.view}>
-                <a
-                  href={linkTo(entry.view === '' ? [] : [entry.view])}
-                  aria-current={entry.view === view ? 'page' : undefined}
-                >
-                  {entry.label}
-                  {count > 0 && <span class="badge">{number(count)}</span>}
-                </a>
-              </li>
-            );
-          })}
-        </ul>
-      </nav>
-      <p class="who faint">
-        {by !== undefined && <span dir="auto">{by}</span>}
-        {!mayDo('replay') && !mayDo('dismiss') && !mayDo('quarantine') && <span>read only</span>}
-      </p>
+      <div class="side-inner">
+        <a class="brand" href={linkTo([])}>
+          Ringback
+        </a>
+        <nav aria-label="Views">
+          <ul>
+            {shown.map((entry) => {
+              const count = counts && entry.countOf ? entry.countOf(counts) : 0;
+              return (
+                <li key={entry.view}>
+                  <a
+                    href={linkTo(entry.view === '' ? [] : [entry.view])}
+                    aria-current={entry.view === view ? 'page' : undefined}
+                  >
+                    {entry.label}
+                    {count > 0 && <span class="badge">{number(count)}</span>}
+                  </a>
+                </li>
+              );
+            })}
+          </ul>
+        </nav>
+        <p class="who faint">
+          {by !== undefined && <span dir="auto">{by}</span>}
+          {!mayDo('replay') && !mayDo('dismiss') && !mayDo('quarantine') && <span>read only</span>}
+        </p>
+      </div>
     </header>
   );
 }

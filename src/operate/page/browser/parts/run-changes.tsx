@@ -30,17 +30,19 @@ export function Replay({
   options = {},
   what,
   label = 'Replay',
+  isPrimary = true,
 }: {
   readonly filter: Filter;
   readonly options?: ReplayOptions;
   readonly what: string;
   readonly label?: string;
+  readonly isPrimary?: boolean;
 }) {
   if (!useAccess().mayDo('replay')) return null;
   return (
     <ChangeButton
       label={label}
-      isPrimary
+      isPrimary={isPrimary}
       title={`Run ${what} again?`}
       text="Each event goes to the handlers that take it now, in order of arrival. Runs that are still open are left alone."
       preview={async () => {

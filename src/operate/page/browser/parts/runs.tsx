@@ -3,6 +3,11 @@ import type { Event } from '../api/shapes.ts';
 
 const worstFirst = ['dead', 'blocked', 'due', 'running', 'done'] as const;
 
+/** How an event stands: a dead letter counts more than that nothing is left to be done. */
+export function standingOf({ state, runs }: Pick<Event, 'state' | 'runs'>): string {
+  return runs.some((run) => run.state === 'dead') ? 'dead' : state;
+}
+
 /** How many runs of an event are in which state. */
 export function Runs({ runs }: Pick<Event, 'runs'>) {
   const states = worstFirst.filter((state) => runs.some((run) => run.state === state));

@@ -6,14 +6,22 @@ import type { Resource } from '../api/use-resource.ts';
 /** Shows data once it is there, what went wrong above it, and keeps what is known meanwhile. */
 export function Loaded<T>({
   resource,
+  heading,
   children,
 }: {
   readonly resource: Resource<T>;
+  /** The heading of the view until the data brings its own. */
+  readonly heading?: string;
   readonly children: (data: T) => ComponentChildren;
 }) {
   const { data, refusal, reload } = resource;
   return (
     <>
+      {heading !== undefined && data === undefined && (
+        <h1 tabIndex={-1} dir="auto">
+          {heading}
+        </h1>
+      )}
       {refusal && <Refused refusal={refusal} retry={reload} />}
       {data !== undefined && children(data)}
       {data === undefined && !refusal && (

@@ -11,7 +11,7 @@ export function Time({ at, isLong = false }: { readonly at: string | undefined; 
       {isLong && (
         <span class="faint">
           {' '}
-          · {ago(at)} · {utcTime(at)}
+          · {ago(at)} · <span class="whole">{utcTime(at)}</span>
         </span>
       )}
     </time>
@@ -28,7 +28,9 @@ export function Foreign({
 }) {
   if (text === undefined || text === '') return <span class="faint">–</span>;
   return isCode ? (
-    <code dir="auto">{text}</code>
+    <code dir="auto" title={text}>
+      {text}
+    </code>
   ) : (
     <span dir="auto" class="foreign">
       {text}

@@ -15,7 +15,11 @@ import { EventTable } from './events.tsx';
 
 export function CallView({ callId }: { readonly callId: string }) {
   const resource = useResource<Call>(`/calls${pathOf(callId)}`, ['calls', 'events']);
-  return <Loaded resource={resource}>{(call) => <OneCall call={call} />}</Loaded>;
+  return (
+    <Loaded resource={resource} heading={`Call ${callId}`}>
+      {(call) => <OneCall call={call} />}
+    </Loaded>
+  );
 }
 
 function OneCall({ call }: { readonly call: Call }) {
@@ -36,7 +40,7 @@ function OneCall({ call }: { readonly call: Call }) {
         <div class="buttons">
           {isDead && <Replay filter={{ callId, state: 'dead' }} what="the dead letters of this call" />}
           {isDead && <Dismiss filter={{ callId, state: 'dead' }} what="the dead letters of this call" />}
-          <Replay filter={{ callId }} what="all events of this call" label="Replay all" />
+          <Replay filter={{ callId }} what="all events of this call" label="Replay all" isPrimary={false} />
           <Erase callId={callId} />
         </div>
       </div>
@@ -63,7 +67,7 @@ function OneCall({ call }: { readonly call: Call }) {
         )}
       </Facts>
       <h2>Events</h2>
-      <EventTable events={events} />
+      <EventTable events={events} isOfCall />
     </>
   );
 }

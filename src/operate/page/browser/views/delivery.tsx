@@ -18,7 +18,9 @@ export function DeliveryView({ id }: { readonly id: string }) {
       <p class="way">
         <a href={linkTo(['quarantine'])}>Quarantine</a>
       </p>
-      <Loaded resource={resource}>{(delivery) => <OneDelivery delivery={delivery} path={path} />}</Loaded>
+      <Loaded resource={resource} heading={`Delivery ${id}`}>
+        {(delivery) => <OneDelivery delivery={delivery} path={path} />}
+      </Loaded>
     </>
   );
 }

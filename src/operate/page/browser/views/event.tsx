@@ -11,7 +11,11 @@ import { linkTo } from '../router.ts';
 export function EventView({ traceId }: { readonly traceId: string }) {
   const path = `/events${pathOf(traceId)}`;
   const resource = useResource<Event>(path, ['events', 'failures']);
-  return <Loaded resource={resource}>{(event) => <OneEvent event={event} path={path} />}</Loaded>;
+  return (
+    <Loaded resource={resource} heading={`Event ${traceId}`}>
+      {(event) => <OneEvent event={event} path={path} />}
+    </Loaded>
+  );
 }
 
 function OneEvent({ event, path }: { readonly event: Event; readonly path: string }) {

@@ -3,7 +3,7 @@ import type { Events as Found } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { type Field, FilterForm } from '../parts/filter-form.tsx';
 import { Pages, pageSize } from '../parts/pages.tsx';
-import { Runs } from '../parts/runs.tsx';
+import { Runs, standingOf } from '../parts/runs.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
@@ -56,7 +56,11 @@ export function EventsView({ query }: Place) {
   );
 }
 
-export function EventTable({ events }: Pick<Found, 'events'>) {
+/** Events in a table; of one call, which is not named again for each. */
+export function EventTable({
+  events,
+  isOfCall = false,
+}: Pick<Found, 'events'> & { readonly isOfCall?: boolean }) {
   return (
     <div class="table" role="region" aria-label="Events" tabIndex={0}>
       <table>
@@ -66,7 +70,7 @@ export function EventTable({ events }: Pick<Found, 'events'>) {
             <th scope="col">Event</th>
             <th scope="col">State</th>
             <th scope="col">Runs</th>
-            <th scope="col">Call</th>
+            {!isOfCall && <th scope="col">Call</th>}
             <th scope="col">Trace id</th>
           </tr>
         </thead>
@@ -82,20 +86,16 @@ export function EventTable({ events }: Pick<Found, 'events'>) {
                 </a>
               </td>
               <td>
-                <State state={event.state} />
+                <State state={standingOf(event)} />
               </td>
               <td>
                 <Runs runs={event.runs} />
               </td>
-              <td>
-                {event.callId === undefined ? (
-                  <span class="faint">–</span>
-                ) : (
-                  <a href={linkTo(['calls', event.callId])}>
-                    <Foreign text={event.callId} isCode />
-                  </a>
-                )}
-              </td>
+              {!isOfCall && (
+                <td>
+                  <CallLink callId={event.callId} />
+                </td>
+              )}
               <td>
                 <Foreign text={event.traceId} isCode />
               </td>
@@ -104,5 +104,14 @@ export function EventTable({ events }: Pick<Found, 'events'>) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+function CallLink({ callId }: { readonly callId: string | undefined }) {
+  if (callId === undefined) return <span class="faint">–</span>;
+  return (
+    <a href={linkTo(['calls', callId])}>
+      <Foreign text={callId} isCode />
+    </a>
   );
 }

@@ -62,7 +62,7 @@ function groupsOf(events: readonly Event[]): readonly FailureGroup[] {
           ? { ...group, dead: group.dead + 1, firstSeenAt: settledAt }
           : {
               handler,
-              cause: 'latest reason',
+              cause: '',
               message: reason,
               dead: 1,
               retrying: 0,
@@ -110,9 +110,11 @@ function Group({ group }: { readonly group: FailureGroup }) {
         )}
       </div>
       <p>
-        <span class="cause" dir="auto">
-          {cause}
-        </span>{' '}
+        {cause !== '' && (
+          <span class="cause" dir="auto">
+            {cause}{' '}
+          </span>
+        )}
         <Foreign text={message} />
       </p>
       <p class="faint">

@@ -1,0 +1,235 @@
+/** What an operator does with the page, and what an attacker can't do to it. */
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { withApiToCome } from '../../support/api-to-come.ts';
+import { browserForTests } from '../../support/browser.ts';
+import { bodyOf, deliver, otherSecret, signedHeaders } from '../../support/deliveries.ts';
+import { operated } from '../../support/operated.ts';
+import { started } from '../../support/receiver.ts';
+
+const { open } = browserForTests();
+
+test('a dead letter is found, understood, replayed and gone', async () => {
+  const { receiver, mend } = await operated();
+  const { page, goTo, complaints } = await open(receiver);
+  await goTo('/');
+  await page.getByRole('link', { name: /^Dead letters/ }).click();
+  await page.getByRole('link', { name: 'latest event' }).click();
+  await page.getByText('the CRM is down').first().waitFor();
+  mend();
+  await page.getByRole('button', { name: 'Replay…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('1 run of 1 event (crm: 1) would be run again.').waitFor();
+  await dialog.getByLabel('Reason').fill('the CRM is back');
+  await dialog.getByRole('button', { name: 'Replay' }).click();
+  await page.getByRole('status').getByText('Replayed: 1 run of 1 event').waitFor();
+  await page.locator('main table .state-done').waitFor();
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Failures' }).click();
+  await page.getByText('Nothing fails.').waitFor();
+  expect((await receiver.counts()).runs.dead).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+test('a dead letter is replayed by keyboard alone', async () => {
+  const { receiver, mend } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/events');
+  await page.keyboard.press('/');
+  await page.keyboard.type('trace-ended');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+  await tabTo(page, 'CallHandler.CallEnded');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Replay…' }).waitFor();
+  mend();
+  await tabTo(page, 'Replay…');
+  await page.keyboard.press('Enter');
+  await page.getByText('would be run again').waitFor();
+  await page.keyboard.type('by keyboard');
+  await page.keyboard.press('Enter');
+  await page.getByRole('status').getByText('Replayed').waitFor();
+  expect(await focused(page)).toBe('CallHandler.CallEnded');
+  await expect.poll(async () => (await receiver.counts()).runs.dead).toBe(0);
+});
+
+test('the first stop of the keyboard skips to the content, and a dialog is left by Escape', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await goTo('/failures');
+  await page.keyboard.press('Tab');
+  expect(await focused(page)).toBe('Skip to the content');
+  await page.keyboard.press('Enter');
+  expect(await focused(page)).toBe('Failures');
+  await tabTo(page, 'Dismiss…');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  expect(await focused(page)).toBe('Dismiss…');
+});
+
+/** Goes on by Tab until something is reached. */
+async function tabTo(page: Page, text: string): Promise<void> {
+  for (let stops = 0; stops < 100; stops += 1) {
+    if ((await focused(page)) === text) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not lead to ${text}.`);
+}
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate<string>("document.activeElement?.textContent?.trim() ?? ''");
+}
+
+describe('changing', () => {
+  test('a group of dead letters is dismissed, with its reason', async () => {
+    const { receiver } = await operated();
+    const { page, goTo } = await open(receiver);
+    await goTo('/failures');
+    await page.getByRole('button', { name: 'Dismiss…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('1 run of 1 event (crm: 1) would be dismissed.').waitFor();
+    const button = dialog.getByRole('button', { name: 'Dismiss' });
+    expect(await button.isDisabled()).toBe(true);
+    await dialog.getByLabel('Reason').fill('done by hand');
+    await button.click();
+    await page.getByText('Nothing fails.').waitFor();
+    expect((await receiver.events.get('trace-ended'))?.runs[0]?.reason).toContain('done by hand');
+  });
+
+  test('a bulk replay shows what would run before it runs', async () => {
+    const { receiver, mend } = await operated();
+    const { page, goTo } = await open(receiver);
+    mend();
+    await goTo('/replay?state=dead');
+    await page.getByLabel('Runs a second').fill('10');
+    await page.getByRole('button', { name: 'Show what would run' }).click();
+    await page.getByText('1 run of 1 event, over 100 ms').waitFor();
+    expect((await receiver.counts()).runs.dead).toBe(1);
+    await page.getByRole('button', { name: 'Replay…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('would be run again').waitFor();
+    await dialog.getByRole('button', { name: 'Replay' }).click();
+    await page.getByRole('status').getByText('Replayed').waitFor();
+    await expect.poll(async () => (await receiver.counts()).runs.dead).toBe(0);
+  });
+
+  test('a delivery that is not released says why, and is discarded', async () => {
+    const { receiver } = await operated();
+    const { page, goTo } = await open(receiver);
+    await goTo('/quarantine/1');
+    await page.getByRole('button', { name: 'Show body' }).click();
+    await page.getByLabel('The body').getByText('trace-forged').waitFor();
+    await page.getByRole('button', { name: 'Release…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Discard…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('The quarantine is empty.').waitFor();
+    expect((await receiver.counts()).quarantine.notAuthentic).toBe(0);
+  });
+
+  test('a call is erased after its events were counted', async () => {
+    const { receiver } = await operated();
+    const { page, goTo } = await open(receiver);
+    await goTo('/calls/call-1');
+    await page.getByRole('button', { name: 'Erase…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(/^3 events, .* would be erased/).waitFor();
+    await dialog.getByRole('button', { name: 'Erase' }).click();
+    await expect.poll(() => receiver.calls.get('call-1')).toBeUndefined();
+  });
+});
+
+test('whoever may only read is shown nothing to change, and the API refuses it, too', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver, () => 'read');
+  await withApiToCome(page, ['look', 'bodies']);
+  for (const place of [
+    '/',
+    '/events/trace-ended',
+    '/calls/call-1',
+    '/failures',
+    '/replay',
+    '/quarantine/1',
+    '/handlers',
+  ]) {
+    await goTo(place);
+    const labels = await page.getByRole('button').allTextContents();
+    expect([place, labels.filter((label) => label.endsWith('…'))]).toEqual([place, []]);
+  }
+  const { status } = await page.evaluate(async () => {
+    const headers = { 'x-ringback-request': '1', 'content-type': 'application/json' };
+    const body = JSON.stringify({ filter: { state: 'dead' } });
+    const answer = await fetch('api/events/replay', { method: 'POST', headers, body });
+    return { status: answer.status };
+  });
+  expect(status).toBe(403);
+});
+
+describe('what an event says', () => {
+  const attack = `"><img src=x onerror="globalThis.attacked=1"><script>globalThis.attacked=1</script>{{7*7}}javascript:alert(1)`;
+
+  test('stays text in every view', async () => {
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {
+        throw new TypeError(attack);
+      }),
+    );
+    const payload = {
+      agent_id: attack,
+      status: attack,
+      reason: attack,
+      transfer_to: attack,
+      [attack]: attack,
+      call_summary: { transfer_reason: attack, customer_sentiment: attack },
+      transcript: [{ role: attack, content: attack }],
+    };
+    const traceId = attack;
+    for (const eventName of ['CallHandler.CallTransferred', 'callAnalysis.pcaCompleted'])
+      await deliver(
+        receiver,
+        bodyOf({ traceId: `${traceId}${eventName}`, callId: attack, eventName, payload }),
+      );
+    await deliver(receiver, bodyOf({ traceId, callId: attack, eventName: attack, payload }));
+    await logs.until('run_dead', 3);
+    const forged = bodyOf({ traceId, payload });
+    const headers = { ...signedHeaders(forged, { secrets: otherSecret }), 'x-webhook-traceid': attack };
+    await deliver(receiver, forged, headers);
+    await expect.poll(async () => (await receiver.counts()).quarantine.notAuthentic).toBe(1);
+
+    const { page, goTo, complaints } = await open(receiver, () => ({ access: 'all', by: attack }));
+    const [id, call] = [encodeURIComponent(traceId), encodeURIComponent(attack)];
+    const places = [
+      '/',
+      '/events',
+      `/events/${id}`,
+      '/calls',
+      `/calls/${call}`,
+      '/failures',
+      '/quarantine',
+      '/quarantine/1',
+    ];
+    for (const place of [
+      ...places,
+      '/drift',
+      `/events?traceId=${call}`,
+      `/${call}`,
+      `/replay?only=${call}`,
+    ]) {
+      await goTo(place);
+      const body = page.getByRole('button', { name: 'Show body' });
+      if ((await body.count()) > 0) {
+        await body.click();
+        await page.getByLabel('The body').waitFor();
+      }
+      expect([place, await page.locator('main img, main script, [onerror]').count()]).toEqual([place, 0]);
+    }
+    await goTo('/events');
+    expect(await page.getByText(attack).count()).toBeGreaterThan(1);
+    expect(await page.evaluate(() => 'attacked' in globalThis)).toBe(false);
+    // Nothing was even refused: it has never been markup.
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * Answers of the API for views whose routes a receiver may not have yet: what it has is asked for. Times are of the sample
+ * call in `fixtures/`.
+ */
+import type { Page } from 'playwright-core';
+
+const at = '2026-03-02T14:03:12.750Z';
+const everything = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'erase', 'pause'];
+
+const handler = {
+  name: 'crm',
+  patterns: ['*'],
+  order: 'none',
+  concurrency: 10,
+  timeout: 30_000,
+  due: 0,
+  running: 0,
+  blocked: 0,
+  dead: 1,
+  isRegistered: true,
+};
+const group = {
+  id: 'f1',
+  handler: 'crm',
+  cause: 'Error',
+  place: 'crm.ts:12',
+  message: 'the CRM is down',
+  dead: 1,
+  retrying: 2,
+  firstSeenAt: at,
+  lastSeenAt: at,
+  traceId: 'trace-ended',
+};
+
+const answers: Readonly<Record<string, unknown>> = {
+  '/access': { by: 'ann', actions: everything },
+  '/failures': { groups: [group] },
+  '/handlers': {
+    handlers: [
+      handler,
+      {
+        ...handler,
+        name: 'save-call',
+        dead: 0,
+        join: { events: ['CallHandler.CallEnded'], within: 120_000 },
+      },
+      { ...handler, name: 'notify', dead: 0, pause: { since: at, by: 'ann', reason: 'the team moves' } },
+    ],
+    processes: [{ id: 1, startedAt: at, heartbeatAt: at, handlers: ['crm'], isThis: true }],
+  },
+  '/audit': {
+    entries: [
+      { id: 2, at, by: 'ann', action: 'replay', what: 'state dead', reason: 'the CRM is back', count: 3 },
+      { id: 1, at, action: 'look', what: 'trace-ended' },
+    ],
+  },
+};
+
+/** Lets the browser see what the receiver doesn't have, for who may do the given actions. */
+export async function withApiToCome(page: Page, actions: readonly string[] = everything): Promise<void> {
+  await page.route('**/api/openapi.json', async (route) => {
+    const response = await route.fetch();
+    const document = (await response.json()) as { readonly paths: Record<string, unknown> };
+    for (const [path, answer] of Object.entries({ ...answers, '/history': history() })) {
+      if (path in document.paths) continue;
+      document.paths[path] = {};
+      const json = path === '/access' ? { by: 'ann', actions } : answer;
+      await page.route(`**/api${path}*`, (asked) => asked.fulfill({ json }));
+    }
+    await route.fulfill({ response, json: document });
+  });
+}
+
+function history() {
+  const now = Math.floor(Date.now() / 60_000) * 60_000;
+  const points = Array.from({ length: 50 }, (_, minute) => ({
+    at: new Date(now - minute * 60_000).toISOString(),
+    accepted: 40 + ((minute * 17) % 23),
+    duplicate: minute % 4,
+    quarantined: minute % 9 === 0 ? 1 : 0,
+    refused: minute % 7 === 0 ? { signature_mismatch: 2 } : {},
+    answerP50: 4 + (minute % 3),
+    answerP99: 18 + ((minute * 13) % 30),
+    done: 80 + ((minute * 29) % 41),
+    retried: minute > 20 && minute < 32 ? 12 : 0,
+    dead: minute > 20 && minute < 24 ? 3 : 0,
+    handlerP50: 30,
+    handlerP99: 240 + ((minute * 37) % 90),
+    waiting: minute > 20 && minute < 32 ? 30 - minute / 2 : 1,
+    oldestWaiting: minute > 20 && minute < 32 ? 45_000 : 200,
+  }));
+  return { resolution: 'minute', points };
+}
