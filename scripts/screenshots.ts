@@ -1,0 +1,87 @@
+/**
+ * Makes `docs/images/*.png`: each view of the operators' page, over an hour of made-up calls.
+ *
+ *   npm run screenshots            writes the pictures of the documents
+ *   npm run screenshots -- FOLDER  writes more of them into a folder, also narrow and dark, to be looked at
+ */
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { browserPath, launch } from './browser.ts';
+import { buildPageIfNeeded } from './page.ts';
+import { playTraffic } from './screenshots/traffic.ts';
+
+interface Picture {
+  readonly name: string;
+  readonly place: string;
+  /** What is clicked before the picture is made. */
+  readonly click?: string;
+}
+
+const pictures: readonly Picture[] = [
+  { name: 'overview', place: '/' },
+  { name: 'events', place: '/events?state=dead' },
+  { name: 'event', place: '/events/trace-callended-1016' },
+  { name: 'calls', place: '/calls' },
+  { name: 'call', place: '/calls/call_2017' },
+  { name: 'failures', place: '/failures' },
+  { name: 'replay-dialog', place: '/failures', click: 'Replay…' },
+  { name: 'replay', place: '/replay?state=dead&handler=crm-sync&rate=10', click: 'Show what would run' },
+  { name: 'quarantine', place: '/quarantine' },
+  { name: 'delivery', place: '/quarantine/1' },
+  { name: 'handlers', place: '/handlers' },
+  { name: 'drift', place: '/drift' },
+  { name: 'audit', place: '/audit' },
+];
+
+/** The ways to look at it, by what is added to the names. */
+const wide = { viewport: { width: 1180, height: 720 }, colorScheme: 'light' } as const;
+const looks = {
+  '': wide,
+  '-dark': { ...wide, colorScheme: 'dark' },
+  '-narrow': { viewport: { width: 360, height: 780 }, colorScheme: 'light' },
+} as const;
+
+const asked = process.argv[2];
+const folder = asked ?? fileURLToPath(new URL('../docs/images', import.meta.url));
+mkdirSync(folder, { recursive: true });
+await buildPageIfNeeded();
+const { receiver, now } = await playTraffic();
+const page = receiver.page({ authorize: () => ({ access: 'all', by: 'ann' }) });
+const server = createServer(page.nodeHandler('/ringback')).listen(0, '127.0.0.1');
+await once(server, 'listening');
+const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ringback`;
+const browser = await launch(await browserPath());
+for (const look of asked === undefined ? ([''] as const) : (['', '-dark', '-narrow'] as const))
+  await takeAll(browser, look);
+await browser.close();
+server.close();
+server.closeAllConnections();
+process.exit();
+
+async function takeAll(from: Browser, look: keyof typeof looks): Promise<void> {
+  const context = await from.newContext({ ...looks[look], locale: 'en-GB', timezoneId: 'Europe/Berlin' });
+  const shown = await context.newPage();
+  await shown.clock.setFixedTime(now);
+  for (const picture of pictures) await take(shown, picture, look);
+  await context.close();
+}
+
+async function take(shown: Page, { name, place, click }: Picture, look: string): Promise<void> {
+  await shown.goto('about:blank');
+  await shown.goto(`${base}/#${place}`);
+  await shown.locator('main h1:not(.loading)').waitFor();
+  await shown.locator('main .loading').waitFor({ state: 'detached' });
+  if (click !== undefined) {
+    await shown.getByRole('button', { name: click }).first().click();
+    await shown
+      .getByText(/would (be )?run/)
+      .last()
+      .waitFor();
+  }
+  await shown.waitForLoadState('networkidle');
+  await shown.screenshot({ path: `${folder}/${name}${look}.png`, fullPage: click !== 'Replay…' });
+}

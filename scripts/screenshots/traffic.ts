@@ -1,0 +1,137 @@
+/** An hour of made-up calls in an inbox in memory, with what an operator meets: a CRM that was down, a wrong secret. */
+import { readFileSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
+import { createReceiver, type Receiver, sign } from '../../src/index.ts';
+import { pino } from 'pino';
+import { type ManualClock, manualClock } from '../../src/testing/index.ts';
+
+const secret = 'whsec_cGljdHVyZXMtc2VjcmV0';
+const wrongSecret = 'whsec_cGljdHVyZXMtd3Jvbmc=';
+const begin = Date.parse('2026-03-02T13:05:00Z');
+const minute = 60_000;
+/** When the CRM was down, in milliseconds from the beginning. */
+const outage = { from: 22 * minute, to: 36 * minute };
+const sample = new URL('../../fixtures/call-transferred-wrapped.json', import.meta.url);
+const { body: transferred } = JSON.parse(readFileSync(sample, 'utf8')) as {
+  readonly body: { readonly payload: Readonly<Record<string, unknown>> };
+};
+
+/** The inbox after the hour. */
+export interface Traffic {
+  readonly receiver: Receiver;
+  /** When the hour is over, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+interface Step {
+  readonly at: number;
+  readonly eventName: string;
+  readonly call: number;
+  readonly occurredAt: number;
+  readonly payload?: Readonly<Record<string, unknown>>;
+  readonly secrets?: string;
+}
+
+/** Plays the hour. */
+export async function playTraffic(): Promise<Traffic> {
+  const clock = manualClock(begin);
+  const receiver = receiverAt(clock);
+  await receiver.start();
+  for (const step of steps().sort((one, other) => one.at - other.at)) {
+    await moveTo(clock, begin + step.at);
+    await receiver.fetch(delivery(step));
+    await settle(clock);
+  }
+  await moveTo(clock, begin + 61 * minute);
+  return { receiver, now: clock.now() };
+}
+
+function receiverAt(clock: ManualClock): Receiver {
+  const isDown = () => clock.now() >= begin + outage.from && clock.now() < begin + outage.to;
+  const logger = pino({ level: 'silent' });
+  const receiver = createReceiver({ secrets: secret, database: ':memory:', clock, logger });
+  const retry = { attempts: 3, base: '1m', factor: 2 } as const;
+  receiver.on('CallHandler.CallEnded', { name: 'crm-sync', retry }, () => {
+    if (isDown()) throw new Error('the CRM answered 503: Service Unavailable');
+  });
+  receiver.on('CallHandler.*', { name: 'live-board' }, () => {});
+  receiver.on('CallHandler.CallTransferred', { name: 'notify-team', retry }, ({ traceId }) => {
+    if (/[37]$/.test(traceId)) throw new TypeError("Cannot read properties of undefined (reading 'team')");
+  });
+  receiver.onCall(
+    {
+      name: 'save-call',
+      events: ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'],
+      within: '10m',
+    },
+    () => {},
+  );
+  return receiver;
+}
+
+function steps(): Step[] {
+  const all: Step[] = [];
+  for (let call = 0; call < 44; call += 1) {
+    const start = call * 78_000 + ((call * 7_919) % 30_000);
+    const long = 95_000 + ((call * 48_611) % 240_000);
+    const late = (at: number, by = 180) => ({ at: at + by + ((call * 131) % 400), occurredAt: at });
+    all.push({ ...late(start), eventName: 'CallHandler.CallStarted', call });
+    const end = start + long;
+    if (call % 5 === 2) {
+      const { caller, call_summary: summary, transcript } = transferred.payload;
+      const payload = { transfer_to: 'sip:support@example.com', caller, call_summary: summary, transcript };
+      all.push({ ...late(end - 900), eventName: 'CallHandler.CallTransferred', call, payload });
+    }
+    all.push({ ...late(end), eventName: 'CallHandler.CallEnded', call });
+    // The analysis takes a while; now and then it is delivered before the end of its call.
+    const analysed = {
+      eventName: 'callAnalysis.pcaCompleted',
+      call,
+      payload: { reason: 'analysis finished' },
+    };
+    all.push({ ...late(end + 9_000 + ((call * 997) % 20_000), 2_400), ...analysed });
+    if (call % 11 === 6)
+      all.push({ ...late(end + 200), eventName: 'CallHandler.CallEnded', call, secrets: wrongSecret });
+  }
+  return all.filter(({ at }) => at < 60 * minute);
+}
+
+function delivery({ eventName, call, occurredAt, payload = {}, secrets = secret, at }: Step): Request {
+  const word = eventName.slice(eventName.lastIndexOf('.') + 1).toLowerCase();
+  const traceId = `trace-${word}-${String(1_000 + call)}`;
+  const body = JSON.stringify({
+    traceId,
+    organizationId: 'org_example',
+    eventName,
+    event: eventName.slice(eventName.lastIndexOf('.') + 1),
+    timestamp: new Date(begin + occurredAt).toISOString(),
+    payload: {
+      call_id: `call_${String(2_000 + call)}`,
+      agent_id: call % 3 === 0 ? 'agent_51c2' : 'agent_7f3a',
+      status: eventName.endsWith('Transferred') ? 'initiated' : 'success',
+      ...payload,
+    },
+  });
+  const signed = sign(body, { secrets, timestamp: begin + at });
+  return new Request('https://calls.example.com/webhooks', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-webhook-traceid': traceId, ...signed },
+    body,
+  });
+}
+
+/** Moves time on in small steps, so that what is due on the way runs at its time. */
+async function moveTo(clock: ManualClock, time: number): Promise<void> {
+  while (clock.now() < time) {
+    clock.advance(Math.min(5_000, time - clock.now()));
+    await settle(clock);
+  }
+}
+
+/** Lets what has begun come to its end: handlers, and writes to a database in memory. */
+async function settle(clock: ManualClock): Promise<void> {
+  for (let turns = 0; turns < 12; turns += 1) {
+    await turn();
+    clock.advance(0);
+  }
+}
