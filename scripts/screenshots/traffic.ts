@@ -77,12 +77,14 @@ function steps(): Step[] {
     const late = (at: number, by = 180) => ({ at: at + by + ((call * 131) % 400), occurredAt: at });
     all.push({ ...late(start), eventName: 'CallHandler.CallStarted', call });
     const end = start + long;
+    // The platform begins to send a field that it doesn't document.
+    const added = call > 30 ? { queue_position: 1 } : {};
     if (call % 5 === 2) {
       const { caller, call_summary: summary, transcript } = transferred.payload;
       const payload = { transfer_to: 'sip:support@example.com', caller, call_summary: summary, transcript };
       all.push({ ...late(end - 900), eventName: 'CallHandler.CallTransferred', call, payload });
     }
-    all.push({ ...late(end), eventName: 'CallHandler.CallEnded', call });
+    all.push({ ...late(end), eventName: 'CallHandler.CallEnded', call, payload: added });
     // The analysis takes a while; now and then it is delivered before the end of its call.
     const analysed = {
       eventName: 'callAnalysis.pcaCompleted',

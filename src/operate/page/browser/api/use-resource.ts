@@ -37,6 +37,8 @@ export function useResource<T>(path: string | undefined, topics: readonly string
       const before = latest.current.path === path ? latest.current.answer : undefined;
       try {
         const answer = await get<T>(path, { tag: before?.tag, signal: abort.signal });
+        // What comes after the viewer has gone on is about something else.
+        if (abort.signal.aborted) return;
         if (answer) setKnown({ path, answer });
         else if (latest.current.refusal && before) setKnown({ path, answer: before });
       } catch (error) {

@@ -10,7 +10,7 @@ export interface TimeScale {
 }
 
 /** How much longer than all the rest together a gap must be for most of it to be left out. */
-const longGap = 4;
+const longGap = 12;
 /** What is left of such a gap, as a part of the rest. */
 const shortened = 0.25;
 

@@ -50,7 +50,7 @@ function Findings({ findings }: Drift) {
                   <Foreign text={eventName} />
                 </a>
               </td>
-              <td>
+              <td class="wide">
                 <Foreign text={path} isCode />
               </td>
               <td>{kind.replaceAll('_', ' ')}</td>

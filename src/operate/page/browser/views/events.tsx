@@ -3,9 +3,9 @@ import type { Events as Found } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { type Field, FilterForm } from '../parts/filter-form.tsx';
 import { Pages, pageSize } from '../parts/pages.tsx';
-import { Runs, standingOf } from '../parts/runs.tsx';
+import { Standing } from '../parts/runs.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
-import { Foreign, State, Time } from '../parts/text.tsx';
+import { Foreign, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
 
 /** The names that are known; others come as well. */
@@ -69,7 +69,6 @@ export function EventTable({
             <th scope="col">Arrived</th>
             <th scope="col">Event</th>
             <th scope="col">State</th>
-            <th scope="col">Runs</th>
             {!isOfCall && <th scope="col">Call</th>}
             <th scope="col">Trace id</th>
           </tr>
@@ -86,10 +85,7 @@ export function EventTable({
                 </a>
               </td>
               <td>
-                <State state={standingOf(event)} />
-              </td>
-              <td>
-                <Runs runs={event.runs} />
+                <Standing event={event} />
               </td>
               {!isOfCall && (
                 <td>

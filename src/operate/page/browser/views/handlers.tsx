@@ -41,6 +41,7 @@ function HandlerTable({ handlers }: Pick<Handlers, 'handlers'>) {
           <tr>
             <th scope="col">Handler</th>
             <th scope="col">State</th>
+            {mayPause && <th scope="col">Change</th>}
             <th scope="col" class="count">
               Due
             </th>
@@ -55,7 +56,6 @@ function HandlerTable({ handlers }: Pick<Handlers, 'handlers'>) {
             </th>
             <th scope="col">Takes</th>
             <th scope="col">How</th>
-            {mayPause && <th scope="col">Change</th>}
           </tr>
         </thead>
         <tbody>
@@ -92,6 +92,11 @@ function HandlerRow({ handler, mayPause }: { readonly handler: HandlerState; rea
           </div>
         )}
       </td>
+      {mayPause && (
+        <td>
+          <PauseOrResume name={name} isPaused={pause !== undefined} />
+        </td>
+      )}
       <td class="count">{number(due)}</td>
       <td class="count">{number(running)}</td>
       <td class="count">{number(blocked)}</td>
@@ -107,11 +112,6 @@ function HandlerRow({ handler, mayPause }: { readonly handler: HandlerState; rea
           : `${handler.order}, ${counted(handler.concurrency, 'at once', 'at once')}`}
         <div class="faint">timeout {duration(handler.timeout)}</div>
       </td>
-      {mayPause && (
-        <td>
-          <PauseOrResume name={name} isPaused={pause !== undefined} />
-        </td>
-      )}
     </tr>
   );
 }
