@@ -19,6 +19,8 @@ interface Picture {
   readonly place: string;
   /** What is clicked before the picture is made. */
   readonly click?: string;
+  /** The path of the API without which there is no such view. */
+  readonly needs?: string;
 }
 
 const pictures: readonly Picture[] = [
@@ -32,9 +34,9 @@ const pictures: readonly Picture[] = [
   { name: 'replay', place: '/replay?state=dead&handler=crm-sync&rate=10', click: 'Show what would run' },
   { name: 'quarantine', place: '/quarantine' },
   { name: 'delivery', place: '/quarantine/1' },
-  { name: 'handlers', place: '/handlers' },
+  { name: 'handlers', place: '/handlers', needs: '/handlers' },
   { name: 'drift', place: '/drift' },
-  { name: 'audit', place: '/audit' },
+  { name: 'audit', place: '/audit', needs: '/audit' },
 ];
 
 /** The ways to look at it, by what is added to the names. */
@@ -54,6 +56,8 @@ const page = receiver.page({ authorize: () => ({ access: 'all', by: 'ann' }) });
 const server = createServer(page.nodeHandler('/ringback')).listen(0, '127.0.0.1');
 await once(server, 'listening');
 const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ringback`;
+const { paths } = (await (await fetch(`${base}/api/openapi.json`)).json()) as { readonly paths: object };
+const shownViews = pictures.filter(({ needs }) => needs === undefined || needs in paths);
 const browser = await launch(await browserPath());
 for (const look of asked === undefined ? ([''] as const) : (['', '-dark', '-narrow'] as const))
   await takeAll(browser, look);
@@ -66,7 +70,7 @@ async function takeAll(from: Browser, look: keyof typeof looks): Promise<void> {
   const context = await from.newContext({ ...looks[look], locale: 'en-GB', timezoneId: 'Europe/Berlin' });
   const shown = await context.newPage();
   await shown.clock.setFixedTime(now);
-  for (const picture of pictures) await take(shown, picture, look);
+  for (const picture of shownViews) await take(shown, picture, look);
   await context.close();
 }
 
@@ -83,5 +87,8 @@ async function take(shown: Page, { name, place, click }: Picture, look: string):
       .waitFor();
   }
   await shown.waitForLoadState('networkidle');
-  await shown.screenshot({ path: `${folder}/${name}${look}.png`, fullPage: click !== 'Replay…' });
+  await shown.screenshot({
+    path: `${folder}/${name}${look}.png`,
+    fullPage: asked !== undefined && click !== 'Replay…',
+  });
 }

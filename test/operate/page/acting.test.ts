@@ -142,6 +142,22 @@ describe('changing', () => {
   });
 });
 
+test('a handler is paused for a reason, in words that the API takes', async () => {
+  const { receiver } = await operated();
+  const { page, goTo } = await open(receiver);
+  await withApiToCome(page);
+  await page.route('**/api/handlers/*/pause', (asked) => asked.fulfill({ json: { name: 'crm' } }));
+  await goTo('/handlers');
+  await page.getByRole('row', { name: /^crm/ }).getByRole('button', { name: 'Pause…' }).click();
+  const asked = page.waitForRequest('**/api/handlers/crm/pause');
+  await page.getByRole('dialog').getByLabel('Reason').fill('the CRM moves');
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+  const request = await asked;
+  expect(request.postDataJSON()).toEqual({ reason: 'the CRM moves' });
+  expect(request.headers()).toMatchObject({ 'x-ringback-request': '1' });
+  await page.getByRole('status').getByText('crm is paused.').waitFor();
+});
+
 test('whoever may only read is shown nothing to change, and the API refuses it, too', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver, () => 'read');
