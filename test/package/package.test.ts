@@ -24,6 +24,7 @@ describe('the packed package', () => {
         'dist/cli/main.js',
         'dist/index.d.ts',
         'dist/index.js',
+        'dist/operate/page/assets/index.html',
         'dist/testing/index.d.ts',
         'dist/platform/index.js',
         'dist/sandbox/index.js',
@@ -41,6 +42,18 @@ describe('the packed package', () => {
     expect(project.files.filter((file) => !allowed.test(file))).toEqual([]);
     const sources = project.files.filter((file) => /^dist\/.*(?<!\.d)\.ts$/.test(file));
     expect(sources).toEqual([]);
+  });
+
+  it("serves the operators' page", () => {
+    const script = `
+      import { createReceiver } from 'ringback';
+      const receiver = createReceiver({ secrets: '${secret}', database: ':memory:' });
+      const page = receiver.page({ authorize: () => 'read' });
+      const document = await page.fetch(new Request('https://ops.example.com/'));
+      const [, style] = /href="[.]([^"]+[.]css)"/.exec(await document.text());
+      const { status, headers } = await page.fetch(new Request('https://ops.example.com' + style));
+      console.log(document.status, status, headers.get('content-type'));`;
+    expect(runNode('--input-type=module', script)).toBe('200 200 text/css; charset=utf-8');
   });
 
   it('is found right by publint', async () => {
