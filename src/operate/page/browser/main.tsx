@@ -1,6 +1,8 @@
 import { render } from 'preact';
 import { Page } from './page.tsx';
 import './styles/page.css';
+import './styles/tables.css';
+import './styles/forms.css';
 import './styles/parts.css';
 import './styles/drawings.css';
 
