@@ -18,6 +18,9 @@ export interface Answer<T> {
   readonly tag: string | undefined;
 }
 
+/** How long an answer is waited for, in milliseconds: over a connection that has died, none ever comes. */
+const longestWait = 30_000;
+
 /** The answer to a GET; undefined if it still has the tag. */
 export async function get<T>(
   path: string,
@@ -25,7 +28,7 @@ export async function get<T>(
 ): Promise<Answer<T> | undefined> {
   const response = await ask(path, {
     ...(tag !== undefined && { headers: { 'if-none-match': tag } }),
-    ...(signal && { signal }),
+    signal: AbortSignal.any([AbortSignal.timeout(longestWait), ...(signal ? [signal] : [])]),
   });
   if (response.status === 304) return undefined;
   return { data: (await response.json()) as T, tag: response.headers.get('etag') ?? undefined };
@@ -63,8 +66,7 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(`api${path}`, { ...init, cache: 'no-store' });
-  } catch (error) {
-    if (init.signal?.aborted) throw error;
+  } catch {
     throw new Refusal(0, 'unreachable', 'The receiver does not answer. This page tries again by itself.');
   }
   if (response.ok || response.status === 304) return response;
