@@ -232,6 +232,17 @@ describe('who may do what', () => {
     expect(await ask('POST', '/erase', { callId: 'call-1' })).toMatchObject({ status: 403 });
   });
 
+  test.each([
+    [['replay'], { actions: ['replay'] }],
+    [
+      { access: 'read', by: 'ann' },
+      { by: 'ann', actions: ['look', 'bodies'] },
+    ],
+  ])('whoever is let in is told what they may do: %j', async (allowed, access) => {
+    const { ask } = await inbox((() => allowed) as Authorize);
+    expect(await ask('GET', '/access')).toMatchObject({ status: 200, json: access });
+  });
+
   test('without authorize there is no API', () => {
     const { receiver } = made();
     expect(() => receiver.api({} as never)).toThrow(ConfigError);

@@ -5,7 +5,6 @@
 import type { Page } from 'playwright-core';
 
 const at = '2026-03-02T14:03:12.750Z';
-const everything = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'erase', 'pause'];
 
 const handler = {
   name: 'crm',
@@ -33,7 +32,6 @@ const group = {
 };
 
 const answers: Readonly<Record<string, unknown>> = {
-  '/access': { by: 'ann', actions: everything },
   '/failures': { groups: [group] },
   '/handlers': {
     handlers: [
@@ -56,16 +54,15 @@ const answers: Readonly<Record<string, unknown>> = {
   },
 };
 
-/** Lets the browser see what the receiver doesn't have, for who may do the given actions. */
-export async function withApiToCome(page: Page, actions: readonly string[] = everything): Promise<void> {
+/** Lets the browser see what the receiver doesn't have. */
+export async function withApiToCome(page: Page): Promise<void> {
   await page.route('**/api/openapi.json', async (route) => {
     const response = await route.fetch();
     const document = (await response.json()) as { readonly paths: Record<string, unknown> };
     for (const [path, answer] of Object.entries({ ...answers, '/history': history() })) {
       if (path in document.paths) continue;
       document.paths[path] = {};
-      const json = path === '/access' ? { by: 'ann', actions } : answer;
-      await page.route(`**/api${path}*`, (asked) => asked.fulfill({ json }));
+      await page.route(`**/api${path}*`, (asked) => asked.fulfill({ json: answer }));
     }
     await route.fulfill({ response, json: document });
   });

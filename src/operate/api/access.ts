@@ -29,7 +29,7 @@ type Allowed = Access | NamedAccess | undefined | null | false;
 
 /** What a request may do. */
 export interface Permission {
-  readonly mayDo: (action: Action) => boolean;
+  readonly actions: readonly Action[];
   readonly by: string | undefined;
 }
 
@@ -41,9 +41,14 @@ export function permissionOf(allowed: unknown): Permission | undefined {
     const permission = permissionOf(allowed.access);
     return permission && { ...permission, by: allowed.by };
   }
-  if (allowed === 'all') return { mayDo: () => true, by: undefined };
-  const list: readonly unknown[] = allowed === 'read' ? reading : Array.isArray(allowed) ? allowed : [];
-  return list.length === 0 ? undefined : { mayDo: (action) => list.includes(action), by: undefined };
+  const allowedActions = actions.filter((action) => listOf(allowed).includes(action));
+  return allowedActions.length === 0 ? undefined : { actions: allowedActions, by: undefined };
+}
+
+function listOf(allowed: unknown): readonly unknown[] {
+  if (allowed === 'all') return actions;
+  if (allowed === 'read') return reading;
+  return Array.isArray(allowed) ? allowed : [];
 }
 
 function isNamed(allowed: unknown): allowed is NamedAccess {

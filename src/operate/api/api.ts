@@ -63,12 +63,12 @@ async function resultOf(
 ): Promise<unknown> {
   if (request.method === 'GET' && path === '/openapi.json') return openApiDocument();
   const { route, id } = routeOf(request.method, path);
-  if (!permission.mayDo(route.action)) throw forbidden(route.action);
+  if (route.action && !permission.actions.includes(route.action)) throw forbidden(route.action);
   if (route.method !== 'GET') requireOwnOrigin(request);
   const query = checkedQuery(route, new URL(request.url).searchParams);
-  if (query['body'] === true && !permission.mayDo('bodies')) throw forbidden('bodies');
+  if (query['body'] === true && !permission.actions.includes('bodies')) throw forbidden('bodies');
   const body = route.body ? checked(route, route.body, await readJson(request), 'body') : {};
-  const result = await route.act(operations, { id, query, body, by: permission.by });
+  const result = await route.act(operations, { id, query, body, ...permission });
   if (result === undefined)
     throw new ApiProblem(404, 'not_found', `There is nothing at ${path}, or not any more.`);
   return result;

@@ -1,6 +1,7 @@
 /** The shapes of what the API answers. Times are in ISO 8601. */
 import { z } from 'zod';
 import { callStatuses } from '../calls.ts';
+import { actions } from './access.ts';
 
 const time = z.iso.datetime();
 const cursor = z.string().optional().describe('For the next page; left out on the last.');
@@ -74,6 +75,7 @@ const changedRuns = { events: count, runs: count, handlers: z.record(z.string(),
 
 /** By the names that the OpenAPI document gives them. */
 export const results = {
+  Access: z.strictObject({ by: z.string().optional(), actions: z.array(z.enum(actions)) }),
   Counts: z.strictObject({
     events: z.strictObject({ new: count, open: count, done: count }),
     runs: z.strictObject({ due: count, running: count, blocked: count, dead: count }),

@@ -30,13 +30,16 @@ export interface Asked {
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: Readonly<Record<string, unknown>>;
   readonly by: string | undefined;
+  /** What whoever asks may do. */
+  readonly actions: readonly Action[];
 }
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** At most one segment is `{…}`: the id of what is meant. */
   readonly path: string;
-  readonly action: Action;
+  /** Left out if whoever is let in may do it. */
+  readonly action?: Action;
   readonly summary: string;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
@@ -88,6 +91,13 @@ export const changeHeader = 'x-ringback-request';
 
 /** In the order of the document. */
 export const routes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/access',
+    summary: 'What whoever asks may do',
+    result: 'Access',
+    act: async (_operations, { by, actions }) => ({ by, actions }),
+  },
   {
     method: 'GET',
     path: '/counts',

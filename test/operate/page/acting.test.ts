@@ -161,7 +161,7 @@ test('a handler is paused for a reason, in words that the API takes', async () =
 test('whoever may only read is shown nothing to change, and the API refuses it, too', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver, () => 'read');
-  await withApiToCome(page, ['look', 'bodies']);
+  await withApiToCome(page);
   for (const place of [
     '/',
     '/events/trace-ended',
