@@ -13,6 +13,7 @@ import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from './cla
 import type { DriftStore } from './drift-store.ts';
 import type { EventRecord } from './event-record.ts';
 import type { EventStore } from './event-store.ts';
+import type { HandlerStore } from './handler-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
 import type { RetentionStore } from './retention-store.ts';
 import type { StoreNotice } from './store-notice.ts';
@@ -211,6 +212,8 @@ export interface Store<Transaction = UserDatabase> {
   readonly quarantine: QuarantineStore;
   /** How the platform departs from its documents. */
   readonly drift: DriftStore;
+  /** Which handlers are paused, and what waits for each. */
+  readonly handlers: HandlerStore;
   /** Removing what was kept long enough, and what is to be erased. */
   readonly retention: RetentionStore;
 

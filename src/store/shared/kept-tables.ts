@@ -75,6 +75,7 @@ export const keptTables = {
     runs: 'number',
     finished_at: 'number',
   },
+  paused_handlers: { handler: 'text', since: 'number', paused_by: 'text', reason: 'text' },
   settings: { name: 'text', value: 'text' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, ColumnKind>>>>;
 

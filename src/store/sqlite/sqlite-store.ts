@@ -8,6 +8,7 @@ import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../cl
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
+import type { HandlerStore } from '../handler-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
 import type { RetentionStore } from '../retention-store.ts';
 import type { Sequence, Settled } from '../sequence.ts';
@@ -21,6 +22,7 @@ import { SqliteRetention } from './admin/sqlite-retention.ts';
 import { Session } from './connection/session.ts';
 import { SqliteCalls } from './query/sqlite-calls.ts';
 import { SqliteEvents } from './query/sqlite-events.ts';
+import { SqliteHandlers } from './query/sqlite-handlers.ts';
 import { settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
 import { eventRow } from './work/record.ts';
@@ -35,6 +37,7 @@ export class SqliteStore implements Store {
   readonly events: EventStore;
   readonly quarantine: QuarantineStore;
   readonly drift: DriftStore;
+  readonly handlers: HandlerStore;
   readonly retention: RetentionStore;
   readonly database: InboxDatabase;
   readonly #session: Session;
@@ -57,6 +60,7 @@ export class SqliteStore implements Store {
     this.events = new SqliteEvents(access);
     this.quarantine = new SqliteQuarantine(access);
     this.drift = new SqliteDrift(access);
+    this.handlers = new SqliteHandlers(access);
     this.retention = new SqliteRetention(access);
   }
 

@@ -13,6 +13,7 @@ import { prepareCallList } from '../query/call-list.ts';
 import { prepareDismissals } from '../query/dismissals.ts';
 import { prepareEventSearch } from '../query/event-search.ts';
 import { prepareEvents } from '../query/events.ts';
+import { prepareHandlers } from '../query/handlers.ts';
 import { prepareOverview } from '../query/overview.ts';
 import { prepareReplays } from '../query/replays.ts';
 import { prepareClaims } from '../work/claim.ts';
@@ -47,6 +48,7 @@ export function prepareVerbs(database: Database.Database, processes: Processes, 
     drift: prepareDrift(database),
     listCalls: prepareCallList(database, callEvents.eventsOf),
     overview: prepareOverview(database),
+    handlers: prepareHandlers(database),
     events: prepareEvents(database),
     findEvents: prepareEventSearch(database),
     replays: prepareReplays(database),

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import type { LivingProcess } from '../../handler-store.ts';
 import { type Fate, type ProcessIdentity, fateOf } from './process-identity.ts';
 
 interface ProcessRow {
@@ -132,6 +133,17 @@ export class Processes implements Holder {
     this.beat(countsHeartbeats);
     const others = [...this.#others('alive'), ...this.#others('unknown')];
     return others.flatMap(({ handlers: known }) => (known === null ? [] : [JSON.parse(known) as string[]]));
+  }
+
+  /** This process, and the others that are not known to be dead. */
+  living(): LivingProcess[] {
+    const others = [...this.#others('alive'), ...this.#others('unknown')].map(({ id, handlers }) => ({
+      id,
+      handlers: handlers === null ? [] : (JSON.parse(handlers) as string[]),
+      isThis: false,
+    }));
+    const own = { id: this.#id, handlers: this.#handlers ?? [], isThis: true };
+    return [own, ...others].toSorted((one, other) => one.id - other.id);
   }
 
   /** Whether this process judges others by their heartbeats, because the kernel can't be asked about them. */

@@ -1,6 +1,7 @@
 import type { EventRecord } from '../../event-record.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { DismissalWrite, ReplayRequest } from '../../event-store.ts';
+import type { HandlerPause } from '../../handler-store.ts';
 import type { RunSelection } from '../../claims.ts';
 import type { DriftRow } from '../../drift-store.ts';
 import type { RetentionLimits } from '../../retention-store.ts';
@@ -90,6 +91,8 @@ export function operationsOn(verbs: Verbs) {
     beginReplay: (request: ReplayRequest) => replays.begin(request),
     requeue: (step: ReplayRows) => replays.requeue(step),
     endReplay: (replay: number, now: number) => replays.end(replay, now),
+    pauseHandler: (pause: HandlerPause) => verbs.handlers.pause(pause),
+    resumeHandler: (handler: string) => verbs.handlers.resume(handler),
     dismiss: (step: DismissalWrite) => verbs.dismissals.dismiss(step),
 
     clean: (limits: RetentionLimits, after: string | undefined) => verbs.cleaning.step(limits, after),

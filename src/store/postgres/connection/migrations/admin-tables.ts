@@ -117,6 +117,14 @@ export const adminTables = `
   create trigger runs_of_events before insert on ringback.runs
     for each row execute function ringback.require_event();
 
+  -- Handlers that no process runs until they are resumed.
+  create table ringback.paused_handlers (
+    handler   text primary key,
+    since     bigint not null,
+    paused_by text,
+    reason    text
+  );
+
   create table ringback.settings (
     name  text primary key,
     value text not null

@@ -201,6 +201,14 @@ export const schema1 = `
     primary key (event_name, path, kind)
   ) without rowid;
 
+  -- Handlers that no process runs until they are resumed.
+  create table paused_handlers (
+    handler   text primary key,
+    since     integer not null,
+    paused_by text,
+    reason    text
+  ) without rowid;
+
   create table settings (
     name  text primary key,
     value text not null

@@ -1,0 +1,42 @@
+/** The part of the store that says which handlers are paused, what waits for each, and which processes have them. */
+
+/** A handler that no process runs until it is resumed. */
+export interface HandlerPause {
+  readonly handler: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  readonly by: string | undefined;
+  readonly reason: string | undefined;
+}
+
+/** How many stored runs a handler has that are not done. */
+export interface HandlerRuns {
+  readonly handler: string;
+  readonly due: number;
+  readonly running: number;
+  readonly blocked: number;
+  readonly dead: number;
+}
+
+/** A process that shares the store and is not known to be dead. */
+export interface LivingProcess {
+  readonly id: number;
+  /** The handlers that it has announced. */
+  readonly handlers: readonly string[];
+  /** Whether it is the one that asks. */
+  readonly isThis: boolean;
+}
+
+/** Pauses are durable, and hold for every process that shares the store. */
+export interface HandlerStore {
+  /** Pauses a handler. Resolves to the pause that holds: that of the first who paused it. */
+  pause(pause: HandlerPause): Promise<HandlerPause>;
+  /** Ends a pause. Resolves to whether there was one. */
+  resume(handler: string): Promise<boolean>;
+  /** Every pause, by handler. */
+  paused(): Promise<readonly HandlerPause[]>;
+  /** By handler; those for which nothing waits and nothing is dead are left out. */
+  runs(): Promise<readonly HandlerRuns[]>;
+  /** By id. */
+  processes(): Promise<readonly LivingProcess[]>;
+}

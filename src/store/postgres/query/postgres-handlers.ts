@@ -1,0 +1,79 @@
+import type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess } from '../../handler-store.ts';
+import type { Session } from '../connection/session.ts';
+import { fromText, toText } from '../connection/text.ts';
+import { deadAfter } from '../work/processes.ts';
+
+/** The handlers of a Postgres inbox. */
+export class PostgresHandlers implements HandlerStore {
+  readonly #session: Session;
+  readonly #ownProcess: () => number;
+
+  constructor(session: Session, ownProcess: () => number) {
+    this.#session = session;
+    this.#ownProcess = ownProcess;
+  }
+
+  async pause(pause: HandlerPause): Promise<HandlerPause> {
+    await this.#session.query('insert into ringback.paused_handlers values ($1, $2, $3, $4) on conflict do nothing', [
+      toText(pause.handler),
+      pause.since,
+      textOrNull(pause.by),
+      textOrNull(pause.reason),
+    ]);
+    const holding = await this.paused();
+    return holding.find(({ handler }) => handler === pause.handler) ?? pause;
+  }
+
+  async resume(handler: string): Promise<boolean> {
+    const rows = await this.#session.query(
+      'delete from ringback.paused_handlers where handler = $1 returning handler',
+      [toText(handler)],
+    );
+    return rows.length > 0;
+  }
+
+  async paused(): Promise<readonly HandlerPause[]> {
+    const rows = await this.#session.query<PauseRow>(
+      `select handler, since, paused_by as "by", reason from ringback.paused_handlers order by handler collate "C"`,
+    );
+    return rows.map(({ handler, since, by, reason }) => ({
+      handler: fromText(handler),
+      since,
+      by: textOf(by),
+      reason: textOf(reason),
+    }));
+  }
+
+  async runs(): Promise<readonly HandlerRuns[]> {
+    const rows = await this.#session.query<HandlerRuns>(
+      `select handler, count(*) filter (where state = 'due') as due, count(*) filter (where state = 'claimed') as running,
+         count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'dead') as dead
+       from ringback.runs where state in ('due', 'claimed', 'blocked', 'dead')
+       group by handler order by handler collate "C"`,
+    );
+    return rows.map((row) => ({ ...row, handler: fromText(row.handler) }));
+  }
+
+  async processes(): Promise<readonly LivingProcess[]> {
+    const rows = await this.#session.query<{ id: number; handlers: string | null }>(
+      `select id, handlers from ringback.processes
+       where heartbeat_at > clock_timestamp() - make_interval(secs => $1) order by id`,
+      [deadAfter],
+    );
+    return rows.map(({ id, handlers }) => ({
+      id,
+      handlers: handlers === null ? [] : (JSON.parse(handlers) as string[]),
+      isThis: id === this.#ownProcess(),
+    }));
+  }
+}
+
+interface PauseRow {
+  readonly handler: string;
+  readonly since: number;
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
+const textOrNull = (value: string | undefined) => (value === undefined ? null : toText(value));
+const textOf = (value: string | null) => (value === null ? undefined : fromText(value));

@@ -1,0 +1,40 @@
+import type Database from 'better-sqlite3';
+import type { HandlerPause, HandlerRuns } from '../../handler-store.ts';
+
+/** Pauses handlers, and shows what waits for each. */
+export function prepareHandlers(database: Database.Database) {
+  const pause = database.prepare(
+    'insert into paused_handlers values (@handler, @since, @by, @reason) on conflict do nothing',
+  );
+  const resume = database.prepare('delete from paused_handlers where handler = ?');
+  const paused = database.prepare(
+    'select handler, since, paused_by as "by", reason from paused_handlers order by handler',
+  );
+  // Through the indexes of what is open or dead: the runs that are done are not gone through.
+  const runs = database.prepare(`
+    select handler, sum(state = 'due') as due, sum(state = 'claimed') as running, sum(state = 'blocked') as blocked,
+      sum(state = 'dead') as dead
+    from (
+      select handler, 'due' as state from runs where state = 'due' union all
+      select handler, 'claimed' from runs where claimed_by is not null union all
+      select handler, 'blocked' from runs where state = 'blocked' union all
+      select handler, 'dead' from runs where state = 'dead')
+    group by handler order by handler`);
+
+  const listPaused = (): HandlerPause[] =>
+    (paused.all() as (HandlerPause & { by: string | null; reason: string | null })[]).map((row) => ({
+      ...row,
+      by: row.by ?? undefined,
+      reason: row.reason ?? undefined,
+    }));
+
+  return {
+    pause(row: HandlerPause): HandlerPause {
+      pause.run({ ...row, by: row.by ?? null, reason: row.reason ?? null });
+      return listPaused().find(({ handler }) => handler === row.handler) ?? row;
+    },
+    resume: (handler: string): boolean => resume.run(handler).changes > 0,
+    paused: listPaused,
+    runs: () => runs.all() as HandlerRuns[],
+  };
+}
