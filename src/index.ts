@@ -71,6 +71,15 @@ export type {
   StoredRun,
   WholeInboxEvent,
 } from './operate/events.ts';
+export type {
+  HandlerPause,
+  HandlerSettings,
+  HandlerState,
+  HandlerStates,
+  InboxHandlers,
+  PauseOptions,
+} from './operate/handlers.ts';
+export type { LivingProcess } from './store/handler-store.ts';
 export type { DismissOptions, DismissResult } from './operate/dismissal.ts';
 export type { ReplayOptions, ReplayResult } from './operate/replay.ts';
 export type { Erased } from './operate/erasure.ts';

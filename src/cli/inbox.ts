@@ -7,6 +7,9 @@ const commands: Commands = {
   event: async () => (await import('./inbox/events.ts')).addEvent,
   replay: async () => (await import('./inbox/replay.ts')).addReplay,
   dismiss: async () => (await import('./inbox/dismiss.ts')).addDismiss,
+  handlers: async () => (await import('./inbox/handlers.ts')).addHandlers,
+  pause: async () => (await import('./inbox/handlers.ts')).addPause,
+  resume: async () => (await import('./inbox/handlers.ts')).addResume,
   calls: async () => (await import('./inbox/calls.ts')).addCalls,
   call: async () => (await import('./inbox/calls.ts')).addCall,
   drift: async () => (await import('./inbox/events.ts')).addDrift,
@@ -27,6 +30,8 @@ export async function addInbox(
 ): Promise<void> {
   const inbox = program
     .command('inbox')
-    .description('look into the inbox, see why a run failed, run events again, dismiss runs, and erase');
+    .description(
+      'look into the inbox, see why a run failed, run events again, dismiss runs, pause handlers, and erase',
+    );
   await addWanted(inbox, commands, exitWith, args);
 }

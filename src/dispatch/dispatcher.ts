@@ -14,6 +14,7 @@ import { DueTimer } from './due-timer.ts';
 import { Heartbeat, heartbeatInterval } from './heartbeat.ts';
 import { InFlight } from './in-flight.ts';
 import type { Lanes } from './lanes.ts';
+import { Pauses } from './pauses.ts';
 import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
 import type { Registry } from './registry.ts';
@@ -36,6 +37,7 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #attempts: Attempts;
   readonly #inFlight: InFlight;
+  readonly #pauses: Pauses;
   readonly #heartbeat: Heartbeat;
   readonly #poison: PoisonRuns<Lanes>;
   readonly #placer: Placer;
@@ -70,7 +72,9 @@ export class Dispatcher {
       alone: (crashes) => this.#poison.reading(crashes),
       onPlaced: () => this.#goOn(),
     });
-    this.#heartbeat = new Heartbeat({ store, telemetry, clock, follow, onWork: wake });
+    this.#pauses = new Pauses({ ...parts, requeue: (run) => this.#placer.requeue(run), wake });
+    const onBeat = () => this.#pauses.follow();
+    this.#heartbeat = new Heartbeat({ store, telemetry, clock, follow, onBeat, onWork: wake });
     this.#claimer = new Claimer({
       ...parts,
       dueTimer: new DueTimer(store, clock, heartbeatInterval),
@@ -124,6 +128,11 @@ export class Dispatcher {
     if (this.#isPumping || this.#state !== 'running') return;
     this.#isPumping = true;
     this.#inFlight.follow(this.#pump());
+  }
+
+  /** Follows at once what has been paused or resumed; other processes do so with their next heartbeat. */
+  followPauses(): Promise<void> {
+    return this.#pauses.follow();
   }
 
   /** Begins nothing new, gives active runs `timeout` milliseconds to end, then interrupts them. */

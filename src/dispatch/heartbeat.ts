@@ -11,6 +11,8 @@ export interface HeartbeatParts {
   readonly store: Store;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
+  /** Called with each heartbeat. Rejects when the inbox can't be reached. */
+  readonly onBeat: () => Promise<void>;
   /** Called when there may be something to run. */
   readonly onWork: () => void;
   /** Follows work whose end nobody waits for. */
@@ -67,10 +69,12 @@ export class Heartbeat {
   }
 
   async #keepAlive(): Promise<void> {
-    const { store, telemetry, onWork } = this.#parts;
+    const { store, telemetry, onBeat, onWork } = this.#parts;
     const { takenOver } = await store.keepAlive();
-    if (takenOver === 0) return;
-    telemetry.report('claims_taken_over', { count: takenOver });
-    onWork();
+    if (takenOver > 0) {
+      telemetry.report('claims_taken_over', { count: takenOver });
+      onWork();
+    }
+    await onBeat();
   }
 }

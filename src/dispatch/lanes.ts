@@ -22,6 +22,8 @@ const maxFollowing = { strict: 250, call: 2_000, none: 0 };
  */
 export class Lanes {
   readonly handler: Handler;
+  /** Whether nothing may begin: a person has paused the handler. */
+  isPaused = false;
   readonly #ready: Run[] = [];
   /** A call has a lane while one of its runs is ready or active; the list holds those behind it, if there are any. */
   readonly #lanes = new RenewedMap<string, Run[] | undefined>();
@@ -86,7 +88,7 @@ export class Lanes {
 
   /** The next run that may begin, if there is one and a place for it. */
   next(mayBegin: (run: Run) => boolean): Run | undefined {
-    if (this.#active >= this.handler.concurrency) return undefined;
+    if (this.isPaused || this.#active >= this.handler.concurrency) return undefined;
     const index = this.#ready.findIndex(mayBegin);
     if (index < 0) return undefined;
     const [run] = index === 0 ? [this.#ready.shift()] : this.#ready.splice(index, 1);
@@ -105,7 +107,7 @@ export class Lanes {
     const call = laneOf(run);
     if (call === undefined) return;
     const following = this.#lanes.get(call)?.shift();
-    if (!following) return this.#lanes.delete(call);
+    if (!following) return this.#forget(run);
     this.#following -= 1;
     this.#enter(following);
   }
@@ -118,12 +120,28 @@ export class Lanes {
     return followers;
   }
 
-  /** Takes out everything that has not begun. */
+  /** Takes out the runs that have not begun, those of a call in their order. */
+  takeWaiting(): readonly Run[] {
+    const following = [...this.#lanes.values()].flatMap((followers) => followers?.splice(0) ?? []);
+    const ready = this.#ready.splice(0);
+    // The calls of active runs keep their lanes.
+    for (const run of ready) this.#forget(run);
+    this.#size -= ready.length;
+    this.#following = 0;
+    return [...ready, ...following];
+  }
+
+  /** Takes out everything that has not begun, which stays claimed. */
   clear(): void {
     this.#ready.length = 0;
     this.#lanes.clear();
     this.#size = this.#active;
     this.#following = 0;
+  }
+
+  #forget(run: Run): void {
+    const call = laneOf(run);
+    if (call !== undefined) this.#lanes.delete(call);
   }
 
   #enter(run: Run): void {

@@ -112,10 +112,11 @@ export class Placer {
     }
   }
 
-  /** A run that is stored already finds room always: it was claimed because there was some. */
+  /** A run that is stored already finds room always, unless its handler was paused meanwhile: it was claimed because there was some. */
   #place(lanes: Lanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
     this.#bytes += run.claimed.body.byteLength;
-    if (this.#parts.store.mayBegin(run.claimed) && (isStored || lanes.roomFor(run) > 0)) lanes.add(run);
+    const hasRoom = !lanes.isPaused && (isStored || lanes.roomFor(run) > 0);
+    if (hasRoom && this.#parts.store.mayBegin(run.claimed)) lanes.add(run);
     else this.requeue(run);
   }
 }

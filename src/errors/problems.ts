@@ -62,8 +62,8 @@ export const problems = {
   receiver_not_started: (d: { method: string }) =>
     `${d.method} should be called while the receiver runs, but it is not started or has been stopped. ` +
     'Call it after await receiver.start() and before receiver.stop().',
-  handler_unknown: (d: { name: string; meant: string | undefined; known: string }) =>
-    `The handler "${d.name}" should be registered before its runs are replayed, but it is not.` +
+  handler_unknown: (d: { name: string; before: string; meant: string | undefined; known: string }) =>
+    `The handler "${d.name}" should be registered before ${d.before}, but it is not.` +
     (d.meant === undefined ? ` The handlers are: ${d.known || 'none'}.` : ` Did you mean "${d.meant}"?`),
   handler_registered: (d: { name: string }) =>
     `The handler "${d.name}" should be gone before its open runs are dismissed, but it is registered here and will run ` +

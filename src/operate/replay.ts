@@ -159,7 +159,13 @@ export function requireCondition(filter: EventFilter, option: string, fix: strin
 /** Refuses a handler that isn't registered: runs that are requeued for it might wait forever. */
 function requireHandler(name: string, known: readonly string[]): void {
   if (known.includes(name)) return;
-  throw configError('handler_unknown', { name, meant: closest(name, known), known: known.join(', ') });
+  const before = 'its runs are replayed';
+  throw configError('handler_unknown', {
+    name,
+    before,
+    meant: closest(name, known),
+    known: known.join(', '),
+  });
 }
 
 async function candidatesOf(

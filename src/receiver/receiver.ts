@@ -15,6 +15,7 @@ import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Calls } from '../operate/calls.ts';
 import type { DriftLedger } from '../operate/drift.ts';
+import type { InboxHandlers } from '../operate/handlers.ts';
 import type { Erased } from '../operate/erasure.ts';
 import type { ErasureTarget } from '../operate/erasure-target.ts';
 import type { InboxEvents } from '../operate/events.ts';
@@ -67,6 +68,8 @@ export class Receiver<Transaction = UserDatabase> {
   readonly calls: Calls;
   /** The events of the inbox, to look at, to run again, and to dismiss runs of. */
   readonly events: InboxEvents;
+  /** The handlers, to look at, to pause and to resume. */
+  readonly handlers: InboxHandlers;
   /** Deliveries that were kept but not handled. */
   readonly quarantine: Quarantine;
   /** How what the platform sends differs from what is documented. */
@@ -87,10 +90,11 @@ export class Receiver<Transaction = UserDatabase> {
     this.#clock = resolved.clock;
     this.#lifecycle = new Lifecycle(resolved);
     this.#parts = this.#lifecycle.parts;
-    const { calls, events, quarantine, drift } = this.#parts;
+    const { calls, events, handlers, quarantine, drift } = this.#parts;
     this.calls = calls;
     this.events = events;
     this.quarantine = quarantine;
+    this.handlers = handlers;
     this.drift = drift;
   }
 

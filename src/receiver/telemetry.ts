@@ -87,6 +87,8 @@ const logEvents = {
     'warn',
     'a handler worked without a pause, and no delivery was answered meanwhile; the platform waits one second for an answer: move the work to a worker thread, or between its steps, await setImmediate() of node:timers/promises',
   ],
+  handler_paused: ['info', 'a handler was paused: its runs wait, in every process of the inbox'],
+  handler_resumed: ['info', 'a handler was resumed'],
   events_replayed: ['info', 'events were requeued to be run again'],
   runs_dismissed: ['info', 'runs were dismissed and will not be run'],
   claims_taken_over: ['info', 'took over what a dead process held'],

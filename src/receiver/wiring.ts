@@ -6,6 +6,7 @@ import { BodyDecoder } from '../events/body-decoder.ts';
 import { Calls } from '../operate/calls.ts';
 import { DriftLedger } from '../operate/drift.ts';
 import { Erasure } from '../operate/erasure.ts';
+import { InboxHandlers } from '../operate/handlers.ts';
 import { InboxHealth } from '../operate/health.ts';
 import { InboxEvents } from '../operate/events.ts';
 import { Quarantine } from '../operate/quarantine.ts';
@@ -43,6 +44,7 @@ export interface Parts {
   readonly intake: Intake;
   readonly calls: Calls;
   readonly events: InboxEvents;
+  readonly handlers: InboxHandlers;
   readonly quarantine: Quarantine;
   readonly drift: DriftLedger;
   readonly erasure: Erasure;
@@ -85,6 +87,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     intake: buildIntake(common, authenticator, dispatcher, () => health.failed()),
     calls: new Calls({ store: store.calls, requireStarted }),
     events: buildEvents(common, registry, dispatcher),
+    handlers: buildHandlers(common, registry, dispatcher),
     quarantine: buildQuarantine(common, authenticator, (event, receivedAt) => {
       observe(event, receivedAt);
       dispatcher.wake();
@@ -152,6 +155,21 @@ function buildEvents(
     handlerNames: () => registry.all.map((handler) => handler.name),
     route: (event) => route(event, registry.handlers, registry.fallback),
     onRequeued: () => dispatcher.wake(),
+  });
+}
+
+function buildHandlers(
+  { options, ties, store, telemetry }: Common,
+  registry: Registry,
+  dispatcher: Dispatcher,
+): InboxHandlers {
+  return new InboxHandlers({
+    store: store.handlers,
+    telemetry,
+    clock: options.clock,
+    requireStarted: ties.requireStarted,
+    registered: () => registry.all,
+    onChanged: () => dispatcher.followPauses(),
   });
 }
 

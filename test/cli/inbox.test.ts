@@ -45,6 +45,25 @@ describe('ringback inbox', () => {
     });
   });
 
+  it('pauses a handler and resumes it, and shows that', async () => {
+    const cwd = await inboxWithTrouble();
+    const ask = async (...args: readonly string[]) =>
+      JSON.parse((await ringback(['inbox', ...args], { env: {}, cwd })).stdout) as unknown;
+    expect(await ask('pause', 'journal', '--by', 'ann', '--reason', 'it moves')).toMatchObject({
+      handler: 'journal',
+      by: 'ann',
+      reason: 'it moves',
+    });
+    expect(await ask('handlers')).toMatchObject({
+      handlers: [{ name: 'journal', dead: 1, isRegistered: false, pause: { by: 'ann', reason: 'it moves' } }],
+    });
+    expect(await ask('resume', 'journal')).toEqual({ handler: 'journal', resumed: true });
+    expect(await ask('resume', 'journal')).toEqual({ handler: 'journal', resumed: false });
+    const { stderr, code } = await ringback(['inbox', 'pause', 'jurnal'], { env: {}, cwd });
+    expect(stderr).toContain('Did you mean "journal"?');
+    expect(code).toBe(1);
+  });
+
   it('prints an event that can be sent again, to another inbox or as a new event', async () => {
     const cwd = await inboxWithTrouble();
     const { stdout } = await ringback(['inbox', 'event', 't-dead'], { env: {}, cwd });

@@ -6,18 +6,6 @@ import type { Page } from 'playwright-core';
 
 const at = '2026-03-02T14:03:12.750Z';
 
-const handler = {
-  name: 'crm',
-  patterns: ['*'],
-  order: 'none',
-  concurrency: 10,
-  timeout: 30_000,
-  due: 0,
-  running: 0,
-  blocked: 0,
-  dead: 1,
-  isRegistered: true,
-};
 const group = {
   id: 'f1',
   handler: 'crm',
@@ -33,19 +21,6 @@ const group = {
 
 const answers: Readonly<Record<string, unknown>> = {
   '/failures': { groups: [group] },
-  '/handlers': {
-    handlers: [
-      handler,
-      {
-        ...handler,
-        name: 'save-call',
-        dead: 0,
-        join: { events: ['CallHandler.CallEnded'], within: 120_000 },
-      },
-      { ...handler, name: 'notify', dead: 0, pause: { since: at, by: 'ann', reason: 'the team moves' } },
-    ],
-    processes: [{ id: 1, startedAt: at, heartbeatAt: at, handlers: ['crm'], isThis: true }],
-  },
   '/audit': {
     entries: [
       { id: 2, at, by: 'ann', action: 'replay', what: 'state dead', reason: 'the CRM is back', count: 3 },

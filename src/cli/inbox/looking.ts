@@ -5,6 +5,7 @@ import { Calls } from '../../operate/calls.ts';
 import { DriftLedger } from '../../operate/drift.ts';
 import { Erasure } from '../../operate/erasure.ts';
 import { InboxEvents } from '../../operate/events.ts';
+import { InboxHandlers } from '../../operate/handlers.ts';
 import { Quarantine } from '../../operate/quarantine.ts';
 import type { Authentication } from '../../operate/release.ts';
 import { retentionSchema } from '../../receiver/options.ts';
@@ -13,9 +14,10 @@ import { systemClock } from '../../kit/clock.ts';
 import { Telemetry } from '../../receiver/telemetry.ts';
 import type { Store } from '../../store/store.ts';
 
-/** What a person without handlers and secrets can read in an inbox, and dismiss, discard or erase. */
+/** What a person without handlers and secrets can read in an inbox, and dismiss, pause, discard or erase. */
 export interface Looking {
   readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss'>;
+  readonly handlers: InboxHandlers;
   readonly calls: Calls;
   readonly drift: Pick<DriftLedger, 'list'>;
   readonly quarantine: Pick<Quarantine, 'get' | 'list' | 'discard'>;
@@ -45,6 +47,13 @@ export function lookInto(store: Store): Looking {
       handlerNames: () => [],
       route: () => [],
       onRequeued: () => {},
+    }),
+    handlers: new InboxHandlers({
+      ...common,
+      store: store.handlers,
+      clock: systemClock,
+      registered: () => [],
+      onChanged: async () => {},
     }),
     calls: new Calls({ ...common, store: store.calls }),
     drift: new DriftLedger({ ...common, store: store.drift, clock: systemClock }),

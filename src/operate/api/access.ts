@@ -1,11 +1,11 @@
 /** Who may do what over the API: the app that mounts it decides, for every request. */
 
 /** What a request may be allowed to do, one by one. */
-export const actions = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'erase'] as const;
+export const actions = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'erase', 'pause'] as const;
 
 /**
  * `'look'`: lists and records, without what callers have said. `'bodies'`: bodies and headers too. `'quarantine'`: release,
- * discard and check again. The others are what they say.
+ * discard and check again. `'pause'`: pause and resume handlers. The others are what they say.
  */
 export type Action = (typeof actions)[number];
 

@@ -73,6 +73,34 @@ const delivery = z.strictObject({
 
 const changedRuns = { events: count, runs: count, handlers: z.record(z.string(), count) };
 
+const pause = z.strictObject({
+  since: time,
+  by: z.string().optional(),
+  reason: z.string().optional(),
+});
+
+const handler = z.strictObject({
+  name: z.string(),
+  due: count,
+  running: count,
+  blocked: count,
+  dead: count,
+  isRegistered: z.boolean().describe('Whether a living process has it.'),
+  settings: z
+    .strictObject({
+      patterns: z.array(z.string()),
+      order: z.enum(['call', 'strict', 'none']),
+      concurrency: count,
+      timeout: count.describe('In milliseconds.'),
+      join: z
+        .strictObject({ events: z.array(z.string()), within: count.describe('In milliseconds.') })
+        .optional(),
+    })
+    .optional()
+    .describe('Only of handlers that the process has that answers.'),
+  pause: pause.optional(),
+});
+
 /** By the names that the OpenAPI document gives them. */
 export const results = {
   Access: z.strictObject({ by: z.string().optional(), actions: z.array(z.enum(actions)) }),
@@ -85,6 +113,18 @@ export const results = {
   Event: event.extend({ ...content, body: z.record(z.string(), z.unknown()).optional() }),
   Calls: z.strictObject({ calls: z.array(call), cursor }),
   Call: call,
+  Handlers: z.strictObject({
+    handlers: z.array(handler),
+    processes: z.array(
+      z.strictObject({
+        id: z.int(),
+        handlers: z.array(z.string()),
+        isThis: z.boolean().describe('Whether it is the one that answers.'),
+      }),
+    ),
+  }),
+  Paused: pause,
+  Resumed: z.strictObject({ resumed: z.boolean().describe('Whether it was paused.') }),
   Deliveries: z.strictObject({ deliveries: z.array(delivery), cursor }),
   Delivery: delivery.extend({
     ...content,

@@ -7,6 +7,7 @@ import type { DriftLedger } from '../drift.ts';
 import type { Erased } from '../erasure.ts';
 import type { ErasureTarget } from '../erasure-target.ts';
 import type { InboxEvents } from '../events.ts';
+import { type InboxHandlers, pauseOptionsSchema } from '../handlers.ts';
 import { type Quarantine, quarantineQuerySchema } from '../quarantine.ts';
 import { replayFilterSchema, replayOptionsSchema } from '../replay.ts';
 import type { StoreCounts } from '../../store/store.ts';
@@ -17,6 +18,7 @@ import type { ResultName } from './results.ts';
 export interface Operations {
   readonly events: InboxEvents;
   readonly calls: Calls;
+  readonly handlers: InboxHandlers;
   readonly quarantine: Quarantine;
   readonly drift: DriftLedger;
   erase(target: ErasureTarget): Promise<Erased>;
@@ -163,6 +165,31 @@ export const routes: readonly Route[] = [
     summary: 'The record of a call',
     result: 'Call',
     act: ({ calls }, { id }) => calls.get(id),
+  },
+  {
+    method: 'GET',
+    path: '/handlers',
+    action: 'look',
+    summary: 'The handlers with what waits for them, and the living processes',
+    result: 'Handlers',
+    act: ({ handlers }) => handlers.list(),
+  },
+  {
+    method: 'POST',
+    path: '/handlers/{name}/pause',
+    action: 'pause',
+    summary: 'Pauses a handler in every process',
+    body: pauseOptionsSchema.omit({ by: true }),
+    result: 'Paused',
+    act: ({ handlers }, { id, body, by }) => handlers.pause(id, { ...body, by }),
+  },
+  {
+    method: 'POST',
+    path: '/handlers/{name}/resume',
+    action: 'pause',
+    summary: 'Lets a paused handler go on',
+    result: 'Resumed',
+    act: async ({ handlers }, { id }) => ({ resumed: await handlers.resume(id) }),
   },
   {
     method: 'GET',

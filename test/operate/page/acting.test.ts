@@ -142,20 +142,35 @@ describe('changing', () => {
   });
 });
 
-test('a handler is paused for a reason, in words that the API takes', async () => {
-  const { receiver } = await operated();
-  const { page, goTo } = await open(receiver);
-  await withApiToCome(page);
-  await page.route('**/api/handlers/*/pause', (asked) => asked.fulfill({ json: { name: 'crm' } }));
+test('a handler is paused for a reason and resumed, while deliveries come', async () => {
+  const { receiver, mend } = await operated();
+  mend();
+  const stateOf = async () => (await receiver.handlers.list()).handlers.find(({ name }) => name === 'crm');
+  const { page, goTo } = await open(receiver, () => ({ access: 'all', by: 'ann' }));
+  const deliverMore = (from: number) =>
+    Promise.all(
+      Array.from({ length: 50 }, (_, index) => deliver(receiver, bodyOf({ traceId: `${from + index}` }))),
+    );
   await goTo('/handlers');
-  await page.getByRole('row', { name: /^crm/ }).getByRole('button', { name: 'Pause…' }).click();
-  const asked = page.waitForRequest('**/api/handlers/crm/pause');
+  const row = page.getByRole('row', { name: /^crm/ });
+  await row.getByRole('button', { name: 'Pause…' }).click();
   await page.getByRole('dialog').getByLabel('Reason').fill('the CRM moves');
+  const before = deliverMore(0);
   await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
-  const request = await asked;
-  expect(request.postDataJSON()).toEqual({ reason: 'the CRM moves' });
-  expect(request.headers()).toMatchObject({ 'x-ringback-request': '1' });
   await page.getByRole('status').getByText('crm is paused.').waitFor();
+  await row.getByText('paused').waitFor();
+  await row.getByText('by ann').waitFor();
+  await row.getByText('the CRM moves').waitFor();
+  await before;
+  await deliverMore(50);
+  await expect.poll(async () => (await stateOf())?.due).toBeGreaterThanOrEqual(50);
+
+  await row.getByRole('button', { name: 'Resume…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('status').getByText('crm runs again.').waitFor();
+  await row.getByText('alive').waitFor();
+  await expect.poll(async () => (await receiver.counts()).events).toMatchObject({ new: 0, open: 0 });
+  await expect.poll(async () => await stateOf()).toMatchObject({ due: 0, dead: 1 });
 });
 
 test('whoever may only read is shown nothing to change, and the API refuses it, too', async () => {

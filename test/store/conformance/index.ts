@@ -5,6 +5,7 @@ import { describeClaiming } from './claiming.ts';
 import { describeDismissing } from './dismissing.ts';
 import { describeDrift } from './drift.ts';
 import { describeErasing } from './erasing.ts';
+import { describeHandlers } from './handlers.ts';
 import { describeJoins } from './joins.ts';
 import { describeOrder } from './order.ts';
 import { describeQuarantine } from './quarantine.ts';
@@ -28,6 +29,7 @@ const parts = [
   describeRetention,
   describeErasing,
   describeDrift,
+  describeHandlers,
 ];
 
 /** Runs the suite for one kind of store; `makeStore` is called anew for each test. */

@@ -33,6 +33,7 @@ const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   quarantine_totals: { from: 'ringback.quarantine_totals', keys: ['kind'] },
   drift: { from: 'ringback.drift', keys: ['event_name', 'path', 'kind'] },
   replays: { from: 'ringback.replays', keys: ['id'] },
+  paused_handlers: { from: 'ringback.paused_handlers', keys: ['handler'] },
   settings: {
     from: "(select name, value from ringback.settings where name = 'scheme')",
     keys: ['name'],

@@ -81,6 +81,7 @@ const writers: Readonly<Record<KeptTable, WriteRows>> = {
     ),
   drift: inserting('drift'),
   replays: inserting('replays'),
+  paused_handlers: inserting('paused_handlers'),
   settings: inserting('settings'),
 };
 

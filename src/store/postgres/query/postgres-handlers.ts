@@ -1,25 +1,23 @@
 import type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess } from '../../handler-store.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, toText } from '../connection/text.ts';
+import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
 import { deadAfter } from '../work/processes.ts';
 
 /** The handlers of a Postgres inbox. */
 export class PostgresHandlers implements HandlerStore {
   readonly #session: Session;
-  readonly #ownProcess: () => number;
+  readonly #ownProcess: () => number | undefined;
 
-  constructor(session: Session, ownProcess: () => number) {
+  constructor(session: Session, ownProcess: () => number | undefined) {
     this.#session = session;
     this.#ownProcess = ownProcess;
   }
 
   async pause(pause: HandlerPause): Promise<HandlerPause> {
-    await this.#session.query('insert into ringback.paused_handlers values ($1, $2, $3, $4) on conflict do nothing', [
-      toText(pause.handler),
-      pause.since,
-      textOrNull(pause.by),
-      textOrNull(pause.reason),
-    ]);
+    await this.#session.query(
+      'insert into ringback.paused_handlers values ($1, $2, $3, $4) on conflict do nothing',
+      [toText(pause.handler), pause.since, toTextOrNull(pause.by), toTextOrNull(pause.reason)],
+    );
     const holding = await this.paused();
     return holding.find(({ handler }) => handler === pause.handler) ?? pause;
   }
@@ -39,8 +37,8 @@ export class PostgresHandlers implements HandlerStore {
     return rows.map(({ handler, since, by, reason }) => ({
       handler: fromText(handler),
       since,
-      by: textOf(by),
-      reason: textOf(reason),
+      by: fromTextOrUndefined(by),
+      reason: fromTextOrUndefined(reason),
     }));
   }
 
@@ -74,6 +72,3 @@ interface PauseRow {
   readonly by: string | null;
   readonly reason: string | null;
 }
-
-const textOrNull = (value: string | undefined) => (value === undefined ? null : toText(value));
-const textOf = (value: string | null) => (value === null ? undefined : fromText(value));

@@ -3,7 +3,7 @@ import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock. */
-const deadAfter = 8;
+export const deadAfter = 8;
 
 /**
  * What other processes may take over is decided by the database's clock alone: those of the machines may be minutes apart. A

@@ -32,6 +32,7 @@ const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   quarantine_totals: { from: 'quarantine_totals', keys: ['kind'] },
   drift: { from: 'drift', keys: ['event_name', 'path', 'kind'] },
   replays: { from: 'replays', keys: ['id'] },
+  paused_handlers: { from: 'paused_handlers', keys: ['handler'] },
   settings: { from: "(select name, value from settings where name = 'scheme')", keys: ['name'] },
 };
 

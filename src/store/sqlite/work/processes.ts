@@ -84,7 +84,7 @@ export class Processes implements Holder {
     this.#selectAll = database.prepare(`
       select id, identity, heartbeats, coalesce(json_extract(identity, '$.countsHeartbeats'), 0) as countsHeartbeats,
         json_extract(identity, '$.handlers') as handlers
-      from processes`);
+      from processes order by id`);
     this.#updateHeartbeats = database.prepare(`
       update processes set heartbeats = heartbeats + 1,
         identity = json_set(identity, '$.countsHeartbeats', json(?), '$.handlers', json(?))
@@ -137,13 +137,14 @@ export class Processes implements Holder {
 
   /** This process, and the others that are not known to be dead. */
   living(): LivingProcess[] {
-    const others = [...this.#others('alive'), ...this.#others('unknown')].map(({ id, handlers }) => ({
-      id,
-      handlers: handlers === null ? [] : (JSON.parse(handlers) as string[]),
-      isThis: false,
-    }));
-    const own = { id: this.#id, handlers: this.#handlers ?? [], isThis: true };
-    return [own, ...others].toSorted((one, other) => one.id - other.id);
+    const dead = this.dead();
+    return this.#rows()
+      .filter(({ id }) => !dead.includes(id))
+      .map(({ id, handlers }) => ({
+        id,
+        handlers: handlers === null ? [] : (JSON.parse(handlers) as string[]),
+        isThis: id === this.id,
+      }));
   }
 
   /** Whether this process judges others by their heartbeats, because the kernel can't be asked about them. */

@@ -135,11 +135,13 @@ export interface Pause {
 
 export interface HandlerState {
   readonly name: string;
-  readonly patterns: readonly string[];
-  readonly order: string;
-  readonly concurrency: number;
-  readonly timeout: number;
-  readonly join?: { readonly events: readonly string[]; readonly within: number };
+  readonly settings?: {
+    readonly patterns: readonly string[];
+    readonly order: string;
+    readonly concurrency: number;
+    readonly timeout: number;
+    readonly join?: { readonly events: readonly string[]; readonly within: number };
+  };
   readonly due: number;
   readonly running: number;
   readonly blocked: number;
@@ -151,9 +153,7 @@ export interface HandlerState {
 export interface Handlers {
   readonly handlers: readonly HandlerState[];
   readonly processes: readonly {
-    readonly id: number | string;
-    readonly startedAt: string;
-    readonly heartbeatAt: string;
+    readonly id: number;
     readonly handlers: readonly string[];
     readonly isThis: boolean;
   }[];

@@ -69,7 +69,7 @@ function HandlerTable({ handlers }: Pick<Handlers, 'handlers'>) {
 }
 
 function HandlerRow({ handler, mayPause }: { readonly handler: HandlerState; readonly mayPause: boolean }) {
-  const { name, pause, isRegistered, due, running, blocked, dead, join, patterns } = handler;
+  const { name, pause, isRegistered, due, running, blocked, dead, settings } = handler;
   return (
     <tr>
       <td>
@@ -104,15 +104,22 @@ function HandlerRow({ handler, mayPause }: { readonly handler: HandlerState; rea
         {dead === 0 ? '0' : <a href={linkTo(['failures'], { handler: name })}>{number(dead)}</a>}
       </td>
       <td class="wide">
-        <Foreign text={(join?.events ?? patterns).join(', ')} />
+        {settings && <Foreign text={(settings.join?.events ?? settings.patterns).join(', ')} />}
       </td>
-      <td>
-        {join
-          ? `joins within ${duration(join.within)}`
-          : `${handler.order}, ${counted(handler.concurrency, 'at once', 'at once')}`}
-        <div class="faint">timeout {duration(handler.timeout)}</div>
-      </td>
+      <td>{settings && <Settings settings={settings} />}</td>
     </tr>
+  );
+}
+
+function Settings({ settings }: Required<Pick<HandlerState, 'settings'>>) {
+  const { order, concurrency, timeout, join } = settings;
+  return (
+    <>
+      {join
+        ? `joins within ${duration(join.within)}`
+        : `${order}, ${counted(concurrency, 'at once', 'at once')}`}
+      <div class="faint">timeout {duration(timeout)}</div>
+    </>
   );
 }
 
@@ -151,22 +158,14 @@ function ProcessTable({ processes }: Pick<Handlers, 'processes'>) {
         <thead>
           <tr>
             <th scope="col">Process</th>
-            <th scope="col">Started</th>
-            <th scope="col">Last heard of</th>
             <th scope="col">Handlers</th>
           </tr>
         </thead>
         <tbody>
-          {processes.map(({ id, startedAt, heartbeatAt, handlers, isThis }) => (
+          {processes.map(({ id, handlers, isThis }) => (
             <tr key={id}>
               <td>
                 <code>{id}</code> {isThis && <span class="faint">this one</span>}
-              </td>
-              <td>
-                <Time at={startedAt} />
-              </td>
-              <td>
-                <Time at={heartbeatAt} />
               </td>
               <td class="wide">
                 <Foreign text={handlers.join(', ')} />

@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import { databaseOption } from '../environment.ts';
+import { remark } from '../stderr.ts';
+import { existingInbox, withInbox } from './existing-inbox.ts';
+import { lookInto } from './looking.ts';
+import { printResult, printWhole } from './print.ts';
+
+interface Flags {
+  readonly database?: string;
+}
+
+interface PauseFlags extends Flags {
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+/** Adds `ringback inbox handlers`. */
+export function addHandlers(inbox: Command): void {
+  inbox
+    .command('handlers')
+    .option(...databaseOption)
+    .description(
+      'print the handlers, what waits for each, which are paused, and the living processes, as JSON',
+    )
+    .action(async (flags: Flags) => {
+      printWhole(await withInbox(await existingInbox(flags), (store) => lookInto(store).handlers.list()));
+    });
+}
+
+/** Adds `ringback inbox pause`. */
+export function addPause(inbox: Command): void {
+  inbox
+    .command('pause')
+    .option(...databaseOption)
+    .description(
+      'pause a handler: its runs wait, in every process, until it is resumed; deliveries are taken as before',
+    )
+    .argument('<handler>', 'its name')
+    .option('--by <who>', 'who pauses it: kept with the pause')
+    .option('--reason <text>', 'why: kept with the pause')
+    .action(async (name: string, { by, reason, ...flags }: PauseFlags) => {
+      const database = await existingInbox(flags);
+      const pause = await withInbox(database, (store) =>
+        lookInto(store).handlers.pause(name, { by, reason }),
+      );
+      await printResult({ handler: name, ...pause });
+    });
+}
+
+/** Adds `ringback inbox resume`. */
+export function addResume(inbox: Command): void {
+  inbox
+    .command('resume')
+    .option(...databaseOption)
+    .description('let a paused handler go on')
+    .argument('<handler>', 'its name')
+    .action(async (name: string, flags: Flags) => {
+      const database = await existingInbox(flags);
+      const resumed = await withInbox(database, (store) => lookInto(store).handlers.resume(name));
+      await printResult({ handler: name, resumed });
+      if (!resumed) remark('it was not paused');
+    });
+}

@@ -1,0 +1,61 @@
+import type { HandlerStore } from '../store/handler-store.ts';
+import type { Run } from './run.ts';
+
+/** A handler that can be paused, with what of it has not begun. */
+interface Pausable {
+  readonly handler: { readonly name: string };
+  isPaused: boolean;
+  /** Takes out the runs that have not begun. */
+  takeWaiting(): readonly Run[];
+}
+
+/** What following the pauses needs. */
+export interface PausesParts {
+  readonly store: { readonly handlers: Pick<HandlerStore, 'paused'> };
+  readonly registry: { readonly lanes: readonly Pausable[] };
+  /** Puts a run back into the inbox. */
+  readonly requeue: (run: Run) => void;
+  /** Called when there may be something to claim. */
+  readonly wake: () => void;
+}
+
+/**
+ * Lets the handlers of this process rest that are paused in the inbox. What of theirs has not begun goes back into the inbox,
+ * where it waits without taking memory, and without holding up a stop.
+ */
+export class Pauses {
+  readonly #parts: PausesParts;
+  #followed: Promise<void> = Promise.resolve();
+
+  constructor(parts: PausesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Reads which handlers are paused, and pauses and resumes them here. One reading at a time: an older one that comes back
+   * late must not undo a newer one. Rejects when the inbox can't be reached.
+   */
+  follow(): Promise<void> {
+    const follow = (): Promise<void> => this.#follow();
+    this.#followed = this.#followed.then(follow, follow);
+    return this.#followed;
+  }
+
+  async #follow(): Promise<void> {
+    const { store, registry, wake } = this.#parts;
+    const paused = new Set((await store.handlers.paused()).map(({ handler }) => handler));
+    for (const one of registry.lanes) {
+      const isPaused = paused.has(one.handler.name);
+      if (isPaused && !one.isPaused) this.#pause(one);
+      if (!isPaused && one.isPaused) {
+        one.isPaused = false;
+        wake();
+      }
+    }
+  }
+
+  #pause(one: Pausable): void {
+    one.isPaused = true;
+    for (const run of one.takeWaiting()) this.#parts.requeue(run);
+  }
+}

@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import type { Handler, Order } from '../dispatch/handling.ts';
+import { configError } from '../errors/errors.ts';
+import { givenText, parseStrictly } from '../errors/option-problems.ts';
+import type { Clock } from '../kit/clock.ts';
+import { closest } from '../kit/closest-name.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
+import type {
+  HandlerPause as KeptPause,
+  HandlerRuns,
+  HandlerStore,
+  LivingProcess,
+} from '../store/handler-store.ts';
+
+/** Since when a handler is paused, by whom and why. */
+export interface HandlerPause {
+  readonly since: Date;
+  readonly by: string | undefined;
+  readonly reason: string | undefined;
+}
+
+/** What a handler is registered for, and how. Times are in milliseconds. */
+export interface HandlerSettings {
+  readonly patterns: readonly string[];
+  readonly order: Order;
+  readonly concurrency: number;
+  readonly timeout: number;
+  /** Only of joins. */
+  readonly join?: { readonly events: readonly string[]; readonly within: number };
+}
+
+/** A handler that a process has, that is paused, or whose runs are not done. */
+export interface HandlerState extends Omit<HandlerRuns, 'handler'> {
+  readonly name: string;
+  /** Whether a living process has it. */
+  readonly isRegistered: boolean;
+  /** Undefined for handlers of other processes only. */
+  readonly settings: HandlerSettings | undefined;
+  /** Undefined unless it is paused. */
+  readonly pause: HandlerPause | undefined;
+}
+
+/** The handlers of an inbox, and the processes that have them. */
+export interface HandlerStates {
+  /** By name. */
+  readonly handlers: readonly HandlerState[];
+  readonly processes: readonly LivingProcess[];
+}
+
+/** Who pauses a handler, and why; both are kept. */
+export interface PauseOptions {
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** What the handlers work with. */
+export interface InboxHandlersParts {
+  readonly store: HandlerStore;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  /** Those that are registered here. */
+  readonly registered: () => readonly Handler[];
+  /** Lets this process follow a change at once. */
+  readonly onChanged: () => Promise<void>;
+  /** @throws RingbackError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+const nameSchema = z.strictObject({ name: givenText });
+/** What a pause may be asked with. */
+export const pauseOptionsSchema = z.strictObject({ by: givenText.optional(), reason: givenText.optional() });
+
+/** The handlers of the inbox, to look at, to pause and to resume. */
+export class InboxHandlers {
+  readonly #parts: InboxHandlersParts;
+
+  /** @internal */
+  constructor(parts: InboxHandlersParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Every handler that a living process has, that is paused, or whose runs are not done, and the living processes.
+   *
+   * @throws RingbackError `receiver_not_started`
+   * @example (await receiver.handlers.list()).handlers.filter(({ pause }) => pause) // those that are paused
+   */
+  async list(): Promise<HandlerStates> {
+    const { store, registered, requireStarted } = this.#parts;
+    requireStarted('handlers.list()');
+    const [paused, runs, processes] = await Promise.all([store.paused(), store.runs(), store.processes()]);
+    const own = registered();
+    const alive = new Set([...own.map(({ name }) => name), ...processes.flatMap(({ handlers }) => handlers)]);
+    const named = [...alive, ...runs.map(({ handler }) => handler), ...paused.map(({ handler }) => handler)];
+    const handlers = [...new Set(named)].toSorted().map((name) => ({
+      name,
+      ...countsOf(runs.find(({ handler }) => handler === name)),
+      isRegistered: alive.has(name),
+      settings: settingsOf(own.find((handler) => handler.name === name)),
+      pause: pauseOf(paused.find(({ handler }) => handler === name)),
+    }));
+    return { handlers, processes };
+  }
+
+  /**
+   * Pauses a handler in every process of the inbox, until it is resumed, over restarts too: its runs wait, and deliveries are
+   * taken as before. Runs that have begun go on to their end. Other processes follow within two seconds. Resolves to the
+   * pause that holds: of a handler that is paused already, the earlier one.
+   *
+   * @throws ConfigError `handler_unknown` for a handler that no process has and of which no run waits; RingbackError
+   *   `receiver_not_started`
+   * @example await receiver.handlers.pause('crm-sync', { by: 'ann', reason: 'the CRM moves' });
+   */
+  async pause(name: string, options: PauseOptions = {}): Promise<HandlerPause> {
+    const { store, clock, telemetry, requireStarted, onChanged } = this.#parts;
+    requireStarted('handlers.pause()');
+    const handler = nameOf(name, 'handlers.pause');
+    const { by, reason } = parseStrictly(pauseOptionsSchema, options, 'handlers.pause');
+    await this.#requireKnown(handler);
+    const holding = await store.pause({ handler, since: clock.now(), by, reason });
+    await onChanged();
+    telemetry.report('handler_paused', { handler });
+    return pauseFrom(holding);
+  }
+
+  /**
+   * Lets a paused handler go on. Resolves to whether it was paused.
+   *
+   * @throws RingbackError `receiver_not_started`
+   * @example await receiver.handlers.resume('crm-sync');
+   */
+  async resume(name: string): Promise<boolean> {
+    const { store, telemetry, requireStarted, onChanged } = this.#parts;
+    requireStarted('handlers.resume()');
+    const handler = nameOf(name, 'handlers.resume');
+    const wasPaused = await store.resume(handler);
+    if (!wasPaused) return false;
+    await onChanged();
+    telemetry.report('handler_resumed', { handler });
+    return true;
+  }
+
+  /** Refuses a name that nobody has: a pause of a misspelled one would be taken for one of the handler that was meant. */
+  async #requireKnown(name: string): Promise<void> {
+    const known = (await this.list()).handlers.map((handler) => handler.name);
+    if (known.includes(name)) return;
+    const details = { name, before: 'it is paused', meant: closest(name, known), known: known.join(', ') };
+    throw configError('handler_unknown', details);
+  }
+}
+
+function nameOf(name: string, method: string): string {
+  return parseStrictly(nameSchema, { name }, method).name;
+}
+
+function countsOf(runs: HandlerRuns | undefined): Omit<HandlerRuns, 'handler'> {
+  const { due = 0, running = 0, blocked = 0, dead = 0 } = runs ?? {};
+  return { due, running, blocked, dead };
+}
+
+function settingsOf(handler: Handler | undefined): HandlerSettings | undefined {
+  if (!handler) return undefined;
+  const { patterns, order, concurrency, timeout, join } = handler;
+  const settings = { patterns, order, concurrency, timeout };
+  return join ? { ...settings, join: { events: join.events, within: join.within } } : settings;
+}
+
+function pauseOf(kept: KeptPause | undefined): HandlerPause | undefined {
+  return kept && pauseFrom(kept);
+}
+
+function pauseFrom({ since, by, reason }: KeptPause): HandlerPause {
+  return { since: new Date(since), by, reason };
+}
