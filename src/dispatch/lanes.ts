@@ -22,7 +22,7 @@ const maxFollowing = { strict: 250, call: 2_000, none: 0 };
  */
 export class Lanes {
   readonly handler: Handler;
-  /** Whether nothing may begin: a person has paused the handler. */
+  /** Whether a person has paused the handler: then nothing is added. */
   isPaused = false;
   readonly #ready: Run[] = [];
   /** A call has a lane while one of its runs is ready or active; the list holds those behind it, if there are any. */
@@ -88,7 +88,7 @@ export class Lanes {
 
   /** The next run that may begin, if there is one and a place for it. */
   next(mayBegin: (run: Run) => boolean): Run | undefined {
-    if (this.isPaused || this.#active >= this.handler.concurrency) return undefined;
+    if (this.#active >= this.handler.concurrency) return undefined;
     const index = this.#ready.findIndex(mayBegin);
     if (index < 0) return undefined;
     const [run] = index === 0 ? [this.#ready.shift()] : this.#ready.splice(index, 1);

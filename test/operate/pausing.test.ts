@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
 import { ConfigError, type Order, type Receiver, type ReceiverOptions } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
+import { storeAround } from '../support/store-around.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
 /** Receivers with two handlers, which write down what they have seen. */
@@ -57,6 +59,46 @@ describe('a paused handler', () => {
       expect(await stateOf(receiver, 'crm')).toMatchObject({ due: 0, blocked: 0, pause: undefined });
     },
   );
+
+  test('lets go on later what waited for a place', async () => {
+    const gate = new Gate();
+    const seen: string[] = [];
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', { name: 'crm', concurrency: 1 }, async ({ traceId }) => {
+        seen.push(traceId);
+        await gate.pass();
+      }),
+    );
+    const bodies = ['a', 'b'].map((traceId) => bodyOf({ traceId, callId: `call-of-${traceId}` }));
+    for (const body of bodies) await deliver(receiver, body);
+    await gate.reached;
+    await receiver.handlers.pause('crm');
+    gate.open();
+    await logs.until('run_done');
+    await expect.poll(async () => (await stateOf(receiver, 'crm'))?.due).toBe(1);
+    await receiver.handlers.resume('crm');
+    await deliver(receiver, bodyOf({ traceId: 'c', callId: 'call-of-b' }));
+    await logs.until('run_done', 3);
+    expect(seen).toEqual(['a', 'b', 'c']);
+  });
+
+  test('is left alone by the look for due runs', async () => {
+    const claimed: unknown[] = [];
+    const database = storeAround(':memory:', systemClock, (verb, work) =>
+      verb === 'claimRuns'
+        ? (handler, ...rest) => {
+            claimed.push((handler as { readonly name: string }).name);
+            return work(handler, ...rest);
+          }
+        : undefined,
+    );
+    const { receiver, logs } = await collecting().start({ database });
+    await receiver.handlers.pause('crm');
+    for (const traceId of ['a', 'b', 'c']) await deliver(receiver, bodyOf({ traceId }));
+    await logs.until('run_done', 3);
+    await expect.poll(async () => (await stateOf(receiver, 'crm'))?.due).toBe(3);
+    expect(claimed).not.toContain('crm');
+  });
 
   test('does not try again what has failed', async () => {
     const clock = new ManualClock();
