@@ -77,8 +77,9 @@ export type {
   HandlerState,
   HandlerStates,
   InboxHandlers,
-  PauseOptions,
 } from './operate/handlers.ts';
+export type { Account, Audit, AuditEntry, AuditQuery } from './operate/audit.ts';
+export type { AuditAction } from './store/audit-store.ts';
 export type { LivingProcess } from './store/handler-store.ts';
 export type { DismissOptions, DismissResult } from './operate/dismissal.ts';
 export type { ReplayOptions, ReplayResult } from './operate/replay.ts';

@@ -18,6 +18,7 @@ const commands: Commands = {
   reverify: async () => (await import('./inbox/release.ts')).addReverify,
   release: async () => (await import('./inbox/release.ts')).addRelease,
   discard: async () => (await import('./inbox/quarantine.ts')).addDiscard,
+  audit: async () => (await import('./inbox/audit.ts')).addAudit,
   move: async () => (await import('./inbox/move.ts')).addMove,
   erase: async () => (await import('./inbox/erase.ts')).addErase,
 };

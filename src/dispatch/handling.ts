@@ -84,7 +84,7 @@ export type CommitOf<Transaction> = [Transaction] extends [UserDatabase]
 
 /** Why a settled run is run again: what was passed to `receiver.events.replay`. */
 export interface RunReplay {
-  /** The replay's number in the table `replays`; the runs that it requeued carry it too. */
+  /** The replay's id in the audit list; the runs that it requeued carry it too. */
   readonly id: number;
   readonly reason: string | undefined;
   /** Who asked for it. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
 import { givenText } from '../errors/option-problems.ts';
-import type { DismissalStep, EventFilter } from '../store/event-store.ts';
+import type { DismissedRun, EventFilter } from '../store/event-store.ts';
+import type { Sequence } from '../store/sequence.ts';
 import { type ReplayParts, requireCondition } from './replay.ts';
 import { RunTally } from './run-tally.ts';
 
@@ -9,9 +10,9 @@ import { RunTally } from './run-tally.ts';
 export interface DismissOptions {
   /** Only runs of this handler. @default the filter's `handler`, else every handler */
   readonly only?: string | undefined;
-  /** Who dismisses them; kept in the reason of each run. @default nobody is named */
+  /** Who dismisses them; kept in the reason of each run, and in the audit list. @default nobody is named */
   readonly by?: string | undefined;
-  /** Why; kept in the reason of each run. */
+  /** Why; kept in the reason of each run, and in the audit list. */
   readonly reason: string;
   /** Dismisses nothing, and returns what would be dismissed. @default false */
   readonly dryRun?: boolean | undefined;
@@ -26,7 +27,10 @@ export interface DismissResult {
 }
 
 /** What dismissing works with. */
-type DismissalParts = Pick<ReplayParts, 'store' | 'telemetry' | 'clock' | 'handlerNames' | 'requireStarted'>;
+type DismissalParts = Pick<
+  ReplayParts,
+  'store' | 'audit' | 'telemetry' | 'clock' | 'handlerNames' | 'requireStarted'
+>;
 
 export const dismissOptionsSchema = z.strictObject({
   only: givenText.optional().describe('Only runs of this handler.'),
@@ -41,33 +45,43 @@ export const dismissOptionsSchema = z.strictObject({
  * the rest.
  */
 export async function runDismissal(
-  { store, telemetry, clock, handlerNames, requireStarted }: DismissalParts,
+  parts: DismissalParts,
   filter: EventFilter,
   { only, by, reason: why, dryRun }: z.output<typeof dismissOptionsSchema>,
 ): Promise<DismissResult> {
   const handler = only ?? filter.handler;
   requireCondition(filter, 'events.dismiss(filter)', "To dismiss every dead letter, say { state: 'dead' }.");
-  if (filter.state !== 'dead') requireGone(handler, handlerNames());
+  if (filter.state !== 'dead') requireGone(handler, parts.handlerNames());
   const kinds = { handler, takesDead: filter.state !== 'open', takesWaiting: filter.state !== 'dead' };
+  const { store, audit, clock, telemetry } = parts;
+  if (dryRun) return goThrough(parts, filter, (sequences) => store.wouldDismiss({ ...kinds, sequences }));
   const reason = `dismissed${by === undefined ? '' : ` by ${by}`}: ${why}`;
+  const what = JSON.stringify({ ...filter, only });
+  return audit.record({ action: 'dismiss', what, by, reason: why }, async () => {
+    const result = await goThrough(parts, filter, (sequences) =>
+      store.dismiss({ ...kinds, sequences, reason, now: clock.now() }),
+    );
+    const { events, runs, handlers } = result;
+    telemetry.report('runs_dismissed', { events, runs, handlers: Object.keys(handlers) });
+    return { result, counts: { events, runs } };
+  });
+}
+
+/** Gives each part of the matching events to `dismiss`. */
+async function goThrough(
+  { store, requireStarted }: DismissalParts,
+  filter: EventFilter,
+  dismiss: (sequences: readonly Sequence[]) => Promise<readonly DismissedRun[]>,
+): Promise<DismissResult> {
   const tally = new RunTally();
   const upTo = await store.lastSequence();
-
   for (let after = 0; after < upTo;) {
     requireStarted('events.dismiss()');
     const { events, reached } = await store.stretch(filter, after, upTo);
     after = reached;
-    if (events.length === 0) continue;
-    const step: DismissalStep = { ...kinds, sequences: events.map(({ sequence }) => sequence) };
-    tally.add(
-      dryRun ? await store.wouldDismiss(step) : await store.dismiss({ ...step, reason, now: clock.now() }),
-    );
+    if (events.length > 0) tally.add(await dismiss(events.map(({ sequence }) => sequence)));
   }
-
-  const result = tally.result;
-  const { events, runs, handlers } = result;
-  if (!dryRun) telemetry.report('runs_dismissed', { events, runs, handlers: Object.keys(handlers) });
-  return result;
+  return tally.result;
 }
 
 /** Open runs may only be dismissed of a named handler that isn't registered: a registered one will still run them. */

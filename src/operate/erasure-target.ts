@@ -1,19 +1,21 @@
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
 import { checked, parseStrictly } from '../errors/option-problems.ts';
+import { type Account, accountSchema } from './audit.ts';
 import { IdMentions } from './id-mentions.ts';
 import { type Mentions, mentionsOfPhoneNumber } from './person-mentions.ts';
 
 /** What is to be erased: a call, or everything that names a phone number. */
-export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumber: string }) & {
-  /**
-   * Whether the database is also rewritten. Only that removes old copies from unused parts of its pages, but deliveries
-   * have to wait meanwhile. @default true for a database of up to 128 MB
-   */
-  readonly compact?: boolean;
-  /** Erases nothing, and tells what would be erased. @default false */
-  readonly dryRun?: boolean;
-};
+export type ErasureTarget = ({ readonly callId: string } | { readonly phoneNumber: string }) &
+  Account & {
+    /**
+     * Whether the database is also rewritten. Only that removes old copies from unused parts of its pages, but deliveries
+     * have to wait meanwhile. @default true for a database of up to 128 MB
+     */
+    readonly compact?: boolean;
+    /** Erases nothing, and tells what would be erased. @default false */
+    readonly dryRun?: boolean;
+  };
 
 const targetSchema = z.strictObject({
   callId: z.string('the id of a call').min(1, 'the id of a call').optional(),
@@ -22,6 +24,7 @@ const targetSchema = z.strictObject({
   ).optional(),
   compact: z.boolean('true or false').optional(),
   dryRun: z.boolean('true or false').default(false),
+  ...accountSchema.shape,
 });
 
 /** A target that was checked. */
@@ -31,6 +34,7 @@ export interface CheckedTarget {
   readonly mentions: Mentions;
   readonly compact: boolean | undefined;
   readonly dryRun: boolean;
+  readonly account: Account;
 }
 
 /**
@@ -47,7 +51,12 @@ export function readTarget(target: ErasureTarget, others: readonly unknown[]): C
       found: 'followed by another argument',
     });
   }
-  const { callId, phoneNumber, compact, dryRun } = parseStrictly(targetSchema, target, 'erase', 'target');
+  const { callId, phoneNumber, compact, dryRun, by, reason } = parseStrictly(
+    targetSchema,
+    target,
+    'erase',
+    'target',
+  );
   if ((callId === undefined) === (phoneNumber === undefined)) {
     throw configError('option_invalid', {
       option: 'erase(target)',
@@ -55,5 +64,11 @@ export function readTarget(target: ErasureTarget, others: readonly unknown[]): C
       found: callId === undefined ? 'one with neither' : 'one with both',
     });
   }
-  return { callId, mentions: phoneNumber ?? new IdMentions([callId ?? '']).isIn, compact, dryRun };
+  return {
+    callId,
+    mentions: phoneNumber ?? new IdMentions([callId ?? '']).isIn,
+    compact,
+    dryRun,
+    account: { by, reason },
+  };
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type ErasureTarget, readTarget } from './erasure-target.ts';
+import type { Audit } from './audit.ts';
 import { IdMentions } from './id-mentions.ts';
 import type { Mentions } from './person-mentions.ts';
 import type { Clock } from '../kit/clock.ts';
@@ -25,6 +26,7 @@ export interface Erased {
 /** What erasing works with. */
 export interface ErasureParts {
   readonly store: RetentionStore;
+  readonly audit: Audit;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   /** How long the trace ids of what was erased are remembered, in milliseconds. */
@@ -55,9 +57,17 @@ export class Erasure {
   /** Erases, in steps between which deliveries are recorded. */
   async erase(target: ErasureTarget, others: readonly unknown[] = []): Promise<Erased> {
     this.#parts.requireStarted('erase()');
-    const { callId, mentions, compact, dryRun } = readTarget(target, others);
-    const found = await this.#find(callId, mentions);
-    if (dryRun) return await this.#wouldErase(found);
+    const { callId, mentions, compact, dryRun, account } = readTarget(target, others);
+    if (dryRun) return this.#wouldErase(await this.#find(callId, mentions));
+    // Which call or number it was is not kept: that is what is to be erased.
+    const what = callId === undefined ? 'a phone number' : 'a call';
+    return this.#parts.audit.record({ ...account, action: 'erase', what }, async () => {
+      const result = await this.#erase(await this.#find(callId, mentions), compact);
+      return { result, counts: { events: result.events, runs: result.runs } };
+    });
+  }
+
+  async #erase(found: Found, compact: boolean | undefined): Promise<Erased> {
     const quarantined = await this.#eraseBeside(found);
     const { callIds, ...events } = await this.#eraseEvents(found);
     const counts = { ...events, calls: callIds.length, quarantined };
@@ -110,14 +120,14 @@ export class Erasure {
     return { ...total, calls: callIds.length, callIds, quarantined, checkpointed: false, compacted: false };
   }
 
-  /** Erases what is kept beside the events: deliveries in quarantine, and what the records of replays say. */
+  /** Erases what is kept beside the events: deliveries in quarantine, and what the audit list says. */
   async #eraseBeside({ mentions }: Found): Promise<number> {
     const { store } = this.#parts;
     let quarantined = 0;
     for await (const { key } of this.#mentioning('quarantine', mentions)) {
       quarantined += await store.eraseQuarantined([key]);
     }
-    for await (const { key } of this.#mentioning('replays', mentions)) await store.eraseReplays([key]);
+    for await (const { key } of this.#mentioning('audit', mentions)) await store.eraseAudit([key]);
     return quarantined;
   }
 

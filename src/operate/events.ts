@@ -111,7 +111,7 @@ export class InboxEvents {
   /**
    * Runs events again, in order of arrival: each goes to the handlers that take it now. Runs that are still open are
    * left alone, and with `state: 'dead'` only dead letters are run. Each run carries the replay (`ctx.replay`) and
-   * waits for its turn within its call. The replay is recorded in the table `replays`. With `dryRun` nothing is
+   * waits for its turn within its call. The replay is recorded in the audit list. With `dryRun` nothing is
    * written, and the result says what would be run.
    *
    * @throws ConfigError for an invalid filter or one without a condition, and for a handler that isn't registered;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Handler, Order } from '../dispatch/handling.ts';
 import { configError } from '../errors/errors.ts';
+import { type Account, type Audit, accountSchema } from './audit.ts';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';
 import type { Clock } from '../kit/clock.ts';
 import { closest } from '../kit/closest-name.ts';
@@ -47,15 +48,10 @@ export interface HandlerStates {
   readonly processes: readonly LivingProcess[];
 }
 
-/** Who pauses a handler, and why; both are kept. */
-export interface PauseOptions {
-  readonly by?: string | undefined;
-  readonly reason?: string | undefined;
-}
-
 /** What the handlers work with. */
 export interface InboxHandlersParts {
   readonly store: HandlerStore;
+  readonly audit: Audit;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   /** Those that are registered here. */
@@ -67,8 +63,6 @@ export interface InboxHandlersParts {
 }
 
 const nameSchema = z.strictObject({ name: givenText });
-/** What a pause may be asked with. */
-export const pauseOptionsSchema = z.strictObject({ by: givenText.optional(), reason: givenText.optional() });
 
 /** The handlers of the inbox, to look at, to pause and to resume. */
 export class InboxHandlers {
@@ -111,16 +105,18 @@ export class InboxHandlers {
    *   `receiver_not_started`
    * @example await receiver.handlers.pause('crm-sync', { by: 'ann', reason: 'the CRM moves' });
    */
-  async pause(name: string, options: PauseOptions = {}): Promise<HandlerPause> {
-    const { store, clock, telemetry, requireStarted, onChanged } = this.#parts;
+  async pause(name: string, options: Account = {}): Promise<HandlerPause> {
+    const { store, audit, clock, telemetry, requireStarted, onChanged } = this.#parts;
     requireStarted('handlers.pause()');
     const handler = nameOf(name, 'handlers.pause');
-    const { by, reason } = parseStrictly(pauseOptionsSchema, options, 'handlers.pause');
+    const { by, reason } = parseStrictly(accountSchema, options, 'handlers.pause');
     await this.#requireKnown(handler);
-    const holding = await store.pause({ handler, since: clock.now(), by, reason });
-    await onChanged();
-    telemetry.report('handler_paused', { handler });
-    return pauseFrom(holding);
+    return audit.record({ action: 'pause', what: handler, by, reason }, async () => {
+      const holding = await store.pause({ handler, since: clock.now(), by, reason });
+      await onChanged();
+      telemetry.report('handler_paused', { handler });
+      return { result: pauseFrom(holding) };
+    });
   }
 
   /**
@@ -129,15 +125,17 @@ export class InboxHandlers {
    * @throws RingbackError `receiver_not_started`
    * @example await receiver.handlers.resume('crm-sync');
    */
-  async resume(name: string): Promise<boolean> {
-    const { store, telemetry, requireStarted, onChanged } = this.#parts;
+  async resume(name: string, options: Account = {}): Promise<boolean> {
+    const { store, audit, telemetry, requireStarted, onChanged } = this.#parts;
     requireStarted('handlers.resume()');
     const handler = nameOf(name, 'handlers.resume');
-    const wasPaused = await store.resume(handler);
-    if (!wasPaused) return false;
-    await onChanged();
-    telemetry.report('handler_resumed', { handler });
-    return true;
+    const account = parseStrictly(accountSchema, options, 'handlers.resume');
+    return audit.record({ ...account, action: 'resume', what: handler }, async () => {
+      const wasPaused = await store.resume(handler);
+      await onChanged();
+      if (wasPaused) telemetry.report('handler_resumed', { handler });
+      return { result: wasPaused };
+    });
   }
 
   /** Refuses a name that nobody has: a pause of a misspelled one would be taken for one of the handler that was meant. */

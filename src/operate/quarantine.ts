@@ -8,6 +8,7 @@ import type { EventStore } from '../store/event-store.ts';
 import type { QuarantineEntry, QuarantineKind } from '../store/quarantine-store.ts';
 import { type SignatureReason, signatureReasons } from '../signature/match.ts';
 import { Release, type ReleaseParts, type Released } from './release.ts';
+import { type Account, type Audit, accountSchema } from './audit.ts';
 import { SchemeChange } from './scheme-change.ts';
 
 /** A delivery in quarantine. Its body and headers are given by `quarantine.get`. */
@@ -62,6 +63,7 @@ export interface Reverified {
 export interface QuarantineParts extends ReleaseParts {
   /** Tells whether an event has arrived since a delivery in quarantine did. */
   readonly events: Pick<EventStore, 'list'>;
+  readonly audit: Audit;
   /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
 }
@@ -131,9 +133,18 @@ export class Quarantine {
    * @throws RingbackError `release_not_authentic`, `release_unreadable`, `quarantine_cut`, `quarantine_unknown`; nothing is released then
    * @example await receiver.quarantine.release(7) // { status: 'accepted', traceId: '…' }
    */
-  async release(id: number): Promise<Released> {
+  async release(id: number, options: Account = {}): Promise<Released> {
     this.#parts.requireStarted('quarantine.release()');
-    const attempt = await this.#release.attempt(checkedId(id, 'quarantine.release'));
+    const what = deliveryOf(checkedId(id, 'quarantine.release'));
+    const account = parseStrictly(accountSchema, options, 'quarantine.release');
+    return this.#parts.audit.record({ ...account, action: 'release', what }, async () => ({
+      result: await this.#released(id),
+      counts: { events: 1 },
+    }));
+  }
+
+  async #released(id: number): Promise<Released> {
+    const attempt = await this.#release.attempt(id);
     if (attempt.status === 'unknown') throw ringbackError('quarantine_unknown', { id });
     if (attempt.status === 'cut') throw ringbackError('quarantine_cut', { id, ...attempt });
     if (attempt.status === 'not_authentic') throw ringbackError('release_not_authentic', { id, ...attempt });
@@ -146,9 +157,15 @@ export class Quarantine {
    *
    * @example await receiver.quarantine.discard(7) // true
    */
-  async discard(id: number): Promise<boolean> {
-    this.#parts.requireStarted('quarantine.discard()');
-    return this.#parts.store.discard(checkedId(id, 'quarantine.discard'));
+  async discard(id: number, options: Account = {}): Promise<boolean> {
+    const { store, audit, requireStarted } = this.#parts;
+    requireStarted('quarantine.discard()');
+    const what = deliveryOf(checkedId(id, 'quarantine.discard'));
+    const account = parseStrictly(accountSchema, options, 'quarantine.discard');
+    return audit.record({ ...account, action: 'discard', what }, async () => {
+      const discarded = await store.discard(id);
+      return { result: discarded, counts: { events: discarded ? 1 : 0 } };
+    });
   }
 
   /**
@@ -162,10 +179,20 @@ export class Quarantine {
    *
    * @example await receiver.quarantine.reverify() // { checked: 12, released: 11, duplicates: 0, … }
    */
-  async reverify(): Promise<Reverified> {
-    const { store, telemetry, requireStarted } = this.#parts;
-    const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, cut: 0, unknown: 0 };
+  async reverify(options: Account = {}): Promise<Reverified> {
+    const { telemetry, audit, requireStarted } = this.#parts;
     requireStarted('quarantine.reverify()');
+    const account = parseStrictly(accountSchema, options, 'quarantine.reverify');
+    return audit.record({ ...account, action: 'reverify', what: 'quarantine' }, async () => {
+      const reverified = await this.#reverified();
+      telemetry.report('quarantine_reverified', reverified);
+      return { result: reverified, counts: { events: reverified.released } };
+    });
+  }
+
+  async #reverified(): Promise<Reverified & Record<string, number>> {
+    const { store, requireStarted } = this.#parts;
+    const count = { accepted: 0, duplicate: 0, unreadable: 0, not_authentic: 0, cut: 0, unknown: 0 };
     for (const id of await store.unauthenticated()) {
       requireStarted('quarantine.reverify()');
       const { status } = await this.#release.attempt(id);
@@ -179,7 +206,7 @@ export class Quarantine {
     }
     requireStarted('quarantine.reverify()');
     const { accepted, duplicate, unreadable, cut, not_authentic: refused } = count;
-    const reverified = {
+    return {
       checked: accepted + duplicate + unreadable + refused,
       released: accepted,
       duplicates: duplicate,
@@ -187,9 +214,12 @@ export class Quarantine {
       cut,
       remaining: (await store.unauthenticated()).length,
     };
-    telemetry.report('quarantine_reverified', reverified);
-    return reverified;
   }
+}
+
+/** How the audit list names a delivery. */
+function deliveryOf(id: number): string {
+  return `delivery ${id}`;
 }
 
 function checkedId(id: number, where: string): number {

@@ -17,6 +17,7 @@ import {
   joinKey,
 } from '../store/event-store.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
+import type { Audit } from './audit.ts';
 import { RunTally } from './run-tally.ts';
 
 /** How to replay. */
@@ -30,15 +31,15 @@ export interface ReplayOptions {
   readonly dryRun?: boolean | undefined;
   /** How many runs become due a second. @default all at once */
   readonly rate?: number | undefined;
-  /** Who asks for it; kept in the record and in `ctx.replay`. */
+  /** Who asks for it; kept in the audit list and in `ctx.replay`. */
   readonly by?: string | undefined;
-  /** Why; kept in the record and in `ctx.replay`. */
+  /** Why; kept in the audit list and in `ctx.replay`. */
   readonly reason?: string | undefined;
 }
 
 /** What a replay has requeued, or would requeued. */
 export interface ReplayResult {
-  /** Its number in the table `replays`; undefined for a dry run. */
+  /** The id of its entry in the audit list; undefined for a dry run. */
   readonly id: number | undefined;
   readonly events: number;
   readonly runs: number;
@@ -49,6 +50,7 @@ export interface ReplayResult {
 /** What looking at events, replaying them and dismissing runs work with. */
 export interface ReplayParts {
   readonly store: EventStore;
+  readonly audit: Audit;
   readonly decoder: BodyDecoder;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
@@ -100,13 +102,34 @@ export async function runReplay(
   requireCondition(filter, 'events.replay(filter)', 'To run every event again, say { since: 0 }.');
   const handler = options.only ?? filter.handler;
   if (handler !== undefined) requireHandler(handler, parts.handlerNames());
-  const { store, clock, telemetry, requireStarted, onRequeued } = parts;
   const { dryRun, rate, by, reason } = options;
+  if (dryRun) return goThrough(parts, filter, { ...options, handler, id: undefined });
+  const what = JSON.stringify({ ...filter, only: options.only, rate });
+  return parts.audit.record({ action: 'replay', what, by, reason }, async (id) => {
+    const result = await goThrough(parts, filter, { ...options, handler, id });
+    parts.telemetry.report('events_replayed', { replay: id, events: result.events, runs: result.runs });
+    return { result };
+  });
+}
+
+/** Requeues the runs, or counts them if there is no `id`. Each step of the store adds to the counts of its entry. */
+async function goThrough(
+  parts: ReplayParts,
+  filter: EventFilter,
+  {
+    handler,
+    rate,
+    id,
+  }: {
+    readonly handler?: string | undefined;
+    readonly rate?: number | undefined;
+    readonly id: number | undefined;
+  },
+): Promise<ReplayResult> {
+  const { store, clock, requireStarted, onRequeued } = parts;
   const tally = new RunTally();
   const joins = new Set<string>();
   const upTo = await store.lastSequence();
-  const asked = JSON.stringify({ ...filter, only: options.only, rate });
-  const id = dryRun ? undefined : await store.beginReplay({ by, reason, filter: asked, now: clock.now() });
   const spreadFrom = spreading(rate, clock);
 
   for (let after = 0; after < upTo;) {
@@ -125,13 +148,7 @@ export async function runReplay(
     for (const candidate of put) if (candidate.isJoin) joins.add(joinKey(candidate));
     if (id !== undefined && put.length > 0) onRequeued();
   }
-
-  const { events, runs, handlers } = tally.result;
-  if (id !== undefined) {
-    await store.endReplay(id, clock.now());
-    telemetry.report('events_replayed', { replay: id, events, runs });
-  }
-  return { id, events, runs, handlers };
+  return { id, ...tally.result };
 }
 
 /**

@@ -14,6 +14,7 @@ import { pageHandler } from '../operate/page/page.ts';
 import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Calls } from '../operate/calls.ts';
+import type { Audit } from '../operate/audit.ts';
 import type { DriftLedger } from '../operate/drift.ts';
 import type { InboxHandlers } from '../operate/handlers.ts';
 import type { Erased } from '../operate/erasure.ts';
@@ -74,6 +75,8 @@ export class Receiver<Transaction = UserDatabase> {
   readonly quarantine: Quarantine;
   /** How what the platform sends differs from what is documented. */
   readonly drift: DriftLedger;
+  /** What people have done to the inbox: who, when, what and why. */
+  readonly audit: Audit;
   readonly #clock: Clock;
   readonly #lifecycle: Lifecycle;
   readonly #parts: Parts;
@@ -90,12 +93,13 @@ export class Receiver<Transaction = UserDatabase> {
     this.#clock = resolved.clock;
     this.#lifecycle = new Lifecycle(resolved);
     this.#parts = this.#lifecycle.parts;
-    const { calls, events, handlers, quarantine, drift } = this.#parts;
+    const { calls, events, handlers, quarantine, drift, audit } = this.#parts;
     this.calls = calls;
     this.events = events;
     this.quarantine = quarantine;
     this.handlers = handlers;
     this.drift = drift;
+    this.audit = audit;
   }
 
   /**

@@ -3,6 +3,7 @@ import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { Registry } from '../dispatch/registry.ts';
 import { route } from '../dispatch/route.ts';
 import { BodyDecoder } from '../events/body-decoder.ts';
+import { Audit } from '../operate/audit.ts';
 import { Calls } from '../operate/calls.ts';
 import { DriftLedger } from '../operate/drift.ts';
 import { Erasure } from '../operate/erasure.ts';
@@ -43,6 +44,7 @@ export interface Parts {
   readonly authenticator: Authenticator;
   readonly intake: Intake;
   readonly calls: Calls;
+  readonly audit: Audit;
   readonly events: InboxEvents;
   readonly handlers: InboxHandlers;
   readonly quarantine: Quarantine;
@@ -59,6 +61,7 @@ interface Common {
   readonly store: Store;
   readonly telemetry: Telemetry;
   readonly decoder: BodyDecoder;
+  readonly audit: Audit;
 }
 
 /** Makes the parts, and opens nothing. */
@@ -70,7 +73,8 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   store.reportTo?.((notice) => report(notice, { store, telemetry, ties }));
   const health = new InboxHealth(store, clock);
   const decoder = new BodyDecoder(options.limits);
-  const common: Common = { options, ties, store, telemetry, decoder };
+  const audit = new Audit({ store: store.audit, clock, requireStarted });
+  const common: Common = { options, ties, store, telemetry, decoder, audit };
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
   const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
@@ -86,6 +90,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     authenticator,
     intake: buildIntake(common, authenticator, dispatcher, () => health.failed()),
     calls: new Calls({ store: store.calls, requireStarted }),
+    audit,
     events: buildEvents(common, registry, dispatcher),
     handlers: buildHandlers(common, registry, dispatcher),
     quarantine: buildQuarantine(common, authenticator, (event, receivedAt) => {
@@ -142,12 +147,13 @@ function buildIntake(
 }
 
 function buildEvents(
-  { options, ties, store, telemetry, decoder }: Common,
+  { options, ties, store, telemetry, decoder, audit }: Common,
   registry: Registry,
   dispatcher: Dispatcher,
 ): InboxEvents {
   return new InboxEvents({
     store: store.events,
+    audit,
     decoder,
     telemetry,
     clock: options.clock,
@@ -159,12 +165,13 @@ function buildEvents(
 }
 
 function buildHandlers(
-  { options, ties, store, telemetry }: Common,
+  { options, ties, store, telemetry, audit }: Common,
   registry: Registry,
   dispatcher: Dispatcher,
 ): InboxHandlers {
   return new InboxHandlers({
     store: store.handlers,
+    audit,
     telemetry,
     clock: options.clock,
     requireStarted: ties.requireStarted,
@@ -174,12 +181,13 @@ function buildHandlers(
 }
 
 function buildQuarantine(
-  { ties, store, telemetry, decoder }: Common,
+  { ties, store, telemetry, decoder, audit }: Common,
   authenticator: Authenticator,
   onReleased: (event: CallEvent, receivedAt: number) => void,
 ): Quarantine {
   return new Quarantine({
     store: store.quarantine,
+    audit,
     decoder,
     telemetry,
     requireStarted: ties.requireStarted,
@@ -189,10 +197,16 @@ function buildQuarantine(
   });
 }
 
-function buildKeeping({ options, ties, store, telemetry }: Common): Pick<Parts, 'erasure' | 'retention'> {
+function buildKeeping({
+  options,
+  ties,
+  store,
+  telemetry,
+  audit,
+}: Common): Pick<Parts, 'erasure' | 'retention'> {
   const { retention: periods, clock } = options;
   const keeping = { store: store.retention, telemetry, clock };
   const { requireStarted } = ties;
-  const erasure = new Erasure({ ...keeping, requireStarted, traceIds: periods.traceIds });
+  const erasure = new Erasure({ ...keeping, audit, requireStarted, traceIds: periods.traceIds });
   return { erasure, retention: new Retention({ ...keeping, periods, onCleaned: () => erasure.finish() }) };
 }

@@ -81,15 +81,6 @@ export interface EventStretch {
   readonly reached: Sequence;
 }
 
-/** Who asks for events to be run again, and why. */
-export interface ReplayRequest {
-  readonly by: string | undefined;
-  readonly reason: string | undefined;
-  /** What was asked for, as JSON. */
-  readonly filter: string;
-  readonly now: number;
-}
-
 /** A run that a replay would requeued, if it is settled. */
 export interface ReplayCandidate {
   readonly sequence: Sequence;
@@ -175,16 +166,12 @@ export interface EventStore {
   /** The candidates that `requeue` would requeued now. */
   wouldRequeue(step: ReplayStep): Promise<readonly ReplayCandidate[]>;
 
-  /** Records that a replay begins; resolves to its number. */
-  beginReplay(request: ReplayRequest): Promise<number>;
   /**
    * Puts settled runs back as due (or blocked, if the order of their call requires it), marks them with the replay,
-   * and adds them to the replay's record, all in one transaction. Open runs are left alone. Resolves to what was put
+   * and adds them to the counts of its entry in the audit list, all in one transaction. Open runs are left alone. Resolves to what was put
    * back.
    */
   requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]>;
-  /** Records that a replay has requeued everything that it was asked for. */
-  endReplay(replay: number, now: number): Promise<void>;
 
   /** The runs that `dismiss` would dismiss now. */
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]>;

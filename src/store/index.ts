@@ -20,7 +20,6 @@ export type {
   KeptRun,
   ReplayCandidate,
   ReplayedRuns,
-  ReplayRequest,
   ReplayStep,
   ReplayWrite,
   StoredEvent,

@@ -29,7 +29,7 @@ export interface CleaningStep {
  * Where a person's data can be: in events, in those events that belong to no call, or in what is kept beside the
  * events.
  */
-export type KeptIn = 'events' | 'events_without_call' | 'quarantine' | 'replays';
+export type KeptIn = 'events' | 'events_without_call' | 'quarantine' | 'audit';
 
 /** The parts of something kept that can name a person. */
 export interface Kept {
@@ -96,8 +96,8 @@ export interface RetentionStore {
   eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep>;
   /** Removes deliveries from quarantine. Resolves to how many were there. */
   eraseQuarantined(ids: readonly number[]): Promise<number>;
-  /** Removes from the records of replays who asked for them, why, and for which events. */
-  eraseReplays(ids: readonly number[]): Promise<void>;
+  /** Removes from entries of the audit list who did it, why, and to what. */
+  eraseAudit(ids: readonly number[]): Promise<void>;
 
   /**
    * Removes from the files what was erased from the tables, for a database that leaves it there. Waits for seconds for

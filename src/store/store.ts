@@ -13,6 +13,7 @@ import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from './cla
 import type { DriftStore } from './drift-store.ts';
 import type { EventRecord } from './event-record.ts';
 import type { EventStore } from './event-store.ts';
+import type { AuditStore } from './audit-store.ts';
 import type { HandlerStore } from './handler-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
 import type { RetentionStore } from './retention-store.ts';
@@ -214,6 +215,8 @@ export interface Store<Transaction = UserDatabase> {
   readonly drift: DriftStore;
   /** Which handlers are paused, and what waits for each. */
   readonly handlers: HandlerStore;
+  /** What people have done. */
+  readonly audit: AuditStore;
   /** Removing what was kept long enough, and what is to be erased. */
   readonly retention: RetentionStore;
 

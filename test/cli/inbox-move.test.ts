@@ -38,7 +38,7 @@ describe('ringback inbox move', () => {
       runsBlocked: 1,
       runsDead: 1,
       quarantine: 3,
-      replays: 1,
+      audit: 3,
       pinnedSchemes: 1,
     });
     expect(await moved(database.url, back)).toEqual(there);
@@ -61,6 +61,8 @@ describe('ringback inbox move', () => {
       json: { status: 'accepted' },
     });
     await receiver.events.replay({ callId: 'call-dead', state: 'dead' });
+    expect(handled).toEqual([]);
+    expect(await receiver.handlers.resume('journal')).toBe(true);
     const all = ['call-new', 'call-new', oddCall, 'call-next', 'call-dead'].sort();
     await expect.poll(() => [...handled].sort(), { timeout: 60_000 }).toEqual(all);
     // Their time has not come.

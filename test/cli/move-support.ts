@@ -46,6 +46,7 @@ async function handledPart(database: string): Promise<void> {
   await receiver.events.replay({ callId: 'call-dead' }, { by: 'somebody', reason: 'mended' });
   while ((await receiver.counts()).runs.dead < 1) await setImmediate();
   await receiver.erase({ callId: 'call-erased' });
+  await receiver.handlers.pause('journal', { reason: 'it moves' });
   await receiver.stop();
 }
 

@@ -8,7 +8,6 @@ import express from 'express';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openApiDocument } from '../../src/operate/api/openapi.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
-import { rowsIn } from '../support/inbox.ts';
 import { type Authorize, ConfigError, type Mounted } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -134,7 +133,7 @@ describe('looking', () => {
 
 describe('changing', () => {
   test('a dead letter is replayed, in the name of whoever asks, after a dry run', async () => {
-    const { ask, receiver, logs, mend, database } = await inbox(() => ({ access: 'all', by: 'ann' }));
+    const { ask, receiver, logs, mend } = await inbox(() => ({ access: 'all', by: 'ann' }));
     const filter = { state: 'dead' };
     expect(await ask('POST', '/events/replay', { filter, dryRun: true })).toMatchObject({
       json: { runs: 1 },
@@ -146,16 +145,30 @@ describe('changing', () => {
     });
     await logs.until('run_done', done + 1);
     expect((await receiver.counts()).runs.dead).toBe(0);
-    const asked = await rowsIn(database, 'select requested_by, reason from replays');
-    expect(asked).toEqual([{ requested_by: 'ann', reason: 'mended' }]);
+    expect(await ask('GET', '/audit')).toMatchObject({
+      json: { entries: [{ action: 'replay', by: 'ann', reason: 'mended', runs: 1 }] },
+    });
   });
 
   test('a dead letter is dismissed, a delivery discarded, and a call erased', async () => {
     const { ask, receiver } = await inbox();
     const dismissal = { filter: { state: 'dead' }, reason: 'done by hand' };
     expect(await ask('POST', '/events/dismiss', dismissal)).toMatchObject({ json: { runs: 1 } });
-    expect(await ask('DELETE', '/quarantine/1')).toMatchObject({ json: { discarded: true } });
-    expect(await ask('POST', '/erase', { callId: 'call-1' })).toMatchObject({ json: { events: 1 } });
+    expect(await ask('DELETE', '/quarantine/1?reason=noise')).toMatchObject({ json: { discarded: true } });
+    expect(await ask('POST', '/erase', { callId: 'call-1', reason: 'asked by call-1' })).toMatchObject({
+      json: { events: 1 },
+    });
+    expect(await ask('POST', '/handlers/crm/pause', {})).toMatchObject({ status: 200 });
+    expect(await ask('POST', '/handlers/crm/resume')).toMatchObject({ json: { resumed: true } });
+    expect((await ask('GET', '/audit')).json).toMatchObject({
+      entries: [
+        { action: 'resume', what: 'crm' },
+        { action: 'pause', what: 'crm' },
+        { action: 'erase', what: '', events: 1, runs: 0 },
+        { action: 'discard', what: 'delivery 1', reason: 'noise', events: 1 },
+        { action: 'dismiss', what: '{"state":"dead"}', reason: 'done by hand', runs: 1 },
+      ],
+    });
     expect(await receiver.counts()).toMatchObject({
       events: { done: 1 },
       runs: { dead: 0 },
@@ -170,6 +183,8 @@ describe('changing', () => {
       json: { error: { code: 'release_not_authentic' } },
     });
     expect(await ask('POST', '/quarantine/reverify')).toMatchObject({ json: { checked: 1, remaining: 1 } });
+    const { entries } = (await ask('GET', '/audit')).json as { entries: { finishedAt?: string }[] };
+    expect(entries.map(({ finishedAt }) => finishedAt !== undefined)).toEqual([true, false]);
   });
 
   test.each([

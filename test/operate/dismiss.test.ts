@@ -95,7 +95,7 @@ describe('dismissing dead letters', () => {
     expect(await receiver.events.replay({ traceId: 'one' })).toMatchObject({ runs: 1 });
     await logs.until('run_done');
     expect((await receiver.events.get('one'))?.runs).toMatchObject([
-      { state: 'done', reason: undefined, replay: 2 },
+      { state: 'done', reason: undefined, replay: 3 },
     ]);
     expect(await receiver.events.replay({ handler: 'crm-sync' })).toMatchObject({ runs: 2 });
     await logs.until('run_done', 3);

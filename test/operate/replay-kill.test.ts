@@ -48,7 +48,7 @@ test('a replay whose process is killed in the middle: what it put is recorded, a
   expect(child.said('survived')).toEqual([]);
 
   const db = new Database(database);
-  const [replay, ...others] = db.prepare('select * from replays').all() as {
+  const [replay, ...others] = db.prepare('select * from audit').all() as {
     events: number;
     runs: number;
     finished_at: number | null;

@@ -201,12 +201,12 @@ describe('replaying events', () => {
     ]);
     await receiver.events.replay({ traceId: 'two' }, { dryRun: true });
     await receiver.events.replay({ traceId: 'two', since: clock.now() + 1 });
-    const rows = await rowsOf(database, receiver, 'select * from replays');
+    const rows = await rowsOf(database, receiver, 'select * from audit');
     expect(rows).toMatchObject([
       { id: 1, requested_by: 'someone', reason: 'the CRM is back', events: 3, runs: 3 },
       { id: 2, requested_by: null, reason: null, events: 0, runs: 0 },
     ]);
-    expect(rows[0]).toMatchObject({ filter: '{"state":"dead"}', requested_at: clock.now() });
+    expect(rows[0]).toMatchObject({ action: 'replay', what: '{"state":"dead"}', requested_at: clock.now() });
   });
 
   test('makes their runs due one after the other at the given rate', async () => {

@@ -41,6 +41,15 @@ export function runOf(store: AnyStore, event: ClaimedEvent, handler: HandlerTerm
   return only(store.route(event, [handler]));
 }
 
+/** A replay that somebody asks for. */
+export const replayRequest = {
+  action: 'replay',
+  by: undefined,
+  reason: undefined,
+  what: '{}',
+  now: presentTime,
+} as const;
+
 /** How an attempt ended, by default the first. */
 export function endOf(state: RunState, parts: Partial<RunEnd> = {}): RunEnd {
   return { state, attempts: 1, now: presentTime, ...parts };

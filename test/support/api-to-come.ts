@@ -21,12 +21,6 @@ const group = {
 
 const answers: Readonly<Record<string, unknown>> = {
   '/failures': { groups: [group] },
-  '/audit': {
-    entries: [
-      { id: 2, at, by: 'ann', action: 'replay', what: 'state dead', reason: 'the CRM is back', count: 3 },
-      { id: 1, at, action: 'look', what: 'trace-ended' },
-    ],
-  },
 };
 
 /** Lets the browser see what the receiver doesn't have. */

@@ -1,13 +1,15 @@
 import { type Command, Option } from 'commander';
+import type { Account } from '../../operate/audit.ts';
 import { mentionsOfPhoneNumber } from '../../operate/person-mentions.ts';
 import { argument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
+import { accountOf, takesAccount } from './audit.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { lookInto } from './looking.ts';
 import { printResult } from './print.ts';
 
-interface EraseFlags {
+interface EraseFlags extends Account {
   readonly callId?: string;
   readonly phoneNumber?: string;
   readonly database?: string;
@@ -18,8 +20,7 @@ interface EraseFlags {
 export function addErase(inbox: Command): void {
   const byCall = new Option('--call-id <id>', 'the call, whole');
   const byPhoneNumber = new Option('--phone-number <number>', 'every call that names the number, whole');
-  inbox
-    .command('erase')
+  takesAccount(inbox.command('erase'))
     .addOption(byCall.argParser(argument('the id of a call', readText)).conflicts('phoneNumber'))
     .addOption(byPhoneNumber.argParser(argument('a phone number of at least 7 digits', readPhoneNumber)))
     .option(...databaseOption)
@@ -33,7 +34,7 @@ export function addErase(inbox: Command): void {
       if (!target)
         return command.error("error: missing the option '--call-id <id>' or '--phone-number <number>'");
       const dryRun = flags.yes !== true;
-      const erasing = { ...target, dryRun };
+      const erasing = { ...target, dryRun, ...accountOf(flags) };
       const erased = await withInbox(await existingInbox(flags), (store) =>
         lookInto(store).erasure.erase(erasing),
       );

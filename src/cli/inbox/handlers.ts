@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
+import type { Account } from '../../operate/audit.ts';
+import { accountOf, takesAccount } from './audit.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
 import { printResult, printWhole } from './print.ts';
@@ -9,10 +11,7 @@ interface Flags {
   readonly database?: string;
 }
 
-interface PauseFlags extends Flags {
-  readonly by?: string;
-  readonly reason?: string;
-}
+interface ChangeFlags extends Flags, Account {}
 
 /** Adds `ringback inbox handlers`. */
 export function addHandlers(inbox: Command): void {
@@ -29,19 +28,16 @@ export function addHandlers(inbox: Command): void {
 
 /** Adds `ringback inbox pause`. */
 export function addPause(inbox: Command): void {
-  inbox
-    .command('pause')
+  takesAccount(inbox.command('pause'))
     .option(...databaseOption)
     .description(
       'pause a handler: its runs wait, in every process, until it is resumed; deliveries are taken as before',
     )
     .argument('<handler>', 'its name')
-    .option('--by <who>', 'who pauses it: kept with the pause')
-    .option('--reason <text>', 'why: kept with the pause')
-    .action(async (name: string, { by, reason, ...flags }: PauseFlags) => {
+    .action(async (name: string, flags: ChangeFlags) => {
       const database = await existingInbox(flags);
       const pause = await withInbox(database, (store) =>
-        lookInto(store).handlers.pause(name, { by, reason }),
+        lookInto(store).handlers.pause(name, accountOf(flags)),
       );
       await printResult({ handler: name, ...pause });
     });
@@ -49,14 +45,15 @@ export function addPause(inbox: Command): void {
 
 /** Adds `ringback inbox resume`. */
 export function addResume(inbox: Command): void {
-  inbox
-    .command('resume')
+  takesAccount(inbox.command('resume'))
     .option(...databaseOption)
     .description('let a paused handler go on')
     .argument('<handler>', 'its name')
-    .action(async (name: string, flags: Flags) => {
+    .action(async (name: string, flags: ChangeFlags) => {
       const database = await existingInbox(flags);
-      const resumed = await withInbox(database, (store) => lookInto(store).handlers.resume(name));
+      const resumed = await withInbox(database, (store) =>
+        lookInto(store).handlers.resume(name, accountOf(flags)),
+      );
       await printResult({ handler: name, resumed });
       if (!resumed) remark('it was not paused');
     });

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { BodyDecoder } from '../../events/body-decoder.ts';
 import { unlimited } from '../../events/decoding.ts';
+import { Audit } from '../../operate/audit.ts';
 import { Calls } from '../../operate/calls.ts';
 import { DriftLedger } from '../../operate/drift.ts';
 import { Erasure } from '../../operate/erasure.ts';
@@ -18,6 +19,7 @@ import type { Store } from '../../store/store.ts';
 export interface Looking {
   readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss'>;
   readonly handlers: InboxHandlers;
+  readonly audit: Pick<Audit, 'list'>;
   readonly calls: Calls;
   readonly drift: Pick<DriftLedger, 'list'>;
   readonly quarantine: Pick<Quarantine, 'get' | 'list' | 'discard'>;
@@ -37,8 +39,11 @@ const withoutSecrets: Authentication = {
 export function lookInto(store: Store): Looking {
   const telemetry = new Telemetry(pino({ level: 'silent' }));
   const decoder = new BodyDecoder(unlimited);
-  const common = { telemetry, requireStarted: () => {} };
+  const requireStarted = (): void => {};
+  const audit = new Audit({ store: store.audit, clock: systemClock, requireStarted });
+  const common = { telemetry, requireStarted, audit };
   return {
+    audit,
     events: new InboxEvents({
       ...common,
       store: store.events,

@@ -9,6 +9,8 @@ import {
 import { deliveryIdArgument, oneOf } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
+import type { Account } from '../../operate/audit.ts';
+import { accountOf, takesAccount } from './audit.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
@@ -73,14 +75,13 @@ function readable({ body, ...delivery }: WholeQuarantinedDelivery) {
 
 /** Adds `ringback inbox discard`. */
 export function addDiscard(inbox: Command): void {
-  inbox
-    .command('discard')
+  takesAccount(inbox.command('discard'))
     .option(...databaseOption)
     .description('remove a delivery from quarantine for good')
     .addArgument(deliveryIdArgument())
-    .action(async (id: number, flags: { readonly database?: string }) => {
+    .action(async (id: number, flags: Account & { readonly database?: string }) => {
       const wasThere = await withInbox(await existingInbox(flags), (store) =>
-        lookInto(store).quarantine.discard(id),
+        lookInto(store).quarantine.discard(id, accountOf(flags)),
       );
       if (!wasThere) throw ringbackError('quarantine_unknown', { id });
       await printResult({ discarded: id });

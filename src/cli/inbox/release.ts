@@ -4,12 +4,14 @@ import { keepConsoleOffStdout, remark } from '../stderr.ts';
 import { databaseOption, readEnvironment } from '../environment.ts';
 import { loadApp } from '../app-file.ts';
 import { asUsage } from '../failure.ts';
+import type { Account } from '../../operate/audit.ts';
+import { accountOf, takesAccount } from './audit.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { receiverBeside } from './receiver-beside.ts';
 import { deliveryIdArgument } from '../arguments.ts';
 import { printResult } from './print.ts';
 
-interface ReleaseFlags {
+interface ReleaseFlags extends Account {
   readonly database?: string;
   readonly app?: string;
 }
@@ -28,8 +30,7 @@ const needs = [
 
 /** Adds `ringback inbox release`. */
 export function addRelease(inbox: Command): void {
-  inbox
-    .command('release')
+  takesAccount(inbox.command('release'))
     .option(...databaseOption)
     .option(...appOption)
     .description(
@@ -38,14 +39,15 @@ export function addRelease(inbox: Command): void {
     .addArgument(deliveryIdArgument())
     .addHelpText('after', needs)
     .action(async (id: number, flags: ReleaseFlags) => {
-      await printResult(await withQuarantine(flags, (quarantine) => quarantine.release(id)));
+      await printResult(
+        await withQuarantine(flags, (quarantine) => quarantine.release(id, accountOf(flags))),
+      );
     });
 }
 
 /** Adds `ringback inbox reverify`. */
 export function addReverify(inbox: Command): void {
-  inbox
-    .command('reverify')
+  takesAccount(inbox.command('reverify'))
     .option(...databaseOption)
     .option(...appOption)
     .description('check all that was not authentic again, as of its arrival, and release what verifies')
@@ -53,7 +55,7 @@ export function addReverify(inbox: Command): void {
     .addHelpText('after', needs)
     .action(async (flags: ReverifyFlags) => {
       if (flags.yes !== true) return remark(await whatWaits(await existingInbox(flags)));
-      await printResult(await withQuarantine(flags, (quarantine) => quarantine.reverify()));
+      await printResult(await withQuarantine(flags, (quarantine) => quarantine.reverify(accountOf(flags))));
     });
 }
 

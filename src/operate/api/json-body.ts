@@ -3,24 +3,38 @@ import { ApiProblem } from './problem.ts';
 /** How large the body of a request may be, in bytes: what is asked fits into far less. */
 const maxBytes = 64 * 1024;
 
-/** The JSON of a request's body. It is read no further than it may be large. */
+/** The JSON of a request's body; of one that is left out, `{}`. It is read no further than it may be large. */
 export async function readJson(request: Request): Promise<unknown> {
   const [type = ''] = (request.headers.get('content-type') ?? '').split(';');
-  if (type.trim().toLowerCase() !== 'application/json')
-    throw new ApiProblem(
-      415,
-      'body_invalid',
-      'The body should be JSON, with content-type: application/json.',
-    );
+  const isJson = type.trim().toLowerCase() === 'application/json';
+  if (!isJson && type.trim() !== '') throw notJson();
+  const text = await textOf(request);
+  if (text === '') return {};
+  if (!isJson) throw notJson();
   try {
-    return JSON.parse(await textOf(request));
-  } catch (error) {
-    if (error instanceof ApiProblem) throw error;
-    throw new ApiProblem(400, 'body_invalid', 'The body should be JSON, in UTF-8, and come to its end.');
+    return JSON.parse(text);
+  } catch {
+    throw unreadable();
   }
 }
 
+function notJson(): ApiProblem {
+  return new ApiProblem(415, 'body_invalid', 'The body should be JSON, with content-type: application/json.');
+}
+
+function unreadable(): ApiProblem {
+  return new ApiProblem(400, 'body_invalid', 'The body should be JSON, in UTF-8, and come to its end.');
+}
+
 async function textOf(request: Request): Promise<string> {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(await bytesOf(request));
+  } catch (error) {
+    throw error instanceof ApiProblem ? error : unreadable();
+  }
+}
+
+async function bytesOf(request: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body ?? []) {
@@ -29,5 +43,5 @@ async function textOf(request: Request): Promise<string> {
       throw new ApiProblem(413, 'body_too_large', `The body should be at most ${maxBytes} bytes.`);
     chunks.push(chunk);
   }
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  return Buffer.concat(chunks);
 }

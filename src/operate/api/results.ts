@@ -1,6 +1,7 @@
 /** The shapes of what the API answers. Times are in ISO 8601. */
 import { z } from 'zod';
 import { callStatuses } from '../calls.ts';
+import { auditActions } from '../../store/audit-store.ts';
 import { actions } from './access.ts';
 
 const time = z.iso.datetime();
@@ -129,6 +130,22 @@ export const results = {
   Delivery: delivery.extend({
     ...content,
     body: z.base64().optional().describe('The bytes as they came. Only if it was asked for.'),
+  }),
+  Audit: z.strictObject({
+    entries: z.array(
+      z.strictObject({
+        id: z.int(),
+        action: z.enum(auditActions),
+        at: time,
+        by: z.string().optional(),
+        reason: z.string().optional(),
+        what: z.string().describe('What it was done to: a filter as JSON, a name, a trace id, a delivery.'),
+        events: count.describe('How many events or deliveries were changed.'),
+        runs: count.describe('How many runs were changed.'),
+        finishedAt: time.optional().describe('Left out while it goes on, and if it failed.'),
+      }),
+    ),
+    cursor,
   }),
   Drift: z.strictObject({
     findings: z.array(

@@ -1,13 +1,14 @@
 /** What the API offers: each route with what it takes, what it answers, and which action it is. */
 import { z } from 'zod';
 import { givenText, listOptions } from '../../errors/option-problems.ts';
+import { type Audit, accountSchema, auditQuerySchema } from '../audit.ts';
 import { type Calls, callQuerySchema } from '../calls.ts';
 import { dismissOptionsSchema } from '../dismissal.ts';
 import type { DriftLedger } from '../drift.ts';
 import type { Erased } from '../erasure.ts';
 import type { ErasureTarget } from '../erasure-target.ts';
 import type { InboxEvents } from '../events.ts';
-import { type InboxHandlers, pauseOptionsSchema } from '../handlers.ts';
+import type { InboxHandlers } from '../handlers.ts';
 import { type Quarantine, quarantineQuerySchema } from '../quarantine.ts';
 import { replayFilterSchema, replayOptionsSchema } from '../replay.ts';
 import type { StoreCounts } from '../../store/store.ts';
@@ -19,6 +20,7 @@ export interface Operations {
   readonly events: InboxEvents;
   readonly calls: Calls;
   readonly handlers: InboxHandlers;
+  readonly audit: Audit;
   readonly quarantine: Quarantine;
   readonly drift: DriftLedger;
   erase(target: ErasureTarget): Promise<Erased>;
@@ -78,11 +80,17 @@ const withBody = z.strictObject({
     .describe('Whether body and headers are answered, too.'),
 });
 
-/** Leaves the body and the headers out unless they were asked for. */
-function shown(
+/** Why something is done. Who does it is what `authorize` says. */
+const whySchema = accountSchema.omit({ by: true });
+
+/** Leaves the body and the headers out unless they were asked for, which is noted in the audit list. */
+async function shown(
   whole: { readonly body: unknown; readonly headers: unknown } | undefined,
-  { query }: Asked,
-): unknown {
+  { query, by }: Asked,
+  audit: Audit,
+  what: string,
+): Promise<unknown> {
+  if (whole !== undefined && query['body'] === true) await audit.recordLook(what, by);
   if (whole === undefined || query['body'] === true) return whole;
   const { body: _body, headers: _headers, ...rest } = whole;
   return rest;
@@ -124,7 +132,7 @@ export const routes: readonly Route[] = [
     summary: 'An event with its stored runs',
     query: withBody,
     result: 'Event',
-    act: async ({ events }, asked) => shown(await events.get(asked.id), asked),
+    act: async ({ events, audit }, asked) => shown(await events.get(asked.id), asked, audit, asked.id),
   },
   {
     method: 'POST',
@@ -179,7 +187,7 @@ export const routes: readonly Route[] = [
     path: '/handlers/{name}/pause',
     action: 'pause',
     summary: 'Pauses a handler in every process',
-    body: pauseOptionsSchema.omit({ by: true }),
+    body: whySchema,
     result: 'Paused',
     act: ({ handlers }, { id, body, by }) => handlers.pause(id, { ...body, by }),
   },
@@ -189,7 +197,8 @@ export const routes: readonly Route[] = [
     action: 'pause',
     summary: 'Lets a paused handler go on',
     result: 'Resumed',
-    act: async ({ handlers }, { id }) => ({ resumed: await handlers.resume(id) }),
+    body: whySchema,
+    act: async ({ handlers }, { id, body, by }) => ({ resumed: await handlers.resume(id, { ...body, by }) }),
   },
   {
     method: 'GET',
@@ -210,9 +219,10 @@ export const routes: readonly Route[] = [
     summary: 'A delivery in quarantine',
     query: withBody,
     result: 'Delivery',
-    act: async ({ quarantine }, asked) => {
+    act: async ({ quarantine, audit }, asked) => {
       const whole = await quarantine.get(Number(asked.id));
-      return shown(whole && { ...whole, body: Buffer.from(whole.body).toString('base64') }, asked);
+      const found = whole && { ...whole, body: Buffer.from(whole.body).toString('base64') };
+      return shown(found, asked, audit, `delivery ${asked.id}`);
     },
   },
   {
@@ -220,8 +230,9 @@ export const routes: readonly Route[] = [
     path: '/quarantine/{id}/release',
     action: 'quarantine',
     summary: 'Checks a delivery again, and makes it an event',
+    body: whySchema,
     result: 'Released',
-    act: ({ quarantine }, { id }) => quarantine.release(Number(id)),
+    act: ({ quarantine }, { id, body, by }) => quarantine.release(Number(id), { ...body, by }),
   },
   {
     method: 'DELETE',
@@ -229,15 +240,28 @@ export const routes: readonly Route[] = [
     action: 'quarantine',
     summary: 'Removes a delivery for good',
     result: 'Discarded',
-    act: async ({ quarantine }, { id }) => ({ discarded: await quarantine.discard(Number(id)) }),
+    query: whySchema,
+    act: async ({ quarantine }, { id, query, by }) => ({
+      discarded: await quarantine.discard(Number(id), { ...query, by }),
+    }),
   },
   {
     method: 'POST',
     path: '/quarantine/reverify',
     action: 'quarantine',
     summary: 'Checks all deliveries again that were not authentic, and releases those that verify',
+    body: whySchema,
     result: 'Reverified',
-    act: ({ quarantine }) => quarantine.reverify(),
+    act: ({ quarantine }, { body, by }) => quarantine.reverify({ ...body, by }),
+  },
+  {
+    method: 'GET',
+    path: '/audit',
+    action: 'look',
+    summary: 'What people have done, the latest first',
+    query: auditQuerySchema.extend(page),
+    result: 'Audit',
+    act: ({ audit }, { query }) => audit.list(query),
   },
   {
     method: 'GET',
@@ -256,9 +280,10 @@ export const routes: readonly Route[] = [
       callId: givenText.optional(),
       phoneNumber: givenText.optional(),
       compact: z.boolean('true or false').optional().describe('Whether the database is rewritten.'),
+      ...whySchema.shape,
       ...change,
     }),
     result: 'Erased',
-    act: (operations, { body }) => operations.erase(body as ErasureTarget),
+    act: (operations, { body, by }) => operations.erase({ ...body, by } as unknown as ErasureTarget),
   },
 ];

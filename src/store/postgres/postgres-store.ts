@@ -7,6 +7,7 @@ import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../cl
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
+import type { AuditStore } from '../audit-store.ts';
 import type { HandlerStore } from '../handler-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
 import type { RetentionStore } from '../retention-store.ts';
@@ -23,6 +24,7 @@ import { inboxDatabase } from './connection/user-database.ts';
 import { counts, waitingHandlers } from './query/overview.ts';
 import { PostgresCalls } from './query/postgres-calls.ts';
 import { PostgresEvents } from './query/postgres-events.ts';
+import { PostgresAudit } from './query/postgres-audit.ts';
 import { PostgresHandlers } from './query/postgres-handlers.ts';
 import { probe } from './work/record.ts';
 import { ownedBy } from './work/run-row.ts';
@@ -36,6 +38,7 @@ export class PostgresStore implements Store<PoolClient> {
   readonly quarantine: QuarantineStore;
   readonly drift: DriftStore;
   readonly handlers: HandlerStore;
+  readonly audit: AuditStore;
   readonly retention: RetentionStore;
   readonly database: AsyncInboxDatabase<PoolClient>;
   readonly #session: Session;
@@ -52,6 +55,7 @@ export class PostgresStore implements Store<PoolClient> {
     this.events = new PostgresEvents(this.#session, clock);
     this.quarantine = new PostgresQuarantine(this.#session);
     this.drift = new PostgresDrift(this.#session);
+    this.audit = new PostgresAudit(this.#session);
     this.handlers = new PostgresHandlers(this.#session, () => this.#work.process);
     this.retention = new PostgresRetention(this.#session);
     this.database = inboxDatabase(this.#session);

@@ -15,7 +15,7 @@ export function contentsIn(table: (name: string) => string): string {
     quarantine: `count(*) from ${table('quarantine')}`,
     quarantineDropped: `cast(coalesce(sum(dropped), 0) as bigint) from ${table('quarantine_totals')}`,
     drift: `count(*) from ${table('drift')}`,
-    replays: `count(*) from ${table('replays')}`,
+    audit: `count(*) from ${table('audit')}`,
     pinnedSchemes: `count(*) from ${table('settings')} where name = 'scheme'`,
   };
   const columns = Object.entries(counts).map(([kind, count]) => `(select ${count}) as "${kind}"`);

@@ -65,12 +65,13 @@ export const keptTables = {
     last_seen_at: 'number',
     count: 'number',
   },
-  replays: {
+  audit: {
     id: 'number',
+    action: 'text',
     requested_at: 'number',
     requested_by: 'text',
     reason: 'text',
-    filter: 'text',
+    what: 'text',
     events: 'number',
     runs: 'number',
     finished_at: 'number',

@@ -19,7 +19,7 @@ export interface Page {
 export interface LastNumbers {
   readonly events: number;
   readonly quarantine: number;
-  readonly replays: number;
+  readonly audit: number;
 }
 
 /** How far a move has come. It is written with each page, in the same transaction. */

@@ -8,6 +8,7 @@ import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../cl
 import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
+import type { AuditStore } from '../audit-store.ts';
 import type { HandlerStore } from '../handler-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
 import type { RetentionStore } from '../retention-store.ts';
@@ -22,6 +23,7 @@ import { SqliteRetention } from './admin/sqlite-retention.ts';
 import { Session } from './connection/session.ts';
 import { SqliteCalls } from './query/sqlite-calls.ts';
 import { SqliteEvents } from './query/sqlite-events.ts';
+import { SqliteAudit } from './query/sqlite-audit.ts';
 import { SqliteHandlers } from './query/sqlite-handlers.ts';
 import { settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
@@ -38,6 +40,7 @@ export class SqliteStore implements Store {
   readonly quarantine: QuarantineStore;
   readonly drift: DriftStore;
   readonly handlers: HandlerStore;
+  readonly audit: AuditStore;
   readonly retention: RetentionStore;
   readonly database: InboxDatabase;
   readonly #session: Session;
@@ -61,6 +64,7 @@ export class SqliteStore implements Store {
     this.quarantine = new SqliteQuarantine(access);
     this.drift = new SqliteDrift(access);
     this.handlers = new SqliteHandlers(access);
+    this.audit = new SqliteAudit(access);
     this.retention = new SqliteRetention(access);
   }
 

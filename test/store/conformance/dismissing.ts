@@ -11,12 +11,13 @@ import {
   dead,
   done,
   dueAt,
-  endSiblings,
   endOf,
+  endSiblings,
   eventOf,
   handlerOf,
   only,
   presentTime,
+  replayRequest,
 } from '../parts.ts';
 
 const dismissalOf = (
@@ -122,8 +123,7 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
       await store.settle(run, endOf(dead));
       const { sequence, callId } = run;
       const candidates = [{ sequence, handler: 'handler', callId, order: 'none', isJoin: false } as const];
-      const filter = { by: undefined, reason: undefined, filter: '{}', now: presentTime };
-      const replay = await store.events.beginReplay(filter);
+      const replay = await store.audit.begin(replayRequest);
       const write = { candidates, joins: new Set<string>(), replay, spread: undefined };
       await store.events.requeue({ ...write, onlyDead: true });
       expect(await store.events.dismiss(dismissalOf([sequence], { takesWaiting: false }))).toEqual([]);

@@ -156,17 +156,23 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       const store = await opened();
       const dying = await claimedRun(store, eventOf('a'));
       await store.settle(dying, endOf(dead));
-      const request = { by: 'by anna', reason: 'for anna', filter: '{"callId":"anna"}', now: presentTime };
-      const replay = await store.events.beginReplay(request);
+      const request = {
+        by: 'by anna',
+        reason: 'for anna',
+        action: 'replay',
+        what: '{"callId":"anna"}',
+        now: presentTime,
+      } as const;
+      const replay = await store.audit.begin(request);
       const { sequence, callId } = dying;
       const candidate = { sequence, callId, handler: 'handler', order: 'none', isJoin: false } as const;
       const step = { candidates: [candidate], onlyDead: true, joins: new Set<string>(), spread: undefined };
       await store.events.requeue({ ...step, replay });
-      const kept = only(await lookAt(store, 'replays'));
+      const kept = only(await lookAt(store, 'audit'));
       expect(kept).toMatchObject({ key: replay });
       for (const part of ['by anna', 'for anna', '"callId":"anna"']) expect(textOf(kept)).toContain(part);
-      await store.retention.eraseReplays([replay]);
-      expect(textOf(only(await lookAt(store, 'replays')))).not.toContain('anna');
+      await store.retention.eraseAudit([replay]);
+      expect(textOf(only(await lookAt(store, 'audit')))).not.toContain('anna');
       const run = only(await claimDue(store));
       expect(run.replay).toEqual({ id: replay, by: undefined, reason: undefined });
     });

@@ -1,5 +1,6 @@
 /** The tests that every store must pass, whatever its database is. */
 import { type StoreUnderTest, openedOf } from '../under-test.ts';
+import { describeAudit } from './audit.ts';
 import { describeBeginning } from './beginning.ts';
 import { describeClaiming } from './claiming.ts';
 import { describeDismissing } from './dismissing.ts';
@@ -30,6 +31,7 @@ const parts = [
   describeErasing,
   describeDrift,
   describeHandlers,
+  describeAudit,
 ];
 
 /** Runs the suite for one kind of store; `makeStore` is called anew for each test. */

@@ -14,10 +14,10 @@ import {
   handlerOf,
   only,
   presentTime,
+  replayRequest,
   traceIdsOf,
 } from '../parts.ts';
 
-const request = { by: undefined, reason: undefined, filter: '{}', now: 0 };
 const atOnce = { onlyDead: true, joins: new Set<string>(), spread: undefined };
 
 /** Runs this part of the suite. */
@@ -29,9 +29,9 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
         store,
         ['a', 'b', 'c', 'other'].map((traceId) => eventOf(traceId)),
       );
-      const other = await store.events.beginReplay(request);
+      const other = await store.audit.begin(replayRequest);
       await store.events.requeue({ ...atOnce, candidates: candidates.slice(3), replay: other });
-      const replay = await store.events.beginReplay(request);
+      const replay = await store.audit.begin(replayRequest);
       expect(await store.events.replayed(replay)).toEqual({ open: 0, done: 0, dead: 0 });
       await store.events.requeue({ ...atOnce, candidates, replay });
       expect(await store.events.replayed(replay)).toEqual({ open: 3, done: 0, dead: 0 });
@@ -47,11 +47,11 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
     test('a run that another replay requeues is told of by that one', async () => {
       const store = await opened();
       const candidates = await deadLetters(store, [eventOf('a')]);
-      const first = await store.events.beginReplay(request);
+      const first = await store.audit.begin(replayRequest);
       await store.events.requeue({ ...atOnce, candidates, replay: first });
       await store.settle(only(await claimDue(store)), endOf(dead));
       expect(await store.events.replayed(first)).toEqual({ open: 0, done: 0, dead: 1 });
-      const second = await store.events.beginReplay(request);
+      const second = await store.audit.begin(replayRequest);
       await store.events.requeue({ ...atOnce, candidates, replay: second });
       expect(await store.events.replayed(first)).toEqual({ open: 0, done: 0, dead: 0 });
       expect(await store.events.replayed(second)).toEqual({ open: 1, done: 0, dead: 0 });
@@ -60,7 +60,7 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
     test('a run that goes back before it has begun is still told of by the replay that has requeued it', async () => {
       const store = await opened();
       const candidates = await deadLetters(store, [eventOf('a')]);
-      const replay = await store.events.beginReplay(request);
+      const replay = await store.audit.begin(replayRequest);
       await store.events.requeue({ ...atOnce, candidates, replay });
       await store.requeue(only(await claimDue(store)));
       expect(await store.events.replayed(replay)).toMatchObject({ open: 1 });
@@ -76,7 +76,7 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
         // The last one first, and sooner than those before it.
         for (const [place, letter] of letters.toReversed().entries()) {
           const candidates = [letter];
-          const replay = await store.events.beginReplay(request);
+          const replay = await store.audit.begin(replayRequest);
           const spread = { delay: 100 * (place + 1), gap: 0 };
           await store.events.requeue({ ...atOnce, candidates, replay, spread });
         }
@@ -93,7 +93,7 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
     test('spreads its runs over time, beginning when it was asked to', async () => {
       const store = await opened();
       const candidates = await deadLetters(store, [eventOf('a'), eventOf('b')]);
-      const replay = await store.events.beginReplay(request);
+      const replay = await store.audit.begin(replayRequest);
       await store.events.requeue({ ...atOnce, candidates, replay, spread: { delay: 100, gap: 50 } });
       expect(await store.nextDue('handler')).toBe(presentTime + 100);
       expect(await store.nextDue('handler', presentTime + 100)).toBe(presentTime + 150);

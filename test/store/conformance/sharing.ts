@@ -16,6 +16,7 @@ import {
   only,
   record,
   recordEnded,
+  replayRequest,
   runOf,
   traceIdsOf,
 } from '../parts.ts';
@@ -75,8 +76,7 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       await store.settle(runOf(store, event), endOf(dead));
       const { sequence, callId } = event;
       const candidate = { sequence, callId, handler: 'handler', order: 'call', isJoin: false } as const;
-      const request = { by: undefined, reason: undefined, filter: '{}', now: Date.now() };
-      const replay = await store.events.beginReplay(request);
+      const replay = await store.audit.begin(replayRequest);
       const step = { candidates: [candidate], onlyDead: true, joins: new Set<string>() };
       await store.events.requeue({ ...step, replay, spread: undefined });
       const run = only(await claimDue(store));

@@ -15,6 +15,7 @@ import {
   only,
   record,
   recordEnded,
+  replayRequest,
   runOf,
 } from '../parts.ts';
 import { openedPostgres } from './opened-postgres.ts';
@@ -126,12 +127,7 @@ describe('retention in Postgres', () => {
     const { sequence, callId } = only(
       (await store.events.list(filter, { limit: 2, before: undefined })).events,
     );
-    const replay = await store.events.beginReplay({
-      by: undefined,
-      reason: undefined,
-      filter: '{}',
-      now: 3_000,
-    });
+    const replay = await store.audit.begin(replayRequest);
     const candidate = { sequence, callId, handler: 'handler', order: 'none', isJoin: false } as const;
     const step = {
       candidates: [candidate],

@@ -13,10 +13,10 @@ import {
   eventOf,
   handlerOf,
   presentTime,
+  replayRequest,
 } from '../parts.ts';
 import { openedPostgres } from './opened-postgres.ts';
 
-const request = { by: undefined, reason: undefined, filter: '{}', now: 0 };
 const strict = handlerOf('handler', { order: 'strict' });
 
 /** Events of one call whose runs are dead: the candidates of a replay. */
@@ -38,7 +38,7 @@ const stepOf = async (store: Store, candidates: readonly ReplayCandidate[]): Pro
   onlyDead: true,
   joins: new Set(),
   spread: undefined,
-  replay: await store.events.beginReplay(request),
+  replay: await store.audit.begin(replayRequest),
 });
 
 const dismissalOf = (sequences: readonly number[]) => ({

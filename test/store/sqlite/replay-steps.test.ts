@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { EventFilter, ReplayCandidate } from '../../../src/store/event-store.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { openedSqlite } from './opened-sqlite.ts';
-import { claimedRuns, dead, dueAt, endOf, eventOf, record, runOf } from '../parts.ts';
+import { claimedRuns, dead, dueAt, endOf, eventOf, record, replayRequest, runOf } from '../parts.ts';
 
 const callId = 'call-1';
 const many = 400;
@@ -105,7 +105,7 @@ describe("order 'call'", () => {
       const state = isWaiting ? dueAt(run.sequence * 10_000) : dead;
       await store.settle(run, endOf(state, { attempts: isWaiting ? 0 : 1 }));
     }
-    const replay = await store.events.beginReplay({ by: undefined, reason: undefined, filter: '{}', now: 0 });
+    const replay = await store.audit.begin(replayRequest);
     const step = {
       candidates: [1, 2, 4, 5, 7, 8].map(candidateOf),
       onlyDead: true,
@@ -132,7 +132,7 @@ describe("order 'call'", () => {
       const state = isWaiting ? dueAt(20_000) : dead;
       await store.settle(run, endOf(state, { attempts: isWaiting ? 0 : 1 }));
     }
-    const replay = await store.events.beginReplay({ by: undefined, reason: undefined, filter: '{}', now: 0 });
+    const replay = await store.audit.begin(replayRequest);
     const step = { candidates: [1, 3].map(candidateOf), onlyDead: true, joins: new Set<string>() };
     await store.events.requeue({ ...step, replay, spread: undefined });
     expect(dueTimesOf(store)).toEqual([

@@ -31,16 +31,16 @@ const looks: Readonly<Record<KeptIn, string>> = {
   events_without_call: events('and call_id is null'),
   quarantine: `select id as key, null as call_id, body, headers as text, null as more
     from ringback.quarantine where id > $1 and id <= $2`,
-  replays: `select id as key, null as call_id, null::bytea as body, filter as text,
+  audit: `select id as key, null as call_id, null::bytea as body, what as text,
       coalesce(requested_by, '') || ${newLine} || coalesce(reason, '') as more
-    from ringback.replays where id > $1 and id <= $2`,
+    from ringback.audit where id > $1 and id <= $2`,
 };
 
 const keys: Readonly<Record<KeptIn, readonly [table: string, key: string]>> = {
   events: ['events', 'sequence'],
   events_without_call: ['events', 'sequence'],
   quarantine: ['quarantine', 'id'],
-  replays: ['replays', 'id'],
+  audit: ['audit', 'id'],
 };
 
 /** Looks at some of what is kept, for what is to be erased. */

@@ -32,7 +32,7 @@ const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   quarantine: { from: 'ringback.quarantine', keys: ['id'] },
   quarantine_totals: { from: 'ringback.quarantine_totals', keys: ['kind'] },
   drift: { from: 'ringback.drift', keys: ['event_name', 'path', 'kind'] },
-  replays: { from: 'ringback.replays', keys: ['id'] },
+  audit: { from: 'ringback.audit', keys: ['id'] },
   paused_handlers: { from: 'ringback.paused_handlers', keys: ['handler'] },
   settings: {
     from: "(select name, value from ringback.settings where name = 'scheme')",
@@ -57,7 +57,7 @@ const lastOf = (table: string) =>
   `coalesce(pg_sequence_last_value(pg_get_serial_sequence('ringback.${table}', 'id')::regclass), 0) as ${table}`;
 const lastNumbers = `
   select coalesce(pg_sequence_last_value('ringback.sequences'::regclass), 0) as events,
-    ${lastOf('quarantine')}, ${lastOf('replays')}`;
+    ${lastOf('quarantine')}, ${lastOf('audit')}`;
 
 type Row = Readonly<Record<string, KeptValue>>;
 

@@ -80,7 +80,7 @@ const writers: Readonly<Record<KeptTable, WriteRows>> = {
       listsOf('quarantine_totals', rows),
     ),
   drift: inserting('drift'),
-  replays: inserting('replays'),
+  audit: inserting('audit'),
   paused_handlers: inserting('paused_handlers'),
   settings: inserting('settings'),
 };

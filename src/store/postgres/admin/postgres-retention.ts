@@ -68,9 +68,9 @@ export class PostgresRetention implements RetentionStore {
     return removeQuarantined(this.#session, ids);
   }
 
-  async eraseReplays(ids: readonly number[]): Promise<void> {
+  async eraseAudit(ids: readonly number[]): Promise<void> {
     await this.#session.query(
-      "update ringback.replays set requested_by = null, reason = null, filter = '{}' where id = any ($1)",
+      "update ringback.audit set requested_by = null, reason = null, what = '' where id = any ($1)",
       [ids],
     );
   }

@@ -9,7 +9,6 @@ import type {
   KeptEventPage,
   KeptEventWithBytes,
   ReplayCandidate,
-  ReplayRequest,
   ReplayStep,
   ReplayWrite,
   ReplayedRuns,
@@ -19,7 +18,7 @@ import type { Session } from '../connection/session.ts';
 import { dismiss, wouldDismiss } from './dismissals.ts';
 import { findEvents } from './event-search.ts';
 import { eventWithTraceId, lastSequence, stretchOf, summariesOf } from './kept-events.ts';
-import { beginReplay, endReplay, replayed, requeue, wouldRequeue } from './replays.ts';
+import { replayed, requeue, wouldRequeue } from './replays.ts';
 
 /** How many events a replay takes in one transaction at the most. */
 const stretchEvents = 100;
@@ -69,16 +68,8 @@ export class PostgresEvents implements EventStore {
     return this.#session.write((transaction) => wouldRequeue(transaction, step));
   }
 
-  beginReplay(request: ReplayRequest): Promise<number> {
-    return beginReplay(this.#session, request);
-  }
-
   requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]> {
     return this.#session.write((transaction) => requeue(transaction, step, this.#clock.now()));
-  }
-
-  endReplay(replay: number, now: number): Promise<void> {
-    return endReplay(this.#session, replay, now);
   }
 
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {

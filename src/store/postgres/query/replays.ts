@@ -1,6 +1,5 @@
 import {
   type ReplayCandidate,
-  type ReplayRequest,
   type ReplayStep,
   type ReplayWrite,
   type ReplayedRuns,
@@ -19,21 +18,6 @@ interface Waiting {
 }
 
 const isOpen = "state in ('due', 'claimed', 'blocked')";
-
-export async function beginReplay(
-  session: Session,
-  { by, reason, filter, now }: ReplayRequest,
-): Promise<number> {
-  const [row] = await session.query<{ id: number }>(
-    `insert into ringback.replays (requested_at, requested_by, reason, filter) values ($1, $2, $3, $4) returning id`,
-    [now, toTextOrNull(by), toTextOrNull(reason), toText(filter)],
-  );
-  return row?.id ?? 0;
-}
-
-export async function endReplay(session: Session, replay: number, now: number): Promise<void> {
-  await session.query('update ringback.replays set finished_at = $2 where id = $1', [replay, now]);
-}
 
 export async function replayed(session: Session, replay: number): Promise<ReplayedRuns> {
   const [row] = await session.query<ReplayedRuns>(
@@ -73,10 +57,11 @@ export async function requeue(
     return true;
   });
   const events = new Set(done.map(({ sequence }) => sequence)).size;
-  await transaction.query(
-    'update ringback.replays set events = events + $2, runs = runs + $3 where id = $1',
-    [replay, events, done.length],
-  );
+  await transaction.query('update ringback.audit set events = events + $2, runs = runs + $3 where id = $1', [
+    replay,
+    events,
+    done.length,
+  ]);
   return done;
 }
 

@@ -161,7 +161,7 @@ const runsClaimed = `
   )
   select ${fields}, claimed.handler, claimed.attempts, claimed.replay, p.requested_by as replayed_by,
     p.reason as replay_reason
-  from claimed join (${sources}) using (sequence) left join ringback.replays p on p.id = claimed.replay
+  from claimed join (${sources}) using (sequence) left join ringback.audit p on p.id = claimed.replay
   order by claimed.was_due_at, claimed.sequence`;
 
 /** When the handler's next stored run is due. */

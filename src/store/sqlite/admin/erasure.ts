@@ -41,10 +41,10 @@ export function prepareErasure(
     quarantine: database.prepare(`
       select id as key, null as callId, body, headers as text, null as more
       from quarantine where id > @after and id <= @until order by id`),
-    replays: database.prepare(`
-      select id as key, null as callId, null as body, filter as text,
+    audit: database.prepare(`
+      select id as key, null as callId, null as body, what as text,
         coalesce(requested_by, '') || char(10) || coalesce(reason, '') as more
-      from replays where id > @after and id <= @until order by id`),
+      from audit where id > @after and id <= @until order by id`),
   };
   const first = (table: string, key: string) =>
     database.prepare(`select min(${key}) as first, max(${key}) as last from ${table} where ${key} > ?`);
@@ -52,7 +52,7 @@ export function prepareErasure(
     events: first('events', 'sequence'),
     events_without_call: first('events', 'sequence'),
     quarantine: first('quarantine', 'id'),
-    replays: first('replays', 'id'),
+    audit: first('audit', 'id'),
   };
   // The first events in the order of the index are enough: the next step finds the others.
   const eventsOfCall = database.prepare(`
@@ -64,8 +64,8 @@ export function prepareErasure(
   const runsOfCall = database.prepare(`select ${runsOfEvent} as runs ${fromEventsOfCall}`).pluck();
   const runsOf = database.prepare(`select ${runsOfEvent} as runs from events e where sequence = ?`).pluck();
   const deleteQuarantined = database.prepare('delete from quarantine where id = ?');
-  const clearReplay = database.prepare(
-    "update replays set requested_by = null, reason = null, filter = '{}' where id = ?",
+  const clearAudit = database.prepare(
+    "update audit set requested_by = null, reason = null, what = '' where id = ?",
   );
 
   return {
@@ -108,8 +108,8 @@ export function prepareErasure(
     eraseQuarantined: (ids: readonly number[]): number =>
       ids.reduce((erased, id) => erased + deleteQuarantined.run(id).changes, 0),
 
-    eraseReplays(ids: readonly number[]): void {
-      for (const id of ids) clearReplay.run(id);
+    eraseAudit(ids: readonly number[]): void {
+      for (const id of ids) clearAudit.run(id);
     },
   };
 }

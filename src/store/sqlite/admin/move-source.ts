@@ -31,7 +31,7 @@ const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   },
   quarantine_totals: { from: 'quarantine_totals', keys: ['kind'] },
   drift: { from: 'drift', keys: ['event_name', 'path', 'kind'] },
-  replays: { from: 'replays', keys: ['id'] },
+  audit: { from: 'audit', keys: ['id'] },
   paused_handlers: { from: 'paused_handlers', keys: ['handler'] },
   settings: { from: "(select name, value from settings where name = 'scheme')", keys: ['name'] },
 };
@@ -52,7 +52,7 @@ export function sourceOn(database: Database.Database, name: string): MoveSource 
 const lastOf = (table: string) =>
   `coalesce((select seq from sqlite_sequence where name = '${table}'), 0) as ${table}`;
 const lastNumbers = `
-  select last_sequence as events, ${lastOf('quarantine')}, ${lastOf('replays')} from event_totals`;
+  select last_sequence as events, ${lastOf('quarantine')}, ${lastOf('audit')} from event_totals`;
 
 function pageOf(database: Database.Database, table: KeptTable, after: After | undefined): Page {
   const { from, keys } = rowsOf[table];

@@ -70,7 +70,7 @@ function prepareRows(database: Database.Database): Readonly<Record<KeptTable, (r
     },
     quarantine_totals: ([kind, dropped]) => setDropped.run(dropped, kind).changes,
     drift: inserting('drift'),
-    replays: inserting('replays'),
+    audit: inserting('audit'),
     paused_handlers: inserting('paused_handlers'),
     settings: inserting('settings'),
   };

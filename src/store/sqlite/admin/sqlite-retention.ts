@@ -64,8 +64,8 @@ export class SqliteRetention implements RetentionStore {
     return this.#access.write('eraseQuarantined', [ids], alone);
   }
 
-  eraseReplays(ids: readonly number[]): Promise<void> {
-    return this.#access.write('eraseReplays', [ids], alone);
+  eraseAudit(ids: readonly number[]): Promise<void> {
+    return this.#access.write('eraseAudit', [ids], alone);
   }
 
   /** Tries until nothing of the erased data is left in the files, or until that has taken too long. */

@@ -15,6 +15,7 @@ import { prepareEventSearch } from '../query/event-search.ts';
 import { prepareEvents } from '../query/events.ts';
 import { prepareHandlers } from '../query/handlers.ts';
 import { prepareOverview } from '../query/overview.ts';
+import { prepareAudit } from '../query/audit.ts';
 import { prepareReplays } from '../query/replays.ts';
 import { prepareClaims } from '../work/claim.ts';
 import { prepareDueTimes } from '../work/clock-jumps.ts';
@@ -30,6 +31,7 @@ export type Verbs = ReturnType<typeof prepareVerbs>;
 /** Prepares the statements of a connection, once. */
 export function prepareVerbs(database: Database.Database, processes: Processes, earlier: EarlierIdentities) {
   const callEvents = prepareCallEvents(database);
+  const audit = prepareAudit(database);
   const settling = prepareSettling(database, processes);
   const record = prepareRecord(database, processes, earlier);
   const removal = prepareRemoval(database);
@@ -51,7 +53,8 @@ export function prepareVerbs(database: Database.Database, processes: Processes, 
     handlers: prepareHandlers(database),
     events: prepareEvents(database),
     findEvents: prepareEventSearch(database),
-    replays: prepareReplays(database),
+    audit,
+    replays: prepareReplays(database, audit.count),
     dismissals: prepareDismissals(database),
     cleaning: prepareCleaning(database, removal.remove),
     erasure: prepareErasure(database, removal),

@@ -4,12 +4,12 @@ import { byCall, isOpen, isUnbegun } from '../work/open-runs.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import {
   type ReplayCandidate,
-  type ReplayRequest,
   type ReplayStep,
   type ReplayWrite,
   type ReplayedRuns,
   joinKey,
 } from '../../event-store.ts';
+import type { AuditCounts } from '../../audit-store.ts';
 import type { Sequence } from '../../sequence.ts';
 
 interface FoundRow {
@@ -37,13 +37,11 @@ interface UnbegunRow {
 /** Finds the next run of the candidate's call and handler that has not begun. */
 type FindUnbegun = (candidate: ReplayCandidate) => UnbegunRow | undefined;
 
-/** Puts settled runs back. `begin`, `end` and `requeue` run inside a transaction of the caller's. */
-export function prepareReplays(database: Database.Database) {
-  const insertReplay = database.prepare(
-    'insert into replays (requested_at, requested_by, reason, filter) values (?, ?, ?, ?)',
-  );
-  const count = database.prepare('update replays set events = events + ?, runs = runs + ? where id = ?');
-  const finish = database.prepare('update replays set finished_at = ? where id = ?');
+/** Puts settled runs back. `requeue` runs inside a transaction of the caller's. `count` adds to the replay's entry. */
+export function prepareReplays(
+  database: Database.Database,
+  count: (replay: number, counts: AuditCounts) => void,
+) {
   const find = database.prepare(`
     select ${isNewEvent} as isNew, r.state as run
     from events e left join runs r on r.sequence = e.sequence and r.handler = ${asText('@handler')}
@@ -145,11 +143,6 @@ export function prepareReplays(database: Database.Database) {
   };
 
   return {
-    begin: ({ by, reason, filter, now }: ReplayRequest): number =>
-      Number(insertReplay.run(now, by ?? null, reason ?? null, filter).lastInsertRowid),
-
-    end: (replay: number, now: number): void => void finish.run(now, replay),
-
     /** Counts the replay's runs of some events; both ends of the range are inclusive. */
     countIn: (replay: number, range: { readonly from: Sequence; readonly to: Sequence }): ReplayedRuns =>
       countIn.get({ replay, ...range }) as ReplayedRuns,
@@ -170,7 +163,7 @@ export function prepareReplays(database: Database.Database) {
         if (candidate.isJoin) resetJoin.run(candidate.handler, candidate.callId);
         done.push(candidate);
       });
-      count.run(new Set(done.map(({ sequence }) => sequence)).size, done.length, step.replay);
+      count(step.replay, { events: new Set(done.map(({ sequence }) => sequence)).size, runs: done.length });
       return done;
     },
   };

@@ -9,7 +9,6 @@ import type {
   KeptEventPage,
   KeptEventWithBytes,
   ReplayCandidate,
-  ReplayRequest,
   ReplayStep,
   ReplayWrite,
   ReplayedRuns,
@@ -92,17 +91,9 @@ export class SqliteEvents implements EventStore {
     return this.#access.read(({ replays }) => replays.wouldRequeue(step));
   }
 
-  beginReplay(request: ReplayRequest): Promise<number> {
-    return this.#access.write('beginReplay', [request]);
-  }
-
   requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]> {
     this.#access.correctDueTimes();
     return this.#access.write('requeue', [{ ...step, now: this.#access.clock.now() }]);
-  }
-
-  endReplay(replay: number, now: number): Promise<void> {
-    return this.#access.write('endReplay', [replay, now]);
   }
 
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {

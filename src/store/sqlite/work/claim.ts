@@ -46,7 +46,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
   const dueRuns = database.prepare(`
     select ${fields}, r.handler, r.attempts, r.replay, p.requested_by as replayed_by, p.reason as replay_reason
     from runs r cross join events e using (sequence) cross join bodies b using (sequence)
-      left join replays p on p.id = r.replay
+      left join audit p on p.id = r.replay
     where r.handler = ${asText('@handler')} and r.state = 'due' and r.due_at <= ${asInteger('@now')}
       and ${isLeft('r')}
       and not (${asInteger('@isStrict')} and r.call_id is not null and (

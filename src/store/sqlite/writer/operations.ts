@@ -1,6 +1,7 @@
 import type { EventRecord } from '../../event-record.ts';
 import type { JoinLookBack } from '../../call-store.ts';
-import type { DismissalWrite, ReplayRequest } from '../../event-store.ts';
+import type { AuditCounts, AuditRequest } from '../../audit-store.ts';
+import type { DismissalWrite } from '../../event-store.ts';
 import type { HandlerPause } from '../../handler-store.ts';
 import type { RunSelection } from '../../claims.ts';
 import type { DriftRow } from '../../drift-store.ts';
@@ -88,9 +89,9 @@ export function operationsOn(verbs: Verbs) {
     discard: (id: number) => quarantine.discard(id),
 
     addDrift: (rows: readonly DriftRow[]) => verbs.drift.add(rows),
-    beginReplay: (request: ReplayRequest) => replays.begin(request),
     requeue: (step: ReplayRows) => replays.requeue(step),
-    endReplay: (replay: number, now: number) => replays.end(replay, now),
+    beginAudit: (request: AuditRequest) => verbs.audit.begin(request),
+    endAudit: (id: number, now: number, counts: AuditCounts) => verbs.audit.end(id, now, counts),
     pauseHandler: (pause: HandlerPause) => verbs.handlers.pause(pause),
     resumeHandler: (handler: string) => verbs.handlers.resume(handler),
     dismiss: (step: DismissalWrite) => verbs.dismissals.dismiss(step),
@@ -109,9 +110,9 @@ export function operationsOn(verbs: Verbs) {
       scrubbing.want();
       return erasure.eraseQuarantined(ids);
     },
-    eraseReplays(ids: readonly number[]): void {
+    eraseAudit(ids: readonly number[]): void {
       scrubbing.want();
-      erasure.eraseReplays(ids);
+      erasure.eraseAudit(ids);
     },
     /** Not inside a transaction: see `isOutside`. */
     scrub: (options: { readonly compact: boolean }) => scrubbing.scrub(options),

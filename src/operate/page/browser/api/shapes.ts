@@ -159,16 +159,20 @@ export interface Handlers {
   }[];
 }
 
+export interface AuditEntry {
+  readonly id: number;
+  readonly at: string;
+  readonly by?: string;
+  readonly action: string;
+  readonly what: string;
+  readonly reason?: string;
+  readonly events: number;
+  readonly runs: number;
+  readonly finishedAt?: string;
+}
+
 export interface Audit {
-  readonly entries: readonly {
-    readonly id: number;
-    readonly at: string;
-    readonly by?: string;
-    readonly action: string;
-    readonly what: string;
-    readonly reason?: string;
-    readonly count?: number;
-  }[];
+  readonly entries: readonly AuditEntry[];
   readonly cursor?: string;
 }
 

@@ -5,6 +5,11 @@ import { Refusal } from '../api/client.ts';
 import { say } from './notice.tsx';
 import { Refused } from './standing.tsx';
 
+/** What the body of a change says about why it is made. */
+export interface Why {
+  readonly reason?: string;
+}
+
 export interface ChangeProps {
   /** On the button. */
   readonly label: string;
@@ -14,9 +19,10 @@ export interface ChangeProps {
   readonly text: string;
   /** Says what would change, by a dry run. Text means that it may be done; undefined that there is nothing to do. */
   readonly preview?: () => Promise<string | undefined>;
-  /** Does it, and says what was done. */
-  readonly act: (reason: string) => Promise<string>;
-  readonly reason?: 'required' | 'optional' | 'none';
+  /** Does it, and says what was done. It is given the reason, if there is one. */
+  readonly act: (why: Why) => Promise<string>;
+  /** Whether a reason must be given. It may be in any case. */
+  readonly isReasonRequired?: boolean;
   readonly isDangerous?: boolean;
   readonly isPrimary?: boolean;
 }
@@ -40,7 +46,7 @@ type Preview =
   | { readonly kind: 'nothing' };
 
 function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () => void }) {
-  const { title, text, act, reason: asksReason = 'optional' } = props;
+  const { title, text, act, isReasonRequired = false } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [reason, setReason] = useState('');
@@ -63,7 +69,8 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
     setIsBusy(true);
     setRefusal(undefined);
     try {
-      const done = await act(reason.trim());
+      const given = reason.trim();
+      const done = await act(given === '' ? {} : { reason: given });
       dialog.current?.close();
       say(done);
       changed();
@@ -74,7 +81,7 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
       setIsBusy(false);
     }
   };
-  const isReady = preview.kind === 'known' && !isBusy && (asksReason !== 'required' || reason.trim() !== '');
+  const isReady = preview.kind === 'known' && !isBusy && (!isReasonRequired || reason.trim() !== '');
 
   return (
     <dialog ref={dialog} aria-labelledby={`${id}-title`} onClose={close}>
@@ -93,19 +100,15 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
           {preview.kind === 'nothing' && <p>There is nothing that this would change now.</p>}
           {preview.kind === 'known' && preview.text !== '' && <p dir="auto">{preview.text}</p>}
         </div>
-        {asksReason !== 'none' && (
-          <label>
-            {asksReason === 'required'
-              ? 'Reason (kept with the change)'
-              : 'Reason (optional, kept with the change)'}
-            <input
-              value={reason}
-              maxLength={500}
-              required={asksReason === 'required'}
-              onInput={(event) => setReason(event.currentTarget.value)}
-            />
-          </label>
-        )}
+        <label>
+          {isReasonRequired ? 'Reason (kept with the change)' : 'Reason (optional, kept with the change)'}
+          <input
+            value={reason}
+            maxLength={500}
+            required={isReasonRequired}
+            onInput={(event) => setReason(event.currentTarget.value)}
+          />
+        </label>
         {refusal && <Refused refusal={refusal} />}
         <div class="buttons">
           <button type="button" onClick={() => dialog.current?.close()}>

@@ -49,8 +49,8 @@ export function Replay({
         const found = await tryReplay(filter, options);
         return found.runs === 0 ? undefined : `${inWords(found)} would be run again.`;
       }}
-      act={async (reason) => {
-        const body = { filter, ...options, ...(reason !== '' && { reason }) };
+      act={async (why) => {
+        const body = { filter, ...options, ...why };
         return `Replayed: ${inWords(await change<ChangedRuns>('/events/replay', { body }))}.`;
       }}
     />
@@ -63,7 +63,7 @@ export function Dismiss({ filter, what }: { readonly filter: Filter; readonly wh
   return (
     <ChangeButton
       label="Dismiss"
-      reason="required"
+      isReasonRequired
       title={`Dismiss ${what}?`}
       text="They count as done, and their handlers are not called. The reason is kept with each run."
       preview={async () => {
@@ -71,8 +71,8 @@ export function Dismiss({ filter, what }: { readonly filter: Filter; readonly wh
         const found = await change<ChangedRuns>('/events/dismiss', { body });
         return found.runs === 0 ? undefined : `${inWords(found)} would be dismissed.`;
       }}
-      act={async (reason) => {
-        const body = { filter, reason };
+      act={async (why) => {
+        const body = { filter, ...why };
         return `Dismissed: ${inWords(await change<ChangedRuns>('/events/dismiss', { body }))}.`;
       }}
     />

@@ -1,8 +1,8 @@
 import { withQuery } from '../api/client.ts';
-import type { Audit } from '../api/shapes.ts';
+import type { Audit, AuditEntry as Entry } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { type Field, FilterForm } from '../parts/filter-form.tsx';
-import { number } from '../parts/format.ts';
+import { counted } from '../parts/format.ts';
 import { Pages, pageSize } from '../parts/pages.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
@@ -39,6 +39,16 @@ export function AuditView({ query }: Place) {
   );
 }
 
+/** How much was changed, for actions that change events or runs. */
+function changed({ action, events, runs, finishedAt }: Entry) {
+  if (finishedAt === undefined) return 'not finished';
+  if (action === 'replay' || action === 'dismiss') return counted(runs, 'run', 'runs');
+  if (action === 'erase') return counted(events, 'event', 'events');
+  if (action === 'release' || action === 'reverify' || action === 'discard')
+    return counted(events, 'delivery', 'deliveries');
+  return '';
+}
+
 function Entries({ entries }: Pick<Audit, 'entries'>) {
   return (
     <div class="table" role="region" aria-label="Audit" tabIndex={0}>
@@ -49,28 +59,26 @@ function Entries({ entries }: Pick<Audit, 'entries'>) {
             <th scope="col">Who</th>
             <th scope="col">Did</th>
             <th scope="col">To what</th>
-            <th scope="col" class="count">
-              How many
-            </th>
+            <th scope="col">How many</th>
             <th scope="col">Why</th>
           </tr>
         </thead>
         <tbody>
-          {entries.map(({ id, at, by, action, what, count, reason }) => (
-            <tr key={id}>
+          {entries.map((entry) => (
+            <tr key={entry.id}>
               <td>
-                <Time at={at} />
+                <Time at={entry.at} />
               </td>
               <td>
-                <Foreign text={by} />
+                <Foreign text={entry.by} />
               </td>
-              <td>{action}</td>
+              <td>{entry.action}</td>
               <td class="wide">
-                <Foreign text={what} />
+                <Foreign text={entry.what} />
               </td>
-              <td class="count">{count === undefined ? '' : number(count)}</td>
+              <td>{changed(entry)}</td>
               <td class="wide">
-                <Foreign text={reason} />
+                <Foreign text={entry.reason} />
               </td>
             </tr>
           ))}

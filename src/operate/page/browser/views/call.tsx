@@ -3,7 +3,7 @@ import { change, pathOf } from '../api/client.ts';
 import type { Call, Erased } from '../api/shapes.ts';
 import { useEventsOfCall } from '../api/use-call.ts';
 import { useResource } from '../api/use-resource.ts';
-import { ChangeButton } from '../parts/change-button.tsx';
+import { ChangeButton, type Why } from '../parts/change-button.tsx';
 import { counted, duration } from '../parts/format.ts';
 import { Dismiss, Replay } from '../parts/run-changes.tsx';
 import { Loaded } from '../parts/standing.tsx';
@@ -95,17 +95,16 @@ function Erase({ callId }: { readonly callId: string }) {
     <ChangeButton
       label="Erase"
       isDangerous
-      reason="none"
       title={`Erase call ${callId}?`}
       text="Its events, runs and record are removed from the inbox and from its files for good. Your own tables are not touched."
-      preview={async () => `${inWords(await erase(callId, true))} would be erased.`}
-      act={async () => `Erased: ${inWords(await erase(callId, false))}.`}
+      preview={async () => `${inWords(await erase(callId, { dryRun: true }))} would be erased.`}
+      act={async (why) => `Erased: ${inWords(await erase(callId, why))}.`}
     />
   );
 }
 
-function erase(callId: string, dryRun: boolean): Promise<Erased> {
-  return change<Erased>('/erase', { body: { callId, dryRun } });
+function erase(callId: string, options: Why & { readonly dryRun?: boolean }): Promise<Erased> {
+  return change<Erased>('/erase', { body: { callId, ...options } });
 }
 
 function inWords({ events, runs, quarantined }: Erased): string {

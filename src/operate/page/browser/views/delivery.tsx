@@ -1,5 +1,5 @@
 import { useAccess } from '../api/access.ts';
-import { change, pathOf } from '../api/client.ts';
+import { change, pathOf, withQuery } from '../api/client.ts';
 import type { Delivery } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Body } from '../parts/body.tsx';
@@ -71,11 +71,12 @@ function Changes({ id, path }: { readonly id: number; readonly path: string }) {
       <ChangeButton
         label="Release"
         isPrimary
-        reason="none"
         title={`Release delivery ${id}?`}
         text="It is checked again as of its arrival, with the present secrets. If it verifies and can be read, it becomes an event."
-        act={async () => {
-          const { status, traceId } = await change<{ status: string; traceId: string }>(`${path}/release`);
+        act={async (why) => {
+          const { status, traceId } = await change<{ status: string; traceId: string }>(`${path}/release`, {
+            body: why,
+          });
           goTo(['events', traceId]);
           return status === 'duplicate'
             ? 'It was a copy of this event, which is stored already.'
@@ -85,11 +86,10 @@ function Changes({ id, path }: { readonly id: number; readonly path: string }) {
       <ChangeButton
         label="Discard"
         isDangerous
-        reason="none"
         title={`Discard delivery ${id}?`}
         text="It is removed for good."
-        act={async () => {
-          await change(path, { method: 'DELETE' });
+        act={async ({ reason }) => {
+          await change(withQuery(path, { reason }), { method: 'DELETE' });
           goTo(['quarantine']);
           return `Discarded delivery ${id}.`;
         }}

@@ -129,11 +129,10 @@ function PauseOrResume({ name, isPaused }: { readonly name: string; readonly isP
     <ChangeButton
       label="Resume"
       isPrimary
-      reason="none"
       title={`Resume ${name}?`}
       text="Its runs that have waited begin, in all processes."
-      act={async () => {
-        await change(`${path}/resume`, { body: {} });
+      act={async (why) => {
+        await change(`${path}/resume`, { body: why });
         return `${name} runs again.`;
       }}
     />
@@ -142,8 +141,8 @@ function PauseOrResume({ name, isPaused }: { readonly name: string; readonly isP
       label="Pause"
       title={`Pause ${name}?`}
       text="No run of it begins in any process until it is resumed. Deliveries are received and kept, and those that run come to their end."
-      act={async (reason) => {
-        await change(`${path}/pause`, { body: { ...(reason !== '' && { reason }) } });
+      act={async (why) => {
+        await change(`${path}/pause`, { body: why });
         return `${name} is paused.`;
       }}
     />

@@ -107,11 +107,15 @@ function Reverify() {
     <ChangeButton
       label="Check all again"
       isPrimary
-      reason="none"
       title="Check every delivery again that was not authentic?"
       text="Each is verified with the present secrets. Those that verify become events, and their handlers run. The others stay."
-      act={async () => {
-        const { checked, released, duplicates, remaining } = await change<Reverified>('/quarantine/reverify');
+      act={async (why) => {
+        const { checked, released, duplicates, remaining } = await change<Reverified>(
+          '/quarantine/reverify',
+          {
+            body: why,
+          },
+        );
         const copies = duplicates === 0 ? '' : `, ${counted(duplicates, 'was a copy', 'were copies')}`;
         return `Checked ${counted(checked, 'delivery', 'deliveries')}: ${released} released${copies}, ${remaining} remain.`;
       }}

@@ -127,13 +127,15 @@ export const workTables = `
   );
   create index joins_of_call on ringback.joins (call_id);
 
-  -- Who asked for events to be run again, when, why, and how many were requeued.
-  create table ringback.replays (
+  -- What people have done to the inbox: who, when, why, and how much was changed. Without finished_at it was cut short, and
+  -- the numbers say how far it came. Runs that a replay has requeued carry its id.
+  create table ringback.audit (
     id           bigint generated always as identity primary key,
+    action       text not null,
     requested_at bigint not null,
     requested_by text,
     reason       text,
-    filter       text not null,
+    what         text not null,
     events       integer not null default 0,
     runs         integer not null default 0,
     finished_at  bigint

@@ -177,14 +177,15 @@ export const schema1 = `
   ) without rowid;
   create index joins_of_call on joins (call_id);
 
-  -- Who asked for events to be run again, when, why, and how many were requeued; without finished_at it was
-  -- cut short, and the numbers say how far it came.
-  create table replays (
+  -- What people have done to the inbox: who, when, why, and how much was changed. Without finished_at it was cut short, and
+  -- the numbers say how far it came. Runs that a replay has requeued carry its id.
+  create table audit (
     id           integer primary key autoincrement,
+    action       text not null,
     requested_at integer not null,
     requested_by text,
     reason       text,
-    filter       text not null,
+    what         text not null,
     events       integer not null default 0,
     runs         integer not null default 0,
     finished_at  integer

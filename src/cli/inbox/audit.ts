@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import type { Account } from '../../operate/audit.ts';
+import { databaseOption } from '../environment.ts';
+import { existingInbox, withInbox } from './existing-inbox.ts';
+import { takesTimes } from './filter.ts';
+import { lookInto } from './looking.ts';
+import { printPages, takesLimit } from './print.ts';
+
+/** Adds the options for what the audit list keeps with a change. */
+export function takesAccount(command: Command): Command {
+  return command
+    .option('--by <who>', 'who does it: kept in the audit list')
+    .option('--reason <text>', 'why: kept in the audit list');
+}
+
+/** What was given of them. */
+export function accountOf({ by, reason }: Account): Account {
+  return { by, reason };
+}
+
+interface AuditFlags {
+  readonly database?: string;
+  readonly since?: number;
+  readonly until?: number;
+  readonly limit?: number;
+}
+
+/** Adds `ringback inbox audit`. */
+export function addAudit(inbox: Command): void {
+  takesLimit(takesTimes(inbox.command('audit'), 'done'))
+    .option(...databaseOption)
+    .description('print what people have done to the inbox as lines of JSON, latest first')
+    .action(async ({ since, until, limit: max, ...flags }: AuditFlags) => {
+      await withInbox(await existingInbox(flags), async (store) => {
+        const { audit } = lookInto(store);
+        await printPages(
+          async (cursor, limit) => {
+            const page = await audit.list({ since, until, limit, cursor });
+            return { items: page.entries, cursor: page.cursor };
+          },
+          max,
+          'nobody has changed anything',
+        );
+      });
+    });
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { type Instant, givenText, listOptions, parseStrictly } from '../errors/option-problems.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { AuditAction, AuditCounts, AuditRow, AuditStore } from '../store/audit-store.ts';
+
+/** Who does something, and why; both are kept in the audit list. */
+export interface Account {
+  /** Such as a user name. */
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** What somebody has done to the inbox. */
+export interface AuditEntry extends Omit<AuditRow, 'requestedAt' | 'finishedAt'> {
+  readonly at: Date;
+  /** Undefined while it goes on, and if it failed or its process died: more may have been changed then than its counts say. */
+  readonly finishedAt: Date | undefined;
+}
+
+/** Which part of the audit list. */
+export interface AuditQuery {
+  /** Done then or later. */
+  readonly since?: Instant | undefined;
+  /** Done before then. */
+  readonly until?: Instant | undefined;
+  /** How many, at most 1,000. @default 100 */
+  readonly limit?: number | undefined;
+  /** The `cursor` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** What the audit list works with. */
+export interface AuditParts {
+  readonly store: AuditStore;
+  readonly clock: Clock;
+  /** @throws RingbackError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+/** What is about to be done, to what, and on whose account. */
+interface Change extends Account {
+  readonly action: AuditAction;
+  readonly what: string;
+}
+
+/** What a change resolved to, and how much it changed that is not counted yet. */
+interface Changed<Result> {
+  readonly result: Result;
+  readonly counts?: Partial<AuditCounts>;
+}
+
+/** The options of every change. */
+export const accountSchema = z.strictObject({ by: givenText.optional(), reason: givenText.optional() });
+/** What a list can be asked with. */
+export const auditQuerySchema = z.strictObject(listOptions);
+
+/** For how long the same look by the same person is one look, in milliseconds: a page that is open asks again and again. */
+const sameLook = 3_600_000;
+/** How many looks are remembered for that. */
+const maxLooks = 1_000;
+
+/** What people have done to the inbox: who, when, what, why, and how much was changed. */
+export class Audit {
+  readonly #parts: AuditParts;
+  /** When somebody looked at something last. */
+  readonly #looks = new Map<string, number>();
+
+  /** @internal */
+  constructor(parts: AuditParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * What was done, latest first. `cursor` is for the next page, and undefined on the last.
+   *
+   * @throws ConfigError for an invalid query; RingbackError `receiver_not_started`
+   * @example const { entries } = await receiver.audit.list({ since: '2026-03-01' });
+   */
+  async list(query: AuditQuery = {}): Promise<{
+    readonly entries: readonly AuditEntry[];
+    readonly cursor: string | undefined;
+  }> {
+    this.#parts.requireStarted('audit.list()');
+    const { since, until, limit, cursor } = parseStrictly(auditQuerySchema, query, 'audit.list', 'query');
+    const before = cursor === undefined ? undefined : Number(cursor);
+    const rows = await this.#parts.store.list({ since, until, limit, before });
+    const last = rows.length === limit ? rows.at(-1) : undefined;
+    return { entries: rows.map(entryOf), cursor: last && String(last.id) };
+  }
+
+  /**
+   * Does something, with an entry that is written before: nothing is done that nobody is told of. It is given the entry's id.
+   *
+   * @internal
+   */
+  async record<Result>(change: Change, act: (id: number) => Promise<Changed<Result>>): Promise<Result> {
+    const { store, clock } = this.#parts;
+    const { action, what, by, reason } = change;
+    const id = await store.begin({ action, what, by, reason, now: clock.now() });
+    const { result, counts } = await act(id);
+    await store.end(id, clock.now(), { events: 0, runs: 0, ...counts });
+    return result;
+  }
+
+  /**
+   * Notes that somebody is about to be shown a body.
+   *
+   * @internal
+   */
+  async recordLook(what: string, by: string | undefined): Promise<void> {
+    const look = JSON.stringify([by, what]);
+    const now = this.#parts.clock.elapsed();
+    const last = this.#looks.get(look);
+    if (last !== undefined && now - last < sameLook) return;
+    await this.record({ action: 'look', what, by }, async () => ({ result: undefined }));
+    if (this.#looks.size >= maxLooks) this.#looks.clear();
+    this.#looks.set(look, now);
+  }
+}
+
+function entryOf({ requestedAt, finishedAt, ...row }: AuditRow): AuditEntry {
+  return {
+    ...row,
+    at: new Date(requestedAt),
+    finishedAt: finishedAt === undefined ? undefined : new Date(finishedAt),
+  };
+}

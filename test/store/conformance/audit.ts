@@ -1,0 +1,34 @@
+/** What every store must do with the list of what people have done. */
+import { describe, expect, test } from 'vitest';
+import type { Store } from '../../../src/store/store.ts';
+import { replayRequest } from '../parts.ts';
+
+const all = { since: undefined, until: undefined, limit: 10, before: undefined };
+
+/** Runs this part of the suite. */
+export function describeAudit(name: string, opened: () => Promise<Store>): void {
+  describe(`${name}: audit`, () => {
+    test('an entry is there from the beginning, and is finished with its counts', async () => {
+      const store = await opened();
+      const request = { ...replayRequest, by: 'ann\u0000', reason: 'why', now: 200 };
+      const id = await store.audit.begin(request);
+      const entry = { id, action: 'replay', by: 'ann\u0000', reason: 'why', what: '{}', requestedAt: 200 };
+      expect(await store.audit.list(all)).toEqual([{ ...entry, events: 0, runs: 0, finishedAt: undefined }]);
+      await store.audit.end(id, 300, { events: 2, runs: 3 });
+      expect(await store.audit.list(all)).toEqual([{ ...entry, events: 2, runs: 3, finishedAt: 300 }]);
+    });
+
+    test('lists the latest first, from where a page ends, and within times', async () => {
+      const store = await opened();
+      const ids: number[] = [];
+      for (const now of [100, 200, 300]) ids.push(await store.audit.begin({ ...replayRequest, now }));
+      const listed = async (page: object) =>
+        (await store.audit.list({ ...all, ...page })).map(({ id }) => id);
+      expect(await listed({})).toEqual(ids.toReversed());
+      expect(await listed({ limit: 2 })).toEqual([ids[2], ids[1]]);
+      expect(await listed({ before: ids[1] })).toEqual([ids[0]]);
+      expect(await listed({ since: 200 })).toEqual([ids[2], ids[1]]);
+      expect(await listed({ until: 200 })).toEqual([ids[0]]);
+    });
+  });
+}
