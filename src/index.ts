@@ -68,7 +68,9 @@ export type {
   EventQuery,
   InboxEvent,
   InboxEvents,
+  FailedAttempt,
   StoredRun,
+  StoredRunWithFailures,
   WholeInboxEvent,
 } from './operate/events.ts';
 export type {
@@ -78,6 +80,7 @@ export type {
   HandlerStates,
   InboxHandlers,
 } from './operate/handlers.ts';
+export type { FailureGroup, Failures } from './operate/failures.ts';
 export type { Account, Audit, AuditEntry, AuditQuery } from './operate/audit.ts';
 export type { AuditAction } from './store/audit-store.ts';
 export type { LivingProcess } from './store/handler-store.ts';

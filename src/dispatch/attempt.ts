@@ -76,9 +76,11 @@ export class Attempts {
     const startedAt = clock.elapsed();
     const over = concludedBefore(run);
     const ended = over ? unsettled(run, over) : await this.#try(run, onCalled);
+    const duration = clock.elapsed() - startedAt;
     onConcluded();
     const isHeld =
-      ended && (ended.isSettled || (await settler.settle(ended.run, ended.conclusion)) === 'settled');
+      ended &&
+      (ended.isSettled || (await settler.settle(ended.run, ended.conclusion, duration)) === 'settled');
     if (!isHeld) return reportLost(telemetry, run);
     report(telemetry, ended.run, ended.conclusion, clock.elapsed() - startedAt);
     return ended.conclusion.state;

@@ -1,4 +1,6 @@
+import { fingerprintOf, withoutVariables } from '../kit/fingerprint.ts';
 import { type ClaimedRun, type CrashCounts, mayBePoison } from '../store/claims.ts';
+import type { Failure } from '../store/failure-store.ts';
 import type { RunState } from '../store/store.ts';
 import type { Outcome } from './handling.ts';
 import type { Run } from './run.ts';
@@ -70,6 +72,21 @@ export function diedReading({ readingCrashes }: CrashCounts, attempts: number): 
 export function unreadable(reason: string, attempts: number): Conclusion {
   const state = deadFor(`the stored event can't be read any more: ${reason}`);
   return { state, attempts, cause: undefined, unreadable: reason };
+}
+
+/** How an attempt failed; undefined if it didn't, or if a stop has interrupted it, which doesn't count. */
+export function failureOf(
+  { attempts: before }: Pick<ClaimedRun, 'attempts'>,
+  handler: string,
+  { state, attempts, ...conclusion }: Conclusion,
+  duration: number,
+): Failure | undefined {
+  if (state.kind === 'done' || (state.kind === 'due' && attempts === before)) return undefined;
+  const cause = conclusion.cause ?? 'event_unreadable';
+  const { place } = conclusion;
+  const message = withoutVariables(state.reason);
+  const group = fingerprintOf(handler, cause, place, message);
+  return { group, cause, place, reason: state.reason, message, duration: Math.round(duration) };
 }
 
 function deadFor(reason: string): RunState {

@@ -6,7 +6,7 @@ import type { Settled } from '../store/sequence.ts';
 import { storePause } from '../store/store-pause.ts';
 import type { Store } from '../store/store.ts';
 import { Unconfirmed } from '../store/unconfirmed.ts';
-import type { Conclusion } from './conclude.ts';
+import { type Conclusion, failureOf } from './conclude.ts';
 import type { UserDatabase } from './handling.ts';
 import type { Run } from './run.ts';
 
@@ -30,10 +30,12 @@ export class Settler {
     this.#parts = parts;
   }
 
-  /** Writes the state in which an attempt has left a run. */
-  settle({ claimed }: Run, { state, attempts }: Pick<Conclusion, 'state' | 'attempts'>): Promise<Settled> {
+  /** Writes the state in which an attempt has left a run. `duration`: how long the attempt took, in milliseconds. */
+  settle({ claimed }: Run, conclusion: Conclusion, duration: number): Promise<Settled> {
+    const { state, attempts } = conclusion;
+    const failure = failureOf(claimed, claimed.handler, conclusion, duration);
     // Read now, however long the write takes: if the wall clock is set meanwhile, that must not move the due time.
-    const end = { state, attempts, now: this.#parts.clock.now() };
+    const end = { state, attempts, failure, now: this.#parts.clock.now() };
     return this.persist(() => this.#parts.store.settle(claimed, end));
   }
 
@@ -86,11 +88,13 @@ export class Settler {
   }
 
   /** Makes a dead letter of an event that can't be read, so that nobody knows whose it is. */
-  async settleUnread(event: ClaimedEvent, { state, attempts }: Conclusion): Promise<void> {
+  async settleUnread(event: ClaimedEvent, conclusion: Conclusion): Promise<void> {
     const { store, clock } = this.#parts;
     const [run] = store.route(event, [unreadEvent]);
     if (!run) return this.finish(event);
-    const end = { state, attempts, now: clock.now() };
+    const { state, attempts } = conclusion;
+    const failure = failureOf(run, run.handler, conclusion, 0);
+    const end = { state, attempts, failure, now: clock.now() };
     await this.persist(() => store.settle(run, end));
   }
 

@@ -120,7 +120,7 @@ export class Erasure {
     return { ...total, calls: callIds.length, callIds, quarantined, checkpointed: false, compacted: false };
   }
 
-  /** Erases what is kept beside the events: deliveries in quarantine, and what the audit list says. */
+  /** Erases what is kept beside the events: deliveries in quarantine, and what the audit list and the groups of failures say. */
   async #eraseBeside({ mentions }: Found): Promise<number> {
     const { store } = this.#parts;
     let quarantined = 0;
@@ -128,6 +128,8 @@ export class Erasure {
       quarantined += await store.eraseQuarantined([key]);
     }
     for await (const { key } of this.#mentioning('audit', mentions)) await store.eraseAudit([key]);
+    for await (const { key } of this.#mentioning('failure_groups', mentions))
+      await store.eraseFailureGroups([key]);
     return quarantined;
   }
 

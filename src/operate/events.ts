@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Headers } from '../events/model.ts';
 import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
+import type { KeptFailure } from '../store/failure-store.ts';
 import type { EventFilter as KeptEventFilter, KeptEvent, KeptRun } from '../store/event-store.ts';
 import { type DismissOptions, type DismissResult, dismissOptionsSchema, runDismissal } from './dismissal.ts';
 import {
@@ -37,6 +38,17 @@ export interface StoredRun extends Omit<KeptRun, 'dueAt' | 'settledAt'> {
   readonly settledAt: Date | undefined;
 }
 
+/** A stored run with what has gone wrong in it. */
+export interface StoredRunWithFailures extends StoredRun {
+  /** Its last failed attempts, at most 20, the latest first. Reasons may be personal data. */
+  readonly failures: readonly FailedAttempt[];
+}
+
+/** An attempt that failed. */
+export interface FailedAttempt extends Omit<KeptFailure, 'at'> {
+  readonly at: Date;
+}
+
 /** An event as the inbox keeps it, without its body. */
 export interface InboxEvent extends Omit<KeptEvent, 'sequence' | 'occurredAt' | 'receivedAt' | 'runs'> {
   readonly occurredAt: Date;
@@ -47,6 +59,7 @@ export interface InboxEvent extends Omit<KeptEvent, 'sequence' | 'occurredAt' | 
 
 /** An event as the inbox keeps it, with what was delivered: the whole of it is personal data. */
 export interface WholeInboxEvent extends InboxEvent {
+  readonly runs: readonly StoredRunWithFailures[];
   /** The headers that were kept; never credentials. */
   readonly headers: Headers;
   /** The JSON as it was sent. */
@@ -76,7 +89,8 @@ export class InboxEvents {
     const kept = await this.#parts.store.get(parseStrictly(traceIdSchema, { traceId }, 'events.get').traceId);
     if (!kept) return undefined;
     const decoded = await this.#parts.decoder.decode(kept.body);
-    return { ...inboxEvent(kept), headers: kept.headers, body: decoded.ok ? decoded.value : {} };
+    const runs = kept.runs.map((run) => ({ ...storedRun(run), failures: run.failures.map(failedAttempt) }));
+    return { ...inboxEvent(kept), runs, headers: kept.headers, body: decoded.ok ? decoded.value : {} };
   }
 
   /**
@@ -159,8 +173,16 @@ function inboxEvent(kept: KeptEvent): InboxEvent {
     state,
     occurredAt: new Date(occurredAt),
     receivedAt: new Date(receivedAt),
-    runs: runs.map((run) => ({ ...run, dueAt: dateOf(run.dueAt), settledAt: dateOf(run.settledAt) })),
+    runs: runs.map(storedRun),
   };
+}
+
+function storedRun({ handler, state, attempts, dueAt, reason, settledAt, replay }: KeptRun): StoredRun {
+  return { handler, state, attempts, reason, replay, dueAt: dateOf(dueAt), settledAt: dateOf(settledAt) };
+}
+
+function failedAttempt(failure: KeptFailure): FailedAttempt {
+  return { ...failure, at: new Date(failure.at) };
 }
 
 function dateOf(milliseconds: number | undefined): Date | undefined {

@@ -74,6 +74,7 @@ export const replayFilterSchema = z.strictObject({
   state: z.enum(['new', 'open', 'done', 'dead'], "'new', 'open', 'done' or 'dead'").optional(),
   handler: text,
   traceId: text,
+  failure: text.describe('The id of a group of failures.'),
   since: listOptions.since,
   until: listOptions.until,
 });

@@ -16,6 +16,7 @@ import { messageOf } from '../kit/error-text.ts';
 import type { Calls } from '../operate/calls.ts';
 import type { Audit } from '../operate/audit.ts';
 import type { DriftLedger } from '../operate/drift.ts';
+import type { Failures } from '../operate/failures.ts';
 import type { InboxHandlers } from '../operate/handlers.ts';
 import type { Erased } from '../operate/erasure.ts';
 import type { ErasureTarget } from '../operate/erasure-target.ts';
@@ -69,6 +70,8 @@ export class Receiver<Transaction = UserDatabase> {
   readonly calls: Calls;
   /** The events of the inbox, to look at, to run again, and to dismiss runs of. */
   readonly events: InboxEvents;
+  /** What has failed and is not done since, in groups. */
+  readonly failures: Failures;
   /** The handlers, to look at, to pause and to resume. */
   readonly handlers: InboxHandlers;
   /** Deliveries that were kept but not handled. */
@@ -93,10 +96,11 @@ export class Receiver<Transaction = UserDatabase> {
     this.#clock = resolved.clock;
     this.#lifecycle = new Lifecycle(resolved);
     this.#parts = this.#lifecycle.parts;
-    const { calls, events, handlers, quarantine, drift, audit } = this.#parts;
+    const { calls, events, failures, handlers, quarantine, drift, audit } = this.#parts;
     this.calls = calls;
     this.events = events;
     this.quarantine = quarantine;
+    this.failures = failures;
     this.handlers = handlers;
     this.drift = drift;
     this.audit = audit;

@@ -7,6 +7,7 @@ import { Audit } from '../operate/audit.ts';
 import { Calls } from '../operate/calls.ts';
 import { DriftLedger } from '../operate/drift.ts';
 import { Erasure } from '../operate/erasure.ts';
+import { Failures } from '../operate/failures.ts';
 import { InboxHandlers } from '../operate/handlers.ts';
 import { InboxHealth } from '../operate/health.ts';
 import { InboxEvents } from '../operate/events.ts';
@@ -46,6 +47,7 @@ export interface Parts {
   readonly calls: Calls;
   readonly audit: Audit;
   readonly events: InboxEvents;
+  readonly failures: Failures;
   readonly handlers: InboxHandlers;
   readonly quarantine: Quarantine;
   readonly drift: DriftLedger;
@@ -92,6 +94,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     calls: new Calls({ store: store.calls, requireStarted }),
     audit,
     events: buildEvents(common, registry, dispatcher),
+    failures: new Failures({ store: store.failures, requireStarted }),
     handlers: buildHandlers(common, registry, dispatcher),
     quarantine: buildQuarantine(common, authenticator, (event, receivedAt) => {
       observe(event, receivedAt);

@@ -1,6 +1,7 @@
 /** The part of the store that shows events to a person, puts settled runs back to be run again, and dismisses runs. */
 import type { Order } from '../dispatch/handling.ts';
 import type { Headers } from '../events/model.ts';
+import type { KeptFailure } from './failure-store.ts';
 import type { Sequence } from './sequence.ts';
 
 /**
@@ -34,6 +35,8 @@ export interface EventFilter {
   readonly until?: number | undefined;
   /** A text that the trace id contains. */
   readonly traceId?: string | undefined;
+  /** The event has a run that has failed like this and is not done since: the id of a group of failures. */
+  readonly failure?: string | undefined;
 }
 
 /** A stored run of an event. Times in milliseconds since 1970. */
@@ -46,6 +49,12 @@ export interface KeptRun {
   readonly settledAt: number | undefined;
   /** The replay that last put it back. */
   readonly replay: number | undefined;
+}
+
+/** The same, with its failures. */
+export interface KeptRunWithFailures extends KeptRun {
+  /** The latest first. */
+  readonly failures: readonly KeptFailure[];
 }
 
 /** What is kept of an event, without its bytes. Times in milliseconds since 1970. */
@@ -62,8 +71,9 @@ export interface KeptEvent {
   readonly runs: readonly KeptRun[];
 }
 
-/** What is kept of an event, with its bytes. */
+/** What is kept of an event, with its bytes and its failures. */
 export interface KeptEventWithBytes extends KeptEvent {
+  readonly runs: readonly KeptRunWithFailures[];
   readonly headers: Headers;
   readonly body: Uint8Array;
 }

@@ -29,7 +29,7 @@ export interface CleaningStep {
  * Where a person's data can be: in events, in those events that belong to no call, or in what is kept beside the
  * events.
  */
-export type KeptIn = 'events' | 'events_without_call' | 'quarantine' | 'audit';
+export type KeptIn = 'events' | 'events_without_call' | 'quarantine' | 'audit' | 'failure_groups';
 
 /** The parts of something kept that can name a person. */
 export interface Kept {
@@ -96,6 +96,8 @@ export interface RetentionStore {
   eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep>;
   /** Removes deliveries from quarantine. Resolves to how many were there. */
   eraseQuarantined(ids: readonly number[]): Promise<number>;
+  /** Removes what groups of failures say. */
+  eraseFailureGroups(ids: readonly number[]): Promise<void>;
   /** Removes from entries of the audit list who did it, why, and to what. */
   eraseAudit(ids: readonly number[]): Promise<void>;
 

@@ -13,6 +13,7 @@ import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from './cla
 import type { DriftStore } from './drift-store.ts';
 import type { EventRecord } from './event-record.ts';
 import type { EventStore } from './event-store.ts';
+import type { Failure, FailureStore } from './failure-store.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { HandlerStore } from './handler-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
@@ -25,6 +26,8 @@ export interface RunEnd {
   readonly state: RunState;
   /** Attempts that count, this one included. */
   readonly attempts: number;
+  /** How the attempt failed, unless it didn't: it is kept with the run. */
+  readonly failure?: Failure | undefined;
   /** When this was decided, on the same wall clock as `at` of a state that is due. Milliseconds since 1970. */
   readonly now: number;
 }
@@ -215,6 +218,8 @@ export interface Store<Transaction = UserDatabase> {
   readonly drift: DriftStore;
   /** Which handlers are paused, and what waits for each. */
   readonly handlers: HandlerStore;
+  /** The failures that are alike. */
+  readonly failures: FailureStore;
   /** What people have done. */
   readonly audit: AuditStore;
   /** Removing what was kept long enough, and what is to be erased. */

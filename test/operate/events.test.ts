@@ -71,6 +71,7 @@ describe('events.get', () => {
           reason: 'no such customer',
           settledAt: new Date(begin + hour),
           replay: undefined,
+          failures: [expect.objectContaining({ attempt: 1, outcome: 'dead', reason: 'no such customer' })],
         },
       ]),
     });

@@ -4,31 +4,12 @@
  */
 import type { Page } from 'playwright-core';
 
-const at = '2026-03-02T14:03:12.750Z';
-
-const group = {
-  id: 'f1',
-  handler: 'crm',
-  cause: 'Error',
-  place: 'crm.ts:12',
-  message: 'the CRM is down',
-  dead: 1,
-  retrying: 2,
-  firstSeenAt: at,
-  lastSeenAt: at,
-  traceId: 'trace-ended',
-};
-
-const answers: Readonly<Record<string, unknown>> = {
-  '/failures': { groups: [group] },
-};
-
 /** Lets the browser see what the receiver doesn't have. */
 export async function withApiToCome(page: Page): Promise<void> {
   await page.route('**/api/openapi.json', async (route) => {
     const response = await route.fetch();
     const document = (await response.json()) as { readonly paths: Record<string, unknown> };
-    for (const [path, answer] of Object.entries({ ...answers, '/history': history() })) {
+    for (const [path, answer] of Object.entries({ '/history': history() })) {
       if (path in document.paths) continue;
       document.paths[path] = {};
       await page.route(`**/api${path}*`, (asked) => asked.fulfill({ json: answer }));

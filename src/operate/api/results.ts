@@ -18,6 +18,16 @@ const run = z.strictObject({
   replay: z.int().optional().describe('The replay that last requeued it.'),
 });
 
+const failure = z.strictObject({
+  attempt: count,
+  at: time,
+  duration: count.describe('In milliseconds.'),
+  outcome: z.enum(['retry', 'dead']),
+  cause: z.string().describe("The error's class or code."),
+  place: z.string().optional().describe('Where it was thrown, in files of the app.'),
+  reason: z.string().describe('It may hold personal data.'),
+});
+
 const event = z.strictObject({
   traceId: z.string(),
   eventName: z.string(),
@@ -111,9 +121,29 @@ export const results = {
     quarantine: z.strictObject({ notAuthentic: count, unreadable: count, dropped: count }),
   }),
   Events: z.strictObject({ events: z.array(event), cursor }),
-  Event: event.extend({ ...content, body: z.record(z.string(), z.unknown()).optional() }),
+  Event: event.extend({
+    runs: z.array(run.extend({ failures: z.array(failure).describe('Failed attempts, the latest first.') })),
+    ...content,
+    body: z.record(z.string(), z.unknown()).optional(),
+  }),
   Calls: z.strictObject({ calls: z.array(call), cursor }),
   Call: call,
+  Failures: z.strictObject({
+    groups: z.array(
+      z.strictObject({
+        id: z.string().describe('For the condition `failure` of events.'),
+        handler: z.string(),
+        cause: z.string().describe("The error's class or code."),
+        place: z.string().optional(),
+        message: z.string().describe('The reason without what varies.'),
+        dead: count.describe('Dead letters by it.'),
+        retrying: count.describe('Runs that are tried again after it.'),
+        firstSeenAt: time,
+        lastSeenAt: time,
+        traceId: z.string().optional().describe('Of an event that has failed so.'),
+      }),
+    ),
+  }),
   Handlers: z.strictObject({
     handlers: z.array(handler),
     processes: z.array(

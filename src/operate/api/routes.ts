@@ -8,6 +8,7 @@ import type { DriftLedger } from '../drift.ts';
 import type { Erased } from '../erasure.ts';
 import type { ErasureTarget } from '../erasure-target.ts';
 import type { InboxEvents } from '../events.ts';
+import { type Failures, failureQuerySchema } from '../failures.ts';
 import type { InboxHandlers } from '../handlers.ts';
 import { type Quarantine, quarantineQuerySchema } from '../quarantine.ts';
 import { replayFilterSchema, replayOptionsSchema } from '../replay.ts';
@@ -19,6 +20,7 @@ import type { ResultName } from './results.ts';
 export interface Operations {
   readonly events: InboxEvents;
   readonly calls: Calls;
+  readonly failures: Failures;
   readonly handlers: InboxHandlers;
   readonly audit: Audit;
   readonly quarantine: Quarantine;
@@ -173,6 +175,15 @@ export const routes: readonly Route[] = [
     summary: 'The record of a call',
     result: 'Call',
     act: ({ calls }, { id }) => calls.get(id),
+  },
+  {
+    method: 'GET',
+    path: '/failures',
+    action: 'look',
+    summary: 'Failures of runs that are not done since, in groups of those that are alike',
+    query: failureQuerySchema,
+    result: 'Failures',
+    act: async ({ failures }, { query }) => ({ groups: await failures.list(query) }),
   },
   {
     method: 'GET',

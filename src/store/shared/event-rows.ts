@@ -1,6 +1,7 @@
 /** What the stores in SQL have in common when they read events: the rows of their tables have the same columns. */
 import type { Headers } from '../../events/model.ts';
-import type { EventState, KeptEvent, KeptRun, StoredEvent } from '../event-store.ts';
+import type { EventState, KeptEvent, KeptRun, KeptRunWithFailures, StoredEvent } from '../event-store.ts';
+import type { KeptFailure } from '../failure-store.ts';
 import type { Sequence } from '../sequence.ts';
 
 /** An event that is handled, as a row. */
@@ -36,6 +37,12 @@ export interface KeptRunRow {
   readonly reason: string | null;
   readonly settled_at: number | null;
   readonly replay: number | null;
+}
+
+/** A failed attempt, as a row. */
+export interface FailureRow extends Omit<KeptFailure, 'place'> {
+  readonly handler: string;
+  readonly place: string | null;
 }
 
 /** Makes of a text as the database keeps it the text that it was. */
@@ -90,6 +97,25 @@ function keptRunOf(row: KeptRunRow, read: ReadText): KeptRun {
     settledAt: state === 'done' || state === 'dead' ? (settledAt ?? undefined) : undefined,
     replay: replay ?? undefined,
   };
+}
+
+/** Gives each run its failures, which are in the order that they are wanted in. */
+export function withFailures(
+  runs: readonly KeptRun[],
+  rows: readonly FailureRow[],
+  read: ReadText,
+): readonly KeptRunWithFailures[] {
+  return runs.map((run) => ({
+    ...run,
+    failures: rows.filter(({ handler }) => read(handler) === run.handler).map((row) => failureOf(row, read)),
+  }));
+}
+
+function failureOf(
+  { handler: _handler, cause, place, reason, ...row }: FailureRow,
+  read: ReadText,
+): KeptFailure {
+  return { ...row, cause: read(cause), place: textOrUndefined(place, read), reason: read(reason) };
 }
 
 /** A part of the inbox; both ends are inclusive. */

@@ -1,4 +1,5 @@
 import type { Order } from '../../dispatch/handling.ts';
+import type { Failure } from '../failure-store.ts';
 import type { Sequence } from '../sequence.ts';
 import type { RunEnd, RunState } from '../store.ts';
 
@@ -23,12 +24,14 @@ export interface EndToWrite {
   readonly state: RunState;
   /** When the run is due, in milliseconds since 1970, or 0 for at once; null if it isn't. */
   readonly dueAt: number | null;
+  /** How the attempt failed, unless it didn't. */
+  readonly failure: Failure | undefined;
 }
 
 /** The end of an attempt. A due run keeps the wait that was decided, because the wall clock may have been set since. */
-export function endToWrite({ state, now: decidedAt }: RunEnd, now: number): EndToWrite {
-  if (state.kind !== 'due') return { state, dueAt: null };
-  return { state, dueAt: state.at === 0 ? 0 : now + state.at - decidedAt };
+export function endToWrite({ state, failure, now: decidedAt }: RunEnd, now: number): EndToWrite {
+  if (state.kind !== 'due') return { state, failure, dueAt: null };
+  return { state, failure, dueAt: state.at === 0 ? 0 : now + state.at - decidedAt };
 }
 
 /** Whether there was one handler, and it was done at once: the end of the claim then says all there is to remember. */

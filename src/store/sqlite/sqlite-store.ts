@@ -9,6 +9,7 @@ import type { DriftStore } from '../drift-store.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
 import type { AuditStore } from '../audit-store.ts';
+import type { FailureStore } from '../failure-store.ts';
 import type { HandlerStore } from '../handler-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
 import type { RetentionStore } from '../retention-store.ts';
@@ -24,6 +25,7 @@ import { Session } from './connection/session.ts';
 import { SqliteCalls } from './query/sqlite-calls.ts';
 import { SqliteEvents } from './query/sqlite-events.ts';
 import { SqliteAudit } from './query/sqlite-audit.ts';
+import { SqliteFailures } from './query/sqlite-failures.ts';
 import { SqliteHandlers } from './query/sqlite-handlers.ts';
 import { settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
@@ -41,6 +43,7 @@ export class SqliteStore implements Store {
   readonly drift: DriftStore;
   readonly handlers: HandlerStore;
   readonly audit: AuditStore;
+  readonly failures: FailureStore;
   readonly retention: RetentionStore;
   readonly database: InboxDatabase;
   readonly #session: Session;
@@ -65,6 +68,7 @@ export class SqliteStore implements Store {
     this.drift = new SqliteDrift(access);
     this.handlers = new SqliteHandlers(access);
     this.audit = new SqliteAudit(access);
+    this.failures = new SqliteFailures(access);
     this.retention = new SqliteRetention(access);
   }
 

@@ -5,7 +5,7 @@ import { openedSqlite } from './opened-sqlite.ts';
 
 /** Scans of small tables, of tables that a statement makes itself, and of indexes that have few runs. */
 const short =
-  /^SCAN (?:\(|CONSTANT ROW|eras|handlers|waiting|w|claims|processes|\w+_totals|json_each|sqlite_schema|runs USING.* INDEX runs_(?:open_by_call|due|dead|blocked)$)/v;
+  /^SCAN (?:\(|CONSTANT ROW|counted|eras|handlers|waiting|w|claims|processes|\w+_totals|json_each|sqlite_schema|runs USING.* INDEX runs_(?:open_by_call|due|dead|blocked|failed)$)/v;
 
 /** Searches whose cost grows with the number of runs, or of due runs, even if they are for one event or one call. */
 const long = /USING PRIMARY KEY \(sequence[<>]|INDEX runs_due \(handler=\?\)$/v;

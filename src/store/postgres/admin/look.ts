@@ -23,7 +23,9 @@ const ofEvent = ['headers', 'facts', 'trace_id', 'event_name', "coalesce(agent_i
 );
 const events = (condition: string) => `
   select sequence as key, call_id, body, ${ofEvent} as text,
-    (select string_agg(reason, ${newLine}) from ringback.runs r where r.sequence = e.sequence) as more
+    (select string_agg(reason, ${newLine}) from (
+       select reason from ringback.runs r where r.sequence = e.sequence union all
+       select reason from ringback.failures f where f.sequence = e.sequence) reasons) as more
   from ringback.events e join ringback.bodies b using (sequence) where sequence > $1 and sequence <= $2 ${condition}`;
 
 const looks: Readonly<Record<KeptIn, string>> = {
@@ -34,6 +36,8 @@ const looks: Readonly<Record<KeptIn, string>> = {
   audit: `select id as key, null as call_id, null::bytea as body, what as text,
       coalesce(requested_by, '') || ${newLine} || coalesce(reason, '') as more
     from ringback.audit where id > $1 and id <= $2`,
+  failure_groups: `select id as key, null as call_id, null::bytea as body, message as text, null as more
+    from ringback.failure_groups where id > $1 and id <= $2`,
 };
 
 const keys: Readonly<Record<KeptIn, readonly [table: string, key: string]>> = {
@@ -41,6 +45,7 @@ const keys: Readonly<Record<KeptIn, readonly [table: string, key: string]>> = {
   events_without_call: ['events', 'sequence'],
   quarantine: ['quarantine', 'id'],
   audit: ['audit', 'id'],
+  failure_groups: ['failure_groups', 'id'],
 };
 
 /** Looks at some of what is kept, for what is to be erased. */

@@ -25,9 +25,11 @@ const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   crash_counts: { from: 'ringback.crash_counts', keys: ['sequence'] },
   runs: {
     from: `(select sequence, handler, call_id, case state when 'claimed' then 'due' else state end as state, attempts,
-      case state when 'claimed' then 0 else due_at end as due_at, reason, settled_at, replay from ringback.runs)`,
+      case state when 'claimed' then 0 else due_at end as due_at, reason, settled_at, replay, failure from ringback.runs)`,
     keys: ['sequence', 'handler'],
   },
+  failures: { from: 'ringback.failures', keys: ['sequence', 'handler', 'number'] },
+  failure_groups: { from: 'ringback.failure_groups', keys: ['fingerprint'] },
   joins: { from: 'ringback.joins', keys: ['handler', 'call_id'] },
   quarantine: { from: 'ringback.quarantine', keys: ['id'] },
   quarantine_totals: { from: 'ringback.quarantine_totals', keys: ['kind'] },

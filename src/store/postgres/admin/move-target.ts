@@ -63,6 +63,8 @@ const writers: Readonly<Record<KeptTable, WriteRows>> = {
   waiting: inserting('waiting'),
   crash_counts: inserting('crash_counts'),
   runs: inserting('runs'),
+  failures: inserting('failures'),
+  failure_groups: inserting('failure_groups'),
   joins: inserting('joins'),
   async quarantine(transaction, rows) {
     await lockQuarantine(transaction);

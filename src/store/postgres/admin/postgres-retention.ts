@@ -68,6 +68,10 @@ export class PostgresRetention implements RetentionStore {
     return removeQuarantined(this.#session, ids);
   }
 
+  async eraseFailureGroups(ids: readonly number[]): Promise<void> {
+    await this.#session.query("update ringback.failure_groups set message = '' where id = any ($1)", [ids]);
+  }
+
   async eraseAudit(ids: readonly number[]): Promise<void> {
     await this.#session.query(
       "update ringback.audit set requested_by = null, reason = null, what = '' where id = any ($1)",

@@ -42,7 +42,7 @@ export async function removeEvents(
   const runs = await transaction.query('delete from ringback.runs where sequence = any ($1) returning 1', [
     sequences,
   ]);
-  for (const table of ['waiting', 'claims', 'crash_counts', 'bodies'])
+  for (const table of ['waiting', 'claims', 'crash_counts', 'failures', 'bodies'])
     await transaction.query(`delete from ringback.${table} where sequence = any ($1)`, [sequences]);
   const events = await transaction.query<{ call_id: string | null }>(
     'delete from ringback.events where sequence = any ($1) returning call_id',

@@ -20,7 +20,7 @@ export async function dismiss(transaction: Transaction, step: DismissalWrite): P
   const runs = await decide(transaction, step, 'for update');
   for (const { sequence, handler } of runs) {
     await transaction.query(
-      `update ringback.runs set state = 'done', due_at = null, settled_at = $4,
+      `update ringback.runs set state = 'done', due_at = null, settled_at = $4, failure = null,
          reason = ${withFormerReason('$3')}
        where sequence = $1 and handler = $2`,
       [sequence, handler, toText(step.reason), step.now],

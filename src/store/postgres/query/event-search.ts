@@ -18,7 +18,8 @@ const fewInState: Readonly<Record<string, string>> = {
 
 /** Finds events by a filter. Where an index leads to few events, one look goes through all of those. */
 export async function findEvents(session: Session, filter: EventFilter, range: SearchRange): Promise<Found> {
-  const whole = filter.callId !== undefined || (filter.state !== undefined && filter.state in fewInState);
+  const { callId, failure, state } = filter;
+  const whole = callId !== undefined || failure !== undefined || (state !== undefined && state in fewInState);
   const looked = whole ? range : windowOf(range, window);
   const { from, to, limit, latestFirst } = looked;
   const values: unknown[] = [from, to, limit];
@@ -36,7 +37,7 @@ export async function findEvents(session: Session, filter: EventFilter, range: S
 
 /** The conditions of a filter as SQL, whose parameters are added to `values`. */
 function conditionsOf(filter: EventFilter, values: unknown[]): string[] {
-  const { eventName, callId, agentId, state, handler, since, until, traceId } = filter;
+  const { eventName, callId, agentId, state, handler, since, until, traceId, failure } = filter;
   const add = (value: unknown): string =>
     `$${values.push(typeof value === 'string' ? toText(value) : value)}`;
   const when = <T>(value: T | undefined, sql: (value: T) => string): string[] =>
@@ -48,6 +49,7 @@ function conditionsOf(filter: EventFilter, values: unknown[]): string[] {
     ...when(since, (time) => `received_at >= ${add(time)}`),
     ...when(until, (time) => `received_at < ${add(time)}`),
     ...when(traceId, (part) => `strpos(trace_id, ${add(part)}) > 0`),
+    ...when(failure, (id) => `sequence in (select sequence from ringback.runs where failure = ${add(id)})`),
     ...when(handler, (name) => {
       const dead = state === 'dead' ? "and h.state = 'dead'" : '';
       return `exists (select from ringback.runs h where h.sequence = e.sequence and h.handler = ${add(name)} ${dead})`;

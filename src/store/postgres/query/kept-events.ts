@@ -1,10 +1,12 @@
 import type { Headers } from '../../../events/model.ts';
 import {
+  type FailureRow,
   type KeptEventRow,
   type KeptRunRow,
   type StoredEventRow,
   keptEventOf,
   storedEventOf,
+  withFailures,
 } from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
@@ -40,7 +42,15 @@ export async function eventWithTraceId(
      where i.identity = any ($1) and e.trace_id = $2 order by ${eventState} = 'done', e.sequence limit 1`,
     [names.map(identityKey), toText(traceId)],
   );
-  return row && { ...keptEvent(row), headers: JSON.parse(fromText(row.headers)) as Headers, body: row.body };
+  if (!row) return undefined;
+  const failures = await session.query<FailureRow>(
+    `select handler, attempt, at, duration, outcome, cause, place, reason from ringback.failures
+     where sequence = $1 order by handler, number desc`,
+    [row.sequence],
+  );
+  const event = keptEvent(row);
+  const headers = JSON.parse(fromText(row.headers)) as Headers;
+  return { ...event, runs: withFailures(event.runs, failures, fromText), headers, body: row.body };
 }
 
 /** Events without their bytes, latest first. */

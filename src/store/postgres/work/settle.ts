@@ -1,6 +1,7 @@
 import type { Settled } from '../../sequence.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { toText } from '../connection/text.ts';
+import { keepFailure } from './failures.ts';
 import { endClaim, holdsEvent, holdsRun } from './holding.ts';
 import type { RunRow, SettlementRow } from './run-row.ts';
 import { isBehind, lastDueBefore } from './runs-before.ts';
@@ -13,6 +14,7 @@ export async function settle(transaction: Transaction, row: SettlementRow): Prom
   const isRemembered = stored || !last || state.kind !== 'done';
   if (isRemembered && !(await writeRow(transaction, row, await written(transaction, row))))
     return lost(transaction, row);
+  if (row.failure) await keepFailure(transaction, row, row.failure);
   if (last) await endClaim(transaction, row);
   // Events that the join's run has seen need no further run.
   if (row.isJoin && state.kind === 'done')
@@ -75,11 +77,12 @@ interface Written {
   readonly dueAt: number | null;
   readonly reason: string | null;
   readonly keepsReason: boolean;
+  readonly failure: string | null;
   /** Whether nothing has happened to it but that it waits: it keeps the reason that it has. */
   readonly isWaiting: boolean;
 }
 
-const waiting = { reason: null, keepsReason: false, isWaiting: true } as const;
+const waiting = { reason: null, keepsReason: false, failure: null, isWaiting: true } as const;
 const blocked = { ...waiting, state: 'blocked', dueAt: null } as const;
 
 /**
@@ -92,7 +95,8 @@ async function written(transaction: Transaction, row: SettlementRow): Promise<Wr
     return blocked;
   const reason = state.kind === 'done' ? null : toText(state.reason);
   const keepsReason = state.kind === 'dead' && state.keepsReason === true;
-  return { state: state.kind, dueAt, reason, keepsReason, isWaiting: false };
+  const failure = row.failure?.group ?? null;
+  return { state: state.kind, dueAt, reason, keepsReason, failure, isWaiting: false };
 }
 
 /**
@@ -108,7 +112,7 @@ async function requeued(transaction: Transaction, row: RunRow): Promise<Written>
 /** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */
 async function writeRow(transaction: Transaction, row: RunRow, as: Written): Promise<boolean> {
   const { sequence, handler, callId, attempts, now, stored } = row;
-  const { state, dueAt, reason, keepsReason, isWaiting } = as;
+  const { state, dueAt, reason, keepsReason, failure, isWaiting } = as;
   const rows = stored
     ? await transaction.query(updateRun, [
         sequence,
@@ -120,8 +124,19 @@ async function writeRow(transaction: Transaction, row: RunRow, as: Written): Pro
         now,
         isWaiting,
         keepsReason,
+        failure,
       ])
-    : await transaction.query(insertRun, [sequence, handler, callId, state, attempts, dueAt, reason, now]);
+    : await transaction.query(insertRun, [
+        sequence,
+        handler,
+        callId,
+        state,
+        attempts,
+        dueAt,
+        reason,
+        now,
+        failure,
+      ]);
   return rows.length > 0;
 }
 
@@ -134,12 +149,13 @@ export function withFormerReason(reason: string): string {
 }
 
 const insertRun = `
-  insert into ringback.runs (sequence, handler, call_id, state, attempts, due_at, reason, settled_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning 1`;
+  insert into ringback.runs (sequence, handler, call_id, state, attempts, due_at, reason, settled_at, failure)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing returning 1`;
 
 const updateRun = `
   update ringback.runs set state = $3, attempts = $4, due_at = $5, claimed_by = null, settled_at = $7,
     reason = case when $8 then reason
       when $9 then ${withFormerReason('$6')}
-      else $6 end
+      else $6 end,
+    failure = case when $8 then failure else $10 end
   where sequence = $1 and handler = $2 returning 1`;

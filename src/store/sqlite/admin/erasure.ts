@@ -30,7 +30,9 @@ export function prepareErasure(
   // The stored headers don't repeat the event's name and trace id, which are in its row.
   const kept =
     "headers || char(10) || facts || char(10) || trace_id || char(10) || event_name || char(10) || coalesce(agent_id, '')";
-  const reasons = '(select group_concat(reason, char(10)) from runs r where r.sequence = e.sequence)';
+  const reasons = `(select group_concat(reason, char(10)) from (
+    select reason from runs r where r.sequence = e.sequence union all
+    select reason from failures f where f.sequence = e.sequence))`;
   const looks: Record<KeptIn, Database.Statement> = {
     events: database.prepare(`
       select sequence as key, call_id as callId, body, ${kept} as text, ${reasons} as more
@@ -45,6 +47,9 @@ export function prepareErasure(
       select id as key, null as callId, null as body, what as text,
         coalesce(requested_by, '') || char(10) || coalesce(reason, '') as more
       from audit where id > @after and id <= @until order by id`),
+    failure_groups: database.prepare(`
+      select id as key, null as callId, null as body, message as text, null as more
+      from failure_groups where id > @after and id <= @until order by id`),
   };
   const first = (table: string, key: string) =>
     database.prepare(`select min(${key}) as first, max(${key}) as last from ${table} where ${key} > ?`);
@@ -53,6 +58,7 @@ export function prepareErasure(
     events_without_call: first('events', 'sequence'),
     quarantine: first('quarantine', 'id'),
     audit: first('audit', 'id'),
+    failure_groups: first('failure_groups', 'id'),
   };
   // The first events in the order of the index are enough: the next step finds the others.
   const eventsOfCall = database.prepare(`
@@ -64,6 +70,7 @@ export function prepareErasure(
   const runsOfCall = database.prepare(`select ${runsOfEvent} as runs ${fromEventsOfCall}`).pluck();
   const runsOf = database.prepare(`select ${runsOfEvent} as runs from events e where sequence = ?`).pluck();
   const deleteQuarantined = database.prepare('delete from quarantine where id = ?');
+  const clearGroup = database.prepare("update failure_groups set message = '' where id = ?");
   const clearAudit = database.prepare(
     "update audit set requested_by = null, reason = null, what = '' where id = ?",
   );
@@ -107,6 +114,10 @@ export function prepareErasure(
 
     eraseQuarantined: (ids: readonly number[]): number =>
       ids.reduce((erased, id) => erased + deleteQuarantined.run(id).changes, 0),
+
+    eraseFailureGroups(ids: readonly number[]): void {
+      for (const id of ids) clearGroup.run(id);
+    },
 
     eraseAudit(ids: readonly number[]): void {
       for (const id of ids) clearAudit.run(id);

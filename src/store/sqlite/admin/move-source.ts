@@ -21,9 +21,11 @@ const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   crash_counts: { from: 'crash_counts', keys: ['sequence'] },
   runs: {
     from: `(select sequence, handler, call_id, iif(state = 'claimed', 'due', state) as state, attempts,
-      iif(state = 'claimed', 0, due_at) as due_at, reason, settled_at, replay from runs)`,
+      iif(state = 'claimed', 0, due_at) as due_at, reason, settled_at, replay, failure from runs)`,
     keys: ['sequence', 'handler'],
   },
+  failures: { from: 'failures', keys: ['sequence', 'handler', 'number'] },
+  failure_groups: { from: 'failure_groups', keys: ['fingerprint'] },
   joins: { from: 'joins', keys: ['handler', 'call_id'] },
   quarantine: {
     from: '(select quarantine.*, size as cut_from from quarantine left join quarantine_cut using (id))',

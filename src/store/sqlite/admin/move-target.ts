@@ -62,6 +62,8 @@ function prepareRows(database: Database.Database): Readonly<Record<KeptTable, (r
     waiting: ([sequence]) => insertWaiting.run(sequence).changes,
     crash_counts: inserting('crash_counts'),
     runs: inserting('runs'),
+    failures: inserting('failures'),
+    failure_groups: inserting('failure_groups'),
     joins: inserting('joins'),
     quarantine(row) {
       const { changes } = insertDelivery.run(...row.slice(0, 7));

@@ -39,7 +39,7 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
   const deleteIndexed = database.prepare(
     'delete from call_events where era = @sequence >> 16 and call_key = @key and sequence = @sequence',
   );
-  const deleteFrom = ['waiting', 'claims', 'crash_counts', 'bodies', 'events'].map((table) =>
+  const deleteFrom = ['waiting', 'claims', 'crash_counts', 'failures', 'bodies', 'events'].map((table) =>
     database.prepare(`delete from ${table} where sequence = ?`),
   );
   const deleteRuns = database.prepare('delete from runs where sequence = ?');

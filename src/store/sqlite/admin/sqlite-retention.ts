@@ -64,6 +64,10 @@ export class SqliteRetention implements RetentionStore {
     return this.#access.write('eraseQuarantined', [ids], alone);
   }
 
+  eraseFailureGroups(ids: readonly number[]): Promise<void> {
+    return this.#access.write('eraseFailureGroups', [ids], alone);
+  }
+
   eraseAudit(ids: readonly number[]): Promise<void> {
     return this.#access.write('eraseAudit', [ids], alone);
   }

@@ -15,6 +15,7 @@ import { prepareEventSearch } from '../query/event-search.ts';
 import { prepareEvents } from '../query/events.ts';
 import { prepareHandlers } from '../query/handlers.ts';
 import { prepareOverview } from '../query/overview.ts';
+import { prepareFailures } from '../work/failures.ts';
 import { prepareAudit } from '../query/audit.ts';
 import { prepareReplays } from '../query/replays.ts';
 import { prepareClaims } from '../work/claim.ts';
@@ -54,6 +55,7 @@ export function prepareVerbs(database: Database.Database, processes: Processes, 
     events: prepareEvents(database),
     findEvents: prepareEventSearch(database),
     audit,
+    failures: prepareFailures(database),
     replays: prepareReplays(database, audit.count),
     dismissals: prepareDismissals(database),
     cleaning: prepareCleaning(database, removal.remove),

@@ -22,7 +22,7 @@ export function prepareDismissals(database: Database.Database) {
         or ${asInteger('@takesWaiting')} and state in ('due', 'blocked'))
     order by handler`);
   const settle = database.prepare(`
-    update runs set state = 'done', due_at = null, settled_at = @now,
+    update runs set state = 'done', due_at = null, settled_at = @now, failure = null,
       reason = ${withFormerReason}
     where sequence = @sequence and handler = @handler`);
   const unblockNext = prepareUnblockNext(database);

@@ -20,6 +20,7 @@ const conditions: Readonly<Record<Exclude<keyof EventFilter, 'state'>, string>> 
   since: 'received_at >= @since',
   until: 'received_at < @until',
   traceId: 'instr(trace_id, @traceId) > 0',
+  failure: 'sequence in (select sequence from runs where failure = @failure)',
 };
 
 /** The states that few events are in, each found through an index that holds only those events. */
@@ -69,8 +70,8 @@ export function searchSql(filter: EventFilter, latestFirst: boolean): string {
     order by sequence ${latestFirst ? 'desc' : 'asc'} limit @limit`;
 }
 
-function isIndexed({ callId, state }: EventFilter): boolean {
-  return callId !== undefined || (state !== undefined && state in fewInState);
+function isIndexed({ callId, failure, state }: EventFilter): boolean {
+  return callId !== undefined || failure !== undefined || (state !== undefined && state in fewInState);
 }
 
 /** Every parameter has a value, whether the statement names it or not. */
@@ -82,4 +83,5 @@ const nulls = {
   since: null,
   until: null,
   traceId: null,
+  failure: null,
 };

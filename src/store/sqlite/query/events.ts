@@ -1,10 +1,12 @@
 import type Database from 'better-sqlite3';
 import {
+  type FailureRow,
   type KeptEventRow,
   type KeptRunRow,
   type StoredEventRow,
   keptEventOf,
   storedEventOf,
+  withFailures,
 } from '../../shared/event-rows.ts';
 import type { EventStretch, KeptEvent, KeptEventWithBytes, StoredEvent } from '../../event-store.ts';
 import { bodyIdentity, headerIdentity, signedHeaderIdentity } from '../../identity.ts';
@@ -34,6 +36,9 @@ export function prepareEvents(database: Database.Database) {
   const selectRuns = database.prepare(`
     select handler, state, attempts, due_at, reason, settled_at, replay from runs where sequence = ${asInteger('?')}
     order by handler`);
+  const selectFailures = database.prepare(`
+    select handler, attempt, at, duration, outcome, cause, place, reason from failures
+    where sequence = ${asInteger('?')} order by handler, number desc`);
   // Searches the identities, because trace ids have no index of their own. A trace id in one event's body and the
   // same one in another's header are two events; of these, one that is not done is preferred.
   const keys = ['@ofBody', '@ofSigned', '@ofHeader', '@ofDigest'].map(asBytes).join(', ');
@@ -62,8 +67,10 @@ export function prepareEvents(database: Database.Database) {
       const sequence = sequenceOf.get({ traceId, ...keysOf(traceId) }) as Sequence | undefined;
       if (sequence === undefined) return undefined;
       const row = selectWhole.get(sequence) as WholeRow;
+      const event = withRuns(row);
       return {
-        ...withRuns(row),
+        ...event,
+        runs: withFailures(event.runs, selectFailures.all(sequence) as FailureRow[], String),
         headers: JSON.parse(row.headers) as Headers,
         body: row.body,
       };

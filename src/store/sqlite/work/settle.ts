@@ -5,6 +5,7 @@ import type { ClaimedRun } from '../../claims.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import type { RunEnd } from '../../store.ts';
 import { withFormerReason } from './former-reason.ts';
+import { prepareFailures } from './failures.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import { prepareLastDueBefore } from './open-runs-before.ts';
 import type { Holder } from './processes.ts';
@@ -38,11 +39,12 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     'select 1 from runs where sequence = ? and handler = ? and claimed_by = ?',
   );
   const insertRun = database.prepare(`
-    insert into runs (sequence, handler, call_id, state, attempts, due_at, reason, settled_at)
-    values (@sequence, @handler, @callId, @state, @attempts, @dueAt, @reason, @now) on conflict do nothing`);
+    insert into runs (sequence, handler, call_id, state, attempts, due_at, reason, settled_at, failure)
+    values (@sequence, @handler, @callId, @state, @attempts, @dueAt, @reason, @now, @failure) on conflict do nothing`);
   const updateRun = database.prepare(`
     update runs set state = @state, attempts = @attempts, due_at = @dueAt, claimed_by = null,
       reason = case when @isWaiting then reason when @keepsReason then ${withFormerReason} else @reason end,
+      failure = case when @isWaiting then failure else @failure end,
       settled_at = @now where sequence = @sequence and handler = @handler`);
   const countAttempt = database
     .prepare('update runs set attempts = attempts + 1 where sequence = ? and handler = ? returning attempts')
@@ -71,6 +73,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const earlierActive = database.prepare(`
     select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}
       and state <> 'blocked'`);
+  const failures = prepareFailures(database);
   const lastDueBefore = prepareLastDueBefore(database);
   const unblockNext = prepareUnblockNext(database);
 
@@ -95,10 +98,11 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   const written = (row: SettlementRow): Written => {
     const { state, order, dueAt } = row;
     if (state.kind === 'due' && order === 'strict' && isBehindActive(row))
-      return { ...waiting, ...row, ...blocked };
+      return { ...row, ...waiting, ...blocked };
     const reason = state.kind === 'done' ? null : state.reason;
     const keepsReason = state.kind === 'dead' && state.keepsReason === true ? 1 : 0;
-    return { ...row, state: state.kind, dueAt, reason, keepsReason, isWaiting: 0 };
+    const failure = row.failure?.group ?? null;
+    return { ...row, state: state.kind, dueAt, reason, keepsReason, failure, isWaiting: 0 };
   };
 
   /**
@@ -154,6 +158,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
       if (!holds(row)) return lost(row);
       const isRemembered = stored || !last || state.kind !== 'done';
       if (isRemembered && !writeRow(row, written(row))) return lost(row);
+      if (row.failure) failures.keep(row, row.failure);
       if (last) endClaim.run(sequence, holder.id);
       if (row.isJoin && state.kind === 'done') settleJoin.run(handler, callId);
       // Done whatever the handler's order is here: another process, or this one before a restart, may have blocked
@@ -191,11 +196,12 @@ interface Written extends Pick<RunRow, 'sequence' | 'handler' | 'callId' | 'atte
   readonly dueAt: number | null;
   readonly reason: string | null;
   readonly keepsReason: 0 | 1;
+  readonly failure: string | null;
   /** Whether nothing has happened to it but that it waits: it keeps the reason that it has. */
   readonly isWaiting: 0 | 1;
 }
 
-const waiting = { reason: null, keepsReason: 0, isWaiting: 1 } as const;
+const waiting = { reason: null, keepsReason: 0, failure: null, isWaiting: 1 } as const;
 const blocked = { state: 'blocked', dueAt: null } as const;
 
 /** Groups sequences that directly follow each other. */
@@ -210,7 +216,8 @@ function stretchesOf(sequences: readonly Sequence[]): Sequence[][] {
 }
 
 function columnsOf(row: Written) {
-  const { sequence, handler, callId, attempts, now, state, dueAt, reason, keepsReason, isWaiting } = row;
+  const { sequence, handler, callId, attempts, now, state, dueAt, reason, keepsReason, failure, isWaiting } =
+    row;
   return {
     sequence,
     handler,
@@ -221,6 +228,7 @@ function columnsOf(row: Written) {
     dueAt,
     reason,
     keepsReason,
+    failure,
     isWaiting,
   };
 }

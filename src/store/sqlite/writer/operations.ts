@@ -110,6 +110,10 @@ export function operationsOn(verbs: Verbs) {
       scrubbing.want();
       return erasure.eraseQuarantined(ids);
     },
+    eraseFailureGroups(ids: readonly number[]): void {
+      scrubbing.want();
+      erasure.eraseFailureGroups(ids);
+    },
     eraseAudit(ids: readonly number[]): void {
       scrubbing.want();
       erasure.eraseAudit(ids);

@@ -114,8 +114,7 @@ export interface Drift {
 }
 
 export interface FailureGroup {
-  /** Left out for a group that the page made of dead letters. */
-  readonly id?: string;
+  readonly id: string;
   readonly handler: string;
   readonly cause: string;
   readonly place?: string;
@@ -124,7 +123,7 @@ export interface FailureGroup {
   readonly retrying: number;
   readonly firstSeenAt: string;
   readonly lastSeenAt: string;
-  readonly traceId: string;
+  readonly traceId?: string;
 }
 
 export interface Pause {

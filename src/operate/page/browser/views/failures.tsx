@@ -1,7 +1,6 @@
 /** What fails for the same reason, as groups that are acted on as a whole. */
-import { useAccess } from '../api/access.ts';
 import { withQuery } from '../api/client.ts';
-import type { Event, Events, FailureGroup } from '../api/shapes.ts';
+import type { FailureGroup } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { FilterForm } from '../parts/filter-form.tsx';
 import { counted, number } from '../parts/format.ts';
@@ -10,19 +9,12 @@ import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
 
-/** How many dead letters are looked at to make groups of them. */
-const mostLookedAt = 1_000;
-
 export function FailuresView({ query }: Place) {
   return (
     <>
       <h1 tabIndex={-1}>Failures</h1>
       <FilterForm view="failures" fields={[{ name: 'handler', label: 'Handler' }]} query={query} />
-      {useAccess().offers('/failures') ? (
-        <Groups path={withQuery('/failures', query)} />
-      ) : (
-        <GroupsOfDeadLetters handler={query['handler']} />
-      )}
+      <Groups path={withQuery('/failures', query)} />
     </>
   );
 }
@@ -30,49 +22,6 @@ export function FailuresView({ query }: Place) {
 function Groups({ path }: { readonly path: string }) {
   const resource = useResource<{ readonly groups: readonly FailureGroup[] }>(path, ['failures', 'events']);
   return <Loaded resource={resource}>{({ groups }) => <GroupList groups={groups} />}</Loaded>;
-}
-
-function GroupsOfDeadLetters({ handler }: { readonly handler: string | undefined }) {
-  const path = withQuery('/events', { state: 'dead', handler, limit: mostLookedAt });
-  const resource = useResource<Events>(path, ['failures', 'events']);
-  return (
-    <Loaded resource={resource}>
-      {({ events, cursor }) => (
-        <>
-          {cursor !== undefined && (
-            <p class="faint">Of the latest {number(mostLookedAt)} events with dead letters.</p>
-          )}
-          <GroupList groups={groupsOf(events)} />
-        </>
-      )}
-    </Loaded>
-  );
-}
-
-/** The dead letters of each handler as one group, with the latest reason. Events come latest first. */
-function groupsOf(events: readonly Event[]): readonly FailureGroup[] {
-  const groups = new Map<string, FailureGroup>();
-  for (const { traceId, receivedAt, runs } of events)
-    for (const { handler, state, reason = '', settledAt = receivedAt } of runs) {
-      if (state !== 'dead') continue;
-      const group = groups.get(handler);
-      groups.set(
-        handler,
-        group
-          ? { ...group, dead: group.dead + 1, firstSeenAt: settledAt }
-          : {
-              handler,
-              cause: '',
-              message: reason,
-              dead: 1,
-              retrying: 0,
-              firstSeenAt: settledAt,
-              lastSeenAt: settledAt,
-              traceId,
-            },
-      );
-    }
-  return [...groups.values()].sort((one, other) => other.dead - one.dead);
 }
 
 function GroupList({ groups }: { readonly groups: readonly FailureGroup[] }) {
@@ -85,7 +34,7 @@ function GroupList({ groups }: { readonly groups: readonly FailureGroup[] }) {
   return (
     <ul class="groups">
       {groups.map((group) => (
-        <Group key={group.id ?? group.handler} group={group} />
+        <Group key={group.id} group={group} />
       ))}
     </ul>
   );
@@ -93,7 +42,7 @@ function GroupList({ groups }: { readonly groups: readonly FailureGroup[] }) {
 
 function Group({ group }: { readonly group: FailureGroup }) {
   const { id, handler, cause, place, message, dead, retrying, traceId } = group;
-  const filter: Filter = { handler, ...(id !== undefined && { failure: id }) };
+  const filter: Filter = { handler, failure: id };
   const deadOnes = { ...filter, state: 'dead' };
   const what = `${counted(dead, 'dead letter')} of ${handler}`;
   return (
@@ -110,11 +59,9 @@ function Group({ group }: { readonly group: FailureGroup }) {
         )}
       </div>
       <p>
-        {cause !== '' && (
-          <span class="cause" dir="auto">
-            {cause}{' '}
-          </span>
-        )}
+        <span class="cause" dir="auto">
+          {cause}{' '}
+        </span>
         <Foreign text={message} />
       </p>
       <p class="faint">
@@ -124,7 +71,11 @@ function Group({ group }: { readonly group: FailureGroup }) {
           </>
         )}
         <Time at={group.firstSeenAt} /> to <Time at={group.lastSeenAt} /> ·{' '}
-        <a href={linkTo(['events', traceId])}>latest event</a> ·{' '}
+        {traceId !== undefined && (
+          <>
+            <a href={linkTo(['events', traceId])}>latest event</a> ·{' '}
+          </>
+        )}
         <a href={linkTo(['events'], dead > 0 ? deadOnes : filter)}>all its events</a>
       </p>
     </li>

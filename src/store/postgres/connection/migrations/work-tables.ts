@@ -105,6 +105,8 @@ export const workTables = `
     reason     text,
     settled_at bigint,
     replay     bigint,
+    -- The fingerprint of its last failure, until it is done.
+    failure    text,
     primary key (sequence, handler)
   );
   create index runs_due on ringback.runs (handler, due_at, sequence) where state = 'due';
@@ -112,6 +114,33 @@ export const workTables = `
   create index runs_open_by_call on ringback.runs (call_id, handler, sequence)
     where state in ('due', 'claimed', 'blocked');
   create index runs_dead on ringback.runs (settled_at) where state = 'dead';
+  create index runs_failed on ringback.runs (failure, state, settled_at, sequence) where failure is not null;
+
+  -- Every failed attempt: the latest of each run, numbered in their order.
+  create table ringback.failures (
+    sequence bigint not null,
+    handler  text not null,
+    number   integer not null,
+    attempt  integer not null,
+    at       bigint not null,
+    duration integer not null,
+    outcome  text not null check (outcome in ('retry', 'dead')),
+    cause    text not null,
+    place    text,
+    reason   text not null,
+    primary key (sequence, handler, number)
+  );
+
+  -- Failures that are alike. Which runs have failed so, the runs say.
+  create table ringback.failure_groups (
+    id            bigint generated always as identity primary key,
+    fingerprint   text not null unique,
+    handler       text not null,
+    cause         text not null,
+    place         text,
+    message       text not null,
+    first_seen_at bigint not null
+  );
   create index runs_unbegun_by_call on ringback.runs (call_id, handler, due_at) where state = 'due' and attempts = 0;
   create index runs_blocked on ringback.runs (handler, call_id, sequence) where state = 'blocked';
 

@@ -99,12 +99,41 @@ export const schema1 = `
     reason     text,
     settled_at integer,
     replay     integer,
+    -- The fingerprint of its last failure, until it is done.
+    failure    text,
     primary key (sequence, handler)
   ) without rowid;
   create index runs_due on runs (handler, due_at, sequence) where state = 'due';
   create index runs_claimed on runs (claimed_by) where claimed_by is not null;
   create index runs_open_by_call on runs (call_id, handler, sequence) where state in ('due', 'claimed', 'blocked');
   create index runs_dead on runs (settled_at) where state = 'dead';
+  create index runs_failed on runs (failure, state, settled_at) where failure is not null;
+
+  -- Every failed attempt: the latest of each run, numbered in their order.
+  create table failures (
+    sequence integer not null,
+    handler  text not null,
+    number   integer not null,
+    attempt  integer not null,
+    at       integer not null,
+    duration integer not null,
+    outcome  text not null check (outcome in ('retry', 'dead')),
+    cause    text not null,
+    place    text,
+    reason   text not null,
+    primary key (sequence, handler, number)
+  ) without rowid;
+
+  -- Failures that are alike. Which runs have failed so, the runs say.
+  create table failure_groups (
+    id            integer primary key autoincrement,
+    fingerprint   text not null unique,
+    handler       text not null,
+    cause         text not null,
+    place         text,
+    message       text not null,
+    first_seen_at integer not null
+  );
   -- Runs that no attempt has begun, by the time when they are due: the latest of them is what a further event of the call
   -- follows.
   create index runs_unbegun_by_call on runs (call_id, handler, due_at) where state = 'due' and attempts = 0;

@@ -1,0 +1,51 @@
+import { type Failure, maxFailures, maxGroups } from '../../failure-store.ts';
+import { toText, toTextOrNull } from '../connection/text.ts';
+import type { Transaction } from '../connection/transaction.ts';
+import type { SettlementRow } from './run-row.ts';
+
+/** Keeps a failed attempt, in the transaction that settles its run. */
+export async function keepFailure(
+  transaction: Transaction,
+  row: SettlementRow,
+  failure: Failure,
+): Promise<void> {
+  const { sequence, handler, attempts, now, state } = row;
+  const cause = toText(failure.cause);
+  const place = toTextOrNull(failure.place);
+  const outcome = state.kind === 'dead' ? 'dead' : 'retry';
+  const [kept] = await transaction.query<{ number: number }>(
+    `insert into ringback.failures (sequence, handler, number, attempt, at, duration, outcome, cause, place, reason)
+     values ($1, $2,
+       (select coalesce(max(number), 0) + 1 from ringback.failures where sequence = $1 and handler = $2),
+       $3, $4, $5, $6, $7, $8, $9) returning number`,
+    [sequence, handler, attempts, now, failure.duration, outcome, cause, place, toText(failure.reason)],
+  );
+  const number = kept?.number ?? 0;
+  if (number > maxFailures)
+    await transaction.query(
+      'delete from ringback.failures where sequence = $1 and handler = $2 and number <= $3',
+      [sequence, handler, number - maxFailures],
+    );
+  await keepGroup(transaction, [failure.group, handler, cause, place, toText(failure.message), now]);
+}
+
+/** A group that is there already is only read: many processes settle runs of it at the same time. */
+async function keepGroup(transaction: Transaction, values: readonly unknown[]): Promise<void> {
+  const [fingerprint] = values;
+  const known = await transaction.query('select 1 from ringback.failure_groups where fingerprint = $1', [
+    fingerprint,
+  ]);
+  if (known.length > 0) return;
+  await transaction.query(
+    `insert into ringback.failure_groups (fingerprint, handler, cause, place, message, first_seen_at)
+     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+    values,
+  );
+  await transaction.query(
+    `delete from ringback.failure_groups where id in (
+       select id from ringback.failure_groups g
+       where id <= (select max(id) from ringback.failure_groups) - ${maxGroups}
+         and not exists (select from ringback.runs where failure = g.fingerprint)
+       for update skip locked)`,
+  );
+}

@@ -1,0 +1,61 @@
+import type Database from 'better-sqlite3';
+import {
+  type Failure,
+  type FailureGroup,
+  type FailureQuery,
+  maxFailures,
+  maxGroups,
+} from '../../failure-store.ts';
+import type { EndToWrite, RunToWrite } from '../../shared/run-to-write.ts';
+
+interface GroupRow extends Omit<FailureGroup, 'place' | 'traceId'> {
+  readonly place: string | null;
+  readonly traceId: string | null;
+}
+
+/** Keeps failed attempts. `keep` runs inside the transaction that settles the run. */
+export function prepareFailures(database: Database.Database) {
+  const insert = database.prepare(`
+    insert into failures (sequence, handler, number, attempt, at, duration, outcome, cause, place, reason)
+    values (@sequence, @handler,
+      (select coalesce(max(number), 0) + 1 from failures where sequence = @sequence and handler = @handler),
+      @attempt, @at, @duration, @outcome, @cause, @place, @reason) returning number`);
+  const removeEarlier = database.prepare(
+    'delete from failures where sequence = ? and handler = ? and number <= ?',
+  );
+  const insertGroup = database.prepare(`
+    insert into failure_groups (fingerprint, handler, cause, place, message, first_seen_at)
+    values (@group, @handler, @cause, @place, @message, @at) on conflict do nothing`);
+  const removeGroups = database.prepare(`
+    delete from failure_groups where id <= (select max(id) from failure_groups) - ${maxGroups}
+      and not exists (select 1 from runs where failure = fingerprint)`);
+  const select = database.prepare(`
+    select fingerprint as id, g.handler, cause, place, message, dead, retrying, first_seen_at as firstSeenAt,
+      lastSeenAt, trace_id as traceId
+    from (
+      select failure, count(*) filter (where state = 'dead') as dead, count(*) filter (where state <> 'dead') as retrying,
+        max(settled_at) as lastSeenAt, max(sequence) as sequence
+      from runs where failure is not null group by failure) counted
+    join failure_groups g on fingerprint = failure left join events using (sequence)
+    where @handler is null or g.handler = @handler order by lastSeenAt desc, fingerprint limit @limit`);
+
+  return {
+    keep({ sequence, handler, attempts, now, state }: RunToWrite & EndToWrite, failure: Failure): void {
+      const { cause, reason, duration, group, message } = failure;
+      const own = { sequence, handler, cause, place: failure.place ?? null, at: now };
+      const outcome = state.kind === 'dead' ? 'dead' : 'retry';
+      const { number } = insert.get({ ...own, attempt: attempts, duration, outcome, reason }) as {
+        readonly number: number;
+      };
+      if (number > maxFailures) removeEarlier.run(sequence, handler, number - maxFailures);
+      if (insertGroup.run({ ...own, group, message }).changes > 0) removeGroups.run();
+    },
+
+    groups: ({ handler, limit }: FailureQuery): FailureGroup[] =>
+      (select.all({ handler: handler ?? null, limit }) as GroupRow[]).map((row) => ({
+        ...row,
+        place: row.place ?? undefined,
+        traceId: row.traceId ?? undefined,
+      })),
+  };
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Discard } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+
+const failuresOf = async (receiver: Awaited<ReturnType<typeof started>>['receiver'], traceId: string) =>
+  (await receiver.events.get(traceId))?.runs.flatMap(({ failures }) => failures);
+
+describe('failed attempts', () => {
+  test('are all kept, with when, how long, where and why, the latest first', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) =>
+      r.on('*', { name: 'crm', retry: { attempts: 3 } }, (_, { attempt }) => {
+        clock.advance(7);
+        if (attempt === 3) throw new Discard('the customer is gone');
+        throw new TypeError(`no answer, attempt ${attempt}`);
+      }),
+    );
+    await deliver(receiver, bodyOf({ traceId: 'a' }));
+    const times: number[] = [];
+    for (const count of [1, 2]) {
+      await logs.until('run_retry', count);
+      times.push(clock.now());
+      await clock.timer(500 * 2 ** (count - 1));
+      clock.advance(10_000);
+    }
+    await logs.until('run_dead');
+    const place = expect.stringContaining('failures.test.ts');
+    const common = { duration: 7, place };
+    const early = { ...common, outcome: 'retry', cause: 'TypeError' };
+    expect(await failuresOf(receiver, 'a')).toMatchObject([
+      { ...common, attempt: 3, outcome: 'dead', cause: 'Discard', reason: 'the customer is gone' },
+      { ...early, attempt: 2, reason: 'no answer, attempt 2', at: new Date(times[1] ?? 0) },
+      { ...early, attempt: 1, reason: 'no answer, attempt 1', at: new Date(times[0] ?? 0) },
+    ]);
+    expect((await receiver.events.list()).events[0]?.runs[0]).not.toHaveProperty('failures');
+  });
+
+  test('are bounded: the latest are kept', async () => {
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {
+        throw new Error('never');
+      }),
+    );
+    await deliver(receiver, bodyOf({ traceId: 'a' }));
+    for (let count = 1; count <= 23; count += 1) {
+      await logs.until('run_dead', count);
+      if (count < 23) await receiver.events.replay({ traceId: 'a' });
+    }
+    expect(await failuresOf(receiver, 'a')).toHaveLength(20);
+  });
+});
+
+describe('groups of failures', () => {
+  const broken = new Set<string>();
+
+  /** Two handlers, whose runs fail for events whose trace id begins with what is broken. */
+  async function failing() {
+    broken.clear();
+    for (const name of ['down', 'odd']) broken.add(name);
+    const parts = await started({}, (r) => {
+      r.on('*', { name: 'crm', order: 'none', retry: { attempts: 1 } }, ({ traceId, callId }) => {
+        const [kind = ''] = traceId.split(' ');
+        if (!broken.has(kind)) return;
+        if (kind === 'down') throw new Error(`the CRM has no "${callId}", asked at ${Date.now()}`);
+        throw new RangeError('odd');
+      });
+      r.on('*', { name: 'mail', order: 'none', retry: { attempts: 5 } }, ({ traceId }) => {
+        if (traceId === 'down 1' && broken.has('down')) throw new Error('no mail');
+      });
+    });
+    for (const traceId of ['down 1', 'odd 1', 'down 2', 'fine 1'])
+      await deliver(parts.receiver, bodyOf({ traceId, callId: `call-of-${traceId}` }));
+    await parts.logs.until('run_dead', 3);
+    await parts.logs.until('run_retry');
+    return parts;
+  }
+
+  test('have what failed alike, whatever the names and numbers in it are', async () => {
+    const { receiver } = await failing();
+    const groups = await receiver.failures.list();
+    expect(groups).toHaveLength(3);
+    expect(groups).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          handler: 'crm',
+          message: 'the CRM has no …, asked at …',
+          dead: 2,
+          retrying: 0,
+        }),
+        expect.objectContaining({ handler: 'crm', cause: 'RangeError', dead: 1, traceId: 'odd 1' }),
+        expect.objectContaining({ handler: 'mail', cause: 'Error', dead: 0, retrying: 1, traceId: 'down 1' }),
+      ]),
+    );
+    expect(JSON.stringify(groups)).not.toContain('call-of');
+    expect(await receiver.failures.list({ handler: 'mail' })).toMatchObject([{ handler: 'mail' }]);
+  });
+
+  test('are acted on as a whole, and are gone when nothing of them is left', async () => {
+    const { receiver } = await failing();
+    const groups = await receiver.failures.list({ handler: 'crm' });
+    const idOf = (dead: number) => groups.find((group) => group.dead === dead)?.id ?? '';
+    const filter = { failure: idOf(2), state: 'dead', handler: 'crm' } as const;
+    const found = await receiver.events.list(filter);
+    expect(found.events.map(({ traceId }) => traceId).toSorted()).toEqual(['down 1', 'down 2']);
+    broken.delete('down');
+    expect(await receiver.events.replay(filter)).toMatchObject({ runs: 2 });
+    await expect
+      .poll(() => receiver.failures.list({ handler: 'crm' }))
+      .toMatchObject([{ id: idOf(1), dead: 1 }]);
+    await receiver.events.dismiss({ ...filter, failure: idOf(1) }, { reason: 'odd' });
+    expect(await receiver.failures.list({ handler: 'crm' })).toEqual([]);
+    expect((await receiver.events.list({ failure: idOf(2) })).events).toEqual([]);
+  });
+
+  test('keep nothing of a call that was erased', async () => {
+    const { receiver, logs } = await started({}, (r) =>
+      r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {
+        throw new Error('no customer Anna Lang');
+      }),
+    );
+    await deliver(receiver, bodyOf({ traceId: 'a', callId: 'call-1' }));
+    await logs.until('run_dead');
+    await receiver.erase({ callId: 'call-1' });
+    expect(await receiver.failures.list()).toEqual([]);
+    expect(await failuresOf(receiver, 'a')).toBeUndefined();
+  });
+});
