@@ -7,6 +7,7 @@ const commands: Commands = {
   event: async () => (await import('./inbox/events.ts')).addEvent,
   replay: async () => (await import('./inbox/replay.ts')).addReplay,
   dismiss: async () => (await import('./inbox/dismiss.ts')).addDismiss,
+  failures: async () => (await import('./inbox/failures.ts')).addFailures,
   handlers: async () => (await import('./inbox/handlers.ts')).addHandlers,
   pause: async () => (await import('./inbox/handlers.ts')).addPause,
   resume: async () => (await import('./inbox/handlers.ts')).addResume,

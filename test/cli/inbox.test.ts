@@ -64,6 +64,16 @@ describe('ringback inbox', () => {
     expect(code).toBe(1);
   });
 
+  it('shows what failed alike, and the events of it', async () => {
+    const cwd = await inboxWithTrouble();
+    const groups = (await linesOf(cwd, 'failures')) as { id: string }[];
+    expect(groups).toMatchObject([{ handler: 'journal', message: 'the journal is full', dead: 1 }]);
+    expect(await linesOf(cwd, 'events', '--failure', groups[0]?.id ?? '')).toMatchObject([
+      { traceId: 't-dead' },
+    ]);
+    expect(await linesOf(cwd, 'events', '--failure', 'another')).toEqual([]);
+  });
+
   it('prints an event that can be sent again, to another inbox or as a new event', async () => {
     const cwd = await inboxWithTrouble();
     const { stdout } = await ringback(['inbox', 'event', 't-dead'], { env: {}, cwd });

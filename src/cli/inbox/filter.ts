@@ -13,6 +13,7 @@ export function takesFilter(command: Command): Command {
   const filtered = command
     .option('--state <state>', `how far it has come: ${states.join(', ')}`, oneOf(states))
     .option('--handler <name>', 'it has a stored run of this handler')
+    .option('--failure <id>', 'it has a run that has failed like this: the id of a group of failures')
     .option('--event-name <name>', 'its name')
     .option('--call-id <id>', 'its call')
     .option('--agent-id <id>', 'its agent')
@@ -24,6 +25,7 @@ export function takesFilter(command: Command): Command {
 export function filterOf({
   state,
   handler,
+  failure,
   eventName,
   callId,
   agentId,
@@ -31,7 +33,7 @@ export function filterOf({
   since,
   until,
 }: EventFilter): EventFilter {
-  return { state, handler, eventName, callId, agentId, traceId, since, until };
+  return { state, handler, failure, eventName, callId, agentId, traceId, since, until };
 }
 
 const expectedTime =

@@ -6,6 +6,7 @@ import { Calls } from '../../operate/calls.ts';
 import { DriftLedger } from '../../operate/drift.ts';
 import { Erasure } from '../../operate/erasure.ts';
 import { InboxEvents } from '../../operate/events.ts';
+import { Failures } from '../../operate/failures.ts';
 import { InboxHandlers } from '../../operate/handlers.ts';
 import { Quarantine } from '../../operate/quarantine.ts';
 import type { Authentication } from '../../operate/release.ts';
@@ -18,6 +19,7 @@ import type { Store } from '../../store/store.ts';
 /** What a person without handlers and secrets can read in an inbox, and dismiss, pause, discard or erase. */
 export interface Looking {
   readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss'>;
+  readonly failures: Failures;
   readonly handlers: InboxHandlers;
   readonly audit: Pick<Audit, 'list'>;
   readonly calls: Calls;
@@ -53,6 +55,7 @@ export function lookInto(store: Store): Looking {
       route: () => [],
       onRequeued: () => {},
     }),
+    failures: new Failures({ store: store.failures, requireStarted }),
     handlers: new InboxHandlers({
       ...common,
       store: store.handlers,

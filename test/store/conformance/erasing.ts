@@ -152,6 +152,27 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
       expect(await lookAt(store, 'quarantine')).toMatchObject([{ key: other.id }]);
     });
 
+    test('erases what a group of failures says', async () => {
+      const store = await opened();
+      const dying = await claimedRun(store, eventOf('a'));
+      const failure = {
+        group: 'g',
+        cause: 'Error',
+        place: undefined,
+        reason: 'r',
+        message: 'no anna',
+        duration: 1,
+      };
+      await store.settle(dying, endOf(dead, { failure }));
+      const kept = only(await lookAt(store, 'failure_groups'));
+      expect(textOf(kept)).toContain('no anna');
+      await store.retention.eraseFailureGroups([kept.key]);
+      expect(textOf(only(await lookAt(store, 'failure_groups')))).not.toContain('anna');
+      expect(await store.failures.groups({ handler: undefined, limit: 1 })).toMatchObject([
+        { id: 'g', message: '' },
+      ]);
+    });
+
     test('erases from a replay who asked for it, why, and for what, and leaves it what it has requeued', async () => {
       const store = await opened();
       const dying = await claimedRun(store, eventOf('a'));
