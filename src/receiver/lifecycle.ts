@@ -128,11 +128,12 @@ export class Lifecycle {
 
   async #drain(timeout: number): Promise<void> {
     this.#state = 'stopping';
-    const { telemetry, intake, dispatcher, drift, retention, health, store } = this.parts;
+    const { telemetry, intake, dispatcher, drift, retention, health, changes, store } = this.parts;
     const { clock } = this.#options;
     const begunAt = clock.elapsed();
     telemetry.report('receiver_stopping');
     health.stop();
+    changes.close();
     // The dispatcher drains at the same time as the intake. One after the other, a sender of half a body and
     // stalls could make the stop take twice as long.
     const dispatched = dispatcher.stop(timeout);

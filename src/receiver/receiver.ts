@@ -275,9 +275,9 @@ export class Receiver<Transaction = UserDatabase> {
   }
 
   #mounted(handlerOf: (parts: ApiParts) => ApiHandler, authorize: Authorize): Mounted {
-    const { telemetry } = this.#parts;
+    const { telemetry, changes } = this.#parts;
     const onFailed = (error: unknown) => telemetry.report('api_failed', { cause: messageOf(error) });
-    return mounted(handlerOf({ operations: this, authorize, onFailed }));
+    return mounted(handlerOf({ operations: this, changes, authorize, onFailed }));
   }
 
   /**

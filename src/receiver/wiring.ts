@@ -3,6 +3,7 @@ import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { Registry } from '../dispatch/registry.ts';
 import { route } from '../dispatch/route.ts';
 import { BodyDecoder } from '../events/body-decoder.ts';
+import { Changes } from '../operate/api/changes.ts';
 import { Audit } from '../operate/audit.ts';
 import { Calls } from '../operate/calls.ts';
 import { DriftLedger } from '../operate/drift.ts';
@@ -45,6 +46,7 @@ export interface Parts {
   readonly authenticator: Authenticator;
   readonly intake: Intake;
   readonly calls: Calls;
+  readonly changes: Changes;
   readonly audit: Audit;
   readonly events: InboxEvents;
   readonly failures: Failures;
@@ -92,6 +94,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     authenticator,
     intake: buildIntake(common, authenticator, dispatcher, () => health.failed()),
     calls: new Calls({ store: store.calls, requireStarted }),
+    changes: new Changes(clock, requireStarted),
     audit,
     events: buildEvents(common, registry, dispatcher),
     failures: new Failures({ store: store.failures, requireStarted }),

@@ -4,9 +4,10 @@ import { ConfigError, configError } from '../../errors/errors.ts';
 import { parseStrictly } from '../../errors/option-problems.ts';
 import { type Authorize, type Permission, permissionOf } from './access.ts';
 import { readJson } from './json-body.ts';
+import type { Changes } from './changes.ts';
 import { openApiDocument } from './openapi.ts';
 import { ApiProblem, errorBody, problemOf } from './problem.ts';
-import { type Operations, type Route, changeHeader, routes } from './routes.ts';
+import { type Operations, type Route, changeHeader, changesPath, routes } from './routes.ts';
 
 /** What answers requests of the API. */
 export type ApiHandler = (request: Request, path: string, source: unknown) => Promise<Response>;
@@ -14,6 +15,7 @@ export type ApiHandler = (request: Request, path: string, source: unknown) => Pr
 /** What the API works with. */
 export interface ApiParts {
   readonly operations: Operations;
+  readonly changes: Changes;
   readonly authorize: Authorize;
   /** Called with an error that is our fault. */
   readonly onFailed: (error: unknown) => void;
@@ -33,7 +35,7 @@ const headers = {
  *
  * @throws ConfigError without `authorize`: nobody may be let in by forgetting it
  */
-export function apiHandler({ operations, authorize, onFailed }: ApiParts): ApiHandler {
+export function apiHandler({ operations, changes, authorize, onFailed }: ApiParts): ApiHandler {
   if (typeof authorize !== 'function')
     throw configError('option_invalid', {
       option: 'authorize in receiver.api',
@@ -45,6 +47,7 @@ export function apiHandler({ operations, authorize, onFailed }: ApiParts): ApiHa
       const permission = permissionOf(await authorize(request, source));
       if (!permission)
         throw new ApiProblem(403, 'forbidden', 'You may not use this API: authorize has not let you in.');
+      if (request.method === 'GET' && path === changesPath) return stream(changes, permission);
       return answer(request, await resultOf(request, path, { operations, permission }));
     } catch (error) {
       const problem = problemOf(error);
@@ -143,6 +146,14 @@ function checked(
     if (!(error instanceof ConfigError)) throw error;
     throw new ApiProblem(400, `${place}_invalid`, error.message);
   }
+}
+
+/** Nothing of it says what has changed, only which lists: it is for whoever may look at them. */
+function stream(changes: Changes, { actions }: Permission): Response {
+  if (!actions.includes('look')) throw forbidden('look');
+  // Proxies that wait for the end of an answer would never pass it on.
+  const own = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
+  return new Response(changes.open(), { headers: { ...headers, ...own } });
 }
 
 /** A page that asks again and again is answered without a body while nothing has changed. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { actions } from './access.ts';
 import { results } from './results.ts';
-import { type Route, changeHeader, routes } from './routes.ts';
+import { type Route, changeHeader, changesPath, routes } from './routes.ts';
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: unknown) => ({ 'application/json': { schema } });
@@ -10,6 +10,7 @@ const json = (schema: unknown) => ({ 'application/json': { schema } });
 export function openApiDocument(): Readonly<Record<string, unknown>> {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
+  paths[changesPath] = { get: changesOperation };
   return {
     openapi: '3.1.0',
     info: {
@@ -30,12 +31,30 @@ export function openApiDocument(): Readonly<Record<string, unknown>> {
   };
 }
 
+const changesOperation = {
+  operationId: 'getChanges',
+  summary: 'Which lists may have changed, as server-sent events',
+  description:
+    'Needs the action `look`. Each event is named `changed`, and its data is JSON such as `{"topics":["events"]}`. ' +
+    'It ends after some minutes: connect again, as browsers do by themselves.',
+  responses: {
+    200: {
+      description: 'What may have changed',
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    },
+    default: { description: 'What is wrong', content: json(reference('Error')) },
+  },
+};
+
 function operation({ method, path, action, summary, query, body, result }: Route): unknown {
   const id = /\{(\w+)\}/.exec(path)?.[1];
   return {
     operationId: operationId(method, path),
     summary,
-    description: `Needs the action \`${action}\` of ${actions.join(', ')}.`,
+    description:
+      action === undefined
+        ? 'For everybody whom `authorize` lets in.'
+        : `Needs the action \`${action}\` of ${actions.join(', ')}.`,
     parameters: [
       ...(id === undefined ? [] : [{ name: id, in: 'path', required: true, schema: { type: 'string' } }]),
       ...(query ? parametersOf(query) : []),
@@ -43,12 +62,17 @@ function operation({ method, path, action, summary, query, body, result }: Route
         ? []
         : [{ name: changeHeader, in: 'header', required: true, schema: { type: 'string' } }]),
     ],
-    ...(body && { requestBody: { required: true, content: json(plain(body, 'input')) } }),
+    ...(body && { requestBody: bodyOf(body) }),
     responses: {
       200: { description: summary, content: json(reference(result)) },
       default: { description: 'What is wrong', content: json(reference('Error')) },
     },
   };
+}
+
+function bodyOf(schema: z.ZodObject): unknown {
+  const described = plain(schema, 'input');
+  return { required: 'required' in described, content: json(described) };
 }
 
 function operationId(method: string, path: string): string {

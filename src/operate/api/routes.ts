@@ -101,6 +101,9 @@ async function shown(
 /** The header that every change must have. A page of another site can't set it without asking first, which is refused. */
 export const changeHeader = 'x-ringback-request';
 
+/** Where the stream of changes is. */
+export const changesPath = '/changes';
+
 /** In the order of the document. */
 export const routes: readonly Route[] = [
   {

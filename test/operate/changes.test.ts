@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import type { Authorize, Receiver, ReceiverOptions } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+
+/** A running receiver whose API is served, and opens streams of changes. */
+async function served(authorize: Authorize = () => 'read', options: ReceiverOptions = {}) {
+  const { receiver, logs } = await started(options, (r) => r.on('*', { name: 'crm' }, () => {}));
+  const server = createServer(receiver.api({ authorize }).nodeHandler());
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const open = () => opened(`http://127.0.0.1:${port}/changes`);
+  return { receiver, logs, server, open };
+}
+
+/** A stream of changes, and what came in it so far. */
+async function opened(url: string) {
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  const response = await fetch(url, { signal: leaving.signal });
+  const state = { text: '', hasEnded: false };
+  const read = async (): Promise<void> => {
+    for await (const chunk of response.body ?? []) state.text += Buffer.from(chunk as Uint8Array).toString();
+    state.hasEnded = true;
+  };
+  void read().catch(() => {});
+  return { response, state, leave: () => leaving.abort() };
+}
+
+const deliverOne = (receiver: Receiver, traceId = 'a') => deliver(receiver, bodyOf({ traceId }));
+
+describe('the stream of changes', () => {
+  test('says which lists may have changed, and nothing of what is in them', async () => {
+    const { receiver, open } = await served();
+    const { response, state } = await open();
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    await expect.poll(() => state.text).toContain(': ');
+    await deliverOne(receiver, 'a secret id');
+    await expect
+      .poll(() => state.text)
+      .toMatch(/event: changed\ndata: \{"topics":\[[^\]]*"events"[^\]]*\]\}\n\n/);
+    await receiver.handlers.pause('crm');
+    await expect.poll(() => state.text).toContain('"audit"');
+    expect(state.text).not.toContain('a secret id');
+  });
+
+  test('tells at most once a second, and every few seconds that other processes may have changed all', async () => {
+    const clock = new ManualClock();
+    const { receiver, open } = await served(() => 'read', { clock });
+    const { state } = await open();
+    await expect.poll(() => state.text).toContain(': ');
+    const count = () => state.text.split('event: changed').length - 1;
+    await receiver.handlers.pause('crm');
+    await expect.poll(count).toBe(1);
+    await receiver.handlers.resume('crm');
+    expect(count()).toBe(1);
+    clock.advance(1_000);
+    await expect.poll(count).toBe(2);
+    clock.advance(4_000);
+    await expect.poll(() => state.text).toContain('"history"');
+  });
+
+  test('is for whoever may look, and authorize is asked again after some minutes', async () => {
+    const clock = new ManualClock();
+    let allowed: ReturnType<Authorize> = ['replay'];
+    const { open } = await served(() => allowed, { clock });
+    expect((await open()).response.status).toBe(403);
+    allowed = undefined;
+    expect((await open()).response.status).toBe(403);
+    allowed = ['look'];
+    const { response, state } = await open();
+    expect(response.status).toBe(200);
+    clock.advance(300_000);
+    await expect.poll(() => state.hasEnded).toBe(true);
+  });
+
+  test('is open to a hundred pages, and to others when some have gone', async () => {
+    const { receiver, open } = await served();
+    const pages = await Promise.all(Array.from({ length: 100 }, open));
+    expect(pages.map(({ response }) => response.status)).toEqual(Array.from({ length: 100 }, () => 200));
+    expect((await open()).response.status).toBe(503);
+    await deliverOne(receiver);
+    for (const { state } of pages) await expect.poll(() => state.text).toContain('event: changed');
+    pages[0]?.leave();
+    await expect.poll(async () => (await open()).response.status).toBe(200);
+  });
+
+  test('ends when the receiver stops, so that its server can close', async () => {
+    const { receiver, server, open } = await served();
+    const { state } = await open();
+    await receiver.stop();
+    await expect.poll(() => state.hasEnded).toBe(true);
+    server.close();
+    await once(server, 'close');
+  });
+});
