@@ -80,6 +80,7 @@ export type {
   HandlerStates,
   InboxHandlers,
 } from './operate/handlers.ts';
+export type { History, HistoryPoint, HistoryQuery } from './operate/history.ts';
 export type { FailureGroup, Failures } from './operate/failures.ts';
 export type { Account, Audit, AuditEntry, AuditQuery } from './operate/audit.ts';
 export type { AuditAction } from './store/audit-store.ts';

@@ -3,6 +3,7 @@ import { type CallRecord, callRecordOf } from '../calls/timeline.ts';
 import { joinedCall } from '../calls/joined-call.ts';
 import { ringbackError } from '../errors/errors.ts';
 import type { CallEvent } from '../events/model.ts';
+import type { Activity } from '../kit/activity.ts';
 import { backoffAfter } from '../kit/backoff.ts';
 import type { Clock, Random } from '../kit/clock.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
@@ -24,6 +25,7 @@ export interface AttemptParts {
   readonly store: Store;
   readonly settler: Settler;
   readonly telemetry: Telemetry;
+  readonly activity: Activity;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random: Random;
@@ -72,7 +74,7 @@ export class Attempts {
    * run is run again.
    */
   async make(run: Run, { onCalled, onConcluded }: AttemptSteps): Promise<RunState | undefined> {
-    const { clock, telemetry, settler } = this.#parts;
+    const { clock, telemetry, activity, settler } = this.#parts;
     const startedAt = clock.elapsed();
     const over = concludedBefore(run);
     const ended = over ? unsettled(run, over) : await this.#try(run, onCalled);
@@ -83,7 +85,9 @@ export class Attempts {
       (ended.isSettled || (await settler.settle(ended.run, ended.conclusion, duration)) === 'settled');
     if (!isHeld) return reportLost(telemetry, run);
     report(telemetry, ended.run, ended.conclusion, clock.elapsed() - startedAt);
-    return ended.conclusion.state;
+    const { state, cause } = ended.conclusion;
+    if (cause !== 'interrupted') activity.ran(state.kind === 'due' ? 'retried' : state.kind, duration);
+    return state;
   }
 
   #try(run: Run, onCalled: () => void): Promise<Ended | undefined> {

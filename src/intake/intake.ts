@@ -1,5 +1,6 @@
 import { Refusal, refusal } from '../errors/refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
+import type { Activity } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
@@ -26,6 +27,7 @@ export interface IntakeParts {
   readonly decoder: BodyDecoder;
   readonly recorder: Recorder;
   readonly telemetry: Telemetry;
+  readonly activity: Activity;
   readonly clock: Clock;
   /** Whether deliveries are taken. `unstarted`: `start` was never called. `closed`: starting, stopping or stopped. */
   readonly door: () => 'open' | 'closed' | 'unstarted';
@@ -77,10 +79,15 @@ export class Intake {
   async take(delivery: Delivery): Promise<Reply> {
     const hold = this.#inflight.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));
     this.#inside += 1;
+    const { activity, clock } = this.#parts;
+    const begunAt = clock.elapsed();
     try {
       const { status, traceId } = await this.#pass(delivery, hold);
+      activity.answered(status, clock.elapsed() - begunAt);
       return replyRecorded(status, traceId);
     } catch (problem) {
+      const code = problem instanceof Refusal ? problem.code : 'unavailable';
+      activity.answered(`refused:${code}`, clock.elapsed() - begunAt);
       return this.#refuse(problem);
     } finally {
       hold.release();

@@ -101,7 +101,7 @@ export class Lifecycle {
   }
 
   async #open(): Promise<void> {
-    const { authenticator, dispatcher, retention } = this.parts;
+    const { authenticator, dispatcher, retention, history } = this.parts;
     if (!this.#isInboxOpen) await this.openInbox();
     try {
       await authenticator.load();
@@ -113,22 +113,24 @@ export class Lifecycle {
     }
     this.#state = 'started';
     retention.start();
+    history.start();
     this.#reportStart();
   }
 
   /** What handlers would do from now on could not be stored, and would be done again after the restart. */
   async #endWork(): Promise<void> {
     this.#isDatabaseReplaced = true;
-    const { dispatcher, drift, retention, health } = this.parts;
+    const { dispatcher, drift, history, retention, health } = this.parts;
     health.stop();
     await dispatcher.stop(0);
     await drift.stop();
+    await history.stop();
     await retention.stop();
   }
 
   async #drain(timeout: number): Promise<void> {
     this.#state = 'stopping';
-    const { telemetry, intake, dispatcher, drift, retention, health, changes, store } = this.parts;
+    const { telemetry, intake, dispatcher, drift, retention, health, changes, history, store } = this.parts;
     const { clock } = this.#options;
     const begunAt = clock.elapsed();
     telemetry.report('receiver_stopping');
@@ -144,6 +146,7 @@ export class Lifecycle {
     const cancel = clock.after(left, () => store.abandon());
     await dispatched;
     await drift.stop();
+    await history.stop();
     await retention.stop();
     await this.#close();
     cancel();

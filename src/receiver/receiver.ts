@@ -17,6 +17,7 @@ import type { Calls } from '../operate/calls.ts';
 import type { Audit } from '../operate/audit.ts';
 import type { DriftLedger } from '../operate/drift.ts';
 import type { Failures } from '../operate/failures.ts';
+import type { History } from '../operate/history.ts';
 import type { InboxHandlers } from '../operate/handlers.ts';
 import type { Erased } from '../operate/erasure.ts';
 import type { ErasureTarget } from '../operate/erasure-target.ts';
@@ -78,6 +79,8 @@ export class Receiver<Transaction = UserDatabase> {
   readonly quarantine: Quarantine;
   /** How what the platform sends differs from what is documented. */
   readonly drift: DriftLedger;
+  /** How much has happened, by minute and by hour. */
+  readonly history: History;
   /** What people have done to the inbox: who, when, what and why. */
   readonly audit: Audit;
   readonly #clock: Clock;
@@ -96,7 +99,7 @@ export class Receiver<Transaction = UserDatabase> {
     this.#clock = resolved.clock;
     this.#lifecycle = new Lifecycle(resolved);
     this.#parts = this.#lifecycle.parts;
-    const { calls, events, failures, handlers, quarantine, drift, audit } = this.#parts;
+    const { calls, events, failures, handlers, quarantine, drift, audit, history } = this.#parts;
     this.calls = calls;
     this.events = events;
     this.quarantine = quarantine;
@@ -104,6 +107,7 @@ export class Receiver<Transaction = UserDatabase> {
     this.handlers = handlers;
     this.drift = drift;
     this.audit = audit;
+    this.history = history;
   }
 
   /**

@@ -9,6 +9,8 @@ import { Calls } from '../operate/calls.ts';
 import { DriftLedger } from '../operate/drift.ts';
 import { Erasure } from '../operate/erasure.ts';
 import { Failures } from '../operate/failures.ts';
+import { Activity } from '../kit/activity.ts';
+import { History } from '../operate/history.ts';
 import { InboxHandlers } from '../operate/handlers.ts';
 import { InboxHealth } from '../operate/health.ts';
 import { InboxEvents } from '../operate/events.ts';
@@ -47,6 +49,7 @@ export interface Parts {
   readonly intake: Intake;
   readonly calls: Calls;
   readonly changes: Changes;
+  readonly history: History;
   readonly audit: Audit;
   readonly events: InboxEvents;
   readonly failures: Failures;
@@ -66,6 +69,7 @@ interface Common {
   readonly telemetry: Telemetry;
   readonly decoder: BodyDecoder;
   readonly audit: Audit;
+  readonly activity: Activity;
 }
 
 /** Makes the parts, and opens nothing. */
@@ -77,14 +81,25 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   store.reportTo?.((notice) => report(notice, { store, telemetry, ties }));
   const health = new InboxHealth(store, clock);
   const decoder = new BodyDecoder(options.limits);
+  const activity = new Activity();
   const audit = new Audit({ store: store.audit, clock, requireStarted });
-  const common: Common = { options, ties, store, telemetry, decoder, audit };
+  const common: Common = { options, ties, store, telemetry, decoder, audit, activity };
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
   const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
   const { random, logger } = options;
   const observe = (event: CallEvent, receivedAt: number) => drift.observe(event, receivedAt);
-  const dispatcher = new Dispatcher({ store, telemetry, decoder, registry, clock, random, logger, observe });
+  const dispatcher = new Dispatcher({
+    store,
+    telemetry,
+    activity,
+    decoder,
+    registry,
+    clock,
+    random,
+    logger,
+    observe,
+  });
   return {
     store,
     telemetry,
@@ -94,6 +109,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     authenticator,
     intake: buildIntake(common, authenticator, dispatcher, () => health.failed()),
     calls: new Calls({ store: store.calls, requireStarted }),
+    history: new History({ store: store.history, activity, clock, requireStarted }),
     changes: new Changes(clock, requireStarted),
     audit,
     events: buildEvents(common, registry, dispatcher),
@@ -130,7 +146,7 @@ function buildAuthenticator({ options, store, telemetry }: Common): Authenticato
 }
 
 function buildIntake(
-  { options, ties, store, telemetry }: Common,
+  { options, ties, store, telemetry, activity }: Common,
   authenticator: Authenticator,
   dispatcher: Dispatcher,
   onNotRecorded: () => void,
@@ -147,7 +163,7 @@ function buildIntake(
   const { door } = ties;
   // Of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
-  const common = { limits, admission, authenticator, decoder, recorder, telemetry, clock };
+  const common = { limits, admission, authenticator, decoder, recorder, telemetry, activity, clock };
   const isOverloaded = () => store.isOverloaded?.() ?? false;
   return new Intake({ ...common, door, isOverloaded, onNotRecorded });
 }

@@ -15,6 +15,7 @@ import type { EventRecord } from './event-record.ts';
 import type { EventStore } from './event-store.ts';
 import type { Failure, FailureStore } from './failure-store.ts';
 import type { AuditStore } from './audit-store.ts';
+import type { HistoryStore } from './history-store.ts';
 import type { HandlerStore } from './handler-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
 import type { RetentionStore } from './retention-store.ts';
@@ -220,6 +221,8 @@ export interface Store<Transaction = UserDatabase> {
   readonly handlers: HandlerStore;
   /** The failures that are alike. */
   readonly failures: FailureStore;
+  /** How much has happened, by time. */
+  readonly history: HistoryStore;
   /** What people have done. */
   readonly audit: AuditStore;
   /** Removing what was kept long enough, and what is to be erased. */

@@ -161,6 +161,29 @@ export const results = {
     ...content,
     body: z.base64().optional().describe('The bytes as they came. Only if it was asked for.'),
   }),
+  History: z.strictObject({
+    resolution: z.enum(['minute', 'hour']),
+    points: z.array(
+      z.strictObject({
+        at: time.describe(
+          'When the minute or the hour begins. Those in which nothing happened are left out.',
+        ),
+        accepted: count,
+        duplicate: count,
+        quarantined: count,
+        refused: z.record(z.string(), count).describe('By the code of the refusal.'),
+        answerP50: count.optional().describe('In milliseconds, as all that follow.'),
+        answerP99: count.optional(),
+        done: count,
+        retried: count,
+        dead: count,
+        handlerP50: count.optional(),
+        handlerP99: count.optional(),
+        waiting: count.describe('The most events and due runs that waited.'),
+        oldestWaiting: count.optional(),
+      }),
+    ),
+  }),
   Audit: z.strictObject({
     entries: z.array(
       z.strictObject({

@@ -9,6 +9,7 @@ import type { Erased } from '../erasure.ts';
 import type { ErasureTarget } from '../erasure-target.ts';
 import type { InboxEvents } from '../events.ts';
 import { type Failures, failureQuerySchema } from '../failures.ts';
+import { type History, historyQuerySchema } from '../history.ts';
 import type { InboxHandlers } from '../handlers.ts';
 import { type Quarantine, quarantineQuerySchema } from '../quarantine.ts';
 import { replayFilterSchema, replayOptionsSchema } from '../replay.ts';
@@ -21,6 +22,7 @@ export interface Operations {
   readonly events: InboxEvents;
   readonly calls: Calls;
   readonly failures: Failures;
+  readonly history: History;
   readonly handlers: InboxHandlers;
   readonly audit: Audit;
   readonly quarantine: Quarantine;
@@ -267,6 +269,18 @@ export const routes: readonly Route[] = [
     body: whySchema,
     result: 'Reverified',
     act: ({ quarantine }, { body, by }) => quarantine.reverify({ ...body, by }),
+  },
+  {
+    method: 'GET',
+    path: '/history',
+    action: 'look',
+    summary: 'How much has happened, by minute for two days or by hour for 90',
+    query: historyQuerySchema.extend(times),
+    result: 'History',
+    act: async ({ history }, { query }) => {
+      const { resolution } = query as { readonly resolution: 'minute' | 'hour' };
+      return { resolution, points: await history.list(query) };
+    },
   },
   {
     method: 'GET',

@@ -10,6 +10,7 @@ import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
 import type { AuditStore } from '../audit-store.ts';
 import type { FailureStore } from '../failure-store.ts';
+import type { HistoryStore } from '../history-store.ts';
 import type { HandlerStore } from '../handler-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
 import type { RetentionStore } from '../retention-store.ts';
@@ -26,6 +27,7 @@ import { SqliteCalls } from './query/sqlite-calls.ts';
 import { SqliteEvents } from './query/sqlite-events.ts';
 import { SqliteAudit } from './query/sqlite-audit.ts';
 import { SqliteFailures } from './query/sqlite-failures.ts';
+import { SqliteHistory } from './query/sqlite-history.ts';
 import { SqliteHandlers } from './query/sqlite-handlers.ts';
 import { settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
@@ -44,6 +46,7 @@ export class SqliteStore implements Store {
   readonly handlers: HandlerStore;
   readonly audit: AuditStore;
   readonly failures: FailureStore;
+  readonly history: HistoryStore;
   readonly retention: RetentionStore;
   readonly database: InboxDatabase;
   readonly #session: Session;
@@ -68,6 +71,7 @@ export class SqliteStore implements Store {
     this.drift = new SqliteDrift(access);
     this.handlers = new SqliteHandlers(access);
     this.audit = new SqliteAudit(access);
+    this.history = new SqliteHistory(access);
     this.failures = new SqliteFailures(access);
     this.retention = new SqliteRetention(access);
   }

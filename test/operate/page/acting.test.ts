@@ -1,7 +1,6 @@
 /** What an operator does with the page, and what an attacker can't do to it. */
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { withApiToCome } from '../../support/api-to-come.ts';
 import { browserForTests } from '../../support/browser.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../../support/deliveries.ts';
 import { operated } from '../../support/operated.ts';
@@ -176,7 +175,6 @@ test('a handler is paused for a reason and resumed, while deliveries come', asyn
 test('whoever may only read is shown nothing to change, and the API refuses it, too', async () => {
   const { receiver } = await operated();
   const { page, goTo } = await open(receiver, () => 'read');
-  await withApiToCome(page);
   for (const place of [
     '/',
     '/events/trace-ended',

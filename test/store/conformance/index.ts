@@ -7,6 +7,7 @@ import { describeDismissing } from './dismissing.ts';
 import { describeDrift } from './drift.ts';
 import { describeErasing } from './erasing.ts';
 import { describeHandlers } from './handlers.ts';
+import { describeHistory } from './history.ts';
 import { describeJoins } from './joins.ts';
 import { describeOrder } from './order.ts';
 import { describeQuarantine } from './quarantine.ts';
@@ -32,6 +33,7 @@ const parts = [
   describeDrift,
   describeHandlers,
   describeAudit,
+  describeHistory,
 ];
 
 /** Runs the suite for one kind of store; `makeStore` is called anew for each test. */

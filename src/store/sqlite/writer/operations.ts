@@ -90,6 +90,7 @@ export function operationsOn(verbs: Verbs) {
 
     addDrift: (rows: readonly DriftRow[]) => verbs.drift.add(rows),
     requeue: (step: ReplayRows) => replays.requeue(step),
+    addHistory: (at: number, counts: ReadonlyMap<string, number>) => verbs.history.add(at, counts),
     beginAudit: (request: AuditRequest) => verbs.audit.begin(request),
     endAudit: (id: number, now: number, counts: AuditCounts) => verbs.audit.end(id, now, counts),
     pauseHandler: (pause: HandlerPause) => verbs.handlers.pause(pause),

@@ -156,6 +156,15 @@ export const workTables = `
   );
   create index joins_of_call on ringback.joins (call_id);
 
+  -- How much has happened, by minute and by hour, in all processes: names and numbers only.
+  create table ringback.history (
+    resolution text not null,
+    at         bigint not null,
+    name       text not null,
+    count      bigint not null,
+    primary key (resolution, at, name)
+  );
+
   -- What people have done to the inbox: who, when, why, and how much was changed. Without finished_at it was cut short, and
   -- the numbers say how far it came. Runs that a replay has requeued carry its id.
   create table ringback.audit (

@@ -220,6 +220,15 @@ export const schema1 = `
     finished_at  integer
   );
 
+  -- How much has happened, by minute and by hour, in all processes: names and numbers only.
+  create table history (
+    resolution text not null,
+    at         integer not null,
+    name       text not null,
+    count      integer not null,
+    primary key (resolution, at, name)
+  ) without rowid;
+
   -- What the platform sends that is not as documented: names and counts, never a value.
   create table drift (
     event_name    text not null,

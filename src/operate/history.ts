@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
+import type { Activity, Counts } from '../kit/activity.ts';
+import type { Clock } from '../kit/clock.ts';
+import { quantile } from '../kit/histogram.ts';
+import { type HistoryRow, type HistoryStore, type Resolution, resolutions } from '../store/history-store.ts';
+
+/** What happened in a minute or an hour, in all processes of the inbox. Durations in milliseconds. */
+export interface HistoryPoint {
+  /** When it begins. */
+  readonly at: Date;
+  readonly accepted: number;
+  readonly duplicate: number;
+  /** Authentic, but unreadable. */
+  readonly quarantined: number;
+  /** By the code of the refusal. */
+  readonly refused: Readonly<Record<string, number>>;
+  /** Half of all answers took at most so long. Quantiles are rounded up, by up to a half. */
+  readonly answerP50: number | undefined;
+  readonly answerP99: number | undefined;
+  /** Attempts that ended well. */
+  readonly done: number;
+  readonly retried: number;
+  readonly dead: number;
+  readonly handlerP50: number | undefined;
+  readonly handlerP99: number | undefined;
+  /** The most events and due runs that waited when that was looked at. */
+  readonly waiting: number;
+  /** How long the oldest of them had waited. */
+  readonly oldestWaiting: number | undefined;
+}
+
+/** Which part of the history. */
+export interface HistoryQuery {
+  /** @default 'minute' */
+  readonly resolution?: Resolution;
+  readonly since?: Instant | undefined;
+  readonly until?: Instant | undefined;
+}
+
+/** What the history works with. */
+export interface HistoryParts {
+  readonly store: HistoryStore;
+  readonly activity: Activity;
+  readonly clock: Clock;
+  /** @throws RingbackError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+/** What a part can be asked with. */
+export const historyQuerySchema = z.strictObject({
+  resolution: z.enum(['minute', 'hour'], "'minute' or 'hour'").default('minute'),
+  since: listOptions.since,
+  until: listOptions.until,
+});
+
+const minute = resolutions.minute.length;
+
+/** How much has happened, by minute for two days and by hour for 90. */
+export class History {
+  readonly #parts: HistoryParts;
+  #cancel = () => {};
+  #writing: Promise<void> = Promise.resolve();
+
+  /** @internal */
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Minutes or hours in which something happened, in order of time.
+   *
+   * @throws ConfigError for an invalid query; RingbackError `receiver_not_started`
+   * @example const hours = await receiver.history.list({ resolution: 'hour', since: '2026-03-01T00:00:00Z' });
+   */
+  async list(query: HistoryQuery = {}): Promise<readonly HistoryPoint[]> {
+    const { store, requireStarted } = this.#parts;
+    requireStarted('history.list()');
+    const asked = parseStrictly(historyQuerySchema, query, 'history.list', 'query');
+    const { resolution, since = 0, until = Number.MAX_SAFE_INTEGER } = asked;
+    const byTime = Map.groupBy(await store.list(resolution, since, until), ({ at }) => at);
+    return [...byTime].map(([at, rows]) => pointOf(at, rows));
+  }
+
+  /** @internal Writes what was counted at the end of each minute. */
+  start(): void {
+    const { clock } = this.#parts;
+    const rest = minute - (clock.now() % minute);
+    this.#cancel = clock.after(rest, () => {
+      // The minute that has just ended, also if the timer was late.
+      this.#writing = this.#write(clock.now() - minute);
+      this.start();
+    });
+  }
+
+  /** @internal Writes what was counted so far, for the last time. */
+  async stop(): Promise<void> {
+    this.#cancel();
+    await this.#writing;
+    await this.#write(this.#parts.clock.now());
+  }
+
+  /** Never rejects: what can't be written is written with the next minute. */
+  async #write(at: number): Promise<void> {
+    const { store, activity, clock } = this.#parts;
+    const counts = activity.take();
+    try {
+      const { waiting, oldest } = await store.backlog(clock.now());
+      const all = new Map(counts);
+      if (waiting > 0) all.set('waiting', waiting);
+      if (oldest !== undefined) all.set('oldest_waiting', Math.max(0, clock.now() - oldest));
+      // An inbox where nothing happens is not written to.
+      if (all.size > 0) await store.add(at, all);
+    } catch {
+      activity.restore(counts);
+    }
+  }
+}
+
+function pointOf(at: number, rows: readonly HistoryRow[]): HistoryPoint {
+  const counts: Counts = new Map(rows.map(({ name, count }) => [name, count]));
+  const count = (name: string): number => counts.get(name) ?? 0;
+  const [answers, runs] = [below(counts, 'answer:'), below(counts, 'run:')];
+  return {
+    at: new Date(at),
+    accepted: count('accepted'),
+    duplicate: count('duplicate'),
+    quarantined: count('quarantined'),
+    refused: Object.fromEntries(below(counts, 'refused:')),
+    answerP50: quantile(byEnd(answers), 0.5),
+    answerP99: quantile(byEnd(answers), 0.99),
+    done: count('done'),
+    retried: count('retried'),
+    dead: count('dead'),
+    handlerP50: quantile(byEnd(runs), 0.5),
+    handlerP99: quantile(byEnd(runs), 0.99),
+    waiting: count('waiting'),
+    oldestWaiting: counts.get('oldest_waiting'),
+  };
+}
+
+/** The counts whose names begin like this, by the rest of their names. */
+function below(counts: Counts, prefix: string): ReadonlyMap<string, number> {
+  const own = [...counts].filter(([name]) => name.startsWith(prefix));
+  return new Map(own.map(([name, count]) => [name.slice(prefix.length), count]));
+}
+
+function byEnd(counts: ReadonlyMap<string, number>): ReadonlyMap<number, number> {
+  return new Map([...counts].map(([end, count]) => [Number(end), count]));
+}

@@ -1,0 +1,36 @@
+/** The part of the store that keeps how much has happened, by minute and by hour: names and numbers only. */
+
+export type Resolution = 'minute' | 'hour';
+
+/** How long each takes, and for how long it is kept, in milliseconds. */
+export const resolutions: Readonly<Record<Resolution, { readonly length: number; readonly kept: number }>> = {
+  minute: { length: 60_000, kept: 48 * 3_600_000 },
+  hour: { length: 3_600_000, kept: 90 * 86_400_000 },
+};
+
+/** Counts that don't add up: of those of several processes and minutes, the largest is kept. */
+export const gauges: ReadonlySet<string> = new Set(['waiting', 'oldest_waiting']);
+
+/** A count in a minute or an hour. */
+export interface HistoryRow {
+  /** When the minute or the hour begins, in milliseconds since 1970. */
+  readonly at: number;
+  readonly name: string;
+  readonly count: number;
+}
+
+/** What waits in the inbox. */
+export interface Backlog {
+  /** Events that no process has claimed, and runs that are due. */
+  readonly waiting: number;
+  /** When the oldest of them arrived. */
+  readonly oldest: number | undefined;
+}
+
+export interface HistoryStore {
+  /** Adds counts of a time to its minute and its hour, and removes what has been kept long enough. */
+  add(at: number, counts: ReadonlyMap<string, number>): Promise<void>;
+  /** In order of time. `until` is exclusive. */
+  list(resolution: Resolution, since: number, until: number): Promise<readonly HistoryRow[]>;
+  backlog(now: number): Promise<Backlog>;
+}

@@ -1,0 +1,62 @@
+import {
+  type Backlog,
+  type HistoryRow,
+  type HistoryStore,
+  type Resolution,
+  gauges,
+  resolutions,
+} from '../../history-store.ts';
+import type { Session } from '../connection/session.ts';
+
+/** What has happened, by time, in Postgres. */
+export class PostgresHistory implements HistoryStore {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** Names in one order: two processes that add to the same minute would otherwise wait for each other's rows in turn. */
+  async add(at: number, counts: ReadonlyMap<string, number>): Promise<void> {
+    const names = [...counts.keys()].toSorted();
+    await this.#session.write(async (transaction) => {
+      for (const [resolution, { length, kept }] of Object.entries(resolutions)) {
+        const start = Math.floor(at / length) * length;
+        const values = names.map((name) => counts.get(name));
+        await transaction.query(
+          `insert into ringback.history as h (resolution, at, name, count)
+           select $1, $2, n.name, n.count from unnest($3::text[], $4::bigint[]) as n (name, count) order by n.name
+           on conflict (resolution, at, name) do update set count =
+             case when h.name = any ($5) then greatest(h.count, excluded.count) else h.count + excluded.count end`,
+          [resolution, start, names, values, [...gauges]],
+        );
+        await transaction.query(
+          `delete from ringback.history where (resolution, at, name) in (
+             select resolution, at, name from ringback.history where resolution = $1 and at < $2
+             for update skip locked)`,
+          [resolution, at - kept],
+        );
+      }
+    });
+  }
+
+  list(resolution: Resolution, since: number, until: number): Promise<readonly HistoryRow[]> {
+    return this.#session.query<HistoryRow>(
+      `select at, name, count from ringback.history where resolution = $1 and at >= $2 and at < $3 order by at, name`,
+      [resolution, since, until],
+    );
+  }
+
+  async backlog(now: number): Promise<Backlog> {
+    const [row] = await this.#session.query<{ waiting: number; oldest: number | null }>(
+      `select events + runs as waiting,
+         (select received_at from ringback.events where sequence = least(first_event, first_run)) as oldest
+       from
+         (select count(*) as events, min(sequence) as first_event from ringback.waiting) e,
+         (select count(*) as runs, min(sequence) as first_run from ringback.runs
+          where state = 'due' and due_at <= $1) r`,
+      [now],
+    );
+    return { waiting: row?.waiting ?? 0, oldest: row?.oldest ?? undefined };
+  }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import type { Receiver } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const [minute, hour] = [60_000, 3_600_000];
+
+/** A receiver whose handler fails for one event, and takes as long as the test wants. */
+async function working(clock: ManualClock, database = temporaryDatabase()) {
+  const { receiver, logs } = await started({ clock, database, random: () => 0.5 }, (r) =>
+    r.on('*', { name: 'crm', retry: { attempts: 2 } }, ({ traceId }) => {
+      clock.advance(7);
+      if (traceId.startsWith('bad')) throw new Error('no');
+    }),
+  );
+  const send = (traceId: string, secrets?: string) => {
+    const body = bodyOf({ traceId });
+    return deliver(
+      receiver,
+      body,
+      signedHeaders(body, { timestamp: clock.now(), ...(secrets && { secrets }) }),
+    );
+  };
+  return { receiver, logs, send, database };
+}
+
+/** Goes to the end of the present minute, and waits until that is written. */
+async function endMinute(receiver: Receiver, clock: ManualClock): Promise<void> {
+  const before = (await receiver.history.list()).length;
+  clock.advance(minute - (clock.now() % minute));
+  await expect.poll(async () => (await receiver.history.list()).length).toBe(before + 1);
+}
+
+describe('the history', () => {
+  test('counts what has happened in each minute and hour, from what was answered to what handlers did', async () => {
+    const clock = new ManualClock();
+    const { receiver, logs, send } = await working(clock);
+    const begin = clock.now() - (clock.now() % minute);
+    await send('a');
+    await send('b');
+    await logs.until('run_done', 2);
+    expect(await send('b')).toMatchObject({ json: { status: 'duplicate' } });
+    expect(await send('forged', otherSecret)).toMatchObject({ status: 401 });
+    await send('bad');
+    await logs.until('run_retry');
+    await clock.timer(500);
+    clock.advance(1_000);
+    await logs.until('run_dead');
+    await endMinute(receiver, clock);
+    const refused = { not_authentic: 1 };
+    const counts = { accepted: 3, duplicate: 1, quarantined: 0, refused, done: 2, retried: 1, dead: 1 };
+    expect(await receiver.history.list()).toEqual([
+      expect.objectContaining({ ...counts, at: new Date(begin), handlerP50: 8, handlerP99: 8, waiting: 0 }),
+    ]);
+    await send('c');
+    await logs.until('run_done', 3);
+    await endMinute(receiver, clock);
+    const [first, second, ...others] = await receiver.history.list({ since: begin });
+    expect([first?.accepted, second?.accepted, others]).toEqual([3, 1, []]);
+    expect(second?.at).toEqual(new Date(begin + minute));
+    const hours = await receiver.history.list({ resolution: 'hour' });
+    expect(hours.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(4);
+    expect(hours[0]?.at).toEqual(new Date(begin - (begin % hour)));
+    expect(await receiver.history.list({ until: begin })).toEqual([]);
+  });
+
+  test('says how much waits, and for how long', async () => {
+    const clock = new ManualClock();
+    const { receiver, send } = await working(clock);
+    await receiver.handlers.pause('crm');
+    await send('a');
+    await expect.poll(async () => (await receiver.counts()).runs.due).toBe(1);
+    const arrivedAt = clock.now();
+    await endMinute(receiver, clock);
+    expect(await receiver.history.list()).toMatchObject([
+      { waiting: 1, oldestWaiting: clock.now() - arrivedAt },
+    ]);
+  });
+
+  test('has what all processes did, and what was done before a stop', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const one = await working(clock, database);
+    const other = await working(clock, database);
+    await one.send('a');
+    await other.send('b');
+    await expect.poll(async () => (await one.receiver.counts()).events.done).toBe(2);
+    await clock.runUntil(one.receiver.stop());
+    clock.advance(minute - (clock.now() % minute));
+    await expect
+      .poll(async () =>
+        (await other.receiver.history.list()).reduce((sum, { accepted }) => sum + accepted, 0),
+      )
+      .toBe(2);
+  });
+});

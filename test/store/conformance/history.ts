@@ -1,0 +1,65 @@
+/** What every store must do with how much has happened. */
+import { describe, expect, test } from 'vitest';
+import type { Store } from '../../../src/store/store.ts';
+import { claimedRun, dueAt, endOf, eventOf, presentTime, record } from '../parts.ts';
+
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
+const counts = new Map([
+  ['accepted', 2],
+  ['waiting', 5],
+]);
+
+/** Runs this part of the suite. */
+export function describeHistory(name: string, opened: () => Promise<Store>): void {
+  describe(`${name}: history`, () => {
+    const all = (store: Store, resolution: 'minute' | 'hour') =>
+      store.history.list(resolution, 0, Number.MAX_SAFE_INTEGER);
+
+    test('adds up what is counted, and keeps the most that has waited', async () => {
+      const store = await opened();
+      await Promise.all([
+        store.history.add(hour + 1, counts),
+        store.history.add(hour + minute - 1, new Map([['waiting', 3]])),
+        store.history.add(hour + 2, counts),
+      ]);
+      await store.history.add(hour + minute, counts);
+      expect(await all(store, 'minute')).toEqual([
+        { at: hour, name: 'accepted', count: 4 },
+        { at: hour, name: 'waiting', count: 5 },
+        { at: hour + minute, name: 'accepted', count: 2 },
+        { at: hour + minute, name: 'waiting', count: 5 },
+      ]);
+      expect(await all(store, 'hour')).toEqual([
+        { at: hour, name: 'accepted', count: 6 },
+        { at: hour, name: 'waiting', count: 5 },
+      ]);
+      expect(await store.history.list('minute', hour + minute, hour + 2 * minute)).toHaveLength(2);
+      expect(await store.history.list('minute', hour, hour + minute)).toHaveLength(2);
+    });
+
+    test('keeps minutes for two days and hours for 90', async () => {
+      const store = await opened();
+      await store.history.add(0, new Map([['done', 1]]));
+      await store.history.add(2 * day, new Map([['done', 1]]));
+      expect((await all(store, 'minute')).map(({ at }) => at)).toEqual([0, 2 * day]);
+      await store.history.add(2 * day + 1, new Map([['done', 1]]));
+      expect((await all(store, 'minute')).map(({ at }) => at)).toEqual([2 * day]);
+      expect((await all(store, 'hour')).map(({ at }) => at)).toEqual([0, 2 * day]);
+      await store.history.add(90 * day + 1, new Map([['done', 1]]));
+      expect((await all(store, 'hour')).map(({ at }) => at)).toEqual([2 * day, 90 * day]);
+    });
+
+    test('says what waits, and since when', async () => {
+      const store = await opened();
+      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 0, oldest: undefined });
+      const due = await claimedRun(store, eventOf('a', { receivedAt: 100 }));
+      const later = await claimedRun(store, eventOf('b', { receivedAt: 200 }));
+      await store.settle(due, endOf(dueAt(0)));
+      await store.settle(later, endOf(dueAt(presentTime + 1)));
+      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 1, oldest: 100 });
+      await record(store, eventOf('c', { receivedAt: 300 }));
+      expect(await store.history.backlog(presentTime)).toEqual({ waiting: 2, oldest: 100 });
+      expect(await store.history.backlog(presentTime + 1)).toEqual({ waiting: 3, oldest: 100 });
+    });
+  });
+}
