@@ -18,6 +18,7 @@ export type {
   KeptEventPage,
   KeptEventWithBytes,
   KeptRun,
+  KeptRunWithFailures,
   ReplayCandidate,
   ReplayedRuns,
   ReplayStep,
@@ -48,6 +49,17 @@ export type {
   RetentionStore,
   Scrubbed,
 } from './retention-store.ts';
+export type {
+  AuditAction,
+  AuditCounts,
+  AuditPage,
+  AuditRequest,
+  AuditRow,
+  AuditStore,
+} from './audit-store.ts';
+export type { Failure, FailureGroup, FailureQuery, FailureStore, KeptFailure } from './failure-store.ts';
+export type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess } from './handler-store.ts';
+export type { Backlog, HistoryRow, HistoryStore, Resolution } from './history-store.ts';
 export type { StoreNotice } from './store-notice.ts';
 export { Unconfirmed } from './unconfirmed.ts';
 export type { CallPage } from './call-store.ts';

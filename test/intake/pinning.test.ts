@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
 import { ringback } from '../cli/command.ts';
 import { ManualClock } from '../support/clock.ts';
+import type { Recording } from '../../src/store/store.ts';
 import { bodyOf, deliver, secret, signedHeaders } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
 import type { SchemeName, Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { storeAround } from '../support/store-around.ts';
@@ -70,7 +72,24 @@ describe("signature 'auto'", () => {
   });
 
   test('two first events at once that are signed over different contents: both are kept, and one pins', async () => {
-    const { receiver, logs } = await started();
+    // The first is on disk, and pins, only when the second has been verified, however slow the machine is.
+    const second = new Gate();
+    let recorded = 0;
+    const database = storeAround(':memory:', systemClock, (verb, work) =>
+      verb !== 'record'
+        ? undefined
+        : (...given) => {
+            const recording = work(...given) as unknown as Recording;
+            recorded += 1;
+            if (recorded === 2) second.open();
+            const written = recording.written.then(async (status) => {
+              await second.pass();
+              return status;
+            });
+            return { ...recording, written } as never;
+          },
+    );
+    const { receiver, logs } = await started({ database });
     const names = ['v1-hex-whole', 't-v1-hex-whole'] as const;
     const both = () => Promise.all(names.map((name) => statusOf(receiver, name)));
     expect(await both()).toEqual([200, 200]);
