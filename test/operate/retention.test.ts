@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { isOnPostgres, rowsIn } from '../support/inbox.ts';
-import type { Logs } from '../support/logs.ts';
 import { createReceiver, Discard, type Receiver, type ReceiverOptions } from '../support/public.ts';
 import { made, started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
@@ -16,35 +15,31 @@ async function keeping(options: ReceiverOptions = {}, register?: (receiver: Rece
   const { receiver, logs } = await started({ clock, ...options }, register);
   const take = (body: string, secrets?: string) =>
     deliver(receiver, body, signedHeaders(body, { timestamp: clock.now(), ...(secrets && { secrets }) }));
-  return { receiver, logs, clock, take, cleaned: (count = 1) => untilCleaned(clock, logs, count) };
-}
-
-/** Moves time on in small steps until there have been `count` cleanings. */
-async function untilCleaned(clock: ManualClock, logs: Logs, count: number) {
-  for (let turns = 0; logs.of('retention_cleaned').length < count; turns += 1) {
-    if (turns > 50_000) throw new Error('Nothing was cleaned');
+  /** Moves time on by a step. The inbox is asked in between, so that time isn't far ahead of a slow one. */
+  const step = async () => {
     clock.advance(200);
-    await turn();
-  }
-  return logs.of('retention_cleaned').at(-1);
-}
-
-/** Moves time on for long enough that a whole cleaning takes place. */
-async function passed(clock: ManualClock) {
-  for (let steps = 0; steps < 400; steps += 1) {
-    clock.advance(200);
-    await turn();
-  }
+    await receiver.counts();
+  };
+  /** Moves time on until there have been `count` cleanings. */
+  const cleaned = async (count = 1) => {
+    while (logs.of('retention_cleaned').length < count) await step();
+    return logs.of('retention_cleaned').at(-1);
+  };
+  /** Moves time on for long enough that a whole cleaning takes place: they are a minute apart at most. */
+  const passed = async () => {
+    for (let steps = 0; steps < 400; steps += 1) await step();
+  };
+  return { receiver, logs, clock, take, cleaned, passed };
 }
 
 describe('retention', () => {
   test('removes done events after their time, and a late copy is a duplicate all the same', async () => {
-    const { receiver, logs, clock, take, cleaned } = await keeping({ retention: { done: '30d' } });
+    const { receiver, logs, clock, take, cleaned, passed } = await keeping({ retention: { done: '30d' } });
     const body = bodyOf({ traceId: 'trace-1', callId: 'call-1' });
     await take(body);
     await logs.until('event_unhandled');
     clock.advance(30 * day - hour);
-    await passed(clock);
+    await passed();
     expect(logs.of('retention_cleaned')).toEqual([]);
     clock.advance(hour);
     expect(await cleaned()).toMatchObject({ events: 1, runs: 0, quarantined: 0, traceIds: 0 });
@@ -55,13 +50,13 @@ describe('retention', () => {
   });
 
   test('removes nothing by a clock that is set, until an hour has shown that it was meant', async () => {
-    const { logs, clock, take, cleaned } = await keeping({ retention: { done: '30d' } });
+    const { logs, clock, take, cleaned, passed } = await keeping({ retention: { done: '30d' } });
     await take(bodyOf({ traceId: 'trace-1' }));
     await logs.until('event_unhandled');
     for (const by of [400 * day, -400 * day, 400 * day]) {
       clock.setWallClock(by);
       clock.advance(hour - 200_000);
-      await passed(clock);
+      await passed();
       expect(logs.of('retention_cleaned')).toEqual([]);
     }
     clock.advance(hour);
@@ -69,7 +64,7 @@ describe('retention', () => {
   });
 
   test('keeps dead letters for their own time, counted from when they were given up', async () => {
-    const { receiver, logs, clock, take, cleaned } = await keeping(
+    const { receiver, logs, clock, take, cleaned, passed } = await keeping(
       { retention: { done: '1d', dead: '10d' } },
       (r) =>
         r.on('*', { retry: { attempts: 2 } }, (_event, { attempt }) => {
@@ -82,7 +77,7 @@ describe('retention', () => {
     clock.advance(5 * day);
     await logs.until('run_dead');
     clock.advance(9 * day);
-    await passed(clock);
+    await passed();
     expect((await receiver.counts()).runs.dead).toBe(1);
     clock.advance(day);
     expect(await cleaned()).toMatchObject({ events: 1, runs: 1 });
@@ -90,7 +85,7 @@ describe('retention', () => {
   });
 
   test('keeps what was dismissed as it keeps what is done, counted from then', async () => {
-    const { receiver, logs, clock, take, cleaned } = await keeping(
+    const { receiver, logs, clock, take, cleaned, passed } = await keeping(
       { retention: { done: '2d', dead: '90d' } },
       (r) =>
         r.on('*', { name: 'crm-sync' }, () => {
@@ -102,7 +97,7 @@ describe('retention', () => {
     clock.advance(5 * day);
     await receiver.events.dismiss({ state: 'dead' }, { reason: 'entered by hand' });
     clock.advance(day);
-    await passed(clock);
+    await passed();
     expect(logs.of('retention_cleaned')).toEqual([]);
     clock.advance(day);
     expect(await cleaned()).toMatchObject({ events: 1, runs: 1 });
@@ -110,13 +105,13 @@ describe('retention', () => {
   });
 
   test('never removes an event that waits to be tried again', async () => {
-    const { receiver, logs, clock, take } = await keeping({ retention: { done: 0, dead: 0 } }, (r) =>
+    const { receiver, logs, clock, take, passed } = await keeping({ retention: { done: 0, dead: 0 } }, (r) =>
       r.on('*', { retry: { base: '400d', cap: '400d' } }, () => Promise.reject(new Error('not yet'))),
     );
     await take(bodyOf());
     await logs.until('run_retry');
     clock.advance(hour);
-    await passed(clock);
+    await passed();
     expect((await receiver.counts()).events.open).toBe(1);
   });
 
@@ -176,7 +171,7 @@ describe('retention', () => {
   });
 
   test('goes in small steps, and deliveries are taken in between', async () => {
-    const { receiver, clock, take, logs } = await keeping({ retention: { done: '1d' } });
+    const { receiver, clock, take, cleaned } = await keeping({ retention: { done: '1d' } });
     for (let count = 0; count < 450; count += 1) await take(bodyOf());
     const done = async () => (await receiver.counts()).events.done;
     while ((await done()) < 450) await turn();
@@ -193,15 +188,15 @@ describe('retention', () => {
       left.push(now + 1);
     }
     expect(left).toEqual([251, 52, 3]);
-    expect(await untilCleaned(clock, logs, 1)).toMatchObject({ events: 450 });
+    expect(await cleaned()).toMatchObject({ events: 450 });
   });
 
   test.skipIf(isOnPostgres)('writes nothing where there is nothing to remove', async () => {
     const database = temporaryDatabase();
-    const { clock, take, logs } = await keeping({ database }, (r) => r.on('*', () => {}));
+    const { clock, take, logs, passed } = await keeping({ database }, (r) => r.on('*', () => {}));
     await take(bodyOf());
     await logs.until('run_done');
-    await passed(clock);
+    await passed();
     // A connection's `data_version` changes when another connection writes.
     const other = createReceiver({
       headers: { 'x-key': 'key' },
@@ -211,7 +206,7 @@ describe('retention', () => {
     });
     const version = () => other.database.prepare('pragma data_version').get();
     const before = version();
-    await passed(clock);
+    await passed();
     expect(version()).toEqual(before);
     await take(bodyOf());
     expect(version()).not.toEqual(before);
