@@ -240,12 +240,14 @@ export class Dispatcher {
     try {
       const onCalled = () => this.#poison.called(run);
       const state = await this.#attempts.make(run, { onCalled, onConcluded: leave });
+      const isStrict = lanes.handler.order === 'strict';
       const isWaiting = state?.kind === 'due';
-      // With order `strict`, the runs behind one that failed go back to the inbox until that one is done or dead.
-      if (isWaiting && lanes.handler.order === 'strict') {
+      // With order `strict`, the runs behind one that failed go back to the inbox until that one is done or dead. So they do
+      // when the claim was lost: the failure may have been written by a commit whose answer never came.
+      if (isStrict && (isWaiting || state === undefined)) {
         for (const follower of lanes.takeFollowers(run)) this.#placer.requeue(follower);
       }
-      if (isWaiting || lanes.handler.order === 'strict') this.wake();
+      if (isWaiting || isStrict) this.wake();
     } finally {
       this.#poison.ended(run);
       this.#placer.ended(run);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock, turn } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
 import type { Receiver } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { type Fault, type Verb, faultyStore, poisonVerbs, verbs } from './faulty-store.ts';
@@ -137,5 +138,32 @@ describe('nothing acknowledged is lost and no effect is doubled', () => {
       await send(receiver, clock, 'trace-1');
       await everythingDone(receiver, clock, 1);
     }
+  });
+
+  test("when a run's failure is written and nobody hears of it, what waits behind it with order 'strict' still waits", async () => {
+    const clock = new ManualClock();
+    const gate = new Gate();
+    const handled: string[] = [];
+    const fault = (verb: Verb, call: number) => (verb === 'settle' && call === 1 ? 'after' : undefined);
+    const { receiver, logs } = await started(
+      { clock, database: faultyStore(':memory:', clock, fault) },
+      (r) =>
+        r.on('*', { order: 'strict' }, async ({ traceId }, { attempt }) => {
+          if (traceId === 'trace-00' && attempt === 1) {
+            await gate.pass();
+            throw new Error('not yet');
+          }
+          handled.push(traceId);
+        }),
+    );
+    await send(receiver, clock, 'trace-00');
+    await gate.reached;
+    await send(receiver, clock, 'trace-10');
+    // By then it waits in memory.
+    for (let turns = 0; turns < 50; turns += 1) await turn();
+    gate.open();
+    await everythingDone(receiver, clock, 2);
+    expect(logs.of('run_lost')).toHaveLength(1);
+    expect(handled).toEqual(['trace-00', 'trace-10']);
   });
 });
