@@ -61,6 +61,7 @@ export class History {
   readonly #parts: HistoryParts;
   #cancel = () => {};
   #writing: Promise<void> = Promise.resolve();
+  #isStopped = false;
 
   /** @internal */
   constructor(parts: HistoryParts) {
@@ -82,19 +83,21 @@ export class History {
     return [...byTime].map(([at, rows]) => pointOf(at, rows));
   }
 
-  /** @internal Writes what was counted at the end of each minute. */
+  /** @internal Writes what was counted at the end of each minute. An inbox that is slow gets one write at a time. */
   start(): void {
+    if (this.#isStopped) return;
     const { clock } = this.#parts;
     const rest = minute - (clock.now() % minute);
     this.#cancel = clock.after(rest, () => {
       // The minute that has just ended, also if the timer was late.
       this.#writing = this.#write(clock.now() - minute);
-      this.start();
+      void this.#writing.then(() => this.start());
     });
   }
 
   /** @internal Writes what was counted so far, for the last time. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#cancel();
     await this.#writing;
     await this.#write(this.#parts.clock.now());

