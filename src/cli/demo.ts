@@ -74,7 +74,7 @@ async function demonstrate(pace: number): Promise<void> {
   });
   const { register } = await loadApp(demoApp);
   await register(receiver);
-  const server = new HttpServer(receiver, path);
+  const server = new HttpServer(receiver, { path });
   // In this order: the subscription needs the address, and the receiver needs the secret that comes with the
   // subscription.
   await server.listen({ host: '127.0.0.1', port: 0, path });

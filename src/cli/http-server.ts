@@ -9,7 +9,9 @@ import express from 'express';
 import { listen, urlOf } from '../http/listening.ts';
 import { Slots } from '../kit/churn.ts';
 import { type Clock, pause, systemClock } from '../kit/clock.ts';
+import type { Middleware } from '../http/express.ts';
 import type { Receiver } from '../receiver/receiver.ts';
+import { pagePath } from './guarded-page.ts';
 
 /** Where to listen. */
 export interface Address {
@@ -39,7 +41,20 @@ export function isHealthPath(path: string): boolean {
   return Object.values<string>(healthPaths).includes(plain);
 }
 
-/** A receiver's own HTTP server: it takes deliveries and answers health checks. */
+/** What the server offers. */
+export interface Offer {
+  /** The path that deliveries come to. */
+  readonly path: string;
+  /** The operators' page. @default none */
+  readonly page?: Middleware | undefined;
+  /** Called when a request that looks like a delivery comes to another path. */
+  readonly onMisdirected?: () => void;
+  /** Called when somebody asks whether deliveries can be taken. */
+  readonly isReady?: () => boolean | Promise<boolean>;
+  readonly clock?: Clock;
+}
+
+/** A receiver's own HTTP server: it takes deliveries, answers health checks, and shows the page. */
 export class HttpServer {
   readonly #server: Server;
   readonly #clock: Clock;
@@ -49,20 +64,11 @@ export class HttpServer {
   #starting: Promise<void> | undefined;
   #closed: Promise<void> = Promise.resolve();
 
-  /**
-   * `onMisdirected` is called when a request that looks like a delivery comes to another path, and `isReady` when
-   * somebody asks whether deliveries can be taken.
-   */
-  constructor(
-    receiver: Receiver,
-    path: string,
-    onMisdirected = () => {},
-    clock = systemClock,
-    isReady: () => boolean | Promise<boolean> = () => receiver.isReady,
-  ) {
+  constructor(receiver: Receiver, { clock = systemClock, ...offer }: Offer) {
     this.#clock = clock;
+    const { path } = offer;
     const take = receiver.nodeHandler();
-    const rest = restOf(receiver, path, onMisdirected, isReady);
+    const rest = restOf(receiver, offer);
     this.#server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
       // Express would answer a target that is no path with its own page, and repeat it in a warning.
       if (request.url?.startsWith('/') !== true) return refuseTarget(response);
@@ -146,9 +152,7 @@ function isPlainDelivery({ method, url = '' }: Pick<IncomingMessage, 'method' | 
 /** Express, for requests that are not plainly a delivery. It passes those that may still be one to the receiver. */
 function restOf(
   receiver: Receiver,
-  path: string,
-  onMisdirected: () => void,
-  isReady: () => boolean | Promise<boolean>,
+  { path, page, onMisdirected = () => {}, isReady = () => receiver.isReady }: Omit<Offer, 'clock'>,
 ): RequestListener {
   const app = express().disable('x-powered-by').disable('etag');
   app.get(healthPaths.alive, (_request, response) => void response.json({ status: 'alive' }));
@@ -156,6 +160,7 @@ function restOf(
     const isWell = await isReady();
     response.status(isWell ? 200 : 503).json({ status: isWell ? 'ready' : 'not_ready' });
   });
+  if (page) app.use(pagePath, page);
   app.use(path, receiver.middleware());
   app.use((request, response) => {
     if (looksLikeDelivery(request)) onMisdirected();

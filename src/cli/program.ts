@@ -8,6 +8,7 @@ const versionFlag = '--version';
 
 const commands: Commands = {
   serve: async () => (await import('./serve.ts')).addServe,
+  page: async () => (await import('./page.ts')).addPage,
   send: async () => (await import('./send.ts')).addSend,
   signature: async () => (await import('./signature.ts')).addSignature,
   inbox: async () => (await import('./inbox.ts')).addInbox,

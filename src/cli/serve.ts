@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { configError } from '../errors/errors.ts';
 import { type Receiver, checkReady, createReceiver } from '../receiver/receiver.ts';
-import { systemClock } from '../kit/clock.ts';
 import { Telemetry } from '../receiver/telemetry.ts';
 import { type App, loadApp } from './app-file.ts';
 import { receiverOptions } from './app-options.ts';
@@ -17,7 +16,8 @@ import {
   readTrustProxy,
 } from './environment.ts';
 import { asUsage } from './failure.ts';
-import { type Address, HttpServer, healthPaths, isHealthPath } from './http-server.ts';
+import { guardedPage, pagePath, pageToken } from './guarded-page.ts';
+import { type Address, HttpServer, type Offer, healthPaths, isHealthPath } from './http-server.ts';
 import { atEveryLevel, openLog } from './log.ts';
 import { stopSignal } from './signals.ts';
 import { remark } from './stderr.ts';
@@ -31,6 +31,7 @@ export interface ServeFlags {
   readonly path?: string;
   readonly trustProxy?: string;
   readonly insecureHttp?: true;
+  readonly page?: true;
 }
 
 const hintAtApp =
@@ -61,6 +62,7 @@ export function addServe(program: Command): void {
       argument(expected.trustProxy, readTrustProxy),
     )
     .option('--insecure-http', 'accept plain HTTP, for development on loopback (RINGBACK_INSECURE_HTTP)')
+    .option('--page', `serve the operators' page at ${pagePath} (RINGBACK_PAGE)`)
     .addHelpText(
       'after',
       [
@@ -69,6 +71,7 @@ export function addServe(program: Command): void {
         '  RINGBACK_SECRETS       the signing secrets, separated by commas',
         '  RINGBACK_SECRETS_FILE  a file that holds them, one a line; changes take effect without a restart',
         '  RINGBACK_LOG_LEVEL     trace, debug, info, warn, error, fatal or silent (default: info)',
+        '  RINGBACK_PAGE_TOKEN    the password for the page; the user name may be any, and is kept with what is changed',
         'One of the first two is needed. An option takes precedence over its variable.',
       ].join('\n'),
     )
@@ -95,15 +98,23 @@ function refuseArguments(command: Command): void {
 export async function serve(flags: ServeFlags, environment: Environment): Promise<void> {
   const stopping = stopSignal();
   const address = asUsage(() => addressOf(flags, environment));
+  const token = asUsage(() => tokenOf(flags, environment));
   const logger = openLog(environment.RINGBACK_LOG_LEVEL ?? 'info');
   const app = flags.app ?? environment.RINGBACK_APP;
   // An app file that never finishes loading must not keep the process from being stopped.
   const isStopped = stopping.then(() => undefined);
   const receiver = await Promise.race([isStopped, receiverFor(flags, environment, logger)]);
   if (receiver === undefined) return process.exit(0);
-  const server = await open(receiver, address, reportOnce(logger, address));
+  const server = await open(receiver, address, {
+    onMisdirected: reportOnce(logger, address),
+    page: token === undefined ? undefined : guardedPage(receiver, token),
+  });
   const always = atEveryLevel(logger);
-  new Telemetry(always).report('listening', { url: server.url, path: address.path });
+  new Telemetry(always).report('listening', {
+    url: server.url,
+    path: address.path,
+    ...(token !== undefined && { page: pagePath }),
+  });
   always.flush();
   if (app === undefined) remark(hintAtApp);
   await stopping;
@@ -123,10 +134,13 @@ function reportOnce(logger: Logger, { path }: Address): () => void {
  * Listens, then starts the receiver: a second process that was given the same port by mistake ends before it takes
  * anything out of the inbox. A delivery that comes in between waits.
  */
-async function open(receiver: Receiver, address: Address, onMisdirected?: () => void): Promise<HttpServer> {
-  const server = new HttpServer(receiver, address.path, onMisdirected, systemClock, () =>
-    checkReady(receiver),
-  );
+async function open(
+  receiver: Receiver,
+  address: Address,
+  offer: Pick<Offer, 'page' | 'onMisdirected'>,
+): Promise<HttpServer> {
+  const { path } = address;
+  const server = new HttpServer(receiver, { ...offer, path, isReady: () => checkReady(receiver) });
   try {
     await server.listen(address);
     const started = receiver.start();
@@ -154,16 +168,27 @@ function addressOf(flags: ServeFlags, environment: Environment): Address {
   };
 }
 
-/** Refuses the paths of the health checks: a GET there would be answered as a check, not by the receiver. */
+/** The token of the page; undefined if there is to be none. */
+function tokenOf({ page }: ServeFlags, environment: Environment): string | undefined {
+  return (page ?? environment.RINGBACK_PAGE) === true ? pageToken(environment) : undefined;
+}
+
+/** Refuses the paths of the health checks and of the page: a request there would not be answered by the receiver. */
 function pathOf(flags: ServeFlags, environment: Environment): string {
   const path = flags.path ?? environment.RINGBACK_PATH ?? '/webhooks';
-  if (!isHealthPath(path)) return path;
+  if (!isHealthPath(path) && !isAtPage(path)) return path;
+  const others = [...Object.values(healthPaths), pagePath].join(', ');
   throw configError('option_invalid', {
     option: flags.path === undefined ? 'RINGBACK_PATH' : '--path',
-    expected: `a path other than those of the health checks, ${Object.values(healthPaths).join(' and ')}`,
+    expected: `a path other than those of the health checks and the page: ${others}`,
     found: JSON.stringify(path),
     fix: 'Choose another, such as /webhooks.',
   });
+}
+
+/** Whether it is the page's path, or below it. */
+function isAtPage(path: string): boolean {
+  return `${path.toLowerCase()}/`.startsWith(`${pagePath}/`);
 }
 
 /** The receiver with the handlers of the app file. */

@@ -62,7 +62,7 @@ function reference(path: string): RequestListener {
 }
 
 async function listeningAt(path: string, clock?: Clock): Promise<{ server: HttpServer; port: number }> {
-  const server = new HttpServer(receiver, path, undefined, clock);
+  const server = new HttpServer(receiver, { path, ...(clock && { clock }) });
   await server.listen({ host: '127.0.0.1', port: 0, path });
   onTestFinished(async () => {
     server.drain();

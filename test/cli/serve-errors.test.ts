@@ -48,7 +48,22 @@ describe('serve ends with a sentence and 2 when', () => {
     [
       'the path is that of a health check',
       { ...env, RINGBACK_PATH: '/healthz' },
-      /^The option RINGBACK_PATH should be a path other than .*\/healthz and \/readyz, but is "\/healthz"\./,
+      /^The option RINGBACK_PATH should be a path other than .*\/healthz, \/readyz, \/ringback, but is "\/healthz"\./,
+    ],
+    [
+      'the path is that of the page',
+      { ...env, RINGBACK_PATH: '/Ringback/calls' },
+      /^The option RINGBACK_PATH should be a path other than .*, but is "\/Ringback\/calls"\./,
+    ],
+    [
+      'the page is wanted and nothing guards it',
+      { ...env, RINGBACK_PAGE: 'true' },
+      /^The option RINGBACK_PAGE_TOKEN should be 16 characters or more .*, but is not set\. Make one with/,
+    ],
+    [
+      'what guards the page is short',
+      { ...env, RINGBACK_PAGE: 'true', RINGBACK_PAGE_TOKEN: 'hunter2' },
+      /^The option RINGBACK_PAGE_TOKEN should be .*, but is 7 characters\. Make one with/,
     ],
     [
       'the proxies are none',

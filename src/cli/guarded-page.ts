@@ -1,0 +1,69 @@
+/** The operators' page in `ringback serve`: whoever knows the token of the environment may come in. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { configError } from '../errors/errors.ts';
+import type { Middleware } from '../http/express.ts';
+import type { Receiver } from '../receiver/receiver.ts';
+import type { Environment } from './environment.ts';
+
+/** The path of the page. */
+export const pagePath = '/ringback';
+
+/** The shortest token that is taken: 16 random characters can't be guessed over a network. */
+const shortest = 16;
+
+/**
+ * The token that lets operators in.
+ *
+ * @throws ConfigError `option_invalid`, which doesn't quote it
+ */
+export function pageToken({ RINGBACK_PAGE_TOKEN: token }: Environment): string {
+  if (token !== undefined && token.length >= shortest) return token;
+  throw configError('option_invalid', {
+    option: 'RINGBACK_PAGE_TOKEN',
+    expected: `${shortest} characters or more that nobody can guess, which --page needs`,
+    found: token === undefined ? 'not set' : `${token.length} characters`,
+    fix: 'Make one with: openssl rand -hex 16',
+  });
+}
+
+/**
+ * The page behind HTTP's basic authentication, which every browser asks for by itself and curl knows: the password is the
+ * token, and the user's name, which may be any, is kept in the audit list.
+ */
+export function guardedPage(receiver: Receiver, token: string): Middleware {
+  const expected = digestOf(token);
+  const userOf = (authorization: string | null | undefined): string | undefined => {
+    const { user, password } = credentialsIn(authorization ?? '');
+    // Compared by digests: the time that it takes tells neither the length nor the beginning of the token.
+    return timingSafeEqual(digestOf(password), expected) && user !== '' ? user : undefined;
+  };
+  const page = receiver.page({
+    authorize: ({ headers }) => {
+      const by = userOf(headers.get('authorization'));
+      return by === undefined ? undefined : { access: 'all', by };
+    },
+  });
+  const listen = page.middleware();
+  return (request, response) => {
+    if (userOf(request.headers.authorization) !== undefined) return listen(request, response);
+    response.writeHead(401, {
+      'www-authenticate': 'Basic realm="Ringback", charset="UTF-8"',
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'no-store',
+    });
+    response.end('Your name, and the token of RINGBACK_PAGE_TOKEN as the password, let you in.\n');
+    request.resume();
+  };
+}
+
+/** RFC 7617: the name has no colon, the password may have some. */
+function credentialsIn(authorization: string): { readonly user: string; readonly password: string } {
+  const encoded = /^basic +([\w+/=-]+)$/i.exec(authorization)?.[1] ?? '';
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return { user: text.slice(0, Math.max(0, colon)).trim(), password: text.slice(colon + 1) };
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

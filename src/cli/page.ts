@@ -1,0 +1,86 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { Command } from 'commander';
+import { listen, urlOf } from '../http/listening.ts';
+import { type Action, actions } from '../operate/api/access.ts';
+import { openInbox } from '../receiver/receiver.ts';
+import { loadApp } from './app-file.ts';
+import { argument } from './arguments.ts';
+import { databaseOption, expected, readEnvironment, readPort } from './environment.ts';
+import { asUsage } from './failure.ts';
+import { existingInbox } from './inbox/existing-inbox.ts';
+import { receiverBeside } from './inbox/receiver-beside.ts';
+import { hasSecrets } from './secrets.ts';
+import { stopSignal } from './signals.ts';
+import { keepConsoleOffStdout, remark } from './stderr.ts';
+
+interface PageFlags {
+  readonly database?: string;
+  readonly app?: string;
+  readonly port?: number;
+  readonly by?: string;
+}
+
+/** Adds `ringback page`. */
+export function addPage(program: Command): void {
+  program
+    .command('page')
+    .description("show the operators' page of an inbox on this machine, beside its receiver or without one")
+    .option(...databaseOption)
+    .option('--app <file>', 'the app file of serve, to replay events with its handlers (RINGBACK_APP)')
+    .option(
+      '--port <number>',
+      'port to listen on, 0 lets the system choose (default: 0)',
+      argument(expected.port, readPort),
+    )
+    .option('--by <who>', 'who looks: kept in the audit list with what is changed')
+    .addHelpText(
+      'after',
+      [
+        '',
+        'It prints the address for a browser, which nobody else can guess, and runs until it is stopped. It takes no',
+        'deliveries and runs no handlers: the receiver does. Replaying needs the app file, and what is in quarantine can be',
+        'checked again with the secrets of `ringback serve`.',
+      ].join('\n'),
+    )
+    .action(show);
+}
+
+/** Shows the page until a signal comes. */
+async function show(flags: PageFlags): Promise<void> {
+  const stopping = stopSignal();
+  const environment = asUsage(readEnvironment);
+  const database = await existingInbox(flags, environment);
+  keepConsoleOffStdout();
+  const file = flags.app ?? environment.RINGBACK_APP;
+  const app = file === undefined ? undefined : await loadApp(file);
+  const canVerify = hasSecrets(environment) || app?.options.secrets !== undefined;
+  // Without secrets it can check nothing. It takes no deliveries, so that it needs none otherwise.
+  const options = canVerify
+    ? app?.options
+    : { ...app?.options, headers: { 'x-ringback-page': randomUUID() } };
+  const receiver = receiverBeside(database, environment, options);
+  await app?.register(receiver);
+  await openInbox(receiver);
+  const without: readonly Action[] = [
+    ...(app ? [] : (['replay'] as const)),
+    ...(canVerify ? [] : (['quarantine'] as const)),
+  ];
+  const access = actions.filter((action) => !without.includes(action));
+  const { by } = flags;
+  const page = receiver.page({ authorize: () => (by === undefined ? access : { access, by }) });
+  // Whoever else is on this machine, and every page in the same browser, can reach a port of loopback.
+  const prefix = `/${randomBytes(16).toString('hex')}`;
+  const server = createServer(page.nodeHandler(prefix));
+  try {
+    await listen(server, { host: '127.0.0.1', port: flags.port ?? 0 });
+    process.stdout.write(`${urlOf(server)}${prefix}/\n`);
+    remark('open this address in a browser. Who knows it can change the inbox. Ctrl-C ends it');
+    await stopping;
+  } finally {
+    const closed = new Promise((resolve) => server.close(resolve));
+    await receiver.stop();
+    server.closeAllConnections();
+    if (server.listening) await closed;
+  }
+}
