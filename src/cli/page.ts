@@ -62,11 +62,9 @@ async function show(flags: PageFlags): Promise<void> {
   const receiver = receiverBeside(database, environment, options);
   await app?.register(receiver);
   await openInbox(receiver);
-  const without: readonly Action[] = [
-    ...(app ? [] : (['replay'] as const)),
-    ...(canVerify ? [] : (['quarantine'] as const)),
-  ];
-  const access = actions.filter((action) => !without.includes(action));
+  const isOffered = (action: Action): boolean =>
+    action === 'replay' ? app !== undefined : action !== 'quarantine' || canVerify;
+  const access = actions.filter(isOffered);
   const { by } = flags;
   const page = receiver.page({ authorize: () => (by === undefined ? access : { access, by }) });
   // Whoever else is on this machine, and every page in the same browser, can reach a port of loopback.
