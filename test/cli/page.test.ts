@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deliverTo } from '../../src/testing/deliver.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';
-import { Running, folder, ringback, secret, serve } from './command.ts';
+import { Running, folder, otherSecret, ringback, secret, serve } from './command.ts';
 
 const token = 'a token that nobody can guess';
 const change = {
@@ -103,6 +103,17 @@ describe('page', () => {
     });
     expect(await replayed.json()).toMatchObject({ runs: 1 });
     await receiving.logged('run_done');
+  });
+
+  it('checks what is in quarantine again, with the secrets of the receiver', async () => {
+    const cwd = folder();
+    const receiving = serve([], { cwd, env: { RINGBACK_SECRETS: otherSecret } });
+    const delivery = buildDelivery('call-ended', { secret });
+    expect((await deliverTo(`${await receiving.url()}/webhooks`, delivery)).status).toBe(401);
+    const running = new Running(['page'], { cwd, env: { RINGBACK_SECRETS: secret } });
+    const url = (await running.line('http://127.0.0.1')).trim();
+    const answer = await fetch(`${url}api/quarantine/reverify`, change);
+    expect(await answer.json()).toMatchObject({ released: 1 });
   });
 
   it('refuses what holds no inbox, in a sentence', async () => {
