@@ -27,6 +27,7 @@ const ranks = [
   ['^src/receiver/wiring\\.ts$'],
   ['^src/receiver/lifecycle\\.ts$'],
   ['^src/receiver/receiver\\.ts$'],
+  ['^src/prometheus/'],
   // The platform's side: what it may use is told below.
   ['^src/platform/', '^src/sandbox/'],
   ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
@@ -70,7 +71,7 @@ module.exports = {
       name: 'public-entries-are-not-imported',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^src/(index|(testing|platform|sandbox|store|store/postgres)/index)\\.ts$' },
+      to: { path: '^src/(index|(prometheus|testing|platform|sandbox|store|store/postgres)/index)\\.ts$' },
     },
     {
       name: 'better-sqlite3-stays-in-the-store',
@@ -88,6 +89,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/store/postgres/' },
       to: { path: 'node_modules/(@types/)?pg/' },
+    },
+    {
+      name: 'the-client-of-prometheus-stays-in-its-folder',
+      comment: 'Most do without it.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/prometheus/', '^src/cli/metrics\\.ts$'] },
+      to: { path: 'node_modules/@prometheus-io/' },
     },
     {
       name: 'the-stores-stand-alone',

@@ -28,6 +28,7 @@ const environmentSchema = z.strictObject({
   RINGBACK_PATH: checked(expected.path, readPath).optional(),
   RINGBACK_TRUST_PROXY: checked(expected.trustProxy, readTrustProxy).optional(),
   RINGBACK_INSECURE_HTTP: checked(expected.switch, readSwitch).optional(),
+  RINGBACK_METRICS: checked(expected.switch, readSwitch).optional(),
   RINGBACK_PAGE: checked(expected.switch, readSwitch).optional(),
   // Not checked here, where an error would quote the value.
   RINGBACK_PAGE_TOKEN: z.string().optional(),

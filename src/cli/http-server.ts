@@ -12,6 +12,7 @@ import { type Clock, pause, systemClock } from '../kit/clock.ts';
 import type { Middleware } from '../http/express.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import { pagePath } from './guarded-page.ts';
+import { metricsPath } from './metrics.ts';
 
 /** Where to listen. */
 export interface Address {
@@ -33,12 +34,15 @@ const closeTimeout = 3_000;
 const startTimeout = 700;
 
 /** The paths of the health checks: whether the server is alive, and whether it is ready. */
-export const healthPaths = { alive: '/healthz', ready: '/readyz' } as const;
+const healthPaths = { alive: '/healthz', ready: '/readyz' } as const;
 
-/** Whether this is the path of a health check. Case and a slash at the end make no difference to Express. */
-export function isHealthPath(path: string): boolean {
+/** The paths that are not for deliveries. */
+export const ownPaths: readonly string[] = [...Object.values(healthPaths), metricsPath, pagePath];
+
+/** Whether it is one of these, or below the page. Case and a slash at the end make no difference to Express. */
+export function isOwnPath(path: string): boolean {
   const plain = path.toLowerCase().replace(/\/$/, '');
-  return Object.values<string>(healthPaths).includes(plain);
+  return ownPaths.includes(plain) || plain.startsWith(`${pagePath}/`);
 }
 
 /** What the server offers. */
@@ -47,6 +51,8 @@ export interface Offer {
   readonly path: string;
   /** The operators' page. @default none */
   readonly page?: Middleware | undefined;
+  /** What answers with the metrics. @default none */
+  readonly metrics?: Middleware | undefined;
   /** Called when a request that looks like a delivery comes to another path. */
   readonly onMisdirected?: () => void;
   /** Called when somebody asks whether deliveries can be taken. */
@@ -152,7 +158,7 @@ function isPlainDelivery({ method, url = '' }: Pick<IncomingMessage, 'method' | 
 /** Express, for requests that are not plainly a delivery. It passes those that may still be one to the receiver. */
 function restOf(
   receiver: Receiver,
-  { path, page, onMisdirected = () => {}, isReady = () => receiver.isReady }: Omit<Offer, 'clock'>,
+  { path, page, metrics, onMisdirected = () => {}, isReady = () => receiver.isReady }: Omit<Offer, 'clock'>,
 ): RequestListener {
   const app = express().disable('x-powered-by').disable('etag');
   app.get(healthPaths.alive, (_request, response) => void response.json({ status: 'alive' }));
@@ -160,6 +166,7 @@ function restOf(
     const isWell = await isReady();
     response.status(isWell ? 200 : 503).json({ status: isWell ? 'ready' : 'not_ready' });
   });
+  if (metrics) app.get(metricsPath, metrics);
   if (page) app.use(pagePath, page);
   app.use(path, receiver.middleware());
   app.use((request, response) => {

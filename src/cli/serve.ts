@@ -17,8 +17,9 @@ import {
 } from './environment.ts';
 import { asUsage } from './failure.ts';
 import { guardedPage, pagePath, pageToken } from './guarded-page.ts';
-import { type Address, HttpServer, type Offer, healthPaths, isHealthPath } from './http-server.ts';
+import { type Address, HttpServer, type Offer, isOwnPath, ownPaths } from './http-server.ts';
 import { atEveryLevel, openLog } from './log.ts';
+import { metricsOf } from './metrics.ts';
 import { stopSignal } from './signals.ts';
 import { remark } from './stderr.ts';
 
@@ -32,6 +33,7 @@ export interface ServeFlags {
   readonly trustProxy?: string;
   readonly insecureHttp?: true;
   readonly page?: true;
+  readonly metrics?: true;
 }
 
 const hintAtApp =
@@ -63,6 +65,7 @@ export function addServe(program: Command): void {
     )
     .option('--insecure-http', 'accept plain HTTP, for development on loopback (RINGBACK_INSECURE_HTTP)')
     .option('--page', `serve the operators' page at ${pagePath} (RINGBACK_PAGE)`)
+    .option('--metrics', 'serve metrics for Prometheus at /metrics (RINGBACK_METRICS)')
     .addHelpText(
       'after',
       [
@@ -105,9 +108,12 @@ export async function serve(flags: ServeFlags, environment: Environment): Promis
   const isStopped = stopping.then(() => undefined);
   const receiver = await Promise.race([isStopped, receiverFor(flags, environment, logger)]);
   if (receiver === undefined) return process.exit(0);
+  const isMeasured = (flags.metrics ?? environment.RINGBACK_METRICS) === true;
+  const metrics = isMeasured ? await metricsOf(receiver) : undefined;
   const server = await open(receiver, address, {
     onMisdirected: reportOnce(logger, address),
     page: token === undefined ? undefined : guardedPage(receiver, token),
+    metrics,
   });
   const always = atEveryLevel(logger);
   new Telemetry(always).report('listening', {
@@ -137,7 +143,7 @@ function reportOnce(logger: Logger, { path }: Address): () => void {
 async function open(
   receiver: Receiver,
   address: Address,
-  offer: Pick<Offer, 'page' | 'onMisdirected'>,
+  offer: Pick<Offer, 'page' | 'metrics' | 'onMisdirected'>,
 ): Promise<HttpServer> {
   const { path } = address;
   const server = new HttpServer(receiver, { ...offer, path, isReady: () => checkReady(receiver) });
@@ -173,22 +179,16 @@ function tokenOf({ page }: ServeFlags, environment: Environment): string | undef
   return (page ?? environment.RINGBACK_PAGE) === true ? pageToken(environment) : undefined;
 }
 
-/** Refuses the paths of the health checks and of the page: a request there would not be answered by the receiver. */
+/** Refuses the server's own paths: a request there would not be answered by the receiver. */
 function pathOf(flags: ServeFlags, environment: Environment): string {
   const path = flags.path ?? environment.RINGBACK_PATH ?? '/webhooks';
-  if (!isHealthPath(path) && !isAtPage(path)) return path;
-  const others = [...Object.values(healthPaths), pagePath].join(', ');
+  if (!isOwnPath(path)) return path;
   throw configError('option_invalid', {
     option: flags.path === undefined ? 'RINGBACK_PATH' : '--path',
-    expected: `a path other than those of the health checks and the page: ${others}`,
+    expected: `a path for deliveries alone, other than ${ownPaths.join(', ')}`,
     found: JSON.stringify(path),
     fix: 'Choose another, such as /webhooks.',
   });
-}
-
-/** Whether it is the page's path, or below it. */
-function isAtPage(path: string): boolean {
-  return `${path.toLowerCase()}/`.startsWith(`${pagePath}/`);
 }
 
 /** The receiver with the handlers of the app file. */

@@ -86,7 +86,8 @@ export class Attempts {
     if (!isHeld) return reportLost(telemetry, run);
     report(telemetry, ended.run, ended.conclusion, clock.elapsed() - startedAt);
     const { state, cause } = ended.conclusion;
-    if (cause !== 'interrupted') activity.ran(state.kind === 'due' ? 'retried' : state.kind, duration);
+    if (cause !== 'interrupted')
+      activity.ran(run.handler.name, state.kind === 'due' ? 'retried' : state.kind, duration);
     return state;
   }
 

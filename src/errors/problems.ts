@@ -138,9 +138,9 @@ export const problems = {
   move_incomplete: (d: { from: string; to: string; differences: string }) =>
     `There should be as much in ${d.to} as in ${d.from} after the move, but there are: ${d.differences}. The source is ` +
     'unchanged. If a receiver was started on the new place, stop it, remove what is there, and move again.',
-  driver_missing: () =>
-    'The package pg should be installed for an inbox on Postgres, but it is not: Ringback does not bring it, because ' +
-    'SQLite needs none. Run npm install pg.',
+  package_missing: (d: { name: string; purpose: string }) =>
+    `The package ${d.name} should be installed for ${d.purpose}, but it is not: Ringback does not bring it, because ` +
+    `most do without. Run npm install ${d.name}.`,
   database_full: (d: { database: string }) =>
     `The disk of the database ${d.database} should have room for what is to be written, but it is full. Make room, ` +
     'then try again: what was stored is not lost.',

@@ -3,18 +3,37 @@ import { bucketOf } from './histogram.ts';
 /** Counts by their names. */
 export type Counts = ReadonlyMap<string, number>;
 
+/** How a delivery was answered: what became of it, or the code of its refusal behind `refused:`. */
+export type AnswerOutcome = 'accepted' | 'duplicate' | 'quarantined' | `refused:${string}`;
+
+/** How an attempt of a run has ended. */
+export type RunOutcome = 'done' | 'retried' | 'dead';
+
+/** Hears of each delivery and run, with the time that it took in milliseconds. Must not throw. */
+export interface ActivityObserver {
+  answered(outcome: AnswerOutcome, milliseconds: number): void;
+  ran(handler: string, outcome: RunOutcome, milliseconds: number): void;
+}
+
 /** What a process has done since this was last taken. Counted with every delivery and run, so it only adds up. */
 export class Activity {
   #counts = new Map<string, number>();
+  readonly #observers: ActivityObserver[] = [];
 
-  /** A delivery was answered. `outcome`: what became of it, or the code of its refusal behind `refused:`. */
-  answered(outcome: string, milliseconds: number): void {
+  observe(observer: ActivityObserver): void {
+    this.#observers.push(observer);
+  }
+
+  /** A delivery was answered. */
+  answered(outcome: AnswerOutcome, milliseconds: number): void {
+    for (const observer of this.#observers) observer.answered(outcome, milliseconds);
     this.#add(outcome, 1);
     this.#add(`answer:${bucketOf(milliseconds)}`, 1);
   }
 
   /** An attempt of a run has ended. */
-  ran(outcome: 'done' | 'retried' | 'dead', milliseconds: number): void {
+  ran(handler: string, outcome: RunOutcome, milliseconds: number): void {
+    for (const observer of this.#observers) observer.ran(handler, outcome, milliseconds);
     this.#add(outcome, 1);
     this.#add(`run:${bucketOf(milliseconds)}`, 1);
   }

@@ -11,6 +11,7 @@ import { type Mounted, mounted } from '../http/web.ts';
 import type { Authorize } from '../operate/api/access.ts';
 import { type ApiHandler, type ApiParts, apiHandler } from '../operate/api/api.ts';
 import { pageHandler } from '../operate/page/page.ts';
+import type { Activity } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Calls } from '../operate/calls.ts';
@@ -26,6 +27,7 @@ import type { Quarantine } from '../operate/quarantine.ts';
 import { Lifecycle, type StopOptions } from './lifecycle.ts';
 import type { CallEvent, Delivery, Reply } from '../events/model.ts';
 import { type ReceiverOptions, resolveOptions } from './options.ts';
+import type { Backlog } from '../store/history-store.ts';
 import type { StoreCounts } from '../store/store.ts';
 import type { Parts } from './wiring.ts';
 
@@ -54,6 +56,20 @@ export let openInbox: (receiver: Receiver) => Promise<void>;
  * @internal
  */
 export let checkReady: (receiver: Receiver) => Promise<boolean>;
+
+/**
+ * What a receiver counts as it works.
+ *
+ * @internal
+ */
+export let activityOf: (receiver: Receiver) => Activity;
+
+/**
+ * What waits in the inbox, and since when.
+ *
+ * @internal
+ */
+export let backlogOf: (receiver: Receiver) => Promise<Backlog>;
 
 /**
  * The clock that a receiver was given.
@@ -91,6 +107,11 @@ export class Receiver<Transaction = UserDatabase> {
     openInbox = (receiver) => receiver.#lifecycle.openInbox();
     checkReady = (receiver) => receiver.#lifecycle.checkReady();
     clockOf = (receiver) => receiver.#clock;
+    activityOf = (receiver) => receiver.#parts.activity;
+    backlogOf = async (receiver) => {
+      receiver.#lifecycle.requireStarted('backlog');
+      return receiver.#parts.store.history.backlog(receiver.#clock.now());
+    };
   }
 
   /** @internal */

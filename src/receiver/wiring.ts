@@ -47,6 +47,7 @@ export interface Parts {
   readonly dispatcher: Dispatcher;
   readonly authenticator: Authenticator;
   readonly intake: Intake;
+  readonly activity: Activity;
   readonly calls: Calls;
   readonly changes: Changes;
   readonly history: History;
@@ -108,6 +109,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     dispatcher,
     authenticator,
     intake: buildIntake(common, authenticator, dispatcher, () => health.failed()),
+    activity,
     calls: new Calls({ store: store.calls, requireStarted }),
     history: new History({ store: store.history, activity, clock, requireStarted }),
     changes: new Changes(clock, requireStarted),

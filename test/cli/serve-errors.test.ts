@@ -48,12 +48,12 @@ describe('serve ends with a sentence and 2 when', () => {
     [
       'the path is that of a health check',
       { ...env, RINGBACK_PATH: '/healthz' },
-      /^The option RINGBACK_PATH should be a path other than .*\/healthz, \/readyz, \/ringback, but is "\/healthz"\./,
+      /^The option RINGBACK_PATH should be a path for deliveries alone, other than \/healthz, \/readyz, \/metrics, \/ringback, but is "\/healthz"\./,
     ],
     [
       'the path is that of the page',
       { ...env, RINGBACK_PATH: '/Ringback/calls' },
-      /^The option RINGBACK_PATH should be a path other than .*, but is "\/Ringback\/calls"\./,
+      /^The option RINGBACK_PATH should be a path for deliveries .*, but is "\/Ringback\/calls"\./,
     ],
     [
       'the page is wanted and nothing guards it',
@@ -101,7 +101,7 @@ describe('serve ends with a sentence and 2 when', () => {
   // Express takes these paths in any case, and with a slash at the end.
   it.each(['/healthz', '/readyz', '/Healthz/'])('it is to take deliveries at %s', async (path) => {
     const sentence = await sentenceOf(['--path', path], env, { expected: 2 });
-    expect(sentence).toMatch(/^The option --path should be a path other than those of the health checks/);
+    expect(sentence).toMatch(/^The option --path should be a path for deliveries alone/);
     expect(sentence).toContain(`but is "${path}".`);
   });
 });

@@ -78,7 +78,7 @@ describe('the packed package', () => {
       import { createReceiver } from 'ringback';
       try { createReceiver({ secrets: 'whsec_aG91c2U=', database: 'postgres://localhost/app' }) }
       catch (error) { console.log(error.code, error.message.includes('npm install pg')) }`;
-    expect(runNode('--input-type=module', script)).toBe('driver_missing true');
+    expect(runNode('--input-type=module', script)).toBe('package_missing true');
   });
 
   it('is required from CommonJS', () => {

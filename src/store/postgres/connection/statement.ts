@@ -32,7 +32,7 @@ function typesOf({ types }: typeof pg): pg.CustomTypesConfig {
 /**
  * The driver, an optional peer dependency: it is loaded when a store on Postgres is made.
  *
- * @throws ConfigError `driver_missing`
+ * @throws ConfigError `package_missing`
  */
 export function driver(): typeof pg {
   const require = createRequire(import.meta.url);
@@ -41,7 +41,8 @@ export function driver(): typeof pg {
   } catch (error) {
     // What is missing may also be something that the driver itself needs: then its own words are what helps.
     const isMissing = error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND';
-    throw isMissing && error.message.includes("'pg'") ? configError('driver_missing') : error;
+    if (!isMissing || !error.message.includes("'pg'")) throw error;
+    throw configError('package_missing', { name: 'pg', purpose: 'an inbox on Postgres' });
   }
 }
 

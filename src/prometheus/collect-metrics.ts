@@ -1,0 +1,131 @@
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import type { AnswerOutcome, RunOutcome } from '../kit/activity.ts';
+import { type Receiver, activityOf, backlogOf, clockOf } from '../receiver/receiver.ts';
+
+/**
+ * The upper ends of the buckets of durations, in seconds. The platform waits one second for an answer, and a handler may take
+ * 30 by default.
+ */
+const answerBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 2.5];
+const runBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/**
+ * Adds the metrics of a receiver to your registry, whose `metrics()` is what Prometheus reads. What happens is counted by each
+ * process; what the inbox holds is looked up when it is read, and is the same in all processes that share it. Labels are
+ * names of handlers, outcomes and codes: nothing of an event.
+ *
+ * @throws Error if the registry has metrics of a receiver already: of two receivers in one process, give each a registry
+ * @example
+ * import { collectMetrics } from 'ringback/prometheus';
+ * collectMetrics(receiver, registry);
+ * app.get('/metrics', async (_request, response) => {
+ *   response.type(registry.contentType).send(await registry.metrics());
+ * });
+ */
+export function collectMetrics<Transaction>(receiver: Receiver<Transaction>, registry: Registry): void {
+  const plain = receiver as unknown as Receiver;
+  activityOf(plain).observe(counters(registry));
+  addGauges(plain, registry);
+}
+
+/** What happens in this process. */
+function counters(registry: Registry) {
+  const registers = [registry];
+  const deliveries = new Counter({
+    name: 'ringback_deliveries_total',
+    help: 'Deliveries, by how they were answered: accepted, duplicate, quarantined, refused; code: why one was refused.',
+    labelNames: ['outcome', 'code'],
+    registers,
+  });
+  const answers = new Histogram({
+    name: 'ringback_answer_duration_seconds',
+    help: 'How long answers to deliveries took.',
+    buckets: answerBuckets,
+    registers,
+  });
+  const runs = new Counter({
+    name: 'ringback_runs_total',
+    help: 'Attempts of handlers, by how they ended: done, retried, dead.',
+    labelNames: ['handler', 'outcome'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'ringback_run_duration_seconds',
+    help: 'How long attempts of handlers took.',
+    labelNames: ['handler'],
+    buckets: runBuckets,
+    registers,
+  });
+  return {
+    answered(outcome: AnswerOutcome, milliseconds: number): void {
+      const [kind = '', code = ''] = outcome.split(':');
+      deliveries.inc({ outcome: kind, code });
+      answers.observe(milliseconds / 1_000);
+    },
+    ran(handler: string, outcome: RunOutcome, milliseconds: number): void {
+      runs.inc({ handler, outcome });
+      durations.observe({ handler }, milliseconds / 1_000);
+    },
+  };
+}
+
+/** What the inbox holds. */
+function addGauges(receiver: Receiver, registry: Registry): void {
+  const look = sharedWhileReading(async () => {
+    const [counts, backlog, { handlers }] = await Promise.all([
+      receiver.counts(),
+      backlogOf(receiver),
+      receiver.handlers.list(),
+    ]);
+    const oldest = backlog.oldest === undefined ? 0 : clockOf(receiver).now() - backlog.oldest;
+    return { counts, waiting: backlog.waiting, oldest: Math.max(0, oldest), handlers };
+  });
+  /** Sets a gauge each time it is read. */
+  const gauge = (
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    set: (gauge: Gauge<string>, found: Awaited<ReturnType<typeof look>>) => void,
+  ): void => {
+    const own = new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [],
+      async collect() {
+        const found = await look().catch(() => undefined);
+        // What can't be looked up is left out: a number from before would look as if all were well.
+        this.reset();
+        if (found) set(this, found);
+        else if (labelNames.length === 0) this.set(Number.NaN);
+      },
+    });
+    registry.registerMetric(own);
+  };
+  gauge('ringback_waiting', 'Events and due runs that wait for a process.', [], (own, found) =>
+    own.set(found.waiting),
+  );
+  gauge('ringback_oldest_waiting_seconds', 'How long the oldest of them has waited.', [], (own, found) =>
+    own.set(found.oldest / 1_000),
+  );
+  gauge('ringback_stored_runs', 'Runs that are not done, by their state.', ['state'], (own, found) => {
+    for (const [state, count] of Object.entries(found.counts.runs)) own.set({ state }, count);
+  });
+  gauge('ringback_quarantined', 'Deliveries in quarantine, by why.', ['kind'], (own, found) => {
+    const { notAuthentic, unreadable } = found.counts.quarantine;
+    own.set({ kind: 'not_authentic' }, notAuthentic);
+    own.set({ kind: 'unreadable' }, unreadable);
+  });
+  gauge('ringback_handler_paused', 'Whether a person has paused the handler.', ['handler'], (own, found) => {
+    for (const { name, pause } of found.handlers) own.set({ handler: name }, pause ? 1 : 0);
+  });
+}
+
+/** All gauges are read at the same time: they look once. */
+function sharedWhileReading<T>(look: () => Promise<T>): () => Promise<T> {
+  let looking: Promise<T> | undefined;
+  return () =>
+    (looking ??= look().finally(() => {
+      looking = undefined;
+    }));
+}

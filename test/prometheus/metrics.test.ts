@@ -1,0 +1,133 @@
+import { Registry } from '@prometheus-io/client';
+import { describe, expect, test } from 'vitest';
+import { collectMetrics } from '../../src/prometheus/index.ts';
+import { buildDelivery } from '../../src/testing/delivery.ts';
+import { deliverTo } from '../../src/testing/deliver.ts';
+import { ringback, secret as commandSecret, serve } from '../cli/command.ts';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import { Discard } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+
+/** The samples of the text that Prometheus reads, by their names with labels. */
+function samplesIn(text: string): Readonly<Record<string, number>> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return Object.fromEntries(
+    lines.map((line) => {
+      const end = line.lastIndexOf(' ');
+      return [line.slice(0, end), Number(line.slice(end + 1))];
+    }),
+  );
+}
+
+const samplesOf = async (registry: Registry) => samplesIn(await registry.metrics());
+
+describe('the metrics of a receiver', () => {
+  test('say what was answered, what handlers did, and what the inbox holds', async () => {
+    const clock = new ManualClock();
+    const registry = new Registry();
+    const { receiver, logs } = await started({ clock }, (r) => {
+      collectMetrics(r, registry);
+      r.on('*', { name: 'crm' }, ({ traceId }) => {
+        clock.advance(40);
+        if (traceId.startsWith('bad')) throw new Discard('no');
+        if (traceId.startsWith('late')) throw new Error('not yet');
+      });
+    });
+    const send = (traceId: string, secrets?: string) => {
+      const body = bodyOf({ traceId });
+      const signing = { timestamp: clock.now(), ...(secrets !== undefined && { secrets }) };
+      return deliver(receiver, body, signedHeaders(body, signing));
+    };
+    for (const traceId of ['good', 'good', 'bad', 'late']) await send(traceId);
+    await send('forged', otherSecret);
+    await Promise.all(['run_done', 'run_dead', 'run_retry'].map((name) => logs.until(name as 'run_done')));
+    await receiver.handlers.pause('crm');
+    await send('waits');
+    await expect.poll(async () => (await receiver.counts()).runs.due).toBe(2);
+    expect(await samplesOf(registry)).toMatchObject({
+      'ringback_deliveries_total{outcome="accepted",code=""}': 4,
+      'ringback_deliveries_total{outcome="duplicate",code=""}': 1,
+      'ringback_deliveries_total{outcome="refused",code="not_authentic"}': 1,
+      ringback_answer_duration_seconds_count: 6,
+      'ringback_runs_total{handler="crm",outcome="done"}': 1,
+      'ringback_runs_total{handler="crm",outcome="dead"}': 1,
+      'ringback_runs_total{handler="crm",outcome="retried"}': 1,
+      'ringback_run_duration_seconds_bucket{le="0.025",handler="crm"}': 0,
+      'ringback_run_duration_seconds_bucket{le="0.1",handler="crm"}': 3,
+      'ringback_stored_runs{state="due"}': 2,
+      'ringback_stored_runs{state="dead"}': 1,
+      'ringback_quarantined{kind="not_authentic"}': 1,
+      'ringback_quarantined{kind="unreadable"}': 0,
+      'ringback_handler_paused{handler="crm"}': 1,
+    });
+  });
+
+  test('say how much waits, and for how long', async () => {
+    const clock = new ManualClock();
+    const registry = new Registry();
+    const { receiver } = await started({ clock }, (r) => {
+      collectMetrics(r, registry);
+      r.on('*', { name: 'crm' }, () => {});
+    });
+    await receiver.handlers.pause('crm');
+    const body = bodyOf();
+    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    await expect.poll(async () => (await receiver.counts()).runs.due).toBe(1);
+    clock.advance(90_000);
+    expect(await samplesOf(registry)).toMatchObject({
+      ringback_waiting: 1,
+      ringback_oldest_waiting_seconds: 90,
+    });
+  });
+
+  test('leave out what the inbox holds while it is not open, and are read all the same', async () => {
+    const registry = new Registry();
+    const { receiver } = made();
+    collectMetrics(receiver, registry);
+    const samples = await samplesOf(registry);
+    expect(samples['ringback_waiting']).toBeNaN();
+    expect(Object.keys(samples).filter((name) => name.startsWith('ringback_stored_runs'))).toEqual([]);
+    expect(samples).toMatchObject({ ringback_answer_duration_seconds_count: 0 });
+  });
+
+  test('are not mixed with those of another receiver', () => {
+    const registry = new Registry();
+    collectMetrics(made().receiver, registry);
+    expect(() => collectMetrics(made().receiver, registry)).toThrow('already been registered');
+  });
+
+  test('name nothing of an event', async () => {
+    const registry = new Registry();
+    const { receiver, logs } = await started({}, (r) => {
+      collectMetrics(r, registry);
+      r.on('*', { name: 'crm' }, () => {});
+    });
+    await deliver(receiver, bodyOf({ traceId: 'trace-4711', callId: 'call-4712' }));
+    await logs.until('run_done');
+    expect(await registry.metrics()).not.toMatch(/471[12]/);
+  });
+});
+
+describe('serve --metrics', () => {
+  test('answers Prometheus with the metrics of the receiver and of the process', async () => {
+    const url = await serve(['--metrics']).url();
+    const delivery = buildDelivery('call-ended', { secret: commandSecret });
+    await deliverTo(`${url}/webhooks`, delivery);
+    const answer = await fetch(`${url}/metrics`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    const samples = samplesIn(await answer.text());
+    expect(samples).toMatchObject({ 'ringback_deliveries_total{outcome="accepted",code=""}': 1 });
+    expect(Object.keys(samples)).toContain('process_cpu_seconds_total');
+    expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404);
+  });
+
+  test('is off by default, and its path is for nothing else', async () => {
+    expect((await fetch(`${await serve().url()}/metrics`)).status).toBe(404);
+    const env = { RINGBACK_SECRETS: commandSecret, RINGBACK_PATH: '/metrics' };
+    const { code, stderr } = await ringback(['serve'], { env });
+    expect(code).toBe(2);
+    expect(stderr).toContain('a path for deliveries alone');
+  });
+});
