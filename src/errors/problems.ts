@@ -138,6 +138,9 @@ export const problems = {
   move_incomplete: (d: { from: string; to: string; differences: string }) =>
     `There should be as much in ${d.to} as in ${d.from} after the move, but there are: ${d.differences}. The source is ` +
     'unchanged. If a receiver was started on the new place, stop it, remove what is there, and move again.',
+  backup_failed: (d: { to: string; cause: string }) =>
+    `The copy of the inbox should be written to ${d.to}, but ${d.cause}. Nothing is left there, and the inbox is unchanged. ` +
+    'Name a new file in a folder that you may write to.',
   package_missing: (d: { name: string; purpose: string }) =>
     `The package ${d.name} should be installed for ${d.purpose}, but it is not: Ringback does not bring it, because ` +
     `most do without. Run npm install ${d.name}.`,

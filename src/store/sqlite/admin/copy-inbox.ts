@@ -1,0 +1,58 @@
+import Database from 'better-sqlite3';
+import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ringbackError } from '../../../errors/errors.ts';
+import { openingCause } from '../connection/connection.ts';
+import { whyNoInbox } from '../connection/why-no-inbox.ts';
+
+/**
+ * Makes a copy of an inbox in one consistent state, while receivers go on with it. It is made under another name and gets its
+ * own when it is whole and on disk, so that half a copy can't be taken for a backup, and an earlier one is never overwritten.
+ *
+ * `vacuum into` and not SQLite's backup interface, which begins again whenever something is written.
+ *
+ * @throws RingbackError `backup_failed`
+ */
+export function copyInbox(file: string, to: string): void {
+  const partial = `${to}.partial`;
+  try {
+    // Left by a copy that was killed.
+    rmSync(partial, { force: true });
+    // The copy holds transcripts and phone numbers too: it is made for its owner only.
+    closeSync(openSync(partial, 'wx', 0o600));
+    const database = new Database(file, { readonly: true });
+    try {
+      database.prepare('vacuum into ?').run(partial);
+    } finally {
+      database.close();
+    }
+    const found = whyNoInbox(partial);
+    if (found !== undefined) throw new Error(found);
+    sync(partial);
+    // Unlike a rename, this fails if there is a file of that name.
+    linkSync(partial, to);
+    rmSync(partial);
+    sync(dirname(to));
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw ringbackError('backup_failed', { to, cause: causeOf(error) });
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function causeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EEXIST') return 'there is a file of that name already';
+  if (code === 'ENOENT') return 'there is no such folder';
+  if (code === 'EACCES' || code === 'EPERM') return 'you may not write there';
+  if (code === 'ENOSPC' || code === 'SQLITE_FULL') return 'the disk is full';
+  return openingCause(error);
+}

@@ -1,0 +1,75 @@
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { buildDelivery } from '../../src/testing/delivery.ts';
+import { deliverTo } from '../../src/testing/deliver.ts';
+import { folder, ringback, secret, serve } from './command.ts';
+
+const app = "export default (r) => r.on('*', { name: 'crm' }, () => {});";
+
+/** Does something again and again until the other work is done. */
+async function during<T>(work: Promise<T>, act: (count: number) => Promise<unknown>): Promise<T> {
+  const over = new AbortController();
+  const result = work.finally(() => over.abort());
+  for (let count = 0; !over.signal.aborted; count += 1) await act(count);
+  return result;
+}
+
+describe('backup', () => {
+  it('copies what was acknowledged before, while deliveries are taken, to a file that a receiver goes on with', async () => {
+    const cwd = folder({ 'app.mjs': app });
+    const url = `${await serve(['--app', 'app.mjs'], { cwd }).url()}/webhooks`;
+    const deliver = (traceId: string) => deliverTo(url, buildDelivery('call-ended', { secret, traceId }));
+    for (let count = 0; count < 50; count += 1) await deliver(`before-${count}`);
+    const copied = await during(ringback(['backup', 'copy.db'], { cwd }), async (count) =>
+      expect((await deliver(`during-${count}`)).status).toBe(200),
+    );
+    const copy = join(cwd, 'copy.db');
+    expect(copied.code).toBe(0);
+    expect(JSON.parse(copied.stdout)).toEqual({ backup: copy, bytes: statSync(copy).size });
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    expect(readdirSync(cwd).filter((name) => name.includes('partial'))).toEqual([]);
+    const restored = serve(['--app', 'app.mjs', '--database', 'copy.db'], { cwd });
+    const again = `${await restored.url()}/webhooks`;
+    for (let count = 0; count < 50; count += 1) {
+      const delivery = buildDelivery('call-ended', { secret, traceId: `before-${count}` });
+      expect((await deliverTo(again, delivery)).body).toMatchObject({ status: 'duplicate' });
+    }
+  });
+
+  it('never overwrites a file, and leaves nothing where it fails', async () => {
+    const cwd = folder({ 'taken.db': 'precious' });
+    await serve([], { cwd }).url();
+    const before = readdirSync(cwd).toSorted();
+    const taken = await ringback(['backup', 'taken.db'], { cwd });
+    expect(taken).toMatchObject({ code: 1, stdout: '' });
+    expect(taken.stderr).toMatch(
+      /taken\.db, but there is a file of that name already\. Nothing is left there/,
+    );
+    const nowhere = await ringback(['backup', 'missing/copy.db'], { cwd });
+    expect(nowhere.stderr).toMatch(/but there is no such folder\./);
+    expect(readdirSync(cwd).toSorted()).toEqual(before);
+  });
+
+  it('takes the place of a copy that was cut short', async () => {
+    const cwd = folder();
+    await serve([], { cwd }).url();
+    writeFileSync(join(cwd, 'copy.db.partial'), 'half a copy');
+    chmodSync(join(cwd, 'copy.db.partial'), 0o644);
+    expect(await ringback(['backup', 'copy.db'], { cwd })).toMatchObject({ code: 0 });
+    expect(statSync(join(cwd, 'copy.db')).mode & 0o777).toBe(0o600);
+  });
+
+  it('refuses what is no inbox, and an inbox in Postgres', async () => {
+    const cwd = folder();
+    const missing = await ringback(['backup', 'copy.db'], { cwd });
+    expect(missing.code).toBe(1);
+    expect(missing.stderr).toMatch(/there is no such file/);
+    expect(readdirSync(cwd)).toEqual([]);
+    const elsewhere = await ringback(['backup', 'copy.db', '--database', 'postgres://nowhere.invalid/app'], {
+      cwd,
+    });
+    expect(elsewhere.code).toBe(2);
+    expect(elsewhere.stderr).toMatch(/should be the file of an inbox in SQLite, but is a URL\./);
+  });
+});
