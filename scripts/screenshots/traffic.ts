@@ -37,26 +37,60 @@ export async function playTraffic(): Promise<Traffic> {
   const clock = manualClock(begin);
   const receiver = receiverAt(clock);
   await receiver.start();
-  for (const step of steps().sort((one, other) => one.at - other.at)) {
-    await moveTo(clock, begin + step.at);
-    await receiver.fetch(delivery(step));
+  const delivering = steps().map((step) => ({
+    at: step.at,
+    act: (): Promise<unknown> => receiver.fetch(delivery(step)),
+  }));
+  const all = [...delivering, ...whatPeopleDo(receiver)];
+  for (const { at, act } of all.sort((one, other) => one.at - other.at)) {
+    await moveTo(clock, begin + at);
+    await act();
     await settle(clock);
   }
   await moveTo(clock, begin + 61 * minute);
   return { receiver, now: clock.now() };
 }
 
+/** The CRM's handler is paused while it is down, and one event is run again later. */
+function whatPeopleDo({ handlers, events }: Receiver): { at: number; act: () => Promise<unknown> }[] {
+  const ann = { by: 'ann', reason: 'the CRM is down' };
+  return [
+    { at: 31 * minute, act: () => handlers.pause('crm-sync', ann) },
+    { at: 37 * minute, act: () => handlers.resume('crm-sync', { by: 'ann', reason: 'the CRM is up again' }) },
+    {
+      at: 52 * minute,
+      act: () =>
+        events.replay(
+          { traceId: 'trace-callended-1015', handler: 'crm-sync' },
+          { by: 'ben', reason: 'to see whether it works' },
+        ),
+    },
+  ];
+}
+
 function receiverAt(clock: ManualClock): Receiver {
   const isDown = () => clock.now() >= begin + outage.from && clock.now() < begin + outage.to;
   const logger = pino({ level: 'silent' });
-  const receiver = createReceiver({ secrets: secret, database: ':memory:', clock, logger });
+  const receiver = createReceiver({
+    secrets: secret,
+    database: ':memory:',
+    clock,
+    logger,
+    random: () => 0.5,
+  });
   const retry = { attempts: 3, base: '1m', factor: 2 } as const;
-  receiver.on('CallHandler.CallEnded', { name: 'crm-sync', retry }, () => {
+  /** Handlers take their time. */
+  const takes = (milliseconds: number, event: { readonly traceId: string }) =>
+    clock.advance(milliseconds + ((Number(event.traceId.slice(-4)) * 37) % milliseconds));
+  receiver.on('CallHandler.CallEnded', { name: 'crm-sync', retry }, (event) => {
+    takes(isDown() ? 1_500 : 140, event);
     if (isDown()) throw new Error('the CRM answered 503: Service Unavailable');
   });
-  receiver.on('CallHandler.*', { name: 'live-board' }, () => {});
-  receiver.on('CallHandler.CallTransferred', { name: 'notify-team', retry }, ({ traceId }) => {
-    if (/[37]$/.test(traceId)) throw new TypeError("Cannot read properties of undefined (reading 'team')");
+  receiver.on('CallHandler.*', { name: 'live-board' }, (event) => takes(6, event));
+  receiver.on('CallHandler.CallTransferred', { name: 'notify-team', retry }, (event) => {
+    takes(60, event);
+    if (/[37]$/.test(event.traceId))
+      throw new TypeError("Cannot read properties of undefined (reading 'team')");
   });
   receiver.onCall(
     {

@@ -16,7 +16,7 @@ export function Page() {
   const load = async () => {
     try {
       const loaded = await loadAccess();
-      followChanges(loaded.offers('/changes'));
+      followChanges();
       setRefusal(undefined);
       setAccess(loaded);
     } catch (error) {

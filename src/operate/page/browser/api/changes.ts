@@ -1,4 +1,4 @@
-/** When to ask again: the receiver says what has changed; one that can't say so is asked every few seconds. */
+/** When to ask again: the receiver says what has changed; while it can't, it is asked every few seconds. */
 
 /** How long until an answer is asked for again, in milliseconds. */
 const pollPause = 5_000;
@@ -12,11 +12,11 @@ interface Watch {
 
 const watches = new Set<Watch>();
 let stop: Listener | undefined;
-let hasStream = false;
+let isFollowing = false;
 
-/** Says whether the API can tell what has changed. */
-export function followChanges(isThere: boolean): void {
-  hasStream = isThere;
+/** From now on what has changed is followed: whoever looks has been let in. */
+export function followChanges(): void {
+  isFollowing = true;
   restart();
 }
 
@@ -41,7 +41,7 @@ document.addEventListener('visibilitychange', () => {
 
 function restart(): void {
   stop?.();
-  stop = document.hidden ? undefined : hasStream ? listen() : poll();
+  stop = document.hidden || !isFollowing ? undefined : listen();
 }
 
 function poll(): Listener {

@@ -13,7 +13,7 @@ interface Content {
 export function Body({ path, isBase64 = false }: { readonly path: string; readonly isBase64?: boolean }) {
   const [content, setContent] = useState<Content>();
   const [refusal, setRefusal] = useState<Refusal>();
-  const { mayDo, offers } = useAccess();
+  const { mayDo } = useAccess();
   if (!mayDo('bodies')) return null;
 
   const show = async () => {
@@ -51,8 +51,7 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
             Show body
           </button>{' '}
           <span class="faint">
-            It may hold what callers have said.
-            {offers('/audit') && ' That you look is kept in the audit list.'}
+            It may hold what callers have said. That you look is kept in the audit list.
           </span>
         </p>
       )}

@@ -7,8 +7,6 @@ import { number } from './format.ts';
 interface Entry {
   readonly view: string;
   readonly label: string;
-  /** The path of the API without which there is nothing to see. */
-  readonly needs?: string;
   readonly action?: 'replay';
   readonly countOf?: (counts: Counts) => number;
 }
@@ -24,17 +22,15 @@ const entries: readonly Entry[] = [
     label: 'Quarantine',
     countOf: ({ quarantine }) => quarantine.notAuthentic + quarantine.unreadable,
   },
-  { view: 'handlers', label: 'Handlers', needs: '/handlers' },
+  { view: 'handlers', label: 'Handlers' },
   { view: 'drift', label: 'Drift' },
-  { view: 'audit', label: 'Audit', needs: '/audit' },
+  { view: 'audit', label: 'Audit' },
 ];
 
 export function Navigation({ view }: { readonly view: string }) {
-  const { mayDo, offers, by } = useAccess();
+  const { mayDo, by } = useAccess();
   const { data: counts } = useResource<Counts>('/counts', ['events', 'quarantine', 'failures', 'handlers']);
-  const shown = entries.filter(
-    ({ needs, action }) => (!needs || offers(needs)) && (!action || mayDo(action)),
-  );
+  const shown = entries.filter(({ action }) => !action || mayDo(action));
   return (
     <header class="side">
       <div class="side-inner">

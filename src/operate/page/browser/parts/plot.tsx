@@ -78,7 +78,9 @@ function lineOf(values: Series['values'], greatest: number): string {
 /** What the last values are, for whoever can't see the line. */
 function summary(values: Series['values'], format: (value: number) => string): string {
   const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? '–' : `${format(known.at(-1) ?? 0)}, at most ${format(Math.max(...known))}`;
+  const last = values.at(-1);
+  const greatest = known.length === 0 ? undefined : `at most ${format(Math.max(...known))}`;
+  return [last === undefined ? '–' : format(last), greatest].filter((part) => part !== undefined).join(', ');
 }
 
 function niceTop(value: number): number {

@@ -65,9 +65,13 @@ interface Grid {
 
 function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
   const sums = (name: string, tone: string, valueOf: (point: HistoryPoint) => number) =>
-    seriesOf(name, tone, { points, grid, valueOf, isSum: true });
-  const greatest = (name: string, tone: string, valueOf: (point: HistoryPoint) => number | undefined) =>
-    seriesOf(name, tone, { points, grid, valueOf, isSum: false });
+    seriesOf(name, tone, { points, grid, valueOf, none: 0, merge: (one, other) => one + other });
+  const greatest = (
+    name: string,
+    tone: string,
+    valueOf: (point: HistoryPoint) => number | undefined,
+    none?: number,
+  ) => seriesOf(name, tone, { points, grid, valueOf, none, merge: Math.max });
   const refused = (point: HistoryPoint) =>
     Object.values(point.refused).reduce((sum, count) => sum + count, 0);
   return [
@@ -114,18 +118,19 @@ function plotsOf(points: readonly HistoryPoint[], grid: Grid) {
       title: 'Waiting',
       format: number,
       axis: shortNumber,
-      series: [greatest('waiting', 'calm', (point) => point.waiting)],
+      // Nothing is written of a time in which nothing waits.
+      series: [greatest('waiting', 'calm', (point) => point.waiting, 0)],
     },
     {
       title: 'Age of the oldest that waits',
       format: duration,
       axis: duration,
-      series: [greatest('oldest', 'warn', (point) => point.oldestWaiting)],
+      series: [greatest('oldest', 'warn', (point) => point.oldestWaiting, 0)],
     },
   ];
 }
 
-/** Points of one step become one: counts are added, of the others the greatest is kept. */
+/** Points of one step become one. `none`: what is shown of a step without any. */
 function seriesOf(
   name: string,
   tone: string,
@@ -133,23 +138,26 @@ function seriesOf(
     points,
     grid: { since, until, step },
     valueOf,
-    isSum,
+    none,
+    merge,
   }: {
     readonly points: readonly HistoryPoint[];
     readonly grid: Grid;
     readonly valueOf: (point: HistoryPoint) => number | undefined;
-    readonly isSum: boolean;
+    readonly none: number | undefined;
+    readonly merge: (one: number, other: number) => number;
   },
 ): Series {
-  const values: (number | undefined)[] = Array.from({ length: Math.ceil((until - since) / step) }, () =>
-    isSum ? 0 : undefined,
+  const values: (number | undefined)[] = Array.from(
+    { length: Math.ceil((until - since) / step) },
+    () => none,
   );
   for (const point of points) {
     const place = Math.floor((Date.parse(point.at) - since) / step);
     const value = valueOf(point);
     if (value === undefined || place < 0 || place >= values.length) continue;
     const before = values[place];
-    values[place] = isSum ? (before ?? 0) + value : Math.max(before ?? 0, value);
+    values[place] = merge(before ?? 0, value);
   }
   return { name, tone, values };
 }
