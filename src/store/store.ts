@@ -15,6 +15,7 @@ import type { EventRecord } from './event-record.ts';
 import type { EventStore } from './event-store.ts';
 import type { Failure, FailureStore } from './failure-store.ts';
 import type { AuditStore } from './audit-store.ts';
+import type { AlertStore } from './alert-store.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { HandlerStore } from './handler-store.ts';
 import type { QuarantineStore } from './quarantine-store.ts';
@@ -223,6 +224,8 @@ export interface Store<Transaction = UserDatabase> {
   readonly failures: FailureStore;
   /** How much has happened, by time. */
   readonly history: HistoryStore;
+  /** Which alerts are raised. */
+  readonly alerts: AlertStore;
   /** What people have done. */
   readonly audit: AuditStore;
   /** Removing what was kept long enough, and what is to be erased. */

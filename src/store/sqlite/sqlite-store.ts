@@ -10,6 +10,7 @@ import type { EventRecord } from '../event-record.ts';
 import type { EventStore } from '../event-store.ts';
 import type { AuditStore } from '../audit-store.ts';
 import type { FailureStore } from '../failure-store.ts';
+import type { AlertStore } from '../alert-store.ts';
 import type { HistoryStore } from '../history-store.ts';
 import type { HandlerStore } from '../handler-store.ts';
 import type { QuarantineStore } from '../quarantine-store.ts';
@@ -27,6 +28,7 @@ import { SqliteCalls } from './query/sqlite-calls.ts';
 import { SqliteEvents } from './query/sqlite-events.ts';
 import { SqliteAudit } from './query/sqlite-audit.ts';
 import { SqliteFailures } from './query/sqlite-failures.ts';
+import { SqliteAlerts } from './query/sqlite-alerts.ts';
 import { SqliteHistory } from './query/sqlite-history.ts';
 import { SqliteHandlers } from './query/sqlite-handlers.ts';
 import { settleWith } from './settle-with.ts';
@@ -47,6 +49,7 @@ export class SqliteStore implements Store {
   readonly audit: AuditStore;
   readonly failures: FailureStore;
   readonly history: HistoryStore;
+  readonly alerts: AlertStore;
   readonly retention: RetentionStore;
   readonly database: InboxDatabase;
   readonly #session: Session;
@@ -72,6 +75,7 @@ export class SqliteStore implements Store {
     this.handlers = new SqliteHandlers(access);
     this.audit = new SqliteAudit(access);
     this.history = new SqliteHistory(access);
+    this.alerts = new SqliteAlerts(access);
     this.failures = new SqliteFailures(access);
     this.retention = new SqliteRetention(access);
   }

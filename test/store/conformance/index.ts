@@ -1,5 +1,6 @@
 /** The tests that every store must pass, whatever its database is. */
 import { type StoreUnderTest, openedOf } from '../under-test.ts';
+import { describeAlerts } from './alerts.ts';
 import { describeAudit } from './audit.ts';
 import { describeBeginning } from './beginning.ts';
 import { describeClaiming } from './claiming.ts';
@@ -34,6 +35,7 @@ const parts = [
   describeHandlers,
   describeAudit,
   describeHistory,
+  describeAlerts,
 ];
 
 /** Runs the suite for one kind of store; `makeStore` is called anew for each test. */

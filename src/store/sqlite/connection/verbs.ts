@@ -16,6 +16,7 @@ import { prepareEvents } from '../query/events.ts';
 import { prepareHandlers } from '../query/handlers.ts';
 import { prepareOverview } from '../query/overview.ts';
 import { prepareFailures } from '../work/failures.ts';
+import { prepareAlerts } from '../query/alerts.ts';
 import { prepareHistory } from '../query/history.ts';
 import { prepareAudit } from '../query/audit.ts';
 import { prepareReplays } from '../query/replays.ts';
@@ -57,6 +58,7 @@ export function prepareVerbs(database: Database.Database, processes: Processes, 
     findEvents: prepareEventSearch(database),
     audit,
     history: prepareHistory(database),
+    alerts: prepareAlerts(database),
     failures: prepareFailures(database),
     replays: prepareReplays(database, audit.count),
     dismissals: prepareDismissals(database),

@@ -1,3 +1,4 @@
+import type { FoundAlert } from '../../alert-store.ts';
 import type { EventRecord } from '../../event-record.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { AuditCounts, AuditRequest } from '../../audit-store.ts';
@@ -91,6 +92,9 @@ export function operationsOn(verbs: Verbs) {
     addDrift: (rows: readonly DriftRow[]) => verbs.drift.add(rows),
     requeue: (step: ReplayRows) => replays.requeue(step),
     addHistory: (at: number, counts: ReadonlyMap<string, number>) => verbs.history.add(at, counts),
+    raiseAlert: (alert: FoundAlert) => verbs.alerts.raise(alert),
+    untoldAlert: (name: string, subject: string) => verbs.alerts.untold(name, subject),
+    endAlert: (name: string, subject: string) => verbs.alerts.end(name, subject),
     beginAudit: (request: AuditRequest) => verbs.audit.begin(request),
     endAudit: (id: number, now: number, counts: AuditCounts) => verbs.audit.end(id, now, counts),
     pauseHandler: (pause: HandlerPause) => verbs.handlers.pause(pause),

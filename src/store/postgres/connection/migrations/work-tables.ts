@@ -165,6 +165,16 @@ export const workTables = `
     primary key (resolution, at, name)
   );
 
+  -- Which alerts are raised, and when somebody was last told of each.
+  create table ringback.alerts (
+    name    text not null,
+    subject text not null,
+    since   bigint not null,
+    told_at bigint not null,
+    message text not null,
+    primary key (name, subject)
+  );
+
   -- What people have done to the inbox: who, when, why, and how much was changed. Without finished_at it was cut short, and
   -- the numbers say how far it came. Runs that a replay has requeued carry its id.
   create table ringback.audit (

@@ -229,6 +229,16 @@ export const schema1 = `
     primary key (resolution, at, name)
   ) without rowid;
 
+  -- Which alerts are raised, and when somebody was last told of each.
+  create table alerts (
+    name    text not null,
+    subject text not null,
+    since   integer not null,
+    told_at integer not null,
+    message text not null,
+    primary key (name, subject)
+  ) without rowid;
+
   -- What the platform sends that is not as documented: names and counts, never a value.
   create table drift (
     event_name    text not null,

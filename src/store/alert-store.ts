@@ -1,0 +1,34 @@
+/** The part of the store that keeps which alerts are raised, so that one of all processes tells of each. */
+
+/** An alert that is raised. Times in milliseconds since 1970. */
+export interface KeptAlert {
+  readonly name: string;
+  /** What it is about, such as a handler; empty if there is only one of its kind. */
+  readonly subject: string;
+  readonly since: number;
+  /** How it stands, in a sentence. */
+  readonly message: string;
+}
+
+/** An alert that has been found. */
+export interface FoundAlert extends Omit<KeptAlert, 'since'> {
+  readonly now: number;
+  /** One that was last told of before this is told of again. */
+  readonly toldBefore: number;
+}
+
+export interface AlertStore {
+  /**
+   * Raises an alert, or keeps what it says up to date. Resolves to when it was raised if it is for the caller to tell of it;
+   * undefined if somebody else does, or has.
+   */
+  raise(alert: FoundAlert): Promise<number | undefined>;
+  /** The caller could not tell of it: whoever finds it next does. */
+  untold(name: string, subject: string): Promise<void>;
+  /** Ends an alert. Resolves to whether it is for the caller to tell of that: it was raised, and had been told of. */
+  end(name: string, subject: string): Promise<boolean>;
+  /** In order of their names and subjects. */
+  list(): Promise<readonly KeptAlert[]>;
+  /** How many runs are dead letters, counted up to a limit. */
+  deadRuns(limit: number): Promise<number>;
+}

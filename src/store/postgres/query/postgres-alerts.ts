@@ -1,0 +1,59 @@
+import type { AlertStore, FoundAlert, KeptAlert } from '../../alert-store.ts';
+import type { Session } from '../connection/session.ts';
+import { toText } from '../connection/text.ts';
+
+/** Which alerts are raised, in Postgres. */
+export class PostgresAlerts implements AlertStore {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  async raise({ name, subject, message, now, toldBefore }: FoundAlert): Promise<number | undefined> {
+    const key = [name, toText(subject)];
+    return this.#session.write(async (transaction) => {
+      const [told] = await transaction.query<{ since: number }>(
+        `insert into ringback.alerts as a (name, subject, since, told_at, message) values ($1, $2, $3, $3, $4)
+         on conflict (name, subject) do update set told_at = $3, message = $4 where a.told_at < $5
+         returning since`,
+        [...key, now, toText(message), toldBefore],
+      );
+      if (!told)
+        await transaction.query(
+          'update ringback.alerts set message = $3 where name = $1 and subject = $2 and message <> $3',
+          [...key, toText(message)],
+        );
+      return told?.since;
+    });
+  }
+
+  async untold(name: string, subject: string): Promise<void> {
+    await this.#session.query('update ringback.alerts set told_at = 0 where name = $1 and subject = $2', [
+      name,
+      toText(subject),
+    ]);
+  }
+
+  async end(name: string, subject: string): Promise<boolean> {
+    const [ended] = await this.#session.query<{ isTold: boolean }>(
+      'delete from ringback.alerts where name = $1 and subject = $2 returning told_at > 0 as "isTold"',
+      [name, toText(subject)],
+    );
+    return ended?.isTold === true;
+  }
+
+  list(): Promise<readonly KeptAlert[]> {
+    return this.#session.query<KeptAlert>(
+      'select name, subject, since, message from ringback.alerts order by name collate "C", subject collate "C"',
+    );
+  }
+
+  async deadRuns(limit: number): Promise<number> {
+    const [row] = await this.#session.query<{ count: number }>(
+      `select count(*) as count from (select from ringback.runs where state = 'dead' limit $1) dead`,
+      [limit],
+    );
+    return row?.count ?? 0;
+  }
+}
