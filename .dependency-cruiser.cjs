@@ -10,7 +10,7 @@ const ranks = [
   ['^src/store/'],
   ['^src/dispatch/run\\.ts$'],
   [
-    '^src/receiver/(options|handler-options|option-values|telemetry|database)\\.ts$',
+    '^src/receiver/(options|alert-options|handler-options|option-values|telemetry|database)\\.ts$',
     '^src/http/listening\\.ts$',
   ],
   [

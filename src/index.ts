@@ -80,6 +80,8 @@ export type {
   HandlerStates,
   InboxHandlers,
 } from './operate/handlers.ts';
+export type { Alerts, RaisedAlert } from './operate/alerts/alerts.ts';
+export type { Alert, AlertName, AlertOptions, AlertWebhook, Notify } from './receiver/alert-options.ts';
 export type { History, HistoryPoint, HistoryQuery } from './operate/history.ts';
 export type { FailureGroup, Failures } from './operate/failures.ts';
 export type { Account, Audit, AuditEntry, AuditQuery } from './operate/audit.ts';

@@ -19,6 +19,7 @@ const commands: Commands = {
   reverify: async () => (await import('./inbox/release.ts')).addReverify,
   release: async () => (await import('./inbox/release.ts')).addRelease,
   discard: async () => (await import('./inbox/quarantine.ts')).addDiscard,
+  alerts: async () => (await import('./inbox/alerts.ts')).addAlerts,
   audit: async () => (await import('./inbox/audit.ts')).addAudit,
   move: async () => (await import('./inbox/move.ts')).addMove,
   erase: async () => (await import('./inbox/erase.ts')).addErase,

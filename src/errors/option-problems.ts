@@ -8,8 +8,8 @@ import { parseTimestamp } from '../kit/time.ts';
 
 /** How many options a sentence names when it asks for an object of them. */
 const maxNamed = 5;
-/** Options whose values are credentials: headers, and what a tool is sent with every call. */
-const credentialOptions = new Set(['headers', 'fixed_params', 'fixedParams']);
+/** Options whose values are credentials: headers, what a tool is sent with every call, and the addresses of webhooks. */
+const credentialOptions = new Set(['headers', 'fixed_params', 'fixedParams', 'notify']);
 /** How many characters of a text a sentence quotes. */
 const maxQuoted = 100;
 

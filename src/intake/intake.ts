@@ -75,6 +75,11 @@ export class Intake {
     this.#rotation = new RotationWatch(parts.telemetry, () => parts.authenticator.pinned);
   }
 
+  /** Whether the platform's deliveries seem to be refused: see `RotationWatch`. */
+  takeSuspicion(): boolean | undefined {
+    return this.#rotation.takeSuspicion();
+  }
+
   /** Takes a delivery and resolves to the answer. Never rejects. */
   async take(delivery: Delivery): Promise<Reply> {
     const hold = this.#inflight.begin(() => senderOf(delivery, this.#parts.admission.trustProxy));

@@ -24,6 +24,7 @@ export class RotationWatch {
   readonly #telemetry: Telemetry;
   readonly #pinned: () => string | undefined;
   #hasVerified = false;
+  #hasVerifiedSince = false;
   #streak = 0;
   /** The scheme in which a delivery of this streak verifies with the present secrets. */
   #otherScheme: Scheme | undefined;
@@ -34,8 +35,20 @@ export class RotationWatch {
     this.#pinned = pinned;
   }
 
+  /**
+   * Whether the platform's deliveries seem to be refused; undefined if none has verified since this was last asked: then another
+   * process may know more.
+   */
+  takeSuspicion(): boolean | undefined {
+    const hasVerifiedSince = this.#hasVerifiedSince;
+    this.#hasVerifiedSince = false;
+    if (this.#streak === longStreak) return true;
+    return hasVerifiedSince ? false : undefined;
+  }
+
   verified(): void {
     this.#hasVerified = true;
+    this.#hasVerifiedSince = true;
     this.#streak = 0;
     this.#otherScheme = undefined;
   }

@@ -35,6 +35,7 @@ export class Activity {
   ran(handler: string, outcome: RunOutcome, milliseconds: number): void {
     for (const observer of this.#observers) observer.ran(handler, outcome, milliseconds);
     this.#add(outcome, 1);
+    this.#add(`${outcome === 'done' ? 'done' : 'failed'}:${handler}`, 1);
     this.#add(`run:${bucketOf(milliseconds)}`, 1);
   }
 

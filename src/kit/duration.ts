@@ -21,3 +21,14 @@ export function parsePositiveDuration(value: unknown): number | undefined {
   const milliseconds = parseDuration(value);
   return milliseconds === 0 ? undefined : milliseconds;
 }
+
+/** A length of time for people, in the largest unit of which there are at least two: `90 s`, `20 min`, `3 h`, `2 days`. */
+export function inWords(milliseconds: number): string {
+  const steps = [
+    { length: 86_400_000, unit: 'days' },
+    { length: 3_600_000, unit: 'h' },
+    { length: 60_000, unit: 'min' },
+  ];
+  const step = steps.find(({ length }) => milliseconds >= 2 * length) ?? { length: 1_000, unit: 's' };
+  return `${Math.round(milliseconds / step.length)} ${step.unit}`;
+}

@@ -43,6 +43,8 @@ export interface HistoryParts {
   readonly store: HistoryStore;
   readonly activity: Activity;
   readonly clock: Clock;
+  /** Called when a minute has been written. Never rejects. */
+  readonly onMinute: () => Promise<void>;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
 }
@@ -86,11 +88,11 @@ export class History {
   /** @internal Writes what was counted at the end of each minute. An inbox that is slow gets one write at a time. */
   start(): void {
     if (this.#isStopped) return;
-    const { clock } = this.#parts;
+    const { clock, onMinute } = this.#parts;
     const rest = minute - (clock.now() % minute);
     this.#cancel = clock.after(rest, () => {
       // The minute that has just ended, also if the timer was late.
-      this.#writing = this.#write(clock.now() - minute);
+      this.#writing = this.#write(clock.now() - minute).then(onMinute);
       void this.#writing.then(() => this.start());
     });
   }

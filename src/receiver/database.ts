@@ -1,4 +1,6 @@
 /** Which store keeps an inbox: it follows from what is given as `database`. */
+import { statfs } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { Clock } from '../kit/clock.ts';
 import { placeName, readPlace } from '../store/postgres/connection/place.ts';
 import { PostgresStore } from '../store/postgres/postgres-store.ts';
@@ -19,6 +21,21 @@ export function isDatabaseName(text: string): boolean {
 /** Whether another process can open the same inbox. */
 export function isSharable(database: Database): boolean {
   return typeof database === 'string' ? database !== ':memory:' : 'createStore' in database;
+}
+
+/**
+ * Finds out how much room there is on the disk of a database, in bytes: known of a file only. A relative path counts from the
+ * folder in which this is called.
+ */
+export function freeDiskOf(database: Database): () => Promise<number | undefined> {
+  if (typeof database !== 'string' || database === ':memory:' || readPlace(database))
+    return () => Promise.resolve(undefined);
+  const folder = dirname(resolve(database));
+  return () =>
+    statfs(folder).then(
+      ({ bavail, bsize }) => bavail * bsize,
+      () => undefined,
+    );
 }
 
 /** The database in a sentence for a person: a file as it was given, a URL without its credentials. */

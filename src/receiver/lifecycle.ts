@@ -120,17 +120,19 @@ export class Lifecycle {
   /** What handlers would do from now on could not be stored, and would be done again after the restart. */
   async #endWork(): Promise<void> {
     this.#isDatabaseReplaced = true;
-    const { dispatcher, drift, history, retention, health } = this.parts;
+    const { dispatcher, drift, history, alerts, retention, health } = this.parts;
     health.stop();
     await dispatcher.stop(0);
     await drift.stop();
     await history.stop();
+    await alerts.stop();
     await retention.stop();
   }
 
   async #drain(timeout: number): Promise<void> {
     this.#state = 'stopping';
-    const { telemetry, intake, dispatcher, drift, retention, health, changes, history, store } = this.parts;
+    const { telemetry, intake, dispatcher, drift, retention, health, changes, history, alerts, store } =
+      this.parts;
     const { clock } = this.#options;
     const begunAt = clock.elapsed();
     telemetry.report('receiver_stopping');
@@ -147,6 +149,7 @@ export class Lifecycle {
     await dispatched;
     await drift.stop();
     await history.stop();
+    await alerts.stop();
     await retention.stop();
     await this.#close();
     cancel();

@@ -12,16 +12,22 @@ import { compileTrustProxy } from '../kit/trust-proxy.ts';
 import { checked, hasMethods, isObject } from '../errors/option-problems.ts';
 import { type Database, isDatabaseName } from './database.ts';
 
+export const durationWords = "milliseconds or a duration such as '90s', '5m', '30d'";
+export const sizeWords = "bytes or a size such as '512kb', '5mb'";
+
 /** A length of time, which may be zero. */
-export const duration = checked("milliseconds or a duration such as '90s', '5m', '30d'", parseDuration);
+export const duration = checked(durationWords, parseDuration);
 /** A length of time above zero: no attempt could end within zero. */
 export const attemptTime = checked(
   "more than 0: milliseconds or a duration such as '90s', '5m'",
   parsePositiveDuration,
 );
-export const size = checked("bytes or a size such as '512kb', '5mb'", parseSize);
+export const size = checked(sizeWords, parseSize);
 /** A whole number above zero. */
 export const count = z.int('a whole number of 1 or more').min(1, 'a whole number of 1 or more');
+/** A value, or false for never. */
+export const orFalse = <T>(words: string, read: (value: unknown) => T | undefined) =>
+  checked(`${words}, or false`, (value) => (value === false ? value : read(value)));
 export const random = z.custom<Random>((value) => typeof value === 'function', 'a function');
 export const trustProxy = checked(
   "true, false, a number of hops, 'loopback', or a list of addresses and CIDR ranges",

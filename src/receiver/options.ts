@@ -20,6 +20,7 @@ import {
   size,
   trustProxy,
 } from './option-values.ts';
+import { type AlertOptions, alertsSchema } from './alert-options.ts';
 import { type SignatureOption, resolveSchemes } from '../signature/schemes.ts';
 import { type Secrets, prepareSecrets } from '../signature/secrets.ts';
 import type { Store, StoreFactory } from '../store/store.ts';
@@ -99,6 +100,8 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
   };
   /** How long data is kept in the inbox. */
   retention?: RetentionOptions;
+  /** What is worth waking somebody. */
+  alerts?: AlertOptions;
   /** How failed runs are retried. */
   retry?: RetryOptions;
   /** How long one attempt of a handler may take. @default '30s' */
@@ -174,6 +177,7 @@ const optionsSchema = z.strictObject({
       depth: count.default(1_000),
     })
     .prefault({}),
+  alerts: alertsSchema.prefault({}),
   retention: retentionSchema.prefault({}),
   retry: retryWithDefaults.prefault({}),
   timeout: attemptTime.default(30_000),

@@ -15,6 +15,7 @@ import type { Activity } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Calls } from '../operate/calls.ts';
+import type { Alerts } from '../operate/alerts/alerts.ts';
 import type { Audit } from '../operate/audit.ts';
 import type { DriftLedger } from '../operate/drift.ts';
 import type { Failures } from '../operate/failures.ts';
@@ -97,6 +98,8 @@ export class Receiver<Transaction = UserDatabase> {
   readonly drift: DriftLedger;
   /** How much has happened, by minute and by hour. */
   readonly history: History;
+  /** What is worth waking somebody. */
+  readonly alerts: Alerts;
   /** What people have done to the inbox: who, when, what and why. */
   readonly audit: Audit;
   readonly #clock: Clock;
@@ -120,7 +123,7 @@ export class Receiver<Transaction = UserDatabase> {
     this.#clock = resolved.clock;
     this.#lifecycle = new Lifecycle(resolved);
     this.#parts = this.#lifecycle.parts;
-    const { calls, events, failures, handlers, quarantine, drift, audit, history } = this.#parts;
+    const { calls, events, failures, handlers, quarantine, drift, audit, history, alerts } = this.#parts;
     this.calls = calls;
     this.events = events;
     this.quarantine = quarantine;
@@ -129,6 +132,7 @@ export class Receiver<Transaction = UserDatabase> {
     this.drift = drift;
     this.audit = audit;
     this.history = history;
+    this.alerts = alerts;
   }
 
   /**

@@ -4,6 +4,7 @@ import { Registry } from '../dispatch/registry.ts';
 import { route } from '../dispatch/route.ts';
 import { BodyDecoder } from '../events/body-decoder.ts';
 import { Changes } from '../operate/api/changes.ts';
+import { Alerts } from '../operate/alerts/alerts.ts';
 import { Audit } from '../operate/audit.ts';
 import { Calls } from '../operate/calls.ts';
 import { DriftLedger } from '../operate/drift.ts';
@@ -23,7 +24,7 @@ import { RequiredHeaders } from '../kit/header-fields.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
 import { SecretSource } from '../signature/secret-source.ts';
-import { isSharable, storeOf } from './database.ts';
+import { freeDiskOf, isSharable, storeOf } from './database.ts';
 import type { StoreNotice } from '../store/store-notice.ts';
 import type { Store } from '../store/store.ts';
 import { Telemetry } from './telemetry.ts';
@@ -51,6 +52,7 @@ export interface Parts {
   readonly calls: Calls;
   readonly changes: Changes;
   readonly history: History;
+  readonly alerts: Alerts;
   readonly audit: Audit;
   readonly events: InboxEvents;
   readonly failures: Failures;
@@ -101,6 +103,9 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     logger,
     observe,
   });
+  const intake = buildIntake(common, authenticator, dispatcher, () => health.failed());
+  const alerts = buildAlerts(common, () => intake.takeSuspicion());
+  const onMinute = () => alerts.check();
   return {
     store,
     telemetry,
@@ -108,10 +113,11 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     registry,
     dispatcher,
     authenticator,
-    intake: buildIntake(common, authenticator, dispatcher, () => health.failed()),
+    intake,
+    alerts,
     activity,
     calls: new Calls({ store: store.calls, requireStarted }),
-    history: new History({ store: store.history, activity, clock, requireStarted }),
+    history: new History({ store: store.history, activity, clock, requireStarted, onMinute }),
     changes: new Changes(clock, requireStarted),
     audit,
     events: buildEvents(common, registry, dispatcher),
@@ -168,6 +174,25 @@ function buildIntake(
   const common = { limits, admission, authenticator, decoder, recorder, telemetry, activity, clock };
   const isOverloaded = () => store.isOverloaded?.() ?? false;
   return new Intake({ ...common, door, isOverloaded, onNotRecorded });
+}
+
+function buildAlerts(
+  { options, ties, store, telemetry }: Common,
+  takeSuspicion: () => boolean | undefined,
+): Alerts {
+  const { clock, database, alerts } = options;
+  const { notify, remind, ...thresholds } = alerts;
+  return new Alerts({
+    store,
+    telemetry,
+    clock,
+    notify,
+    remind,
+    thresholds,
+    takeSuspicion,
+    freeDisk: freeDiskOf(database),
+    requireStarted: ties.requireStarted,
+  });
 }
 
 function buildEvents(

@@ -17,12 +17,19 @@ export interface FoundAlert extends Omit<KeptAlert, 'since'> {
   readonly toldBefore: number;
 }
 
+/** An alert that is for the caller to tell of. */
+export interface ToTell {
+  readonly since: number;
+  /** Whether nobody has been told of it yet. */
+  readonly isNew: boolean;
+}
+
 export interface AlertStore {
   /**
-   * Raises an alert, or keeps what it says up to date. Resolves to when it was raised if it is for the caller to tell of it;
-   * undefined if somebody else does, or has.
+   * Raises an alert, or keeps what it says up to date. Resolves to undefined if somebody else tells of it, or has told of it
+   * lately.
    */
-  raise(alert: FoundAlert): Promise<number | undefined>;
+  raise(alert: FoundAlert): Promise<ToTell | undefined>;
   /** The caller could not tell of it: whoever finds it next does. */
   untold(name: string, subject: string): Promise<void>;
   /** Ends an alert. Resolves to whether it is for the caller to tell of that: it was raised, and had been told of. */

@@ -59,7 +59,7 @@ export type {
 } from './audit-store.ts';
 export type { Failure, FailureGroup, FailureQuery, FailureStore, KeptFailure } from './failure-store.ts';
 export type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess } from './handler-store.ts';
-export type { AlertStore, FoundAlert, KeptAlert } from './alert-store.ts';
+export type { AlertStore, FoundAlert, KeptAlert, ToTell } from './alert-store.ts';
 export type { Backlog, HistoryRow, HistoryStore, Resolution } from './history-store.ts';
 export type { StoreNotice } from './store-notice.ts';
 export { Unconfirmed } from './unconfirmed.ts';

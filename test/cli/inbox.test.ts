@@ -64,6 +64,18 @@ describe('ringback inbox', () => {
     expect(code).toBe(1);
   });
 
+  it('shows the alerts that are raised', async () => {
+    const cwd = await inboxWithTrouble();
+    const nothing = await ringback(['inbox', 'alerts'], { env: {}, cwd });
+    expect(nothing).toMatchObject({ code: 0, stdout: '', stderr: 'ringback: no alert is raised\n' });
+    const database = new Database(join(cwd, 'ringback.db'));
+    database.exec("insert into alerts values ('disk', '', 1, 1, 'It is full.')");
+    database.close();
+    expect(await linesOf(cwd, 'alerts')).toEqual([
+      { name: 'disk', since: '1970-01-01T00:00:00.001Z', message: 'It is full.' },
+    ]);
+  });
+
   it('shows what failed alike, and the events of it', async () => {
     const cwd = await inboxWithTrouble();
     const groups = (await linesOf(cwd, 'failures')) as { id: string }[];

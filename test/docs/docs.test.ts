@@ -26,7 +26,7 @@ describe('the documents and the options', () => {
   const handlerNames = namesAt((options) => resolveHandlerOptions(options));
 
   it('list the same options of a receiver', () => {
-    const groups = ['https', 'limits', 'retention', 'retry'];
+    const groups = ['alerts', 'https', 'limits', 'retention', 'retry'];
     const names = namesAt((options) => createReceiver({ secrets, ...options }));
     const nested = groups.flatMap((group) =>
       namesAt((options) => createReceiver({ secrets, [group]: options })).map((name) => `${group}.${name}`),

@@ -14,6 +14,7 @@ const topics = [
   'drift',
   'audit',
   'history',
+  'alerts',
 ] as const;
 type Topic = (typeof topics)[number];
 
@@ -33,6 +34,8 @@ const changedBy: Readonly<Partial<Record<LogEvent, readonly Topic[]>>> = {
   runs_dismissed: [...ofRuns, 'audit'],
   handler_paused: ['handlers', 'audit'],
   handler_resumed: ['handlers', 'audit'],
+  alert_raised: ['alerts'],
+  alert_over: ['alerts'],
   erased: topics,
 };
 

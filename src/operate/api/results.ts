@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { callStatuses } from '../calls.ts';
 import { auditActions } from '../../store/audit-store.ts';
+import { alertNames } from '../../receiver/alert-options.ts';
 import { actions } from './access.ts';
 
 const time = z.iso.datetime();
@@ -160,6 +161,16 @@ export const results = {
   Delivery: delivery.extend({
     ...content,
     body: z.base64().optional().describe('The bytes as they came. Only if it was asked for.'),
+  }),
+  Alerts: z.strictObject({
+    alerts: z.array(
+      z.strictObject({
+        name: z.enum(alertNames),
+        subject: z.string().optional().describe('The handler, if it is about one.'),
+        since: time,
+        message: z.string().describe('How it stands, in a sentence.'),
+      }),
+    ),
   }),
   History: z.strictObject({
     resolution: z.enum(['minute', 'hour']),

@@ -1,6 +1,7 @@
 /** What the API offers: each route with what it takes, what it answers, and which action it is. */
 import { z } from 'zod';
 import { givenText, listOptions } from '../../errors/option-problems.ts';
+import type { Alerts } from '../alerts/alerts.ts';
 import { type Audit, accountSchema, auditQuerySchema } from '../audit.ts';
 import { type Calls, callQuerySchema } from '../calls.ts';
 import { dismissOptionsSchema } from '../dismissal.ts';
@@ -23,6 +24,7 @@ export interface Operations {
   readonly calls: Calls;
   readonly failures: Failures;
   readonly history: History;
+  readonly alerts: Alerts;
   readonly handlers: InboxHandlers;
   readonly audit: Audit;
   readonly quarantine: Quarantine;
@@ -269,6 +271,14 @@ export const routes: readonly Route[] = [
     body: whySchema,
     result: 'Reverified',
     act: ({ quarantine }, { body, by }) => quarantine.reverify({ ...body, by }),
+  },
+  {
+    method: 'GET',
+    path: '/alerts',
+    action: 'look',
+    summary: 'The alerts that are raised',
+    result: 'Alerts',
+    act: async ({ alerts }) => ({ alerts: await alerts.list() }),
   },
   {
     method: 'GET',

@@ -2,8 +2,10 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { browserForTests } from '../../support/browser.ts';
+import { ManualClock } from '../../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../../support/deliveries.ts';
 import { operated } from '../../support/operated.ts';
+import { Discard } from '../../support/public.ts';
 import { started } from '../../support/receiver.ts';
 
 const { open } = browserForTests();
@@ -261,4 +263,35 @@ describe('what an event says', () => {
     // Nothing was even refused: it has never been markup.
     expect(complaints).toEqual([]);
   });
+});
+
+test('an alert leads to what it is about, and goes by itself when that is put right', async () => {
+  const clock = new ManualClock();
+  const { receiver, logs } = await started({ clock, alerts: { freeDisk: false } }, (r) =>
+    r.on('*', { name: 'crm' }, () => {
+      throw new Discard('no such customer');
+    }),
+  );
+  const body = bodyOf();
+  await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  await logs.until('run_dead');
+  const { page, goTo } = await open(receiver);
+  await goTo('/');
+  const alerts = page.getByRole('region', { name: 'Alerts' });
+  expect(await alerts.count()).toBe(0);
+  /** How many alerts are shown, while time goes on: the page is told once a second, and it is looked for alerts once a minute. */
+  const shown = () => {
+    clock.advance(5_000);
+    return alerts.count();
+  };
+  await expect.poll(shown).toBe(1);
+  await alerts.getByText('1 run is a dead letter').waitFor();
+  await alerts.getByRole('link', { name: 'see why' }).click();
+  await page.getByRole('button', { name: 'Dismiss…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill('entered by hand');
+  await dialog.getByRole('button', { name: 'Dismiss' }).click();
+  await page.getByText('Nothing fails.').waitFor();
+  await goTo('/');
+  await expect.poll(shown).toBe(0);
 });

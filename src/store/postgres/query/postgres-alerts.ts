@@ -1,4 +1,4 @@
-import type { AlertStore, FoundAlert, KeptAlert } from '../../alert-store.ts';
+import type { AlertStore, FoundAlert, KeptAlert, ToTell } from '../../alert-store.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 
@@ -10,9 +10,13 @@ export class PostgresAlerts implements AlertStore {
     this.#session = session;
   }
 
-  async raise({ name, subject, message, now, toldBefore }: FoundAlert): Promise<number | undefined> {
+  async raise({ name, subject, message, now, toldBefore }: FoundAlert): Promise<ToTell | undefined> {
     const key = [name, toText(subject)];
     return this.#session.write(async (transaction) => {
+      const [before] = await transaction.query<{ told_at: number }>(
+        'select told_at from ringback.alerts where name = $1 and subject = $2 for update',
+        key,
+      );
       const [told] = await transaction.query<{ since: number }>(
         `insert into ringback.alerts as a (name, subject, since, told_at, message) values ($1, $2, $3, $3, $4)
          on conflict (name, subject) do update set told_at = $3, message = $4 where a.told_at < $5
@@ -24,7 +28,7 @@ export class PostgresAlerts implements AlertStore {
           'update ringback.alerts set message = $3 where name = $1 and subject = $2 and message <> $3',
           [...key, toText(message)],
         );
-      return told?.since;
+      return told && { since: told.since, isNew: (before?.told_at ?? 0) === 0 };
     });
   }
 

@@ -1,8 +1,9 @@
 import type Database from 'better-sqlite3';
-import type { FoundAlert, KeptAlert } from '../../alert-store.ts';
+import type { FoundAlert, KeptAlert, ToTell } from '../../alert-store.ts';
 
 /** Which alerts are raised. All but `list` and `deadRuns` run inside a transaction of the caller's. */
 export function prepareAlerts(database: Database.Database) {
+  const toldAt = database.prepare('select told_at from alerts where name = ? and subject = ?').pluck();
   const raise = database
     .prepare(`
       insert into alerts (name, subject, since, told_at, message) values (@name, @subject, @now, @now, @message)
@@ -22,13 +23,13 @@ export function prepareAlerts(database: Database.Database) {
     .pluck();
 
   return {
-    raise(alert: FoundAlert): number | undefined {
+    raise(alert: FoundAlert): ToTell | undefined {
+      const { name, subject, message } = alert;
+      const isNew = !toldAt.get(name, subject);
       const since = raise.get(alert) as number | undefined;
-      if (since === undefined) {
-        const { name, subject, message } = alert;
-        update.run({ name, subject, message });
-      }
-      return since;
+      if (since !== undefined) return { since, isNew };
+      update.run({ name, subject, message });
+      return undefined;
     },
     untold: (name: string, subject: string): void => void untold.run(name, subject),
     end: (name: string, subject: string): boolean => end.get(name, subject) === 1,

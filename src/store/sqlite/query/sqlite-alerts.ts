@@ -1,4 +1,4 @@
-import type { AlertStore, FoundAlert, KeptAlert } from '../../alert-store.ts';
+import type { AlertStore, FoundAlert, KeptAlert, ToTell } from '../../alert-store.ts';
 import type { Access } from '../access.ts';
 
 /** Which alerts are raised, in SQLite. */
@@ -9,7 +9,7 @@ export class SqliteAlerts implements AlertStore {
     this.#access = access;
   }
 
-  raise(alert: FoundAlert): Promise<number | undefined> {
+  raise(alert: FoundAlert): Promise<ToTell | undefined> {
     return this.#access.write('raiseAlert', [alert]);
   }
 

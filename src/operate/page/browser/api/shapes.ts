@@ -175,6 +175,15 @@ export interface Audit {
   readonly cursor?: string;
 }
 
+export interface Alerts {
+  readonly alerts: readonly {
+    readonly name: string;
+    readonly subject?: string;
+    readonly since: string;
+    readonly message: string;
+  }[];
+}
+
 export interface HistoryPoint {
   readonly at: string;
   readonly accepted: number;

@@ -3,6 +3,7 @@ import { useResource } from '../api/use-resource.ts';
 import { number } from '../parts/format.ts';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { type Place, linkTo } from '../router.ts';
+import { AlertList } from './alerts.tsx';
 import { Plots } from './plots.tsx';
 
 export function OverviewView({ query }: Place) {
@@ -10,6 +11,7 @@ export function OverviewView({ query }: Place) {
   return (
     <>
       <h1 tabIndex={-1}>Overview</h1>
+      <AlertList />
       <Loaded resource={resource}>{(counts) => <Figures counts={counts} />}</Loaded>
       <Plots range={query['range'] ?? 'hour'} />
     </>

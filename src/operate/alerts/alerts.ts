@@ -1,0 +1,165 @@
+import { inWords } from '../../kit/duration.ts';
+import type { Clock } from '../../kit/clock.ts';
+import { messageOf } from '../../kit/error-text.ts';
+import type { Telemetry } from '../../receiver/telemetry.ts';
+import type { AlertStore, KeptAlert } from '../../store/alert-store.ts';
+import type { Store } from '../../store/store.ts';
+import { type Alert, type AlertName, type Notify, alertNames } from '../../receiver/alert-options.ts';
+import {
+  type Condition,
+  type Facts,
+  type Thresholds,
+  conditionsOf,
+  maxCounted,
+  unknownIn,
+} from './conditions.ts';
+import { tell } from './notify.ts';
+
+/** An alert that is raised. */
+export interface RaisedAlert extends Omit<Alert, 'state'> {}
+
+/** What alerts work with. */
+export interface AlertsParts {
+  readonly store: Pick<Store, 'alerts' | 'history' | 'drift'>;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly thresholds: Thresholds;
+  /** After how long one that is still raised is told again, in milliseconds. */
+  readonly remind: number;
+  readonly notify: Notify | undefined;
+  /** Whether genuine deliveries seem to be refused here; undefined if none has come since that would show it. */
+  readonly takeSuspicion: () => boolean | undefined;
+  readonly freeDisk: () => Promise<number | undefined>;
+  /** @throws RingbackError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** Looks once a minute for what is worth waking somebody, and tells of it once. */
+export class Alerts {
+  readonly #parts: AlertsParts;
+  readonly #stop = new AbortController();
+  readonly #telling = new Set<Promise<void>>();
+
+  /** @internal */
+  constructor(parts: AlertsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The alerts that are raised.
+   *
+   * @throws RingbackError `receiver_not_started`
+   * @example (await receiver.alerts.list()).map(({ message }) => message)
+   */
+  async list(): Promise<readonly RaisedAlert[]> {
+    const { store, requireStarted } = this.#parts;
+    requireStarted('alerts.list()');
+    return raisedAlerts(store.alerts);
+  }
+
+  /** @internal Raises what is found, and ends what is no longer. Never rejects: what can't be looked at is looked at later. */
+  async check(): Promise<void> {
+    try {
+      const facts = await this.#look();
+      const found = conditionsOf(facts, this.#parts.thresholds);
+      const raised = (await this.#parts.store.alerts.list()).filter(isKnown);
+      for (const condition of found) await this.#raise(condition, facts.now);
+      const unknown = unknownIn(facts);
+      for (const alert of raised)
+        if (!unknown.includes(alert.name) && !found.some((one) => isSame(one, alert))) await this.#end(alert);
+    } catch (error) {
+      this.#parts.telemetry.report('alert_failed', { cause: messageOf(error) });
+    }
+  }
+
+  /** @internal Resolves when nothing is being told any more. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#telling);
+  }
+
+  async #look(): Promise<Facts> {
+    const { store, clock, takeSuspicion, freeDisk } = this.#parts;
+    const now = clock.now();
+    const [deadRuns, backlog, minutes, hours, drift, free] = await Promise.all([
+      store.alerts.deadRuns(maxCounted),
+      store.history.backlog(now),
+      store.history.list('minute', now - hour, now),
+      store.history.list('hour', now - 14 * day, now),
+      store.drift.list(),
+      freeDisk(),
+    ]);
+    const newDrift = drift.filter(({ firstSeenAt }) => firstSeenAt > now - day).length;
+    return {
+      now,
+      deadRuns,
+      backlog,
+      minutes,
+      hours,
+      newDrift,
+      isSecretSuspected: takeSuspicion(),
+      freeDisk: free,
+    };
+  }
+
+  async #raise({ name, subject, message }: Condition, now: number): Promise<void> {
+    const { store, remind } = this.#parts;
+    const toTell = await store.alerts.raise({ name, subject, message, now, toldBefore: now - remind });
+    if (!toTell) return;
+    const { since, isNew } = toTell;
+    const state = isNew ? 'raised' : 'reminded';
+    this.#parts.telemetry.report('alert_raised', { alert: name, ...about(subject), state, found: message });
+    this.#tell({ ...alertOf({ name, subject, message, since }), state }, async () => {
+      await store.alerts.untold(name, subject);
+    });
+  }
+
+  async #end(alert: KeptAlert & { readonly name: AlertName }): Promise<void> {
+    const { store, telemetry, clock } = this.#parts;
+    const { name, subject, since } = alert;
+    if (!(await store.alerts.end(name, subject))) return;
+    telemetry.report('alert_over', { alert: name, ...about(subject) });
+    const message = `It is over, after ${inWords(Math.max(0, clock.now() - since))}.`;
+    this.#tell({ ...alertOf(alert), message, state: 'over' }, async () => {});
+  }
+
+  /** In the background: whoever is told may be slow, and what happens meanwhile is counted all the same. */
+  #tell(alert: Alert, onFailed: () => Promise<void>): void {
+    const { notify, telemetry, clock } = this.#parts;
+    if (notify === undefined) return;
+    const telling = tell(alert, notify, { now: clock.now(), stop: this.#stop.signal })
+      .catch(async (error: unknown) => {
+        telemetry.report('alert_failed', { alert: alert.name, cause: messageOf(error) });
+        await onFailed();
+      })
+      .catch(() => {})
+      .finally(() => this.#telling.delete(telling));
+    this.#telling.add(telling);
+  }
+}
+
+/** The alerts that are raised in an inbox, whoever looks. */
+export async function raisedAlerts(alerts: AlertStore): Promise<readonly RaisedAlert[]> {
+  return (await alerts.list()).filter(isKnown).map(alertOf);
+}
+
+/** Another version may know others. */
+function isKnown(alert: KeptAlert): alert is KeptAlert & { readonly name: AlertName } {
+  return (alertNames as readonly string[]).includes(alert.name);
+}
+
+function isSame(one: Condition, other: KeptAlert): boolean {
+  return one.name === other.name && one.subject === other.subject;
+}
+
+function alertOf({ name, subject, since, message }: KeptAlert & { readonly name: AlertName }): RaisedAlert {
+  return { name, subject: subject === '' ? undefined : subject, since: new Date(since), message };
+}
+
+/** A handler's name. */
+function about(subject: string): { readonly handler?: string } {
+  return subject === '' ? {} : { handler: subject };
+}

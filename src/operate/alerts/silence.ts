@@ -1,0 +1,41 @@
+/** How long nothing has come, and what is usual. */
+import type { HistoryRow } from '../../store/history-store.ts';
+
+const minute = 60_000;
+const hour = 3_600_000;
+/** What is usual is known after a week: no rhythm of a business is longer, except that of holidays. */
+const known = 7 * 24 * hour;
+
+/** Which rows show that the platform reaches us. */
+const arrivals: ReadonlySet<string> = new Set(['accepted', 'duplicate']);
+
+/** How long ago the last delivery was accepted, in milliseconds; undefined if there is none that is known of. */
+export function sinceLastDelivery(
+  minutes: readonly HistoryRow[],
+  hours: readonly HistoryRow[],
+  now: number,
+): number | undefined {
+  const last = timesOf(minutes).at(-1);
+  const lastHour = timesOf(hours).at(-1);
+  if (last === undefined && lastHour === undefined) return undefined;
+  return Math.max(0, now - (last === undefined ? (lastHour ?? 0) + hour : last + minute));
+}
+
+/**
+ * The longest time between two deliveries in what is known, not counting the present one; undefined while less than a week is
+ * known. Measured in whole hours.
+ */
+export function longestPause(hours: readonly HistoryRow[], now: number): number | undefined {
+  const times = timesOf(hours);
+  const first = times[0];
+  if (first === undefined || now - first < known) return undefined;
+  const pauses = times.slice(1).map((at, place) => at - (times[place] ?? at) - hour);
+  return Math.max(0, ...pauses);
+}
+
+/** When the minutes or hours began in which a delivery was accepted, in order. */
+function timesOf(rows: readonly HistoryRow[]): readonly number[] {
+  return [...new Set(rows.filter(({ name }) => arrivals.has(name)).map(({ at }) => at))].toSorted(
+    (one, other) => one - other,
+  );
+}

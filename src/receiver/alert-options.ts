@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { checked, isObject } from '../errors/option-problems.ts';
+import { type Size, parseSize } from '../kit/bytes.ts';
+import { type Duration, parseDuration } from '../kit/duration.ts';
+import type { Secrets } from '../signature/secrets.ts';
+import { type SignOptions, sign } from '../signature/sign.ts';
+import { count, duration, durationWords, orFalse, sizeWords } from './option-values.ts';
+
+/** What alerts are about, in the order in which they are told. */
+export const alertNames = [
+  'dead_letters',
+  'handler_failing',
+  'oldest_waiting',
+  'secret_suspected',
+  'no_deliveries',
+  'drift',
+  'disk',
+] as const;
+
+/** What an alert is about. */
+export type AlertName = (typeof alertNames)[number];
+
+/** What somebody is told of. */
+export interface Alert {
+  readonly name: AlertName;
+  /** What it is about: the handler of `handler_failing`, else undefined. */
+  readonly subject: string | undefined;
+  /** Whether it is new, still there after a long time, or over. */
+  readonly state: 'raised' | 'reminded' | 'over';
+  /** When it was raised. */
+  readonly since: Date;
+  /** How it stands, in a sentence without anything of an event. */
+  readonly message: string;
+}
+
+/** Where a webhook goes. */
+export interface AlertWebhook {
+  readonly url: string;
+  /** Signs it as Standard Webhooks says: `whsec_` and base64. @default it is not signed */
+  readonly secret?: Secrets | undefined;
+}
+
+/** A function, or the address of a webhook. */
+export type Notify = ((alert: Alert) => unknown) | string | AlertWebhook;
+
+/** From where on something is worth waking somebody, and who is told. `false` instead of a value: never. */
+export interface AlertOptions {
+  /** A function, or where a webhook goes. @default nobody but the log */
+  notify?: Notify;
+  /** How many dead letters. @default 1 */
+  deadLetters?: number | false;
+  /** How many failed attempts of a handler within 15 minutes, if they are more than those that went well. @default 10 */
+  failedAttempts?: number | false;
+  /** How long the oldest event or run that waits has waited. @default '15m' */
+  oldestWaiting?: Duration | false;
+  /**
+   * For how long no delivery was accepted. `'unusual'`: half as long again as the longest pause of the last two weeks, and an
+   * hour more; known after a week.
+   * @default 'unusual'
+   */
+  noDeliveries?: Duration | 'unusual' | false;
+  /** Below how much room on the disk of a SQLite file. @default '1gb' */
+  freeDisk?: Size | false;
+  /** After how long one that is still there is told again. @default '1d' */
+  remind?: Duration;
+}
+
+/** How webhooks of alerts are signed. */
+export const alertScheme = 'standard-webhooks-suffix-base64' satisfies SignOptions['scheme'];
+
+/** Who is told: credentials are in the address of many a webhook, and are quoted by no error. */
+const notify = checked(
+  'a function, an http or https address, or { url, secret } with a secret of whsec_ and base64',
+  (value) => (isNotify(value) ? value : undefined),
+);
+
+function isNotify(value: unknown): value is Notify {
+  if (typeof value === 'function') return true;
+  if (typeof value === 'string') return isAddress(value);
+  if (!isObject(value) || Object.keys(value).some((key) => key !== 'url' && key !== 'secret')) return false;
+  return isAddress(value['url']) && (value['secret'] === undefined || canSign(value['secret'] as Secrets));
+}
+
+function isAddress(value: unknown): boolean {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false;
+  const { protocol, username, password } = new URL(value);
+  // `fetch` takes no credentials in front of the host.
+  return ['http:', 'https:'].includes(protocol) && username + password === '';
+}
+
+function canSign(secrets: Secrets): boolean {
+  try {
+    sign('', { secrets, scheme: alertScheme, traceId: 'any' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const minute = 60_000;
+const day = 86_400_000;
+
+/** The options of alerts, with their defaults. */
+export const alertsSchema = z.strictObject({
+  notify: notify.optional(),
+  deadLetters: orFalse('a whole number of 1 or more', (value) => count.safeParse(value).data).default(1),
+  failedAttempts: orFalse('a whole number of 1 or more', (value) => count.safeParse(value).data).default(10),
+  oldestWaiting: orFalse(durationWords, parseDuration).default(15 * minute),
+  noDeliveries: orFalse(`'unusual', ${durationWords}`, (value) =>
+    value === 'unusual' ? value : parseDuration(value),
+  ).default('unusual'),
+  freeDisk: orFalse(sizeWords, parseSize).default(1024 ** 3),
+  remind: duration.default(day),
+});

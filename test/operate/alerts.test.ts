@@ -1,0 +1,360 @@
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from 'vitest';
+import { Webhook } from 'standardwebhooks';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import { isOnPostgres } from '../support/inbox.ts';
+import { type Alert, ConfigError, Discard, type Receiver, type ReceiverOptions } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+import { listening } from '../support/servers.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
+
+/** A receiver whose handler fails as the trace id says, with what was told. */
+async function watched(
+  alerts: ReceiverOptions['alerts'] = {},
+  { clock = new ManualClock(), database = temporaryDatabase() } = {},
+) {
+  const told: Alert[] = [];
+  const notify = (alert: Alert) => void told.push(alert);
+  const { receiver, logs } = await started(
+    { clock, database, random: () => 0.5, alerts: { freeDisk: false, notify, ...alerts } },
+    (r) =>
+      r.on('*', { name: 'crm', retry: { base: '400d', cap: '400d' } }, ({ traceId }) => {
+        if (traceId.startsWith('bad')) throw new Discard('no');
+        if (traceId.startsWith('late')) throw new Error('not yet');
+      }),
+  );
+  const send = (
+    traceId: string,
+    { secrets, payload = {} }: { secrets?: string; payload?: Record<string, unknown> } = {},
+  ) => {
+    const body = bodyOf({ traceId, payload });
+    const signing = { timestamp: clock.now(), ...(secrets !== undefined && { secrets }) };
+    const named = { 'x-webhook-event': 'CallHandler.CallEnded', 'x-webhook-traceid': traceId };
+    return deliver(receiver, body, { ...signedHeaders(body, signing), ...named });
+  };
+  /** Moves time on to just after a minute has ended, when alerts are looked for, and waits until they have been. */
+  const look = async (after = 0) => {
+    clock.advance(after + minute - ((clock.now() + after) % minute) + 7);
+    // The timer for the next minute is set when this one has been looked at. No other is due just then.
+    await clock.timer(minute - 7);
+  };
+  const states = () =>
+    told.map(({ name, subject, state }) => [name, subject, state].filter(Boolean).join(' '));
+  return { receiver, logs, clock, told, send, look, states };
+}
+
+interface Received {
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** The address of a server that answers with a status, or with a redirect, or never. */
+async function answering(
+  answer: (request: Received) => number | { readonly status: number; readonly location: string } | undefined,
+): Promise<string> {
+  const port = await listening((request, response) => {
+    void text(request).then((body) => {
+      const answered = answer({ headers: request.headers as Record<string, string>, body });
+      if (typeof answered === 'number') return response.writeHead(answered).end();
+      return answered && response.writeHead(answered.status, { location: answered.location }).end();
+    });
+  });
+  return `http://127.0.0.1:${port}/hook`;
+}
+
+const settled = (receiver: Receiver, count: number) =>
+  expect
+    .poll(async () => {
+      const { runs, events } = await receiver.counts();
+      return events.new + events.open === 0 || runs.due + runs.dead > 0
+        ? runs.due + runs.dead + events.done
+        : 0;
+    })
+    .toBeGreaterThanOrEqual(count);
+
+describe('alerts', () => {
+  test('tell of dead letters once, again after a day, and when it is over', async () => {
+    const { receiver, logs, told, send, look, states, clock } = await watched();
+    await look();
+    expect(await receiver.alerts.list()).toEqual([]);
+    await send('bad-1');
+    await logs.until('run_dead');
+    await look();
+    await look();
+    expect(states()).toEqual(['dead_letters raised']);
+    const since = told[0]?.since;
+    expect(told).toEqual([
+      {
+        name: 'dead_letters',
+        subject: undefined,
+        state: 'raised',
+        since: expect.any(Date),
+        message: '1 run is a dead letter: nobody tries them again.',
+      },
+    ]);
+    await send('bad-2');
+    await logs.until('run_dead', 2);
+    await look();
+    expect(await receiver.alerts.list()).toEqual([
+      {
+        name: 'dead_letters',
+        subject: undefined,
+        since,
+        message: '2 runs are dead letters: nobody tries them again.',
+      },
+    ]);
+    await look(day);
+    expect(states()).toEqual(['dead_letters raised', 'dead_letters reminded']);
+    await receiver.events.dismiss({ state: 'dead' }, { reason: 'entered by hand' });
+    await look();
+    expect(states().slice(2)).toEqual(['dead_letters over']);
+    expect(told.at(-1)).toMatchObject({
+      since,
+      message: expect.stringMatching(/^It is over, after \d+ h\.$/),
+    });
+    expect(logs.of('alert_raised')).toMatchObject([
+      { alert: 'dead_letters', state: 'raised' },
+      { alert: 'dead_letters', state: 'reminded' },
+    ]);
+    expect(logs.of('alert_over')).toHaveLength(1);
+    await look();
+    expect(told).toHaveLength(3);
+    expect(clock.now()).toBeGreaterThan(Number(since));
+  });
+
+  test('tell of a handler of which most attempts fail, until they do no more', async () => {
+    const { logs, told, send, look, states } = await watched({ failedAttempts: 3, oldestWaiting: false });
+    for (const traceId of ['good-1', 'late-1', 'late-2']) await send(traceId);
+    await logs.until('run_retry', 2);
+    await look();
+    expect(told).toEqual([]);
+    await send('late-3');
+    await logs.until('run_retry', 3);
+    await look();
+    expect(states()).toEqual(['handler_failing crm raised']);
+    expect(told[0]?.message).toBe('3 of 4 attempts of crm have failed in the last 15 min.');
+    for (let count = 2; count < 6; count += 1) await send(`good-${count}`);
+    await logs.until('run_done', 5);
+    await look();
+    expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
+  });
+
+  test('tell of what has waited for long', async () => {
+    const { receiver, told, send, look, states } = await watched();
+    await receiver.handlers.pause('crm');
+    await send('good-1');
+    await settled(receiver, 1);
+    await look();
+    expect(told).toEqual([]);
+    await look(15 * minute);
+    expect(states()).toEqual(['oldest_waiting raised']);
+    expect(told[0]?.message).toMatch(
+      /^The oldest of 1 events and runs that wait has waited for 1[67] min\.$/,
+    );
+    await receiver.handlers.resume('crm');
+    await settled(receiver, 1);
+    await expect.poll(async () => (await receiver.counts()).events.done).toBe(1);
+    await look();
+    expect(states()).toEqual(['oldest_waiting raised', 'oldest_waiting over']);
+  });
+
+  test('tell of deliveries that look genuine and no longer verify, until one does', async () => {
+    const { send, look, states } = await watched();
+    await send('good-1');
+    for (let count = 0; count < 5; count += 1) await send(`good-${count + 2}`, { secrets: otherSecret });
+    await look();
+    await look();
+    expect(states()).toEqual(['secret_suspected raised']);
+    await send('good-9');
+    await look();
+    expect(states()).toEqual(['secret_suspected raised', 'secret_suspected over']);
+  });
+
+  test('tell when no delivery has come for longer than usual, which is known after a week', async () => {
+    const { send, look, told, states } = await watched();
+    for (let count = 0; count < 15; count += 1) {
+      await send(`good-${count}`);
+      await look(12 * hour);
+    }
+    expect(told).toEqual([]);
+    await look(5 * hour);
+    expect(told).toEqual([]);
+    await look(hour);
+    expect(states()).toEqual(['no_deliveries raised']);
+    expect(told[0]?.message).toMatch(
+      /^No delivery was accepted for (18|19) h, longer than in the two weeks before \((11|12) h\): /,
+    );
+    await send('good-100');
+    await look();
+    expect(states()).toEqual(['no_deliveries raised', 'no_deliveries over']);
+  });
+
+  test('tell when no delivery has come for as long as was set, and not before the first', async () => {
+    const { send, look, told, states } = await watched({ noDeliveries: '30m' });
+    await look(hour);
+    expect(told).toEqual([]);
+    await send('good-1');
+    await look(28 * minute);
+    expect(told).toEqual([]);
+    await look(2 * minute);
+    expect(states()).toEqual(['no_deliveries raised']);
+  });
+
+  test('tell of what the platform sends anew, for a day', async () => {
+    const { receiver, logs, send, look, states } = await watched();
+    await send('good-1', { payload: { novel: 1 } });
+    await logs.until('run_done');
+    await receiver.drift.list();
+    await look();
+    expect(states()).toEqual(['drift raised']);
+    await look(day - 2 * minute);
+    expect(states()).toEqual(['drift raised']);
+    await look(2 * minute);
+    expect(states().slice(1)).toEqual(['drift over']);
+  });
+
+  test.skipIf(isOnPostgres)('tell of a disk that is nearly full', async () => {
+    const { look, told } = await watched({ freeDisk: '9000000gb' });
+    await look();
+    expect(told).toMatchObject([{ name: 'disk', state: 'raised' }]);
+    expect(told[0]?.message).toMatch(/^The disk of the inbox has \d+ MB left\.$/);
+  });
+
+  test('are told by one of all processes', async () => {
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    const [one, other] = [await watched({}, { clock, database }), await watched({}, { clock, database })];
+    await one.send('bad-1');
+    await expect.poll(async () => (await one.receiver.counts()).runs.dead).toBe(1);
+    await one.look();
+    await expect.poll(() => one.told.length + other.told.length).toBe(1);
+    await one.look();
+    expect(one.told.length + other.told.length).toBe(1);
+    await one.receiver.events.dismiss({ state: 'dead' }, { reason: 'no' });
+    await one.look();
+    await expect.poll(() => one.told.length + other.told.length).toBe(2);
+  });
+
+  test('that are switched off are not raised', async () => {
+    const { logs, told, send, look } = await watched({
+      deadLetters: false,
+      failedAttempts: false,
+      oldestWaiting: false,
+      noDeliveries: false,
+    });
+    for (let count = 0; count < 12; count += 1) await send(`bad-${count}`);
+    await logs.until('run_dead', 12);
+    await look(3 * hour);
+    expect(told).toEqual([]);
+    expect(logs.of('alert_raised')).toEqual([]);
+  });
+});
+
+describe('a webhook of an alert', () => {
+  const secret = 'whsec_dGhlIHNlY3JldCBvZiBhbGVydHM=';
+
+  test('is JSON that Slack takes, signed as Standard Webhooks says', async () => {
+    const requests: { headers: Record<string, string>; body: string }[] = [];
+    const url = await answering((request) => {
+      requests.push(request);
+      return 200;
+    });
+    const { logs, send, look } = await watched({ notify: { url, secret } });
+    await send('bad-1');
+    await logs.until('run_dead');
+    await look();
+    await expect.poll(() => requests.length).toBe(1);
+    const [{ headers, body } = { headers: {}, body: '' }] = requests;
+    expect(new Webhook(secret).verify(body, headers)).toEqual({
+      text: 'Ringback: dead_letters raised. 1 run is a dead letter: nobody tries them again.',
+      alert: {
+        name: 'dead_letters',
+        state: 'raised',
+        since: expect.stringMatching(/^\d{4}-.*Z$/),
+        message: '1 run is a dead letter: nobody tries them again.',
+      },
+    });
+  });
+
+  test('that is not taken is sent again a minute later, and its end to nobody who has not heard of it', async () => {
+    let status = 503;
+    const states: string[] = [];
+    const url = await answering(({ body }) => {
+      states.push((JSON.parse(body) as { alert: { state: string } }).alert.state);
+      return status;
+    });
+    const { logs, send, look } = await watched({ notify: url });
+    await send('bad-1');
+    await logs.until('run_dead');
+    await look();
+    expect(await logs.until('alert_failed')).toMatchObject([
+      { alert: 'dead_letters', cause: 'the webhook was answered with 503' },
+    ]);
+    status = 200;
+    await expect.poll(async () => (await look(), states)).toEqual(['raised', 'raised']);
+    await look();
+    expect(states).toHaveLength(2);
+  });
+
+  test('that is never answered holds up neither a stop nor what comes later', async () => {
+    const url = await answering(() => undefined);
+    const { receiver, logs, send, look } = await watched({ notify: url, failedAttempts: 1 });
+    await send('bad-1');
+    await logs.until('run_dead');
+    await look();
+    await look();
+    expect(await receiver.alerts.list()).toHaveLength(2);
+    await receiver.stop();
+    expect(logs.of('alert_failed').length).toBeGreaterThan(0);
+  });
+
+  test('goes to nobody else when it is redirected', async () => {
+    let isFollowed = false;
+    const elsewhere = await answering(() => {
+      isFollowed = true;
+      return 200;
+    });
+    const url = await answering(() => ({ status: 307, location: elsewhere }));
+    const { logs, send, look } = await watched({ notify: url });
+    await send('bad-1');
+    await logs.until('run_dead');
+    await look();
+    await logs.until('alert_failed');
+    expect(isFollowed).toBe(false);
+  });
+});
+
+describe('the options of alerts', () => {
+  test.each([
+    [
+      { deadLetters: 0 },
+      'The option alerts.deadLetters should be a whole number of 1 or more, or false, but is 0.',
+    ],
+    [
+      { noDeliveries: 'usual' },
+      "should be 'unusual', milliseconds or a duration such as '90s', '5m', '30d', or false",
+    ],
+    [
+      { notify: 7 },
+      'The option alerts.notify should be a function, an http or https address, or { url, secret }',
+    ],
+    [{ silence: '5m' }, 'alerts'],
+  ])('are checked: %j', (alerts, message) => {
+    expect(() => made({ alerts: alerts as never })).toThrow(ConfigError);
+    expect(() => made({ alerts: alerts as never })).toThrow(message);
+  });
+
+  test.each([
+    'hooks.example.com/T000/sesame',
+    'https://sesame@hooks.example.com/',
+    { url: 'https://hooks.example.com/', secret: 'sesame' },
+    { url: 'https://hooks.example.com/', secret: 'whsec_sesame!' },
+    { url: 'https://hooks.example.com/', secrets: 'whsec_c2VzYW1l' },
+  ])('never quote an address or a secret', (notify) => {
+    expect(() => made({ alerts: { notify } })).toThrow('should be a function');
+    expect(() => made({ alerts: { notify } })).not.toThrow('sesame');
+  });
+});
