@@ -27,7 +27,7 @@ const ranks = [
   ['^src/receiver/wiring\\.ts$'],
   ['^src/receiver/lifecycle\\.ts$'],
   ['^src/receiver/receiver\\.ts$'],
-  ['^src/prometheus/'],
+  ['^src/(prometheus|otel)/'],
   // The platform's side: what it may use is told below.
   ['^src/platform/', '^src/sandbox/'],
   ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
@@ -71,7 +71,9 @@ module.exports = {
       name: 'public-entries-are-not-imported',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^src/(index|(prometheus|testing|platform|sandbox|store|store/postgres)/index)\\.ts$' },
+      to: {
+        path: '^src/(index|(otel|prometheus|testing|platform|sandbox|store|store/postgres)/index)\\.ts$',
+      },
     },
     {
       name: 'better-sqlite3-stays-in-the-store',
@@ -96,6 +98,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: ['^src/prometheus/', '^src/cli/metrics\\.ts$'] },
       to: { path: 'node_modules/@prometheus-io/' },
+    },
+    {
+      name: 'opentelemetry-stays-in-its-folder',
+      comment: 'The core knows an interface only: src/kit/tracing.ts.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/otel/' },
+      to: { path: 'node_modules/@opentelemetry/' },
     },
     {
       name: 'the-stores-stand-alone',

@@ -2,11 +2,13 @@ import type { Logger } from 'pino';
 import { type CallRecord, callRecordOf } from '../calls/timeline.ts';
 import { joinedCall } from '../calls/joined-call.ts';
 import { ringbackError } from '../errors/errors.ts';
+import { headerOf } from '../events/ids.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { Activity } from '../kit/activity.ts';
 import { backoffAfter } from '../kit/backoff.ts';
 import type { Clock, Random } from '../kit/clock.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
+import { type AttemptSpan, type Tracing, untraced } from '../kit/tracing.ts';
 import { isThenable } from '../kit/values.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { mayBePoison } from '../store/claims.ts';
@@ -26,6 +28,7 @@ export interface AttemptParts {
   readonly settler: Settler;
   readonly telemetry: Telemetry;
   readonly activity: Activity;
+  readonly tracing: Tracing;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random: Random;
@@ -73,45 +76,63 @@ export class Attempts {
    * Rejects only when the inbox could not be written before the receiver stopped; the claim is then given back, and the
    * run is run again.
    */
-  async make(run: Run, { onCalled, onConcluded }: AttemptSteps): Promise<RunState | undefined> {
+  async make(run: Run, steps: AttemptSteps): Promise<RunState | undefined> {
+    const span = this.#spanOf(run);
+    let conclusion: Conclusion | undefined;
+    try {
+      conclusion = await this.#make(run, span, steps);
+      return conclusion?.state;
+    } finally {
+      span.end(conclusion?.state.kind ?? 'lost', conclusion?.cause);
+    }
+  }
+
+  /** Resolves to undefined when the claim was lost. */
+  async #make(
+    run: Run,
+    span: AttemptSpan,
+    { onCalled, onConcluded }: AttemptSteps,
+  ): Promise<Conclusion | undefined> {
     const { clock, telemetry, activity, settler } = this.#parts;
     const startedAt = clock.elapsed();
     const over = concludedBefore(run);
-    const ended = over ? unsettled(run, over) : await this.#try(run, onCalled);
+    const ended = over ? unsettled(run, over) : await this.#try(run, span, onCalled);
     const duration = clock.elapsed() - startedAt;
     onConcluded();
     const isHeld =
       ended &&
-      (ended.isSettled || (await settler.settle(ended.run, ended.conclusion, duration)) === 'settled');
+      (ended.isSettled ||
+        (await span.settle(() => settler.settle(ended.run, ended.conclusion, duration))) === 'settled');
     if (!isHeld) return reportLost(telemetry, run);
-    report(telemetry, ended.run, ended.conclusion, clock.elapsed() - startedAt);
-    const { state, cause } = ended.conclusion;
+    const { conclusion } = ended;
+    report(telemetry, ended.run, conclusion, clock.elapsed() - startedAt);
+    const { state, cause } = conclusion;
     if (cause !== 'interrupted')
       activity.ran(run.handler.name, state.kind === 'due' ? 'retried' : state.kind, duration);
-    return state;
+    return conclusion;
   }
 
-  #try(run: Run, onCalled: () => void): Promise<Ended | undefined> {
-    return mayBePoison(run.claimed) ? this.#tryCounted(run, onCalled) : this.#tryUncounted(run);
+  #try(run: Run, span: AttemptSpan, onCalled: () => void): Promise<Ended | undefined> {
+    return mayBePoison(run.claimed) ? this.#tryCounted(run, span, onCalled) : this.#tryUncounted(run, span);
   }
 
   /**
    * Most attempts are counted when they end. If the process dies in one, nobody knows whose fault it was, and a run that
    * waited for its turn must not lose its only attempt by that.
    */
-  async #tryUncounted(run: Run): Promise<Ended> {
+  async #tryUncounted(run: Run, span: AttemptSpan): Promise<Ended> {
     const subject = await this.#subjectOf(run);
     if (!isSubject(subject)) return this.#withoutCall(run, subject);
     const later = this.#share.place(run.handler.name);
     if (later) await later;
-    return this.#call(run, subject);
+    return this.#call(run, subject, span);
   }
 
   /**
    * Once a process has died over the event, what kills the next one is known before it does so: first that the event is
    * read, then that the attempt is made. Nothing is waited for between its being counted and the call.
    */
-  async #tryCounted(run: Run, onCalled: () => void): Promise<Ended | undefined> {
+  async #tryCounted(run: Run, span: AttemptSpan, onCalled: () => void): Promise<Ended | undefined> {
     const { settler } = this.#parts;
     const read = await settler.readNoted(run.claimed, () => this.#subjectOf(run));
     if (!read) return undefined;
@@ -121,8 +142,23 @@ export class Attempts {
     // The attempt has been counted already, and is counted once more when it ends.
     return (
       claimed &&
-      this.#call({ ...run, claimed: { ...claimed, attempts: claimed.attempts - 1 } }, subject, onCalled)
+      this.#call({ ...run, claimed: { ...claimed, attempts: claimed.attempts - 1 } }, subject, span, onCalled)
     );
+  }
+
+  #spanOf({ handler, claimed }: Run): AttemptSpan {
+    const { tracer } = this.#parts.tracing;
+    const { traceId, callId, eventName, attempts, headers } = claimed;
+    if (!tracer) return untraced;
+    const traceparent = headerOf(headers, 'traceparent');
+    return tracer.attempt({
+      traceId,
+      callId,
+      eventName,
+      handler: handler.name,
+      attempt: attempts + 1,
+      traceparent,
+    });
   }
 
   /** What the run's function is called with, undefined if it need not be called. */
@@ -145,20 +181,20 @@ export class Attempts {
     return unsettled(run, conclusion);
   }
 
-  async #call(run: Run, subject: Subject, onCalled?: () => void): Promise<Ended> {
+  async #call(run: Run, subject: Subject, span: AttemptSpan, onCalled?: () => void): Promise<Ended> {
     const { settler, telemetry, logger } = this.#parts;
     const backoff = () => this.#backoffOf(run);
     const end = new EarlyEnd();
     const commit = new Commit({
       settleWith: (effects) =>
-        settler.settleWith(run, (database) => this.#timed(run, () => effects(database))),
+        span.settle(() => settler.settleWith(run, (database) => this.#timed(run, () => effects(database)))),
       onRefused: (error) => reportFailedCommit(telemetry, run, outcomeOf(error, backoff)),
       untilEnd: (effects) => this.#effectsUntilEnd(run, end, effects),
     });
     const call = () => this.#callSoFar(run);
     const context = new AttemptContext(run, { logger, end, call, commit });
     const called = this.#timed(run, () =>
-      this.#outcome(run, end, () => run.handler.handle(subject, context)),
+      this.#outcome(run, end, () => span.call(() => run.handler.handle(subject, context))),
     );
     onCalled?.();
     const outcome = await called;

@@ -1,6 +1,8 @@
 import { Refusal, refusal } from '../errors/refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Activity } from '../kit/activity.ts';
+import type { Tracing } from '../kit/tracing.ts';
+import { headerOf } from '../events/ids.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/body-decoder.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
@@ -28,6 +30,7 @@ export interface IntakeParts {
   readonly recorder: Recorder;
   readonly telemetry: Telemetry;
   readonly activity: Activity;
+  readonly tracing: Tracing;
   readonly clock: Clock;
   /** Whether deliveries are taken. `unstarted`: `start` was never called. `closed`: starting, stopping or stopped. */
   readonly door: () => 'open' | 'closed' | 'unstarted';
@@ -87,7 +90,7 @@ export class Intake {
     const { activity, clock } = this.#parts;
     const begunAt = clock.elapsed();
     try {
-      const { status, traceId } = await this.#pass(delivery, hold);
+      const { status, traceId } = await this.#traced(delivery, hold);
       activity.answered(status, clock.elapsed() - begunAt);
       return replyRecorded(status, traceId);
     } catch (problem) {
@@ -108,6 +111,12 @@ export class Intake {
   /** Logs the refusals that were only counted so far. */
   flushLog(): void {
     this.#refusals.flush();
+  }
+
+  #traced(delivery: Delivery, hold: Hold): Promise<Recorded> {
+    const { tracer } = this.#parts.tracing;
+    if (!tracer) return this.#pass(delivery, hold);
+    return tracer.receive(headerOf(delivery.headers, 'traceparent'), () => this.#pass(delivery, hold));
   }
 
   async #pass(delivery: Delivery, hold: Hold): Promise<Recorded> {

@@ -60,6 +60,7 @@ export class Recorder {
   readonly #clock: Clock;
   readonly #isKept: (header: string) => boolean;
   readonly #signatureHeaders: readonly string[];
+  readonly #traceparent: () => string | undefined;
   readonly #count: Allowance;
   readonly #largeBytes: Allowance;
   /** How many were dropped since the last one kept; written with the next one kept, to save a write for each. */
@@ -67,7 +68,10 @@ export class Recorder {
   #unreported = 0;
   #reportedAt = -Infinity;
 
-  /** `signatureHeaders` are kept besides the platform's own; `credentials` never are. */
+  /**
+   * `signatureHeaders` are kept besides the platform's own; `credentials` never are. `traceparent` is kept in the place of what
+   * came: later attempts are linked to it.
+   */
   constructor(
     store: RecorderStore,
     telemetry: Telemetry,
@@ -75,6 +79,8 @@ export class Recorder {
     headers: {
       readonly signatureHeaders: readonly string[];
       readonly credentials: ReadonlyMap<string, string>;
+      /** The trace context of the delivery that is being taken. */
+      readonly traceparent: () => string | undefined;
     },
   ) {
     this.#store = store;
@@ -83,6 +89,7 @@ export class Recorder {
     this.#count = new Allowance(clock, countLimits);
     this.#largeBytes = new Allowance(clock, largeLimits);
     this.#signatureHeaders = headers.signatureHeaders;
+    this.#traceparent = headers.traceparent;
     const decide = (name: string) =>
       (keptHeaders.test(name) || headers.signatureHeaders.includes(name)) && !headers.credentials.has(name);
     const decided = new Map<string, boolean>();
@@ -95,7 +102,13 @@ export class Recorder {
 
   /** The one durable write of an authentic delivery. Only when it is on disk may the answer be a success. */
   async record(reading: Reading, { bytes, headers, receivedAt, isIdSigned }: Received): Promise<Recorded> {
-    const kept = { headers: this.#keep(headers), body: bytes, receivedAt };
+    const traceparent = this.#traceparent();
+    const own = this.#keep(headers);
+    const kept = {
+      headers: traceparent === undefined ? own : { ...own, traceparent },
+      body: bytes,
+      receivedAt,
+    };
     try {
       if (!reading.ok) {
         const { id } = await this.#store.quarantine.keep({

@@ -14,6 +14,7 @@ import { pageHandler } from '../operate/page/page.ts';
 import type { Activity } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
+import type { Tracing } from '../kit/tracing.ts';
 import type { Calls } from '../operate/calls.ts';
 import type { Alerts } from '../operate/alerts/alerts.ts';
 import type { Audit } from '../operate/audit.ts';
@@ -66,6 +67,13 @@ export let checkReady: (receiver: Receiver) => Promise<boolean>;
 export let activityOf: (receiver: Receiver) => Activity;
 
 /**
+ * What follows a receiver's deliveries and runs, if anything does.
+ *
+ * @internal
+ */
+export let tracingOf: (receiver: Receiver) => Tracing;
+
+/**
  * What waits in the inbox, and since when.
  *
  * @internal
@@ -111,6 +119,7 @@ export class Receiver<Transaction = UserDatabase> {
     checkReady = (receiver) => receiver.#lifecycle.checkReady();
     clockOf = (receiver) => receiver.#clock;
     activityOf = (receiver) => receiver.#parts.activity;
+    tracingOf = (receiver) => receiver.#parts.tracing;
     backlogOf = async (receiver) => {
       receiver.#lifecycle.requireStarted('backlog');
       return receiver.#parts.store.history.backlog(receiver.#clock.now());

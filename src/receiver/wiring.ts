@@ -11,6 +11,7 @@ import { DriftLedger } from '../operate/drift.ts';
 import { Erasure } from '../operate/erasure.ts';
 import { Failures } from '../operate/failures.ts';
 import { Activity } from '../kit/activity.ts';
+import { Tracing } from '../kit/tracing.ts';
 import { History } from '../operate/history.ts';
 import { InboxHandlers } from '../operate/handlers.ts';
 import { InboxHealth } from '../operate/health.ts';
@@ -49,6 +50,7 @@ export interface Parts {
   readonly authenticator: Authenticator;
   readonly intake: Intake;
   readonly activity: Activity;
+  readonly tracing: Tracing;
   readonly calls: Calls;
   readonly changes: Changes;
   readonly history: History;
@@ -73,6 +75,7 @@ interface Common {
   readonly decoder: BodyDecoder;
   readonly audit: Audit;
   readonly activity: Activity;
+  readonly tracing: Tracing;
 }
 
 /** Makes the parts, and opens nothing. */
@@ -85,8 +88,9 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   const health = new InboxHealth(store, clock);
   const decoder = new BodyDecoder(options.limits);
   const activity = new Activity();
+  const tracing = new Tracing();
   const audit = new Audit({ store: store.audit, clock, requireStarted });
-  const common: Common = { options, ties, store, telemetry, decoder, audit, activity };
+  const common: Common = { options, ties, store, telemetry, decoder, audit, activity, tracing };
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
   const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
@@ -96,6 +100,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     store,
     telemetry,
     activity,
+    tracing,
     decoder,
     registry,
     clock,
@@ -115,6 +120,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     authenticator,
     intake,
     alerts,
+    tracing,
     activity,
     calls: new Calls({ store: store.calls, requireStarted }),
     history: new History({ store: store.history, activity, clock, requireStarted, onMinute }),
@@ -154,7 +160,7 @@ function buildAuthenticator({ options, store, telemetry }: Common): Authenticato
 }
 
 function buildIntake(
-  { options, ties, store, telemetry, activity }: Common,
+  { options, ties, store, telemetry, activity, tracing }: Common,
   authenticator: Authenticator,
   dispatcher: Dispatcher,
   onNotRecorded: () => void,
@@ -165,13 +171,17 @@ function buildIntake(
     record: (record, event) => dispatcher.record(record, event),
     quarantine: store.quarantine,
   };
-  const recorder = new Recorder(inbox, telemetry, clock, { signatureHeaders, credentials: headers });
+  const recorder = new Recorder(inbox, telemetry, clock, {
+    signatureHeaders,
+    credentials: headers,
+    traceparent: () => tracing.tracer?.current(),
+  });
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
   const { door } = ties;
   // Of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
-  const common = { limits, admission, authenticator, decoder, recorder, telemetry, activity, clock };
+  const common = { limits, admission, authenticator, decoder, recorder, telemetry, activity, tracing, clock };
   const isOverloaded = () => store.isOverloaded?.() ?? false;
   return new Intake({ ...common, door, isOverloaded, onNotRecorded });
 }

@@ -38,6 +38,7 @@ function typeErrors(pieces: readonly { name: string; code: string }[]): string[]
           ringback: [join(root, 'src/index.ts')],
           'ringback/postgres': [join(root, 'src/store/postgres/index.ts')],
           'ringback/prometheus': [join(root, 'src/prometheus/index.ts')],
+          'ringback/otel': [join(root, 'src/otel/index.ts')],
           'ringback/testing': [join(root, 'src/testing/index.ts')],
           'ringback/platform': [join(root, 'src/platform/index.ts')],
           'ringback/sandbox': [join(root, 'src/sandbox/index.ts')],

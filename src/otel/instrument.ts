@@ -1,0 +1,33 @@
+import { type MeterProvider, type TracerProvider, metrics, trace } from '@opentelemetry/api';
+import { type Receiver, activityOf, tracingOf } from '../receiver/receiver.ts';
+import { measure } from './measure.ts';
+import { tracerOf } from './spans.ts';
+
+/** Where spans and metrics go. */
+export interface InstrumentOptions {
+  /** @default the global one */
+  readonly tracerProvider?: TracerProvider;
+  /** @default the global one */
+  readonly meterProvider?: MeterProvider;
+}
+
+/** Under which spans and metrics are found. */
+const scope = 'ringback';
+
+/**
+ * Makes spans and metrics of a receiver with OpenTelemetry: a span for each delivery, and one for each attempt of a handler,
+ * linked to the delivery's, however much later and in whichever process it is made. What a handler calls is part of its attempt.
+ * Spans carry the ids of event and call and names, and nothing else of an event; no message of an error.
+ *
+ * @example
+ * import { instrument } from 'ringback/otel';
+ * instrument(receiver); // after the SDK was started, and before the receiver is
+ */
+export function instrument<Transaction>(
+  receiver: Receiver<Transaction>,
+  { tracerProvider, meterProvider }: InstrumentOptions = {},
+): void {
+  const plain = receiver as unknown as Receiver;
+  tracingOf(plain).use(tracerOf((tracerProvider ?? trace.getTracerProvider()).getTracer(scope)));
+  activityOf(plain).observe(measure(plain, (meterProvider ?? metrics.getMeterProvider()).getMeter(scope)));
+}

@@ -1,0 +1,125 @@
+import {
+  type Context,
+  type Link,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer as OtelTracer,
+  ROOT_CONTEXT,
+  context,
+  isSpanContextValid,
+  trace,
+} from '@opentelemetry/api';
+import type { AttemptSpan, TracedAttempt, Tracer } from '../kit/tracing.ts';
+
+/** Spans of deliveries and attempts, named as the conventions for messaging are. */
+export function tracerOf(tracer: OtelTracer): Tracer {
+  return {
+    async receive(traceparent, take) {
+      const span = tracer.startSpan(
+        'receive',
+        { kind: SpanKind.CONSUMER, attributes: { ...system, ...operation('receive') } },
+        parentOf(traceparent),
+      );
+      try {
+        const taken = await context.with(trace.setSpan(context.active(), span), take);
+        span.setAttributes({ 'messaging.message.id': taken.traceId, 'ringback.outcome': taken.status });
+        return taken;
+      } catch (error) {
+        fail(span, causeOf(error));
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+    current: () => textOf(trace.getActiveSpan()?.spanContext()),
+    attempt: (attempt) => attemptSpan(tracer, attempt),
+  };
+}
+
+function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAttempt): AttemptSpan {
+  const received = spanContextOf(traceparent);
+  const links: Link[] = received ? [{ context: received }] : [];
+  // A trace of its own: an attempt may be made days after its delivery, and again and again.
+  const span = tracer.startSpan(
+    `process ${attempt.handler}`,
+    { kind: SpanKind.CONSUMER, links, root: true, attributes: attributesOf(attempt) },
+    ROOT_CONTEXT,
+  );
+  // Not that of whatever made the attempt begin, which may have been another delivery.
+  const within = trace.setSpan(ROOT_CONTEXT, span);
+  return {
+    call: (work) => context.with(within, work),
+    async settle(work) {
+      const settling = tracer.startSpan(
+        'settle',
+        { attributes: { ...system, ...operation('settle') } },
+        within,
+      );
+      try {
+        return await work();
+      } catch (error) {
+        fail(settling, causeOf(error));
+        throw error;
+      } finally {
+        settling.end();
+      }
+    },
+    end(outcome, cause) {
+      span.setAttribute('ringback.outcome', outcome);
+      if (cause !== undefined) fail(span, cause);
+      span.end();
+    },
+  };
+}
+
+const system = { 'messaging.system': 'ringback' } as const;
+
+function operation(name: 'receive' | 'process' | 'settle') {
+  return { 'messaging.operation.name': name, 'messaging.operation.type': name };
+}
+
+function attributesOf({ traceId, callId, eventName, handler, attempt }: Omit<TracedAttempt, 'traceparent'>) {
+  return {
+    ...system,
+    ...operation('process'),
+    'messaging.message.id': traceId,
+    ...(callId !== undefined && { 'messaging.message.conversation_id': callId }),
+    'messaging.consumer.group.name': handler,
+    'ringback.event.name': eventName,
+    'ringback.attempt': attempt,
+  };
+}
+
+/** Its class or code only: a message may hold anything of an event. */
+function fail(span: Span, cause: string): void {
+  span.setAttribute('error.type', cause);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+function causeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  return error instanceof Error ? error.name : typeof error;
+}
+
+/** Inside the span of an HTTP server there is one already; else the sender may have sent its own. */
+function parentOf(traceparent: string | undefined): Context {
+  const active = context.active();
+  const sent = trace.getSpan(active) ? undefined : spanContextOf(traceparent);
+  return sent ? trace.setSpanContext(active, sent) : active;
+}
+
+/** As W3C's Trace Context writes it. */
+function textOf(spanContext: SpanContext | undefined): string | undefined {
+  if (!spanContext || !isSpanContextValid(spanContext)) return undefined;
+  const { traceId, spanId, traceFlags } = spanContext;
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+function spanContextOf(traceparent: string | undefined): SpanContext | undefined {
+  const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(traceparent ?? '');
+  const [, traceId = '', spanId = '', flags = ''] = match ?? [];
+  const found = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return match && isSpanContextValid(found) ? found : undefined;
+}

@@ -1,0 +1,235 @@
+import { json } from 'node:stream/consumers';
+import { context, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
+import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { instrument } from '../../src/otel/index.ts';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
+import { Discard, type Receiver } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+import { listening } from '../support/servers.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+/** A span as a collector gets it. */
+interface Collected {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly status: { readonly code?: number; readonly message?: string };
+}
+
+interface Export {
+  readonly resourceSpans: readonly {
+    readonly scopeSpans: readonly { readonly spans: readonly Collected[] }[];
+  }[];
+}
+
+/** A collector that takes OTLP over HTTP, and a real SDK that sends to it. */
+async function collector() {
+  const spans: Collected[] = [];
+  const port = await listening((request, response) => {
+    void json(request).then((body) => {
+      for (const { scopeSpans } of (body as Export).resourceSpans)
+        for (const scope of scopeSpans) spans.push(...scope.spans);
+      return response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+  });
+  const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` });
+  const tracerProvider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  tracerProvider.register();
+  onTestFinished(async () => tracerProvider.shutdown());
+  const named = async (name: string, count = 1) => {
+    await expect.poll(() => spans.filter((span) => span.name === name).length).toBeGreaterThanOrEqual(count);
+    return spans.filter((span) => span.name === name);
+  };
+  return { spans, named, tracerProvider, flushed: () => tracerProvider.forceFlush() };
+}
+
+function attributesOf({ attributes }: Collected): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}
+
+// The context manager is global: others that run in this process don't get it.
+afterEach(() => {
+  context.disable();
+  trace.disable();
+});
+
+describe('traces', () => {
+  test('tell of a delivery over a restart as one linked story', async () => {
+    const { spans, named, tracerProvider } = await collector();
+    const clock = new ManualClock();
+    const database = temporaryDatabase();
+    let isDown = true;
+    const register = (r: Receiver) => {
+      instrument(r, { tracerProvider });
+      r.on('*', { name: 'crm' }, async (_event, { commit }) => {
+        trace.getTracer('app').startSpan('POST crm.example.com').end();
+        if (isDown) throw new TypeError('the customer Ann is unknown');
+        await commit(() => {});
+      });
+    };
+    const first = await started({ clock, database }, register);
+    const body = bodyOf({ traceId: 'trace-1', callId: 'call-1' });
+    await deliver(first.receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+    await first.logs.until('run_retry');
+    await clock.runUntil(first.receiver.stop());
+    isDown = false;
+    const second = await started({ clock, database }, register);
+    clock.advance(5_000);
+    await second.logs.until('run_done');
+
+    const [receive] = await named('receive');
+    const [failed, done] = await named('process crm', 2);
+    const settled = await named('settle', 2);
+    const calls = await named('POST crm.example.com', 2);
+    if (!receive || !failed || !done) throw new Error('no spans');
+    expect(attributesOf(receive)).toEqual({
+      'messaging.system': 'ringback',
+      'messaging.operation.name': 'receive',
+      'messaging.operation.type': 'receive',
+      'messaging.message.id': 'trace-1',
+      'ringback.outcome': 'accepted',
+    });
+    for (const attempt of [failed, done]) {
+      expect(attempt.parentSpanId).toBeUndefined();
+      expect(attempt.links).toMatchObject([{ traceId: receive.traceId, spanId: receive.spanId }]);
+      const within = (span: Collected) =>
+        span.traceId === attempt.traceId && span.parentSpanId === attempt.spanId;
+      expect(settled.filter(within)).toHaveLength(1);
+      expect(calls.filter(within)).toHaveLength(1);
+    }
+    expect(attributesOf(failed)).toEqual({
+      'messaging.system': 'ringback',
+      'messaging.operation.name': 'process',
+      'messaging.operation.type': 'process',
+      'messaging.message.id': 'trace-1',
+      'messaging.message.conversation_id': 'call-1',
+      'messaging.consumer.group.name': 'crm',
+      'ringback.event.name': 'CallHandler.CallEnded',
+      'ringback.attempt': 1,
+      'ringback.outcome': 'due',
+      'error.type': 'TypeError',
+    });
+    expect(failed.status).toEqual({ code: 2 });
+    expect(attributesOf(done)).toMatchObject({ 'ringback.attempt': 2, 'ringback.outcome': 'done' });
+    expect(done.status.code ?? 0).toBe(0);
+    expect(JSON.stringify(spans)).not.toContain('Ann');
+  });
+
+  test('go on from the span of the sender, or of the HTTP server', async () => {
+    const { named, tracerProvider } = await collector();
+    const { receiver, logs } = await started({}, (r) => {
+      instrument(r, { tracerProvider });
+      r.on('*', () => {});
+    });
+    const [traceId, spanId] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
+    const send = (id: string) => {
+      const body = bodyOf({ traceId: id });
+      return deliver(receiver, body, { ...signedHeaders(body), traceparent: `00-${traceId}-${spanId}-01` });
+    };
+    await send('trace-1');
+    await trace.getTracer('http').startActiveSpan('POST /webhooks', async (server) => {
+      await send('trace-2');
+      server.end();
+    });
+    await logs.until('run_done', 2);
+    const received = await named('receive', 2);
+    const [server] = await named('POST /webhooks');
+    expect(received.find((span) => attributesOf(span)['messaging.message.id'] === 'trace-1')).toMatchObject({
+      traceId,
+      parentSpanId: spanId,
+    });
+    expect(received.find((span) => attributesOf(span)['messaging.message.id'] === 'trace-2')).toMatchObject({
+      traceId: server?.traceId,
+      parentSpanId: server?.spanId,
+    });
+  });
+
+  test('of what is refused say why, and an invalid context of a sender is passed over', async () => {
+    const { named, tracerProvider } = await collector();
+    const { receiver } = await started({}, (r) => instrument(r, { tracerProvider }));
+    const body = bodyOf();
+    const headers = { ...signedHeaders(body, { secrets: otherSecret }), traceparent: '00-xyz-1-01' };
+    expect((await deliver(receiver, body, headers)).status).toBe(401);
+    const [receive] = await named('receive');
+    expect(receive?.status).toEqual({ code: 2 });
+    expect(receive && attributesOf(receive)).toMatchObject({ 'error.type': 'not_authentic' });
+    expect(receive?.parentSpanId).toBeUndefined();
+  });
+
+  test('are not made of a receiver that was not instrumented', async () => {
+    const { spans, tracerProvider } = await collector();
+    const { receiver, logs } = await started({}, (r) => r.on('*', () => {}));
+    await deliver(receiver);
+    await logs.until('run_done');
+    await tracerProvider.forceFlush();
+    expect(spans).toEqual([]);
+  });
+});
+
+describe('metrics of OpenTelemetry', () => {
+  test('count what a receiver does, and show what waits', async () => {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+    const meterProvider = new MeterProvider({ readers: [reader] });
+    onTestFinished(async () => meterProvider.shutdown());
+    const { receiver, logs } = await started({}, (r) => {
+      instrument(r, { meterProvider });
+      r.on('*', { name: 'crm' }, ({ traceId }) => {
+        if (traceId === 'bad') throw new Discard('no');
+      });
+    });
+    await deliver(receiver, bodyOf({ traceId: 'good' }));
+    await deliver(receiver, bodyOf({ traceId: 'bad' }));
+    await Promise.all([logs.until('run_done'), logs.until('run_dead')]);
+    const forged = bodyOf();
+    await deliver(receiver, forged, signedHeaders(forged, { secrets: otherSecret }));
+    await meterProvider.forceFlush();
+    const points = exporter
+      .getMetrics()
+      .flatMap(({ scopeMetrics }) => scopeMetrics)
+      .flatMap(({ metrics }) => metrics)
+      .flatMap(({ descriptor, dataPoints }) =>
+        dataPoints.map(({ attributes, value }) => [
+          descriptor.name,
+          attributes,
+          typeof value === 'number' ? value : value.count,
+        ]),
+      );
+    expect(points).toEqual(
+      expect.arrayContaining([
+        ['ringback.deliveries', { outcome: 'accepted' }, 2],
+        ['ringback.deliveries', { outcome: 'refused', code: 'not_authentic' }, 1],
+        ['ringback.answer.duration', {}, 3],
+        ['ringback.runs', { handler: 'crm', outcome: 'done' }, 1],
+        ['ringback.runs', { handler: 'crm', outcome: 'dead' }, 1],
+        ['ringback.run.duration', { handler: 'crm' }, 2],
+        ['ringback.waiting', {}, 0],
+        ['ringback.oldest_waiting', {}, 0],
+      ]),
+    );
+  });
+
+  test('are read before the receiver is started', async () => {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const meterProvider = new MeterProvider({
+      readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
+    });
+    onTestFinished(async () => meterProvider.shutdown());
+    instrument(made().receiver, { meterProvider });
+    await meterProvider.forceFlush();
+    expect(exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics)).toEqual([]);
+  });
+});
