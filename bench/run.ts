@@ -1,6 +1,6 @@
 /**
  * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute. `--large`,
- * `--memory`, `--slow-disk`, `--bodies`, `--profile`, `--peers`, `--postgres` and `--bloat` are separate measurements. bench/README.md says what is
+ * `--memory`, `--slow-disk`, `--bodies`, `--profile`, `--peers`, `--postgres`, `--operate` and `--bloat` are separate measurements. bench/README.md says what is
  * measured and when a run is valid.
  */
 import { parseArgs } from 'node:util';
@@ -14,6 +14,7 @@ const { values: flags } = parseArgs({
     profile: { type: 'boolean', default: false },
     peers: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
+    operate: { type: 'boolean', default: false },
     bodies: { type: 'boolean', default: false },
     bloat: { type: 'string' },
     only: { type: 'string' },
@@ -34,6 +35,9 @@ if (flags.large) {
 } else if (flags['slow-disk']) {
   const { measureSlowDisk } = await import('./slow-disk/slow-disk.ts');
   await measureSlowDisk();
+} else if (flags.operate) {
+  const { measureOperated } = await import('./operate/operate.ts');
+  await measureOperated({ isQuick: flags.quick });
 } else if (flags.bodies) {
   const { measureBodies } = await import('./bodies.ts');
   await measureBodies(flags.only, flags.heap === undefined ? [] : [`--max-old-space-size=${flags.heap}`]);

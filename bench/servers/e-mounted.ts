@@ -1,11 +1,12 @@
 /**
  * (e) Ringback mounted in Express, with every check on. Arguments after the database file: `--watch` measures how long
  * after the answer an event's handler begins, `--handlers 3` registers three, `--no-handlers` leaves the events to a later
- * process, and `--turns` measures the longest turn of the event loop.
+ * process, and `--turns` measures the longest turn of the event loop. See `instruments.ts` for those of operators.
  */
 import { createServer } from 'node:http';
 import express from 'express';
 import { databaseFile, scheme, secret, serve } from './common.ts';
+import { addInstruments } from './instruments.ts';
 import { LagWatch } from './lag.ts';
 import { TurnWatch } from './turns.ts';
 
@@ -34,9 +35,10 @@ const count = asked < 0 ? 1 : Number(process.argv[asked + 1]);
 if (!process.argv.includes('--no-handlers')) {
   for (let index = 0; index < count; index += 1) receiver.on('*', { name: `handler-${index}` }, handle);
 }
+const app = express();
+await addInstruments(receiver, app);
 await receiver.start();
 
-const app = express();
 if (watch) app.use(watch.middleware);
 app.use('/hook', receiver.middleware());
 serve(createServer(app), {

@@ -38,7 +38,9 @@ describe('the history', () => {
     const clock = new ManualClock();
     const { receiver, logs, send } = await working(clock);
     const begin = clock.now() - (clock.now() % minute);
+    // One after the other: each handler moves the clock.
     await send('a');
+    await logs.until('run_done');
     await send('b');
     await logs.until('run_done', 2);
     expect(await send('b')).toMatchObject({ json: { status: 'duplicate' } });

@@ -1,0 +1,48 @@
+/** Asks a receiver what an open overview asks, when it is told that something has changed, and what Prometheus asks. */
+
+/** How often Prometheus reads, in milliseconds. Usual are 15 seconds. */
+const scrapePause = 1_000;
+
+/** What the overview asks for. */
+const asked = ['/counts', '/alerts', `/history?resolution=minute&since=`] as const;
+
+/** Somebody who has the page open, and Prometheus. */
+export class Viewer {
+  readonly #address: string;
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<unknown>;
+
+  constructor(address: string) {
+    this.#address = address;
+    this.#ended = Promise.allSettled([this.#scrape(), this.#follow()]);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+  }
+
+  async #scrape(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#get('/metrics');
+      await new Promise((resolve) => setTimeout(resolve, scrapePause));
+    }
+  }
+
+  /** The stream says at most once a second what has changed; the page then asks again. */
+  async #follow(): Promise<void> {
+    const { signal } = this.#stop;
+    const { body } = await fetch(`${this.#address}/ringback/api/changes`, { signal });
+    if (!body) throw new Error('There is no stream of changes');
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    for await (const told of body)
+      for (const path of told.byteLength > 0 ? asked : [])
+        await this.#get(`/ringback/api${path}${path.endsWith('since=') ? encodeURIComponent(since) : ''}`);
+  }
+
+  async #get(path: string): Promise<void> {
+    const response = await fetch(`${this.#address}${path}`, { signal: this.#stop.signal });
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`${path} was answered with ${response.status}`);
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * What an operator may add to (e): `--operated` mounts the page and metrics for Prometheus, `--traced` makes spans with
+ * OpenTelemetry's SDK, which sends them in batches to the address in the environment.
+ */
+import type { Express } from 'express';
+import type { Receiver } from '../../src/index.ts';
+
+const built = (entry: string): string => new URL(`../../dist/${entry}/index.js`, import.meta.url).href;
+
+/** Adds what the command line asks for. Before the receiver is started. */
+export async function addInstruments(receiver: Receiver, app: Express): Promise<void> {
+  if (process.argv.includes('--operated')) await addOperated(receiver, app);
+  if (process.argv.includes('--traced')) await addTraces(receiver);
+}
+
+async function addOperated(receiver: Receiver, app: Express): Promise<void> {
+  const { Registry, collectDefaultMetrics } = await import('@prometheus-io/client');
+  const { collectMetrics } = (await import(
+    built('prometheus')
+  )) as typeof import('../../src/prometheus/index.ts');
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  collectMetrics(receiver, registry);
+  app.get('/metrics', async (_request, response) => {
+    response.type(registry.contentType).send(await registry.metrics());
+  });
+  app.use('/ringback', receiver.page({ authorize: () => 'all' }).middleware());
+}
+
+async function addTraces(receiver: Receiver): Promise<void> {
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
+  const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
+  const { instrument } = (await import(built('otel'))) as typeof import('../../src/otel/index.ts');
+  const exporter = new OTLPTraceExporter({ url: process.env['BENCH_COLLECTOR'] ?? '' });
+  const tracerProvider = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] });
+  tracerProvider.register();
+  instrument(receiver, { tracerProvider });
+}
