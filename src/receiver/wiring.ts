@@ -124,7 +124,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     activity,
     calls: new Calls({ store: store.calls, requireStarted }),
     history: new History({ store: store.history, activity, clock, requireStarted, onMinute }),
-    changes: new Changes(clock, requireStarted),
+    changes: new Changes(clock, activity, requireStarted),
     audit,
     events: buildEvents(common, registry, dispatcher),
     failures: new Failures({ store: store.failures, requireStarted }),

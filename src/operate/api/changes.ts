@@ -1,5 +1,6 @@
 /** Tells pages that are open what may have changed, as server-sent events, so that they ask again. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Activity } from '../../kit/activity.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { LogEvent } from '../../receiver/telemetry.ts';
 import { ApiProblem } from './problem.ts';
@@ -19,17 +20,17 @@ const topics = [
 type Topic = (typeof topics)[number];
 
 const ofRuns = ['events', 'calls', 'failures', 'handlers'] as const;
-/** What each log event changes. */
+/** What an answer to a delivery changes; one that was refused may be in quarantine. */
+const changedByAnswer: Readonly<Record<string, readonly Topic[]>> = {
+  accepted: ['events', 'calls'],
+  duplicate: [],
+};
+const changedOtherwise: readonly Topic[] = ['quarantine'];
+/** What each log event changes, of those that are rare. */
 const changedBy: Readonly<Partial<Record<LogEvent, readonly Topic[]>>> = {
-  delivery_accepted: ['events', 'calls'],
-  delivery_quarantined: ['quarantine'],
-  delivery_refused: ['quarantine'],
   quarantine_released: ['quarantine', 'audit'],
   quarantine_reverified: ['quarantine', 'audit'],
   drift_seen: ['drift'],
-  run_done: ofRuns,
-  run_retry: ofRuns,
-  run_dead: ofRuns,
   events_replayed: [...ofRuns, 'audit'],
   runs_dismissed: [...ofRuns, 'audit'],
   handler_paused: ['handlers', 'audit'],
@@ -48,7 +49,7 @@ const allPause = 5_000;
 /** After how long a page has to connect again, so that `authorize` is asked again, in milliseconds. */
 const lifetime = 300_000;
 
-/** The pages that are open. Nobody listens, and nothing is published, while there is none. */
+/** The pages that are open. While there is none, nothing is published. */
 export class Changes {
   readonly #clock: Clock;
   readonly #streams = new Set<Stream>();
@@ -60,9 +61,14 @@ export class Changes {
   readonly #requireStarted: (method: string) => void;
 
   /** `requireStarted`: throws unless the receiver runs. */
-  constructor(clock: Clock, requireStarted: (method: string) => void) {
+  constructor(clock: Clock, activity: Activity, requireStarted: (method: string) => void) {
     this.#clock = clock;
     this.#requireStarted = requireStarted;
+    // Not by the log events of deliveries and runs: the fields of each would be computed for nothing else.
+    activity.observe({
+      answered: (outcome) => this.#tell(changedByAnswer[outcome] ?? changedOtherwise),
+      ran: () => this.#tell(ofRuns),
+    });
   }
 
   /**
