@@ -12,6 +12,8 @@ export interface HostedRun {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** How wide the terminal is that stdout is; by default, it is a pipe. */
+  readonly terminal?: number;
 }
 
 /** How it ended. */
@@ -27,11 +29,12 @@ process.on('message', (message) => {
 process.on('disconnect', () => process.exit());
 process.on('warning', ({ name, message }) => process.stderr.write(`${name}: ${message}\n`));
 
-async function runOnce({ args, env, cwd }: HostedRun): Promise<HostedEnd> {
+async function runOnce({ args, env, cwd, terminal }: HostedRun): Promise<HostedEnd> {
   setEnvironment(env);
   process.chdir(cwd);
   const stdout = new Output();
   const stderr = new Output();
+  if (terminal !== undefined) Object.assign(stdout, { isTTY: true, columns: terminal });
   Object.defineProperty(process, 'stdout', { value: stdout, configurable: true });
   Object.defineProperty(process, 'stderr', { value: stderr, configurable: true });
   Object.assign(console, new Console(stdout, stderr));

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support/temporary.ts';
+import type { HostedRun } from './command-host.ts';
 import { hosted } from './hosted.ts';
 
 /** A secret made up for these tests, and another one. */
@@ -124,10 +125,16 @@ export class Running {
 }
 
 /** Runs the command to its end, in a process that runs others too: most of what it does needs no other. */
-export async function ringback(args: readonly string[], { env = {}, cwd = folder() }: Setting = {}) {
+export async function ringback(
+  args: readonly string[],
+  { env = {}, cwd = folder(), terminal }: Setting & Pick<HostedRun, 'terminal'> = {},
+) {
   const over = new AbortController();
   onTestFinished(() => over.abort());
-  const { code, stdout, stderr } = await hosted({ args, env: environmentWith(env), cwd }, over.signal);
+  const { code, stdout, stderr } = await hosted(
+    { args, env: environmentWith(env), cwd, ...(terminal !== undefined && { terminal }) },
+    over.signal,
+  );
   return { code, stdout: stdout.replace(/\n$/, ''), stderr };
 }
 

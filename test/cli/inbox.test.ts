@@ -64,6 +64,35 @@ describe('ringback inbox', () => {
     expect(code).toBe(1);
   });
 
+  it('prints lists as tables on a terminal, as wide as that, and lines of JSON into a pipe', async () => {
+    const cwd = await inboxWithTrouble();
+    const printed = async (args: readonly string[], terminal: number) =>
+      (await ringback(['inbox', ...args], { env: {}, cwd, terminal })).stdout.split('\n');
+    const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`;
+    const [head, dead, well, ...others] = await printed(['events'], 200);
+    expect(head).toMatch(/^ARRIVED +EVENT +STATE +TRACE ID +CALL +WHY$/);
+    expect(dead).toMatch(new RegExp(`^${time}  \\S+ +dead +t-dead +\\S+ +.*the journal is full`));
+    expect(well).toMatch(new RegExp(`^${time}  \\S+ +done +t-well +\\S+ +-$`));
+    expect(others).toEqual([]);
+    const narrow = await printed(['events'], 40);
+    expect(narrow.map((line) => line.length)).toEqual([40, 40, 40]);
+    expect(narrow.every((line) => line.endsWith('…'))).toBe(true);
+    expect((await printed(['failures'], 200))[0]).toMatch(/^ID +HANDLER +DEAD +RETRYING +LAST SEEN/);
+    expect((await printed(['calls'], 200))[0]).toMatch(/^FIRST SEEN +CALL +STATUS/);
+    await printed(['pause', 'journal', '--by', 'ann'], 200);
+    expect((await printed(['audit'], 200))[1]).toMatch(new RegExp(`^${time}  ann  pause  0 +0 +journal`));
+    expect(await printed(['alerts'], 200)).toEqual(['']);
+  });
+
+  it('lets nothing that others have written move the cursor', async () => {
+    const cwd = await inboxWithTrouble();
+    const database = new Database(join(cwd, 'ringback.db'));
+    database.prepare('insert into alerts values (?, ?, 1, 1, ?)').run('disk', '', 'a\u001B[2Jb\u202Ec\nd');
+    database.close();
+    const { stdout } = await ringback(['inbox', 'alerts'], { env: {}, cwd, terminal: 100 });
+    expect(stdout.split('\n')[1]).toBe('1970-01-01T00:00:00Z  disk   -        a·[2Jb·c·d');
+  });
+
   it('shows the alerts that are raised', async () => {
     const cwd = await inboxWithTrouble();
     const nothing = await ringback(['inbox', 'alerts'], { env: {}, cwd });

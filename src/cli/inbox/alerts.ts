@@ -1,9 +1,16 @@
 import type { Command } from 'commander';
-import { raisedAlerts } from '../../operate/alerts/alerts.ts';
+import { type RaisedAlert, raisedAlerts } from '../../operate/alerts/alerts.ts';
 import { databaseOption } from '../environment.ts';
-import { remark } from '../stderr.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
-import { printLine } from './print.ts';
+import { printPages } from './print.ts';
+import type { Column } from './table.ts';
+
+const columns: readonly Column<RaisedAlert>[] = [
+  ['since', ({ since }) => since],
+  ['alert', ({ name }) => name],
+  ['handler', ({ subject }) => subject],
+  ['how it stands', ({ message }) => message],
+];
 
 /** Adds `ringback inbox alerts`. */
 export function addAlerts(inbox: Command): void {
@@ -13,7 +20,7 @@ export function addAlerts(inbox: Command): void {
     .description('print the alerts that are raised as lines of JSON')
     .action(async (flags: { readonly database?: string }) => {
       const alerts = await withInbox(await existingInbox(flags), (store) => raisedAlerts(store.alerts));
-      for (const alert of alerts) await printLine(alert);
-      if (alerts.length === 0) remark('no alert is raised');
+      const all = async () => ({ items: alerts, cursor: undefined });
+      await printPages(all, Infinity, { nothing: 'no alert is raised', columns });
     });
 }

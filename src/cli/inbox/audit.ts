@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
-import type { Account } from '../../operate/audit.ts';
+import type { Account, AuditEntry } from '../../operate/audit.ts';
 import { databaseOption } from '../environment.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { takesTimes } from './filter.ts';
 import { lookInto } from './looking.ts';
 import { printPages, takesLimit } from './print.ts';
+import type { Column } from './table.ts';
 
 /** Adds the options for what the audit list keeps with a change. */
 export function takesAccount(command: Command): Command {
@@ -25,6 +26,16 @@ interface AuditFlags {
   readonly limit?: number;
 }
 
+const columns: readonly Column<AuditEntry>[] = [
+  ['when', ({ at }) => at],
+  ['who', ({ by }) => by],
+  ['did', ({ action }) => action],
+  ['events', ({ events }) => events],
+  ['runs', ({ runs }) => runs],
+  ['to what', ({ what }) => what],
+  ['why', ({ reason }) => reason],
+];
+
 /** Adds `ringback inbox audit`. */
 export function addAudit(inbox: Command): void {
   takesLimit(takesTimes(inbox.command('audit'), 'done'))
@@ -39,7 +50,7 @@ export function addAudit(inbox: Command): void {
             return { items: page.entries, cursor: page.cursor };
           },
           max,
-          'nobody has changed anything',
+          { nothing: 'nobody has changed anything', columns },
         );
       });
     });

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { CallRecord } from '../../calls/timeline.ts';
 import { ringbackError } from '../../errors/errors.ts';
 import { type CallQuery, callStatuses } from '../../operate/calls.ts';
 import { databaseName } from '../../receiver/database.ts';
@@ -8,10 +9,21 @@ import { takesTimes } from './filter.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
 import { printPages, printWhole, takesLimit } from './print.ts';
+import type { Column } from './table.ts';
 
 interface CallsFlags extends Omit<CallQuery, 'cursor'> {
   readonly database?: string;
 }
+
+const columns: readonly Column<CallRecord>[] = [
+  ['first seen', ({ events }) => events[0]?.receivedAt],
+  ['call', ({ callId }) => callId],
+  ['status', ({ status }) => status],
+  ['seconds', ({ durationMs }) => durationMs && Math.round(durationMs / 1_000)],
+  ['events', ({ events }) => events.length],
+  ['transfer', ({ transfer }) => transfer?.status],
+  ['agent', ({ agentId }) => agentId],
+];
 
 /** Adds `ringback inbox calls`. */
 export function addCalls(inbox: Command): void {
@@ -33,7 +45,7 @@ export function addCalls(inbox: Command): void {
             return { items: page.calls, cursor: page.cursor };
           },
           max,
-          'no call matches',
+          { nothing: 'no call matches', columns },
         );
       });
     });

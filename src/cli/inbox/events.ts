@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ringbackError } from '../../errors/errors.ts';
+import type { DriftFinding } from '../../operate/drift.ts';
 import type { EventFilter, InboxEvent } from '../../operate/events.ts';
 import { databaseName } from '../../receiver/database.ts';
 import { databaseOption } from '../environment.ts';
@@ -7,6 +8,25 @@ import { filterOf, takesFilter } from './filter.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
 import { printPages, printWhole, takesLimit } from './print.ts';
+import type { Column } from './table.ts';
+
+const eventColumns: readonly Column<InboxEvent>[] = [
+  ['arrived', ({ receivedAt }) => receivedAt],
+  ['event', ({ eventName }) => eventName],
+  ['state', ({ state, runs }) => (runs.some((run) => run.state === 'dead') ? 'dead' : state)],
+  ['trace id', ({ traceId }) => traceId],
+  ['call', ({ callId }) => callId],
+  ['why', ({ runs }) => runs.find(({ reason }) => reason !== undefined)?.reason],
+];
+
+const driftColumns: readonly Column<DriftFinding>[] = [
+  ['first seen', ({ firstSeenAt }) => firstSeenAt],
+  ['last seen', ({ lastSeenAt }) => lastSeenAt],
+  ['events', ({ count }) => count],
+  ['event', ({ eventName }) => eventName],
+  ['what differs', ({ kind }) => kind],
+  ['where', ({ path }) => path],
+];
 
 /** Adds `ringback inbox counts`. */
 export function addCounts(inbox: Command): void {
@@ -44,7 +64,7 @@ export function addEvents(inbox: Command): void {
             return { items: page.events.map(withDead), cursor: page.cursor };
           },
           flags.limit,
-          'no event matches',
+          { nothing: 'no event matches', columns: eventColumns },
         );
       });
     });
@@ -82,7 +102,7 @@ export function addDrift(inbox: Command): void {
         const { drift } = lookInto(store);
         // The table is bounded, so one page has all of it.
         const all = async () => ({ items: await drift.list(), cursor: undefined });
-        await printPages(all, Infinity, 'no difference is known');
+        await printPages(all, Infinity, { nothing: 'no difference is known', columns: driftColumns });
       });
     });
 }

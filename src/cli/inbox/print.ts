@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { once } from 'node:events';
 import { argument } from '../arguments.ts';
 import { onOutputFailure, remark } from '../stderr.ts';
+import { type Column, tableLines } from './table.ts';
 
 /** How many items are printed by default: an inbox may have millions. */
 const usual = 100;
@@ -33,29 +34,39 @@ export function printWhole(value: unknown): void {
 }
 
 /** One page of a list, and where the next page begins. */
-interface Page {
-  readonly items: readonly unknown[];
+interface Page<Item> {
+  readonly items: readonly Item[];
   readonly cursor: string | undefined;
+}
+
+/** How a list is printed. */
+export interface List<Item> {
+  /** What is said when there is nothing. */
+  readonly nothing: string;
+  /** On a terminal. */
+  readonly columns: readonly Column<Item>[];
 }
 
 const pageSize = 1_000;
 
 /**
  * Prints the items of a list, page by page, up to `max`. If `max` is not given and more items match than are printed,
- * it says so. If none match, it says `nothing`, because no output at all would look like a command that failed.
+ * it says so. If none match, it says `nothing`, because no output at all would look like a command that failed. On a terminal,
+ * it prints a table.
  */
-export async function printPages(
-  pageAfter: (cursor: string | undefined, limit: number) => Promise<Page>,
+export async function printPages<Item>(
+  pageAfter: (cursor: string | undefined, limit: number) => Promise<Page<Item>>,
   max: number | undefined,
-  nothing: string,
+  { nothing, columns }: List<Item>,
 ): Promise<void> {
   allowLeaving();
+  const print = process.stdout.isTTY ? tablePrinter(columns) : printLines;
   let left = max ?? usual;
   let printed = 0;
   let cursor: string | undefined;
   do {
     const page = await pageAfter(cursor, Math.min(left, pageSize));
-    for (const item of page.items) await printLine(item);
+    await print(page.items);
     left -= page.items.length;
     printed += page.items.length;
     cursor = page.cursor;
@@ -64,6 +75,21 @@ export async function printPages(
   // A full page has a cursor even if no page follows, so this looks for another item.
   else if (max === undefined && cursor !== undefined && (await pageAfter(cursor, 1)).items.length > 0)
     remark('more match: --limit all');
+}
+
+async function printLines(items: readonly unknown[]): Promise<void> {
+  for (const item of items) await printLine(item);
+}
+
+/** Prints each page as a table, and the headings only once. */
+function tablePrinter<Item>(columns: readonly Column<Item>[]): (items: readonly Item[]) => Promise<void> {
+  let isFirst = true;
+  return async (items) => {
+    const lines = tableLines(items, columns, process.stdout.columns);
+    for (const line of items.length === 0 ? [] : lines.slice(isFirst ? 0 : 1))
+      if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain');
+    isFirst = false;
+  };
 }
 
 /** Lets a reader such as `head` leave early: then the rest need not be written, and the process ends with success. */

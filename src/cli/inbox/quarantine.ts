@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { ringbackError } from '../../errors/errors.ts';
 import {
   type QuarantineQuery,
+  type QuarantinedDelivery,
   type WholeQuarantinedDelivery,
   quarantineReasons,
 } from '../../operate/quarantine.ts';
@@ -14,12 +15,21 @@ import { accountOf, takesAccount } from './audit.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
+import type { Column } from './table.ts';
 
 interface QuarantineFlags extends Omit<QuarantineQuery, 'cursor'> {
   readonly database?: string;
 }
 
 const kinds = ['not_authentic', 'unreadable'] as const;
+
+const columns: readonly Column<QuarantinedDelivery>[] = [
+  ['id', ({ id }) => id],
+  ['arrived', ({ receivedAt }) => receivedAt],
+  ['kind', ({ kind }) => kind],
+  ['reason', ({ reason }) => reason],
+  ['trace id, not verified', ({ traceId }) => traceId],
+];
 
 /** Adds `ringback inbox quarantine`. */
 export function addQuarantine(inbox: Command): void {
@@ -42,7 +52,7 @@ export function addQuarantine(inbox: Command): void {
             return { items: page.deliveries, cursor: page.cursor };
           },
           max,
-          'no delivery in quarantine matches',
+          { nothing: 'no delivery in quarantine matches', columns },
         );
       });
     });

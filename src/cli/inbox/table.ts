@@ -1,0 +1,59 @@
+/** Tables for people: on a terminal, the lists of `ringback inbox` are printed so, and else as lines of JSON for programs. */
+
+/** What a cell may hold. */
+type Cell = string | number | Date | undefined;
+
+/** A column: its heading, and what it shows of an item. */
+export type Column<Item> = readonly [heading: string, cellOf: (item: Item) => Cell];
+
+/** As wide as a terminal that doesn't say how wide it is. */
+const usualWidth = 80;
+const gap = '  ';
+
+/**
+ * Lines of a table, cut where the terminal ends. What others have written can't move the cursor or
+ * change the direction: control characters are shown as dots.
+ */
+export function tableLines<Item>(
+  items: readonly Item[],
+  columns: readonly Column<Item>[],
+  width: number = usualWidth,
+): readonly string[] {
+  const rows = items.map((item) => columns.map(([, cellOf]) => textOf(cellOf(item))));
+  const head = columns.map(([heading]) => heading.toUpperCase());
+  const widths = head.map((heading, place) =>
+    Math.max(heading.length, ...rows.map((row) => lengthOf(row[place] ?? ''))),
+  );
+  return [head, ...rows].map((row) => lineOf(row, widths, width));
+}
+
+function lineOf(row: readonly string[], widths: readonly number[], width: number): string {
+  const cells = row.map((cell, place) =>
+    place === row.length - 1 ? cell : padded(cell, widths[place] ?? 0),
+  );
+  const line = cells.join(gap).trimEnd();
+  const characters = charactersOf(line);
+  return characters.length <= width ? line : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
+}
+
+/** Times to the second in UTC, in the form that `--since` takes. */
+function textOf(cell: Cell): string {
+  if (cell === undefined) return '-';
+  if (cell instanceof Date) return `${cell.toISOString().slice(0, 19)}Z`;
+  return String(cell).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '·');
+}
+
+function padded(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - lengthOf(text)));
+}
+
+function lengthOf(text: string): number {
+  return charactersOf(text).length;
+}
+
+const segmenter = new Intl.Segmenter();
+
+/** What people take for one character each. */
+function charactersOf(text: string): readonly string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
