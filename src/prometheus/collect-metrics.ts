@@ -1,13 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import type { AnswerOutcome, RunOutcome } from '../kit/activity.ts';
-import { type Receiver, activityOf, backlogOf, clockOf } from '../receiver/receiver.ts';
-
-/**
- * The upper ends of the buckets of durations, in seconds. The platform waits one second for an answer, and a handler may take
- * 30 by default.
- */
-const answerBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 2.5];
-const runBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+import { measures } from '../kit/measures.ts';
+import { type Receiver, activityOf, backlogOf } from '../receiver/receiver.ts';
 
 /**
  * Adds the metrics of a receiver to your registry, whose `metrics()` is what Prometheus reads. What happens is counted by each
@@ -33,27 +27,27 @@ function counters(registry: Registry) {
   const registers = [registry];
   const deliveries = new Counter({
     name: 'ringback_deliveries_total',
-    help: 'Deliveries, by how they were answered: accepted, duplicate, quarantined, refused; code: why one was refused.',
+    help: measures.deliveries.help,
     labelNames: ['outcome', 'code'],
     registers,
   });
   const answers = new Histogram({
     name: 'ringback_answer_duration_seconds',
-    help: 'How long answers to deliveries took.',
-    buckets: answerBuckets,
+    help: measures.answerDuration.help,
+    buckets: [...measures.answerDuration.buckets],
     registers,
   });
   const runs = new Counter({
     name: 'ringback_runs_total',
-    help: 'Attempts of handlers, by how they ended: done, retried, dead.',
+    help: measures.runs.help,
     labelNames: ['handler', 'outcome'],
     registers,
   });
   const durations = new Histogram({
     name: 'ringback_run_duration_seconds',
-    help: 'How long attempts of handlers took.',
+    help: measures.runDuration.help,
     labelNames: ['handler'],
-    buckets: runBuckets,
+    buckets: [...measures.runDuration.buckets],
     registers,
   });
   return {
@@ -77,8 +71,7 @@ function addGauges(receiver: Receiver, registry: Registry): void {
       backlogOf(receiver),
       receiver.handlers.list(),
     ]);
-    const oldest = backlog.oldest === undefined ? 0 : clockOf(receiver).now() - backlog.oldest;
-    return { counts, waiting: backlog.waiting, oldest: Math.max(0, oldest), handlers };
+    return { counts, backlog, handlers };
   });
   /** Sets a gauge each time it is read. */
   const gauge = (
@@ -102,11 +95,9 @@ function addGauges(receiver: Receiver, registry: Registry): void {
     });
     registry.registerMetric(own);
   };
-  gauge('ringback_waiting', 'Events and due runs that wait for a process.', [], (own, found) =>
-    own.set(found.waiting),
-  );
-  gauge('ringback_oldest_waiting_seconds', 'How long the oldest of them has waited.', [], (own, found) =>
-    own.set(found.oldest / 1_000),
+  gauge('ringback_waiting', measures.waiting.help, [], (own, found) => own.set(found.backlog.waiting));
+  gauge('ringback_oldest_waiting_seconds', measures.oldestWaiting.help, [], (own, found) =>
+    own.set(found.backlog.oldestWaiting / 1_000),
   );
   gauge('ringback_stored_runs', 'Runs that are not done, by their state.', ['state'], (own, found) => {
     for (const [state, count] of Object.entries(found.counts.runs)) own.set({ state }, count);

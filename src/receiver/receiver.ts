@@ -29,7 +29,6 @@ import type { Quarantine } from '../operate/quarantine.ts';
 import { Lifecycle, type StopOptions } from './lifecycle.ts';
 import type { CallEvent, Delivery, Reply } from '../events/model.ts';
 import { type ReceiverOptions, resolveOptions } from './options.ts';
-import type { Backlog } from '../store/history-store.ts';
 import type { StoreCounts } from '../store/store.ts';
 import type { Parts } from './wiring.ts';
 
@@ -74,11 +73,13 @@ export let activityOf: (receiver: Receiver) => Activity;
 export let tracingOf: (receiver: Receiver) => Tracing;
 
 /**
- * What waits in the inbox, and since when.
+ * What waits in the inbox, and for how long the oldest of it has, in milliseconds.
  *
  * @internal
  */
-export let backlogOf: (receiver: Receiver) => Promise<Backlog>;
+export let backlogOf: (
+  receiver: Receiver,
+) => Promise<{ readonly waiting: number; readonly oldestWaiting: number }>;
 
 /**
  * The clock that a receiver was given.
@@ -122,7 +123,9 @@ export class Receiver<Transaction = UserDatabase> {
     tracingOf = (receiver) => receiver.#parts.tracing;
     backlogOf = async (receiver) => {
       receiver.#lifecycle.requireStarted('backlog');
-      return receiver.#parts.store.history.backlog(receiver.#clock.now());
+      const now = receiver.#clock.now();
+      const { waiting, oldest } = await receiver.#parts.store.history.backlog(now);
+      return { waiting, oldestWaiting: oldest === undefined ? 0 : Math.max(0, now - oldest) };
     };
   }
 
