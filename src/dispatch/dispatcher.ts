@@ -17,6 +17,7 @@ import type { Lanes } from './lanes.ts';
 import { Pauses } from './pauses.ts';
 import { Placer } from './placer.ts';
 import { PoisonRuns } from './poison.ts';
+import { Rates } from './rates.ts';
 import type { Registry } from './registry.ts';
 import type { Run } from './run.ts';
 import { Settler } from './settler.ts';
@@ -40,6 +41,7 @@ export class Dispatcher {
   readonly #pauses: Pauses;
   readonly #heartbeat: Heartbeat;
   readonly #poison: PoisonRuns<Lanes>;
+  readonly #rates: Rates;
   readonly #placer: Placer;
   readonly #claimer: Claimer;
   readonly #stop = new AbortController();
@@ -64,6 +66,12 @@ export class Dispatcher {
     this.#poison = new PoisonRuns(clock, () => this.#beginReady());
     const follow = (work: Promise<unknown>) => this.#inFlight.follow(work);
     const wake = () => this.wake();
+    this.#rates = new Rates({
+      ...parts,
+      reserve: (slots) => store.handlers.reserveStarts(slots),
+      follow,
+      onSlot: () => this.#beginReady(),
+    });
     this.#placer = new Placer({
       ...parts,
       settler,
@@ -143,6 +151,7 @@ export class Dispatcher {
     this.#claimer.cancelTimer();
     this.#placer.stop();
     this.#poison.stop();
+    this.#rates.stop();
     for (const lanes of this.#parts.registry.lanes) lanes.clear();
     const cancel = this.#interruptAfter(timeout);
     await this.#inFlight.drained();
@@ -220,8 +229,10 @@ export class Dispatcher {
     if (this.#state !== 'running') return;
     const { mayBegin } = this.#poison;
     for (const lanes of this.#poison.inTurn(this.#parts.registry.lanes)) {
-      for (let run = lanes.next(mayBegin); run; run = lanes.next(mayBegin)) {
+      const next = () => (this.#rates.mayBegin(lanes) ? lanes.next(mayBegin) : undefined);
+      for (let run = next(); run; run = next()) {
         this.#poison.began(lanes, run);
+        this.#rates.began(lanes);
         this.#inFlight.follow(this.#perform(lanes, run));
       }
     }

@@ -138,6 +138,8 @@ export interface Handler {
   readonly retry: RetryPolicy;
   readonly order: Order;
   readonly concurrency: number;
+  /** How often its attempts may begin, in all processes together, if that is bounded; `gap` is in milliseconds. */
+  readonly rate: { readonly text: string; readonly gap: number } | undefined;
   /** What the handler waits for if it is a join; its function then gets a call instead of an event. */
   readonly join: JoinTerms | undefined;
   /** The user's function. */

@@ -73,6 +73,11 @@ export class Lanes {
     return this.#size <= maxWaiting / 2;
   }
 
+  /** How many runs are ready and have a place. */
+  get mayBeginNow(): number {
+    return Math.min(this.#ready.length, Math.max(0, this.handler.concurrency - this.#active));
+  }
+
   add(run: Run): void {
     const call = laneOf(run);
     if (call === undefined) return this.#enter(run);

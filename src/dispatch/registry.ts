@@ -114,6 +114,7 @@ export class Registry {
       retry: { ...this.#defaults.retry, ...defined(resolved.retry ?? {}) },
       order: resolved.order,
       concurrency: resolved.concurrency ?? this.#defaults.concurrency,
+      rate: resolved.rate,
       handle,
     });
   }

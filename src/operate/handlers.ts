@@ -26,6 +26,8 @@ export interface HandlerSettings {
   readonly order: Order;
   readonly concurrency: number;
   readonly timeout: number;
+  /** How often its attempts may begin, such as `10/s`, if that is bounded. */
+  readonly rate?: string;
   /** Only of joins. */
   readonly join?: { readonly events: readonly string[]; readonly within: number };
 }
@@ -158,8 +160,8 @@ function countsOf(runs: HandlerRuns | undefined): Omit<HandlerRuns, 'handler'> {
 
 function settingsOf(handler: Handler | undefined): HandlerSettings | undefined {
   if (!handler) return undefined;
-  const { patterns, order, concurrency, timeout, join } = handler;
-  const settings = { patterns, order, concurrency, timeout };
+  const { patterns, order, concurrency, timeout, rate, join } = handler;
+  const settings = { patterns, order, concurrency, timeout, ...(rate && { rate: rate.text }) };
   return join ? { ...settings, join: { events: join.events, within: join.within } } : settings;
 }
 

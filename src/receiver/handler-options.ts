@@ -4,7 +4,8 @@ import type { KnownEventName } from '../events/names.ts';
 import type { Order } from '../dispatch/handling.ts';
 import type { Duration } from '../kit/duration.ts';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';
-import { attemptTime, count, duration } from './option-values.ts';
+import type { Rate } from '../kit/rate.ts';
+import { attemptTime, count, duration, rate } from './option-values.ts';
 import { type RetryOptions, retrySchema } from './options.ts';
 
 /** Options of one handler: `receiver.on(names, options, handler)`. */
@@ -23,6 +24,12 @@ export interface HandlerOptions {
   order?: Order;
   /** How many runs of this handler may be active at once in one process. @default the receiver's `concurrency` */
   concurrency?: number;
+  /**
+   * How often its attempts may begin, in all processes of the inbox together: for a service that takes no more. They begin
+   * one after the other, with equal gaps. @default as often as there are runs
+   * @example '10/s', '100/m', '500/h'
+   */
+  rate?: Rate;
 }
 
 /** Options of a join: `receiver.onCall(options, handler)`. */
@@ -44,6 +51,7 @@ const handlerSchema = z.strictObject({
   retry: retrySchema.partial().optional(),
   order: z.enum(['call', 'strict', 'none'], "'call', 'strict' or 'none'").default('call'),
   concurrency: count.optional(),
+  rate: rate.optional(),
 });
 
 const eventName = z

@@ -7,6 +7,7 @@ import { hostName } from '../kit/addresses.ts';
 import { parseSize } from '../kit/bytes.ts';
 import { parseDuration, parsePositiveDuration } from '../kit/duration.ts';
 import type { Random } from '../kit/clock.ts';
+import { parseRate } from '../kit/rate.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
 import { checked, hasMethods, isObject } from '../errors/option-problems.ts';
@@ -21,6 +22,14 @@ export const duration = checked(durationWords, parseDuration);
 export const attemptTime = checked(
   "more than 0: milliseconds or a duration such as '90s', '5m'",
   parsePositiveDuration,
+);
+/** How often something may happen, with the time from one to the next. */
+export const rate = checked(
+  "a number in a second, a minute, an hour or a day: '10/s', '100/m', '500/h', '1000/d'",
+  (value) => {
+    const gap = parseRate(value);
+    return gap === undefined ? undefined : { text: String(value).trim(), gap };
+  },
 );
 export const size = checked(sizeWords, parseSize);
 /** A whole number above zero. */

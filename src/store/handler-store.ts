@@ -27,7 +27,15 @@ export interface LivingProcess {
   readonly isThis: boolean;
 }
 
-/** Pauses are durable, and hold for every process that shares the store. */
+/** When the attempts of a handler with a rate may begin: one after the other, with a gap between them. */
+export interface StartSlots {
+  readonly handler: string;
+  readonly count: number;
+  /** From one to the next, in milliseconds. */
+  readonly gap: number;
+}
+
+/** Pauses are durable, and hold for every process that shares the store; so do rates. */
 export interface HandlerStore {
   /** Pauses a handler. Resolves to the pause that holds: that of the first who paused it. */
   pause(pause: HandlerPause): Promise<HandlerPause>;
@@ -35,6 +43,11 @@ export interface HandlerStore {
   resume(handler: string): Promise<boolean>;
   /** Every pause, by handler. */
   paused(): Promise<readonly HandlerPause[]>;
+  /**
+   * Reserves the next slots of a handler, which no other process gets. Resolves to the milliseconds until the first. A wall
+   * clock that is set back delays them by no more than `longestDelay`.
+   */
+  reserveStarts(slots: StartSlots): Promise<number>;
   /** By handler; those for which nothing waits and nothing is dead are left out. */
   runs(): Promise<readonly HandlerRuns[]>;
   /** By id. */

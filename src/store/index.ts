@@ -58,7 +58,7 @@ export type {
   AuditStore,
 } from './audit-store.ts';
 export type { Failure, FailureGroup, FailureQuery, FailureStore, KeptFailure } from './failure-store.ts';
-export type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess } from './handler-store.ts';
+export type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess, StartSlots } from './handler-store.ts';
 export type { AlertStore, FoundAlert, KeptAlert, ToTell } from './alert-store.ts';
 export type { Backlog, HistoryRow, HistoryStore, Resolution } from './history-store.ts';
 export type { StoreNotice } from './store-notice.ts';

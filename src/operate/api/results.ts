@@ -104,6 +104,7 @@ const handler = z.strictObject({
       order: z.enum(['call', 'strict', 'none']),
       concurrency: count,
       timeout: count.describe('In milliseconds.'),
+      rate: z.string().optional().describe('How often its attempts may begin, such as 10/s.'),
       join: z
         .strictObject({ events: z.array(z.string()), within: count.describe('In milliseconds.') })
         .optional(),

@@ -1,4 +1,11 @@
-import type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess } from '../../handler-store.ts';
+import type {
+  HandlerPause,
+  HandlerRuns,
+  HandlerStore,
+  LivingProcess,
+  StartSlots,
+} from '../../handler-store.ts';
+import { longestDelay } from '../../shared/longest-delay.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
 import { deadAfter } from '../work/processes.ts';
@@ -40,6 +47,17 @@ export class PostgresHandlers implements HandlerStore {
       by: fromTextOrUndefined(by),
       reason: fromTextOrUndefined(reason),
     }));
+  }
+
+  async reserveStarts({ handler, count, gap }: StartSlots): Promise<number> {
+    const [row] = await this.#session.query<{ delay: number }>(
+      `with clock as materialized (select extract(epoch from clock_timestamp()) * 1000 as now)
+       insert into ringback.handler_rates as kept select $1, now + $2 from clock on conflict (handler) do update
+       set next_at = greatest((select now from clock), least(kept.next_at, (select now from clock) + $3)) + $2
+       returning next_at - $2 - (select now from clock) as delay`,
+      [toText(handler), count * gap, longestDelay(gap)],
+    );
+    return row?.delay ?? 0;
   }
 
   async runs(): Promise<readonly HandlerRuns[]> {

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
-import type { HandlerPause, HandlerRuns } from '../../handler-store.ts';
+import type { HandlerPause, HandlerRuns, StartSlots } from '../../handler-store.ts';
+import { longestDelay } from '../../shared/longest-delay.ts';
 
 /** Pauses handlers, and shows what waits for each. */
 export function prepareHandlers(database: Database.Database) {
@@ -7,6 +8,12 @@ export function prepareHandlers(database: Database.Database) {
     'insert into paused_handlers values (@handler, @since, @by, @reason) on conflict do nothing',
   );
   const resume = database.prepare('delete from paused_handlers where handler = ?');
+  const reserve = database
+    .prepare(
+      `insert into handler_rates values (@handler, @now + @length) on conflict do update
+       set next_at = max(@now, min(next_at, @now + @longest)) + @length returning next_at`,
+    )
+    .pluck();
   const paused = database.prepare(
     'select handler, since, paused_by as "by", reason from paused_handlers order by handler',
   );
@@ -34,6 +41,11 @@ export function prepareHandlers(database: Database.Database) {
       return listPaused().find(({ handler }) => handler === row.handler) ?? row;
     },
     resume: (handler: string): boolean => resume.run(handler).changes > 0,
+    reserveStarts({ handler, count, gap }: StartSlots, now: number): number {
+      const length = count * gap;
+      const nextAt = reserve.get({ handler, now, length, longest: longestDelay(gap) }) as number;
+      return nextAt - length - now;
+    },
     paused: listPaused,
     runs: () => runs.all() as HandlerRuns[],
   };

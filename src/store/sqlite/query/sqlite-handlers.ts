@@ -1,4 +1,10 @@
-import type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess } from '../../handler-store.ts';
+import type {
+  HandlerPause,
+  HandlerRuns,
+  HandlerStore,
+  LivingProcess,
+  StartSlots,
+} from '../../handler-store.ts';
 import type { Access } from '../access.ts';
 
 /** The handlers of a SQLite inbox. */
@@ -19,6 +25,10 @@ export class SqliteHandlers implements HandlerStore {
 
   paused(): Promise<readonly HandlerPause[]> {
     return this.#access.read(({ handlers }) => handlers.paused());
+  }
+
+  reserveStarts(slots: StartSlots): Promise<number> {
+    return this.#access.write('reserveStarts', [slots, this.#access.clock.now()]);
   }
 
   runs(): Promise<readonly HandlerRuns[]> {

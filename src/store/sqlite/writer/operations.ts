@@ -3,7 +3,7 @@ import type { EventRecord } from '../../event-record.ts';
 import type { JoinLookBack } from '../../call-store.ts';
 import type { AuditCounts, AuditRequest } from '../../audit-store.ts';
 import type { DismissalWrite } from '../../event-store.ts';
-import type { HandlerPause } from '../../handler-store.ts';
+import type { HandlerPause, StartSlots } from '../../handler-store.ts';
 import type { RunSelection } from '../../claims.ts';
 import type { DriftRow } from '../../drift-store.ts';
 import type { RetentionLimits } from '../../retention-store.ts';
@@ -99,6 +99,7 @@ export function operationsOn(verbs: Verbs) {
     endAudit: (id: number, now: number, counts: AuditCounts) => verbs.audit.end(id, now, counts),
     pauseHandler: (pause: HandlerPause) => verbs.handlers.pause(pause),
     resumeHandler: (handler: string) => verbs.handlers.resume(handler),
+    reserveStarts: (slots: StartSlots, now: number) => verbs.handlers.reserveStarts(slots, now),
     dismiss: (step: DismissalWrite) => verbs.dismissals.dismiss(step),
 
     clean: (limits: RetentionLimits, after: string | undefined) => verbs.cleaning.step(limits, after),

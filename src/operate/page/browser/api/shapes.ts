@@ -139,6 +139,7 @@ export interface HandlerState {
     readonly order: string;
     readonly concurrency: number;
     readonly timeout: number;
+    readonly rate?: string;
     readonly join?: { readonly events: readonly string[]; readonly within: number };
   };
   readonly due: number;

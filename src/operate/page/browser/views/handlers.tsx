@@ -112,13 +112,16 @@ function HandlerRow({ handler, mayPause }: { readonly handler: HandlerState; rea
 }
 
 function Settings({ settings }: Required<Pick<HandlerState, 'settings'>>) {
-  const { order, concurrency, timeout, join } = settings;
+  const { order, concurrency, timeout, rate, join } = settings;
   return (
     <>
       {join
         ? `joins within ${duration(join.within)}`
         : `${order}, ${counted(concurrency, 'at once', 'at once')}`}
-      <div class="faint">timeout {duration(timeout)}</div>
+      <div class="faint">
+        timeout {duration(timeout)}
+        {rate !== undefined && `, at most ${rate}`}
+      </div>
     </>
   );
 }

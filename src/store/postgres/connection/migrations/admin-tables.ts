@@ -125,6 +125,12 @@ export const adminTables = `
     reason    text
   );
 
+  -- When the next attempt of a handler with a rate may begin, in all processes, by the database's clock.
+  create table ringback.handler_rates (
+    handler text primary key,
+    next_at double precision not null
+  );
+
   create table ringback.settings (
     name  text primary key,
     value text not null

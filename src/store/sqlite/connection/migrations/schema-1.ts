@@ -258,6 +258,12 @@ export const schema1 = `
     reason    text
   ) without rowid;
 
+  -- When the next attempt of a handler with a rate may begin, in all processes.
+  create table handler_rates (
+    handler text primary key,
+    next_at real not null
+  ) without rowid;
+
   create table settings (
     name  text primary key,
     value text not null

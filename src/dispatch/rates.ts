@@ -1,0 +1,100 @@
+import type { Clock } from '../kit/clock.ts';
+import { messageOf } from '../kit/error-text.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
+import type { StartSlots } from '../store/handler-store.ts';
+import { storePause } from '../store/store-pause.ts';
+import type { Handler } from './handling.ts';
+
+/** For how long a slot that nobody uses stays good, in milliseconds, if its handler's gap is shorter. */
+const shortestUse = 100;
+/** For how long ahead slots are reserved at most, in milliseconds: other processes want some, too. */
+const reserveAhead = 1_000;
+
+/** A handler with what of it waits to begin. */
+export interface Rated {
+  readonly handler: Pick<Handler, 'name' | 'rate'>;
+  /** How many of its runs could begin now. */
+  readonly mayBeginNow: number;
+}
+
+/** What keeping to rates needs. */
+export interface RatesParts {
+  readonly reserve: (slots: StartSlots) => Promise<number>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** Lets a stop wait for what has begun. */
+  readonly follow: (work: Promise<unknown>) => void;
+  /** Called when a slot has come. */
+  readonly onSlot: () => void;
+}
+
+/**
+ * Lets the attempts of a handler begin no faster than its `rate`, in all processes together. Each begins in a slot: the inbox
+ * gives out slots with a gap between them, a few at a time, because one write for each attempt would be too many. A slot
+ * that isn't used lapses, or a handler that was held up would begin many attempts at once afterwards.
+ */
+export class Rates {
+  readonly #parts: RatesParts;
+  /** When the slots of each handler come, by the clock that never jumps. */
+  readonly #slots = new Map<string, number[]>();
+  /** The handlers that will be looked at again, each with what cancels it. */
+  readonly #waiting = new Map<string, () => void>();
+
+  constructor(parts: RatesParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether a run of the handler may begin now. If not, `onSlot` is called when one may. */
+  mayBegin({ handler: { name, rate }, mayBeginNow }: Rated): boolean {
+    if (!rate || mayBeginNow === 0) return true;
+    const now = this.#parts.clock.elapsed();
+    const lapsed = now - Math.max(rate.gap, shortestUse);
+    const slots = (this.#slots.get(name) ?? []).filter((slot) => slot > lapsed);
+    this.#slots.set(name, slots);
+    const [next] = slots;
+    if (next !== undefined && next <= now) return true;
+    if (this.#waiting.has(name)) return false;
+    if (next === undefined) this.#reserve(name, rate.gap, mayBeginNow);
+    else this.#wait(name, next - now);
+    return false;
+  }
+
+  /** A run of the handler begins, and uses the slot that has come. */
+  began({ handler: { name } }: Rated): void {
+    this.#slots.get(name)?.shift();
+  }
+
+  /** From now on nothing is waited for. */
+  stop(): void {
+    for (const cancel of this.#waiting.values()) cancel();
+    this.#waiting.clear();
+  }
+
+  #wait(name: string, delay: number): void {
+    const cancel = this.#parts.clock.after(delay, () => {
+      this.#waiting.delete(name);
+      this.#parts.onSlot();
+    });
+    this.#waiting.set(name, cancel);
+  }
+
+  #reserve(name: string, gap: number, wanted: number): void {
+    const { reserve, clock, telemetry, follow, onSlot } = this.#parts;
+    const count = Math.max(1, Math.min(wanted, Math.floor(reserveAhead / gap)));
+    this.#waiting.set(name, () => {});
+    const take = (delay: number): void => {
+      const first = clock.elapsed() + delay;
+      this.#slots.set(
+        name,
+        Array.from({ length: count }, (_, index) => first + index * gap),
+      );
+      this.#waiting.delete(name);
+      onSlot();
+    };
+    const fail = (error: unknown): void => {
+      telemetry.report('dispatch_failed', { cause: messageOf(error) });
+      this.#wait(name, storePause);
+    };
+    follow(reserve({ handler: name, count, gap }).then(take, fail));
+  }
+}

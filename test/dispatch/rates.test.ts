@@ -1,0 +1,110 @@
+import { describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
+import { ManualClock, turn } from '../support/clock.ts';
+import { bodyOf, deliver } from '../support/deliveries.ts';
+import { Gate } from '../support/gate.ts';
+import { isOnPostgres, storeIn } from '../support/inbox.ts';
+import { ConfigError } from '../support/public.ts';
+import { made, started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+const bodies = (count: number) => Array.from({ length: count }, (_, n) => bodyOf({ traceId: `t-${n}` }));
+/** From each to the next. */
+const gaps = (times: readonly number[]) => times.slice(1).map((time, place) => time - (times[place] ?? 0));
+const hour = 3_600_000;
+
+describe('a handler with a rate', () => {
+  // On Postgres, the slots follow the clock of the database, which no test moves.
+  test.skipIf(isOnPostgres)('begins one attempt a gap, and others go on at once', async () => {
+    const clock = new ManualClock();
+    const begun: number[] = [];
+    const { receiver, logs } = await started({ clock, random: () => 0.5 }, (r) => {
+      r.on('*', { name: 'crm', rate: '10/s' }, (_, { attempt }) => {
+        begun.push(clock.elapsed());
+        if (begun.length === 3 && attempt === 1) throw new Error('not yet');
+      });
+      r.on('*', { name: 'mail' }, () => {});
+    });
+    for (const body of bodies(25)) await deliver(receiver, body);
+    await logs.until('run_done', 26);
+    expect(begun).toHaveLength(1);
+    while (begun.length < 26) {
+      clock.advance(1);
+      await turn();
+    }
+    expect(Math.min(...gaps(begun))).toBeGreaterThanOrEqual(100);
+  });
+
+  test.skipIf(isOnPostgres)('makes up for nothing that had no place', async () => {
+    const clock = new ManualClock();
+    const gate = new Gate();
+    const begun: number[] = [];
+    const { receiver } = await started({ clock }, (r) =>
+      r.on('*', { name: 'crm', rate: '10/s', concurrency: 4 }, async () => {
+        begun.push(clock.elapsed());
+        await gate.pass();
+      }),
+    );
+    for (const body of bodies(9)) await deliver(receiver, body);
+    const advanceUntil = async (count: number) => {
+      while (begun.length < count) {
+        clock.advance(1);
+        await turn();
+      }
+    };
+    await advanceUntil(4);
+    clock.advance(60_000);
+    const freeAt = clock.elapsed();
+    gate.open();
+    await advanceUntil(9);
+    // Nine have begun; the first of the five that waited could begin at once.
+    expect(clock.elapsed() - freeAt).toBeGreaterThanOrEqual(400);
+  });
+
+  test('keeps to it in all processes together', async () => {
+    const database = temporaryDatabase();
+    const clock = new ManualClock();
+    const begun: number[] = [];
+    let asking = 0;
+    const start = async () => {
+      const store = storeIn(database, clock);
+      const reserve = store.handlers.reserveStarts.bind(store.handlers);
+      vi.spyOn(store.handlers, 'reserveStarts').mockImplementation(async (slots) => {
+        asking += 1;
+        return reserve(slots).finally(() => (asking -= 1));
+      });
+      return started({ database: store, clock }, (r) => {
+        r.on('*', { name: 'crm', rate: '1/h', order: 'none' }, () => begun.push(clock.elapsed()));
+      });
+    };
+    const both = [(await start()).receiver, (await start()).receiver];
+    for (const body of bodies(4)) for (const receiver of both) await deliver(receiver, body);
+    await expect.poll(() => begun.length).toBe(1);
+    // Hours go by in milliseconds, but not while a slot is asked for, or the answer would be late by as much.
+    const advanced = () => {
+      if (asking === 0) clock.advance(300_000);
+      return begun.length;
+    };
+    await expect.poll(advanced, { interval: 5 }).toBe(4);
+    expect(Math.min(...gaps(begun))).toBeGreaterThanOrEqual(hour - 300_000);
+  });
+
+  test('begins again when the inbox can be written again', async () => {
+    const database = storeIn(':memory:', systemClock);
+    vi.spyOn(database.handlers, 'reserveStarts').mockRejectedValueOnce(new Error('disk full'));
+    const { receiver, logs } = await started({ database }, (r) =>
+      r.on('*', { name: 'crm', rate: '100/s' }, () => {}),
+    );
+    await deliver(receiver, bodyOf());
+    await logs.until('dispatch_failed');
+    await logs.until('run_done');
+  });
+
+  test('says its rate, and refuses what is none', async () => {
+    const { receiver } = await started({}, (r) => r.on('*', { name: 'crm', rate: '100/m' }, () => {}));
+    const { handlers } = await receiver.handlers.list();
+    expect(handlers).toMatchObject([{ name: 'crm', settings: { rate: '100/m' } }]);
+    for (const rate of ['', '0/s', '10', '10/w', '-1/s', '1.5/s', 10])
+      expect(() => made().receiver.on('*', { rate: rate as '10/s' }, () => {})).toThrow(ConfigError);
+  });
+});
