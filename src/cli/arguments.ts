@@ -50,9 +50,18 @@ function readSchemeName(value: unknown): SchemeName | undefined {
 const expectedId = 'the id of a delivery in quarantine, as ringback inbox quarantine prints it';
 
 /** Reads an id, or says in a usage error what it should be. */
-export const readDeliveryId = argument(expectedId, (value) =>
-  typeof value === 'string' && /^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined,
-);
+export const readDeliveryId = argument(expectedId, readId);
+
+/** The argument for the id of an entry in the audit list. */
+export function entryIdArgument(): Argument {
+  return new Argument('<id>', 'its number, as `ringback inbox audit` prints it').argParser(
+    argument('the id of a replay or a dismissal, as ringback inbox audit prints it', readId),
+  );
+}
+
+function readId(value: unknown): number | undefined {
+  return typeof value === 'string' && /^[1-9]\d{0,14}$/.test(value) ? Number(value) : undefined;
+}
 
 /** The argument for the id of a delivery in quarantine. */
 export function deliveryIdArgument(): Argument {

@@ -20,6 +20,7 @@ const commands: Commands = {
   release: async () => (await import('./inbox/release.ts')).addRelease,
   discard: async () => (await import('./inbox/quarantine.ts')).addDiscard,
   alerts: async () => (await import('./inbox/alerts.ts')).addAlerts,
+  stop: async () => (await import('./inbox/audit.ts')).addStop,
   audit: async () => (await import('./inbox/audit.ts')).addAudit,
   move: async () => (await import('./inbox/move.ts')).addMove,
   erase: async () => (await import('./inbox/erase.ts')).addErase,

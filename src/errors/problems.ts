@@ -62,6 +62,9 @@ export const problems = {
   receiver_not_started: (d: { method: string }) =>
     `${d.method} should be called while the receiver runs, but it is not started or has been stopped. ` +
     'Call it after await receiver.start() and before receiver.stop().',
+  bulk_action_left: (d: { id: number }) =>
+    `The replay or dismissal ${d.id} should go through all of its events, but the receiver was stopped before. It goes on ` +
+    'when a receiver is started on this inbox; to end it, stop it: events.stop(id), or ringback inbox stop.',
   handler_unknown: (d: { name: string; before: string; meant: string | undefined; known: string }) =>
     `The handler "${d.name}" should be registered before ${d.before}, but it is not.` +
     (d.meant === undefined ? ` The handlers are: ${d.known || 'none'}.` : ` Did you mean "${d.meant}"?`),

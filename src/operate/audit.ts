@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type Instant, givenText, listOptions, parseStrictly } from '../errors/option-problems.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { AuditAction, AuditCounts, AuditRow, AuditStore } from '../store/audit-store.ts';
+import type { AuditAction, AuditCounts, AuditRow, AuditStore, Progress } from '../store/audit-store.ts';
+import { type BulkState, bulkStateOf } from './bulk/bulk-work.ts';
 
 /** Who does something, and why; both are kept in the audit list. */
 export interface Account {
@@ -11,10 +12,21 @@ export interface Account {
 }
 
 /** What somebody has done to the inbox. */
-export interface AuditEntry extends Omit<AuditRow, 'requestedAt' | 'finishedAt'> {
+export interface AuditEntry extends Omit<AuditRow, 'requestedAt' | 'finishedAt' | 'progress'> {
   readonly at: Date;
   /** Undefined while it goes on, and if it failed or its process died: more may have been changed then than its counts say. */
   readonly finishedAt: Date | undefined;
+  /** How far a replay or a dismissal has come; undefined for what is done at once. */
+  readonly progress: AuditProgress | undefined;
+}
+
+/** How far a replay or a dismissal has come. */
+export interface AuditProgress {
+  readonly state: BulkState;
+  /** From 0 to 1: the share of the events that it has gone through. */
+  readonly share: number;
+  /** How many runs of each handler it has requeued or dismissed. */
+  readonly handlers: Readonly<Record<string, number>>;
 }
 
 /** Which part of the audit list. */
@@ -27,6 +39,12 @@ export interface AuditQuery {
   readonly limit?: number | undefined;
   /** The `cursor` of the page before. */
   readonly cursor?: string | undefined;
+}
+
+/** A page of the audit list. */
+export interface AuditEntries {
+  readonly entries: readonly AuditEntry[];
+  readonly cursor: string | undefined;
 }
 
 /** What the audit list works with. */
@@ -76,16 +94,24 @@ export class Audit {
    * @throws ConfigError for an invalid query; RingbackError `receiver_not_started`
    * @example const { entries } = await receiver.audit.list({ since: '2026-03-01' });
    */
-  async list(query: AuditQuery = {}): Promise<{
-    readonly entries: readonly AuditEntry[];
-    readonly cursor: string | undefined;
-  }> {
+  async list(query: AuditQuery = {}): Promise<AuditEntries> {
     this.#parts.requireStarted('audit.list()');
     const { since, until, limit, cursor } = parseStrictly(auditQuerySchema, query, 'audit.list', 'query');
     const before = cursor === undefined ? undefined : Number(cursor);
     const rows = await this.#parts.store.list({ since, until, limit, before });
     const last = rows.length === limit ? rows.at(-1) : undefined;
     return { entries: rows.map(entryOf), cursor: last && String(last.id) };
+  }
+
+  /**
+   * The replays and dismissals that go on, the latest first. `events.stop` ends one.
+   *
+   * @throws RingbackError `receiver_not_started`
+   * @example for (const { id, progress } of await receiver.audit.running()) console.log(id, progress?.share);
+   */
+  async running(): Promise<readonly AuditEntry[]> {
+    this.#parts.requireStarted('audit.running()');
+    return (await this.#parts.store.running()).map(entryOf);
   }
 
   /**
@@ -118,10 +144,16 @@ export class Audit {
   }
 }
 
-function entryOf({ requestedAt, finishedAt, ...row }: AuditRow): AuditEntry {
+function entryOf(entry: AuditRow): AuditEntry {
+  const { requestedAt, finishedAt, progress, ...row } = entry;
   return {
     ...row,
     at: new Date(requestedAt),
     finishedAt: finishedAt === undefined ? undefined : new Date(finishedAt),
+    progress: progress && progressOf(progress, bulkStateOf(entry) ?? 'running'),
   };
+}
+
+function progressOf({ reached, upTo, handlers }: Progress, state: BulkState): AuditProgress {
+  return { state, share: state === 'done' || upTo === 0 ? 1 : reached / upTo, handlers };
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
 import { givenText } from '../errors/option-problems.ts';
-import type { DismissedRun, EventFilter } from '../store/event-store.ts';
-import type { Sequence } from '../store/sequence.ts';
-import { type ReplayParts, requireCondition } from './replay.ts';
-import { RunTally } from './run-tally.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Telemetry } from '../receiver/telemetry.ts';
+import type { EventFilter, EventStore } from '../store/event-store.ts';
+import type { Account } from './audit.ts';
+import type { BulkWork } from './bulk/bulk-work.ts';
+import { requireCondition } from './replay.ts';
 
 /** How to dismiss. */
 export interface DismissOptions {
@@ -18,19 +20,12 @@ export interface DismissOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-/** What was dismissed, or would be. */
-export interface DismissResult {
-  readonly events: number;
-  readonly runs: number;
-  /** How many runs of each handler. */
-  readonly handlers: Readonly<Record<string, number>>;
-}
-
 /** What dismissing works with. */
-type DismissalParts = Pick<
-  ReplayParts,
-  'store' | 'audit' | 'telemetry' | 'clock' | 'handlerNames' | 'requireStarted'
->;
+interface DismissalParts {
+  readonly store: EventStore;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
 
 export const dismissOptionsSchema = z.strictObject({
   only: givenText.optional().describe('Only runs of this handler.'),
@@ -39,49 +34,48 @@ export const dismissOptionsSchema = z.strictObject({
   dryRun: z.boolean('true or false').default(false),
 });
 
-/**
- * Goes through the events in order of arrival, a bounded number at a time, so that intake is never held up. Each step
- * is one transaction, and dismissed runs are not found again: after a crash in the middle, the same request dismisses
- * the rest.
- */
-export async function runDismissal(
-  parts: DismissalParts,
-  filter: EventFilter,
-  { only, by, reason: why, dryRun }: z.output<typeof dismissOptionsSchema>,
-): Promise<DismissResult> {
-  const handler = only ?? filter.handler;
-  requireCondition(filter, 'events.dismiss(filter)', "To dismiss every dead letter, say { state: 'dead' }.");
-  if (filter.state !== 'dead') requireGone(handler, parts.handlerNames());
-  const kinds = { handler, takesDead: filter.state !== 'open', takesWaiting: filter.state !== 'dead' };
-  const { store, audit, clock, telemetry } = parts;
-  if (dryRun) return goThrough(parts, filter, (sequences) => store.wouldDismiss({ ...kinds, sequences }));
-  const reason = `dismissed${by === undefined ? '' : ` by ${by}`}: ${why}`;
-  const what = JSON.stringify({ ...filter, only });
-  return audit.record({ action: 'dismiss', what, by, reason: why }, async () => {
-    const result = await goThrough(parts, filter, (sequences) =>
-      store.dismiss({ ...kinds, sequences, reason, now: clock.now() }),
-    );
-    const { events, runs, handlers } = result;
-    telemetry.report('runs_dismissed', { events, runs, handlers: Object.keys(handlers) });
-    return { result, counts: { events, runs } };
-  });
+/** How a dismissal is kept: which handler, who and why. */
+interface DismissalTerms extends Account {
+  readonly only?: string | undefined;
 }
 
-/** Gives each part of the matching events to `dismiss`. */
-async function goThrough(
-  { store, requireStarted }: DismissalParts,
+/** Refuses a dismissal of everything, and one of open runs that will still be run. */
+export function requireDismissible(
   filter: EventFilter,
-  dismiss: (sequences: readonly Sequence[]) => Promise<readonly DismissedRun[]>,
-): Promise<DismissResult> {
-  const tally = new RunTally();
-  const upTo = await store.lastSequence();
-  for (let after = 0; after < upTo;) {
-    requireStarted('events.dismiss()');
-    const { events, reached } = await store.stretch(filter, after, upTo);
-    after = reached;
-    if (events.length > 0) tally.add(await dismiss(events.map(({ sequence }) => sequence)));
-  }
-  return tally.result;
+  { only }: DismissalTerms,
+  known: readonly string[],
+): void {
+  requireCondition(filter, 'events.dismiss(filter)', "To dismiss every dead letter, say { state: 'dead' }.");
+  if (filter.state !== 'dead') requireGone(only ?? filter.handler, known);
+}
+
+/** Settles runs as done without running them: dead letters, and open runs of a handler that is gone. */
+export function dismissalWork(
+  { store, clock, telemetry }: DismissalParts,
+  filter: EventFilter,
+  { only, by, reason: why }: DismissalTerms,
+): BulkWork {
+  const kinds = {
+    handler: only ?? filter.handler,
+    takesDead: filter.state !== 'open',
+    takesWaiting: filter.state !== 'dead',
+  };
+  const reason = `dismissed${by === undefined ? '' : ` by ${by}`}: ${why}`;
+  return {
+    filter,
+    rate: undefined,
+    onWritten: () => {},
+    onDone: ({ events, runs, handlers }) =>
+      telemetry.report('runs_dismissed', { events, runs, handlers: Object.keys(handlers) }),
+    async stepOf(events) {
+      if (events.length === 0) return undefined;
+      const which = { ...kinds, sequences: events.map(({ sequence }) => sequence) };
+      return {
+        preview: () => store.wouldDismiss(which),
+        write: (step) => store.dismiss({ ...which, reason, now: clock.now(), step }),
+      };
+    },
+  };
 }
 
 /** Open runs may only be dismissed of a named handler that isn't registered: a registered one will still run them. */

@@ -4,14 +4,20 @@ import type { Headers } from '../events/model.ts';
 import { type Instant, listOptions, parseStrictly } from '../errors/option-problems.ts';
 import type { KeptFailure } from '../store/failure-store.ts';
 import type { EventFilter as KeptEventFilter, KeptEvent, KeptRun } from '../store/event-store.ts';
-import { type DismissOptions, type DismissResult, dismissOptionsSchema, runDismissal } from './dismissal.ts';
+import type { AuditStore } from '../store/audit-store.ts';
+import type { Clock } from '../kit/clock.ts';
+import { type Account, type Audit, accountSchema } from './audit.ts';
+import { BulkActions } from './bulk/bulk-actions.ts';
+import type { BulkResult } from './bulk/bulk-work.ts';
+import { keptTerms, keptWork } from './bulk/kept-work.ts';
+import { type DismissOptions, dismissOptionsSchema, dismissalWork, requireDismissible } from './dismissal.ts';
 import {
   type ReplayOptions,
   type ReplayParts,
-  type ReplayResult,
   replayFilterSchema,
   replayOptionsSchema,
-  runReplay,
+  replayWork,
+  requireReplayable,
 } from './replay.ts';
 
 /** Which events; every condition that is given must hold. */
@@ -66,16 +72,36 @@ export interface WholeInboxEvent extends InboxEvent {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+/** What the events of an inbox work with. */
+export interface InboxEventsParts extends ReplayParts {
+  readonly entries: AuditStore;
+  readonly audit: Audit;
+  readonly clock: Clock;
+  /** @throws RingbackError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+/** A replay or a dismissal that has begun, or a dry run of one. */
+export interface BegunBulkAction {
+  /** Undefined for a dry run. */
+  readonly id: number | undefined;
+  readonly ended: Promise<BulkResult>;
+}
+
 const querySchema = replayFilterSchema.extend(listOptions);
 const traceIdSchema = z.strictObject({ traceId: z.string('text') });
+const idSchema = z.strictObject({ id: z.int('the id of an entry in the audit list') });
 
 /** The events of the inbox, to look at, to run again, and to dismiss runs of. */
 export class InboxEvents {
-  readonly #parts: ReplayParts;
+  readonly #parts: InboxEventsParts;
+  /** @internal */
+  readonly bulk: BulkActions;
 
   /** @internal */
-  constructor(parts: ReplayParts) {
+  constructor(parts: InboxEventsParts) {
     this.#parts = parts;
+    this.bulk = new BulkActions({ ...parts, workOf: (entry) => keptWork(parts, entry) });
   }
 
   /**
@@ -125,40 +151,70 @@ export class InboxEvents {
   /**
    * Runs events again, in order of arrival: each goes to the handlers that take it now. Runs that are still open are
    * left alone, and with `state: 'dead'` only dead letters are run. Each run carries the replay (`ctx.replay`) and
-   * waits for its turn within its call. The replay is recorded in the audit list. With `dryRun` nothing is
-   * written, and the result says what would be run.
+   * waits for its turn within its call. The entry in the audit list says how far it has come: when this process ends, it goes
+   * on in another, or when this one starts again, and `stop` ends it. Resolves when all have been requeued. With `dryRun`
+   * nothing is written, and the result says what would be run.
    *
    * @throws ConfigError for an invalid filter or one without a condition, and for a handler that isn't registered;
    * RingbackError when the receiver isn't running
    * @example await receiver.events.replay({ state: 'dead', handler: 'crm-sync' }, { reason: 'the CRM is back' });
    */
-  async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<ReplayResult> {
+  async replay(filter: EventFilter, options: ReplayOptions = {}): Promise<BulkResult> {
+    return (await this.beginReplay(filter, options)).ended;
+  }
+
+  /** @internal Resolves as soon as the replay has an id. */
+  async beginReplay(filter: EventFilter, options: ReplayOptions): Promise<BegunBulkAction> {
     this.#parts.requireStarted('events.replay()');
-    return runReplay(
-      this.#parts,
-      parseStrictly(replayFilterSchema, filter, 'events.replay', 'filter'),
-      parseStrictly(replayOptionsSchema, options, 'events.replay'),
-    );
+    const which = parseStrictly(replayFilterSchema, filter, 'events.replay', 'filter');
+    const { dryRun, by, reason, ...terms } = parseStrictly(replayOptionsSchema, options, 'events.replay');
+    requireReplayable(which, terms, this.#parts.handlerNames());
+    const work = replayWork(this.#parts, which, terms);
+    if (dryRun) return { id: undefined, ended: this.bulk.preview(work) };
+    return this.bulk.begin({ action: 'replay', what: keptTerms(which, terms), by, reason }, work);
   }
 
   /**
    * Marks runs done that a person has decided not to run, with `dismissed by …: …` as their reason. With
    * `state: 'dead'` it dismisses dead letters. With other filters, a handler must be named that isn't registered here:
    * its dead letters and its due and blocked runs are dismissed, with `state: 'open'` only the latter. Active runs are
-   * left alone. Runs that order `strict` holds up behind a dismissed run go on. With `dryRun` nothing is written, and
-   * the result says what would be dismissed.
+   * left alone. Runs that order `strict` holds up behind a dismissed run go on. It goes on, and can be stopped, as a replay.
+   * With `dryRun` nothing is written, and the result says what would be dismissed.
    *
    * @throws ConfigError for an invalid filter or one without a condition, without a reason, and for open runs of a
    * handler that is not named or is registered; RingbackError when the receiver isn't running
    * @example await receiver.events.dismiss({ state: 'dead', handler: 'crm-sync' }, { by: 'ann', reason: 'done by hand' });
    */
-  async dismiss(filter: EventFilter, options: DismissOptions): Promise<DismissResult> {
+  async dismiss(filter: EventFilter, options: DismissOptions): Promise<BulkResult> {
+    return (await this.beginDismissal(filter, options)).ended;
+  }
+
+  /** @internal Resolves as soon as the dismissal has an id. */
+  async beginDismissal(filter: EventFilter, options: DismissOptions): Promise<BegunBulkAction> {
     this.#parts.requireStarted('events.dismiss()');
-    return runDismissal(
-      this.#parts,
-      parseStrictly(replayFilterSchema, filter, 'events.dismiss', 'filter'),
-      parseStrictly(dismissOptionsSchema, options, 'events.dismiss'),
-    );
+    const which = parseStrictly(replayFilterSchema, filter, 'events.dismiss', 'filter');
+    const { dryRun, ...terms } = parseStrictly(dismissOptionsSchema, options, 'events.dismiss');
+    requireDismissible(which, terms, this.#parts.handlerNames());
+    const work = dismissalWork(this.#parts, which, terms);
+    if (dryRun) return { id: undefined, ended: this.bulk.preview(work) };
+    const { by, reason } = terms;
+    return this.bulk.begin({ action: 'dismiss', what: keptTerms(which, terms), by, reason }, work);
+  }
+
+  /**
+   * Stops a replay or a dismissal that goes on, by its id in the audit list. What it has requeued or dismissed before stays so.
+   * Resolves to whether it went on.
+   *
+   * @throws ConfigError when the id is not a number; RingbackError when the receiver isn't running
+   * @example await receiver.events.stop(12, { by: 'ann', reason: 'the CRM is down again' });
+   */
+  async stop(id: number, options: Account = {}): Promise<boolean> {
+    this.#parts.requireStarted('events.stop()');
+    parseStrictly(idSchema, { id }, 'events.stop');
+    const account = parseStrictly(accountSchema, options, 'events.stop');
+    return this.#parts.audit.record({ ...account, action: 'stop', what: String(id) }, async () => ({
+      result: await this.bulk.stop(id),
+    }));
   }
 }
 

@@ -101,7 +101,7 @@ export class Lifecycle {
   }
 
   async #open(): Promise<void> {
-    const { authenticator, dispatcher, retention, history } = this.parts;
+    const { authenticator, dispatcher, retention, history, events } = this.parts;
     if (!this.#isInboxOpen) await this.openInbox();
     try {
       await authenticator.load();
@@ -114,15 +114,17 @@ export class Lifecycle {
     this.#state = 'started';
     retention.start();
     history.start();
+    void events.bulk.resume();
     this.#reportStart();
   }
 
   /** What handlers would do from now on could not be stored, and would be done again after the restart. */
   async #endWork(): Promise<void> {
     this.#isDatabaseReplaced = true;
-    const { dispatcher, drift, history, alerts, retention, health } = this.parts;
+    const { dispatcher, drift, history, alerts, retention, health, events } = this.parts;
     health.stop();
     await dispatcher.stop(0);
+    await events.bulk.close();
     await drift.stop();
     await history.stop();
     await alerts.stop();
@@ -164,6 +166,7 @@ export class Lifecycle {
   }
 
   async #close(): Promise<void> {
+    await this.parts.events.bulk.close();
     this.#isInboxOpen = false;
     // After a failed start, or without a start, nothing may use the receiver while the store closes.
     if (this.#state !== 'stopping') this.#state = 'stopped';

@@ -89,6 +89,7 @@ const logEvents = {
   ],
   handler_paused: ['info', 'a handler was paused: its runs wait, in every process of the inbox'],
   handler_resumed: ['info', 'a handler was resumed'],
+  bulk_action_failed: ['error', 'a replay or a dismissal was cut short and will go on'],
   events_replayed: ['info', 'events were requeued to be run again'],
   runs_dismissed: ['info', 'runs were dismissed and will not be run'],
   claims_taken_over: ['info', 'took over what a dead process held'],

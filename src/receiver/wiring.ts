@@ -110,7 +110,11 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
   });
   const intake = buildIntake(common, authenticator, dispatcher, () => health.failed());
   const alerts = buildAlerts(common, () => intake.takeSuspicion());
-  const onMinute = () => alerts.check();
+  const events = buildEvents(common, registry, dispatcher);
+  const onMinute = async () => {
+    await alerts.check();
+    await events.bulk.look();
+  };
   return {
     store,
     telemetry,
@@ -126,7 +130,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     history: new History({ store: store.history, activity, clock, requireStarted, onMinute }),
     changes: new Changes(clock, activity, requireStarted),
     audit,
-    events: buildEvents(common, registry, dispatcher),
+    events,
     failures: new Failures({ store: store.failures, requireStarted }),
     handlers: buildHandlers(common, registry, dispatcher),
     quarantine: buildQuarantine(common, authenticator, (event, receivedAt) => {
@@ -212,6 +216,7 @@ function buildEvents(
 ): InboxEvents {
   return new InboxEvents({
     store: store.events,
+    entries: store.audit,
     audit,
     decoder,
     telemetry,

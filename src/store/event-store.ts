@@ -1,6 +1,7 @@
 /** The part of the store that shows events to a person, puts settled runs back to be run again, and dismisses runs. */
 import type { Order } from '../dispatch/handling.ts';
 import type { Headers } from '../events/model.ts';
+import type { ProgressStep } from './audit-store.ts';
 import type { KeptFailure } from './failure-store.ts';
 import type { Sequence } from './sequence.ts';
 
@@ -91,7 +92,7 @@ export interface EventStretch {
   readonly reached: Sequence;
 }
 
-/** A run that a replay would requeued, if it is settled. */
+/** A run that a replay would requeue, if it is settled. */
 export interface ReplayCandidate {
   readonly sequence: Sequence;
   readonly handler: string;
@@ -105,21 +106,19 @@ export interface ReplayStep {
   readonly candidates: readonly ReplayCandidate[];
   /** Whether only dead letters are requeued. */
   readonly onlyDead: boolean;
+}
+
+/** What a dry run of a replay asks. */
+export interface ReplayQuestion extends ReplayStep {
   /**
-   * The joins that this replay has already requeued, each as the JSON list of its handler and its call's id: a join runs
-   * once for each call.
+   * The joins that were found before, each as the JSON list of its handler and its call's id: a join runs once for each call.
    */
   readonly joins: ReadonlySet<string>;
 }
 
 /** A part of a replay, to be written. */
 export interface ReplayWrite extends ReplayStep {
-  readonly replay: number;
-  /**
-   * In how many milliseconds the first run is due, and how many milliseconds lie between two runs. Undefined: all are
-   * due at once.
-   */
-  readonly spread: { readonly delay: number; readonly gap: number } | undefined;
+  readonly step: ProgressStep;
 }
 
 /** A bounded part of a dismissal: the stored runs of these events that a person has decided not to do. */
@@ -138,6 +137,7 @@ export interface DismissalWrite extends DismissalStep {
   /** Who dismisses the run, and why. It becomes the run's reason, followed by the reason that the run had before. */
   readonly reason: string;
   readonly now: number;
+  readonly step: ProgressStep;
 }
 
 /** A run that was dismissed, or that would be. */
@@ -173,23 +173,25 @@ export interface EventStore {
   lastSequence(): Promise<Sequence>;
   /** The next events that match a filter, a bounded number of them, after one sequence and up to another. */
   stretch(filter: EventFilter, after: Sequence, upTo: Sequence): Promise<EventStretch>;
-  /** The candidates that `requeue` would requeued now. */
-  wouldRequeue(step: ReplayStep): Promise<readonly ReplayCandidate[]>;
+  /** The candidates that `requeue` would requeue now. */
+  wouldRequeue(step: ReplayQuestion): Promise<readonly ReplayCandidate[]>;
 
   /**
    * Puts settled runs back as due (or blocked, if the order of their call requires it), marks them with the replay,
-   * and adds them to the counts of its entry in the audit list, all in one transaction. Open runs are left alone. Resolves to what was put
-   * back.
+   * and adds them to its entry in the audit list, all in one transaction. Open runs are left alone, and a join is put back
+   * once for each call. Resolves to what was put back; to undefined, with nothing written, if the step isn't the next of its
+   * entry.
    */
-  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]>;
+  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[] | undefined>;
 
   /** The runs that `dismiss` would dismiss now. */
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]>;
   /**
-   * Settles runs as done without running them, and unblocks the runs that wait for them, all in one transaction.
-   * Claimed runs are left alone. Resolves to what was dismissed.
+   * Settles runs as done without running them, unblocks the runs that wait for them, and adds them to the entry in the audit
+   * list, all in one transaction. Claimed runs are left alone. Resolves to what was dismissed; to undefined, with nothing
+   * written, if the step isn't the next of its entry.
    */
-  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]>;
+  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[] | undefined>;
   /** How far the runs have come that a replay has requeued. */
   replayed(replay: number): Promise<ReplayedRuns>;
 }

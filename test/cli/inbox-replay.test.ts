@@ -59,6 +59,27 @@ describe('ringback inbox replay', () => {
     expect(JSON.parse(given.stdout)).toMatchObject({ id: 1, runs: 1 });
   });
 
+  it('is stopped by another command, which says how far it has come', async () => {
+    const cwd = await inboxWithTrouble();
+    const receiver = testReceiver({ secrets: secret, database: join(cwd, 'ringback.db') });
+    receiver.on('*', { name: 'journal' }, () => {});
+    await receiver.start();
+    await deliver(receiver, buildDelivery('call-ended', { secret, traceId: 'another' }));
+    const replaying = receiver.events.replay({ since: 0 }, { rate: 0.001 });
+    const audited = async () => JSON.parse((await ringback(['inbox', 'audit'], { env, cwd })).stdout);
+    await expect.poll(audited).toMatchObject({ id: 1, runs: 1, progress: { state: 'running' } });
+    const stop = ['inbox', 'stop', '1', '--by', 'ann'];
+    const { code, stdout } = await ringback(stop, { env, cwd });
+    expect([code, JSON.parse(stdout)]).toEqual([0, { id: 1, stopped: true }]);
+    expect(await replaying).toMatchObject({ state: 'stopped', runs: 1 });
+    expect(await ringback(stop, { env, cwd })).toMatchObject({
+      stdout: '{"id":1,"stopped":false}',
+      stderr: 'ringback: it did not go on\n',
+    });
+    expect(await ringback(['inbox', 'stop', 'one'], { env, cwd })).toMatchObject({ code: 2 });
+    await receiver.stop();
+  });
+
   it('waits no longer when a signal comes, and says who runs the rest', async () => {
     const later = "() => { throw new RetryLater('1h', 'full still'); }";
     const cwd = await inboxWithTrouble({ app: appWith(later) });

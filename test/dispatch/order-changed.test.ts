@@ -64,17 +64,4 @@ describe("what order 'strict' has blocked", () => {
     expect(seen).toEqual(['second', 'third']);
     expect((await receiver.counts()).runs).toMatchObject({ due: 0, blocked: 0 });
   });
-
-  test('is due no sooner than what it follows in order call, however late a replay has put that', async () => {
-    const database = await withBlockedRuns();
-    const before = await noting(database, 'strict');
-    const late = Date.now() + 3_600_000;
-    // As after a replay with a rate: the first run is due in an hour and has had no attempt.
-    await rowsIn(database, `update runs set attempts = 0, due_at = ${late} where state = 'due'`);
-    await before.receiver.stop({ drain: 0 });
-    await noting(database, 'call');
-    expect(await rowsIn(database, 'select state, due_at from runs order by sequence')).toEqual(
-      Array.from({ length: 3 }, () => ({ state: 'due', due_at: late })),
-    );
-  });
 });

@@ -50,7 +50,7 @@ describe('dismissing dead letters', () => {
       { state: 'dead', handler: 'crm-sync' },
       { by: 'ann', reason },
     );
-    expect(dismissed).toEqual({ events: 2, runs: 2, handlers: { 'crm-sync': 2 } });
+    expect(dismissed).toMatchObject({ events: 2, runs: 2, handlers: { 'crm-sync': 2 } });
     expect((await receiver.events.list({ state: 'dead', handler: 'crm-sync' })).events).toEqual([]);
     expect(await receiver.counts()).toMatchObject({ events: { done: 2 }, runs: { dead: 2 } });
     expect((await receiver.events.get('two'))?.runs).toMatchObject([
@@ -131,7 +131,7 @@ describe('dismissing runs of a handler that is gone', () => {
     const { receiver } = await started({ database });
     expect((await receiver.counts()).events).toMatchObject({ open: 3 });
     const dismissed = await receiver.events.dismiss({ handler: 'gone' }, { by: 'ann', reason: 'renamed' });
-    expect(dismissed).toEqual({ events: 3, runs: 3, handlers: { gone: 3 } });
+    expect(dismissed).toMatchObject({ events: 3, runs: 3, handlers: { gone: 3 } });
     expect(await receiver.counts()).toMatchObject({
       events: { new: 0, open: 0, done: 3 },
       runs: { due: 0, blocked: 0, dead: 0 },
@@ -254,7 +254,13 @@ test('a dry run foretells exactly what is then dismissed, and changes nothing', 
     const before = await receiver.counts();
     const foreseen = await receiver.events.dismiss(filter, { reason, dryRun: true });
     expect(await receiver.counts(), JSON.stringify(filter)).toEqual(before);
-    expect(await receiver.events.dismiss(filter, { reason }), JSON.stringify(filter)).toEqual(foreseen);
+    const { events, runs, handlers } = foreseen;
+    expect(await receiver.events.dismiss(filter, { reason }), JSON.stringify(filter)).toMatchObject({
+      state: 'done',
+      events,
+      runs,
+      handlers,
+    });
     expect(foreseen.runs).toBeGreaterThan(0);
     // The same filter once more finds nothing.
     expect(await receiver.events.dismiss(filter, { reason })).toMatchObject({ events: 0, runs: 0 });

@@ -34,51 +34,6 @@ test.each<Order>(['call', 'strict'])(
   },
 );
 
-describe("order 'call'", () => {
-  test('an event that arrives while a replayed one of its call waits for its time does not overtake it', async () => {
-    const clock = new ManualClock();
-    const seen: string[] = [];
-    const { receiver, logs } = await started({ clock }, (r) =>
-      r.on('*', { name: 'ordered' }, ({ traceId }) => void seen.push(traceId)),
-    );
-    await deliverAt(receiver, clock, 'another', 'call-2');
-    await deliverAt(receiver, clock, 'first');
-    await logs.until('run_done', 2);
-    await receiver.events.replay({ since: 0 }, { rate: 1 });
-    await logs.until('run_done', 3);
-    await deliverAt(receiver, clock, 'second');
-    await deliverAt(receiver, clock, 'elsewhere', 'call-3');
-    await logs.until('run_done', 4);
-    expect(seen.slice(2)).toEqual(['another', 'elsewhere']);
-    await clock.timer(1_000);
-    clock.advance(1_000);
-    await logs.until('run_done', 6);
-    expect(seen.slice(4)).toEqual(['first', 'second']);
-  });
-
-  test('a replay that is spread out does not put an earlier event behind a later one that waits', async () => {
-    const clock = new ManualClock();
-    const seen: string[] = [];
-    const { receiver, logs } = await started({ clock }, (r) =>
-      r.on('*', { name: 'ordered' }, ({ traceId }) => void seen.push(traceId)),
-    );
-    await deliverAt(receiver, clock, 'another', 'call-2');
-    await deliverAt(receiver, clock, 'first');
-    await deliverAt(receiver, clock, 'second');
-    await logs.until('run_done', 3);
-    // "another" at once and "second" after 2 s; then "another" at once and "first" after 10 s.
-    await receiver.events.replay({ traceId: 'o' }, { rate: 0.5 });
-    await logs.until('run_done', 4);
-    await receiver.events.replay({ since: 0 }, { rate: 0.1 });
-    await logs.until('run_done', 5);
-    expect(seen.slice(3)).toEqual(['another', 'another']);
-    await clock.timer(2_000);
-    clock.advance(2_000);
-    await logs.until('run_done', 7);
-    expect(seen.slice(5)).toEqual(['first', 'second']);
-  });
-});
-
 describe("order 'strict'", () => {
   test('holds later replayed events until the earlier one is done', async () => {
     const clock = new ManualClock();

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import type { ProgressStep } from '../../src/store/audit-store.ts';
 import type { EventRecord } from '../../src/store/event-record.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms, RunSelection } from '../../src/store/claims.ts';
 import type { RunEnd, RunState, Store } from '../../src/store/store.ts';
@@ -49,6 +50,11 @@ export const replayRequest = {
   what: '{}',
   now: presentTime,
 } as const;
+
+/** The first step of a replay that somebody asks for, or of a dismissal: nobody looks which. */
+export async function firstStep(store: Store): Promise<ProgressStep> {
+  return { id: await store.audit.begin({ ...replayRequest, upTo: 1_000_000 }), from: 0, reached: 1 };
+}
 
 /** How an attempt ended, by default the first. */
 export function endOf(state: RunState, parts: Partial<RunEnd> = {}): RunEnd {

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import type { Account, AuditEntry } from '../../operate/audit.ts';
+import { entryIdArgument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
+import { remark } from '../stderr.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { takesTimes } from './filter.ts';
 import { lookInto } from './looking.ts';
-import { printPages, takesLimit } from './print.ts';
+import { printPages, printResult, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
 
 /** Adds the options for what the audit list keeps with a change. */
@@ -32,6 +34,7 @@ const columns: readonly Column<AuditEntry>[] = [
   ['did', ({ action }) => action],
   ['events', ({ events }) => events],
   ['runs', ({ runs }) => runs],
+  ['come', ({ progress }) => progress && `${progress.state} ${Math.floor(progress.share * 100)} %`],
   ['to what', ({ what }) => what],
   ['why', ({ reason }) => reason],
 ];
@@ -53,5 +56,19 @@ export function addAudit(inbox: Command): void {
           { nothing: 'nobody has changed anything', columns },
         );
       });
+    });
+}
+
+/** Adds `ringback inbox stop`. */
+export function addStop(inbox: Command): void {
+  takesAccount(inbox.command('stop'))
+    .option(...databaseOption)
+    .description('stop a replay or a dismissal that goes on; what it has changed stays so')
+    .addArgument(entryIdArgument())
+    .action(async (id: number, flags: { readonly database?: string } & Account) => {
+      const database = await existingInbox(flags);
+      const stopped = await withInbox(database, (store) => lookInto(store).events.stop(id, accountOf(flags)));
+      await printResult({ id, stopped });
+      if (!stopped) remark('it did not go on');
     });
 }

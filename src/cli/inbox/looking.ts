@@ -18,10 +18,10 @@ import type { Store } from '../../store/store.ts';
 
 /** What a person without handlers and secrets can read in an inbox, and dismiss, pause, discard or erase. */
 export interface Looking {
-  readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss'>;
+  readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss' | 'beginDismissal' | 'stop'>;
   readonly failures: Failures;
   readonly handlers: InboxHandlers;
-  readonly audit: Pick<Audit, 'list'>;
+  readonly audit: Pick<Audit, 'list' | 'running'>;
   readonly calls: Calls;
   readonly drift: Pick<DriftLedger, 'list'>;
   readonly quarantine: Pick<Quarantine, 'get' | 'list' | 'discard'>;
@@ -49,6 +49,7 @@ export function lookInto(store: Store): Looking {
     events: new InboxEvents({
       ...common,
       store: store.events,
+      entries: store.audit,
       decoder,
       clock: systemClock,
       handlerNames: () => [],

@@ -19,6 +19,7 @@ import { receiverBeside } from './receiver-beside.ts';
 interface ReplayFlags extends EventFilter {
   readonly database?: string;
   readonly app?: string;
+  readonly only?: string;
   readonly rate?: number;
   readonly by?: string;
   readonly reason?: string;
@@ -38,7 +39,12 @@ export function addReplay(inbox: Command, exitWith: (code: number) => void): voi
     .option(...databaseOption)
     .description('say which runs would be run again, and with --yes have them run')
     .option('--app <file>', 'module whose default export registers the handlers (RINGBACK_APP)')
-    .option('--rate <number>', 'how many runs become due a second', argument('a number above 0', readRate))
+    .option('--only <handler>', 'run only this handler, also for events that it has never seen')
+    .option(
+      '--rate <number>',
+      'how many runs are requeued a second, at most',
+      argument('a number above 0', readRate),
+    )
     .option('--by <who>', 'who asks for it: kept with the replay')
     .option('--reason <text>', 'why: kept with the replay')
     .option('--yes', 'have them run')
@@ -93,20 +99,23 @@ async function requeue(
   receiver: Receiver,
   store: Store,
   filter: EventFilter,
-  { yes, wait, rate, by, reason }: ReplayFlags,
+  { yes, wait, only, rate, by, reason }: ReplayFlags,
 ): Promise<number | Undone> {
   const signal = stopSignal();
   await openInbox(receiver);
   // A signal stops the receiver in order, as it stops `serve`: otherwise, runs that have begun here would look like
   // those of a process that has died.
   try {
-    const replaying = receiver.events.replay(filter, { dryRun: yes !== true, rate, by, reason });
-    const result = await Promise.race([replaying, signal]);
+    const options = { dryRun: yes !== true, only, rate, by, reason };
+    const { id, ended } = await receiver.events.beginReplay(filter, options);
+    const result = await Promise.race([ended, signal]);
     if (typeof result === 'string') {
-      // The replay ends when the receiver is stopped below.
-      replaying.catch(() => {});
+      ended.catch(() => {});
+      // Otherwise it would go on in the receiver beside it.
+      if (id !== undefined) await receiver.events.stop(id, { by });
       return stopped;
     }
+    if (result.state === 'stopped') return stopped;
     await printResult(result);
     if (result.runs === 0) return unmatched;
     if (result.id === undefined) return unmeant;

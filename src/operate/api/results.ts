@@ -114,6 +114,29 @@ const handler = z.strictObject({
   pause: pause.optional(),
 });
 
+const bulkState = z
+  .enum(['running', 'done', 'stopped'])
+  .describe('Whether it goes on, has gone through all of its events, or was stopped before.');
+const entry = z.strictObject({
+  id: z.int(),
+  action: z.enum(auditActions),
+  at: time,
+  by: z.string().optional(),
+  reason: z.string().optional(),
+  what: z.string().describe('What it was done to: a filter as JSON, a name, a trace id, a delivery.'),
+  events: count.describe('How many events or deliveries were changed.'),
+  runs: count.describe('How many runs were changed.'),
+  finishedAt: time.optional().describe('Left out while it goes on, and if it failed.'),
+  progress: z
+    .strictObject({
+      state: bulkState,
+      share: z.number().describe('From 0 to 1: the share of the events that it has gone through.'),
+      handlers: z.record(z.string(), count).describe('How many runs of each handler it has changed.'),
+    })
+    .optional()
+    .describe('Of replays and dismissals.'),
+});
+
 /** By the names that the OpenAPI document gives them. */
 export const results = {
   Access: z.strictObject({ by: z.string().optional(), actions: z.array(z.enum(actions)) }),
@@ -196,22 +219,8 @@ export const results = {
       }),
     ),
   }),
-  Audit: z.strictObject({
-    entries: z.array(
-      z.strictObject({
-        id: z.int(),
-        action: z.enum(auditActions),
-        at: time,
-        by: z.string().optional(),
-        reason: z.string().optional(),
-        what: z.string().describe('What it was done to: a filter as JSON, a name, a trace id, a delivery.'),
-        events: count.describe('How many events or deliveries were changed.'),
-        runs: count.describe('How many runs were changed.'),
-        finishedAt: time.optional().describe('Left out while it goes on, and if it failed.'),
-      }),
-    ),
-    cursor,
-  }),
+  Audit: z.strictObject({ entries: z.array(entry), cursor }),
+  Running: z.strictObject({ entries: z.array(entry) }),
   Drift: z.strictObject({
     findings: z.array(
       z.strictObject({
@@ -224,8 +233,12 @@ export const results = {
       }),
     ),
   }),
-  Replayed: z.strictObject({ id: z.int().optional().describe('Left out for a dry run.'), ...changedRuns }),
-  Dismissed: z.strictObject(changedRuns),
+  BulkAction: z.strictObject({
+    id: z.int().optional().describe('Of its entry in the audit list. Left out for a dry run.'),
+    state: bulkState.optional(),
+    ...changedRuns,
+  }),
+  Stopped: z.strictObject({ stopped: z.boolean().describe('Whether it went on.') }),
   Released: z.strictObject({ status: z.enum(['accepted', 'duplicate']), traceId: z.string() }),
   Discarded: z.strictObject({ discarded: z.boolean() }),
   Reverified: z.strictObject({

@@ -8,7 +8,7 @@ import { dismissOptionsSchema } from '../dismissal.ts';
 import type { DriftLedger } from '../drift.ts';
 import type { Erased } from '../erasure.ts';
 import type { ErasureTarget } from '../erasure-target.ts';
-import type { InboxEvents } from '../events.ts';
+import type { BegunBulkAction, InboxEvents } from '../events.ts';
 import { type Failures, failureQuerySchema } from '../failures.ts';
 import { type History, historyQuerySchema } from '../history.ts';
 import type { InboxHandlers } from '../handlers.ts';
@@ -16,6 +16,8 @@ import { type Quarantine, quarantineQuerySchema } from '../quarantine.ts';
 import { replayFilterSchema, replayOptionsSchema } from '../replay.ts';
 import type { StoreCounts } from '../../store/store.ts';
 import type { Action } from './access.ts';
+import type { BulkResult } from '../bulk/bulk-work.ts';
+import { pause, systemClock } from '../../kit/clock.ts';
 import type { ResultName } from './results.ts';
 
 /** The operations of a receiver, which is what they are given as. */
@@ -149,9 +151,12 @@ export const routes: readonly Route[] = [
     action: 'replay',
     summary: 'Runs events again',
     body: replayOptionsSchema.omit({ by: true }).extend({ filter, ...change }),
-    result: 'Replayed',
-    act: ({ events }, { body: { filter: which, ...options }, by }) =>
-      events.replay(which as Parameters<InboxEvents['replay']>[0], { ...options, by }),
+    result: 'BulkAction',
+    act: async ({ events }, { body: { filter: which, ...options }, by }) =>
+      soon(
+        events,
+        await events.beginReplay(which as Parameters<InboxEvents['replay']>[0], { ...options, by }),
+      ),
   },
   {
     method: 'POST',
@@ -159,12 +164,11 @@ export const routes: readonly Route[] = [
     action: 'dismiss',
     summary: 'Marks runs done that are not to be run',
     body: dismissOptionsSchema.omit({ by: true }).extend({ filter, ...change }),
-    result: 'Dismissed',
-    act: ({ events }, { body: { filter: which, ...options }, by }) =>
-      events.dismiss(which as Parameters<InboxEvents['dismiss']>[0], {
-        ...(options as { reason: string }),
-        by,
-      }),
+    result: 'BulkAction',
+    act: async ({ events }, { body: { filter: which, ...options }, by }) => {
+      const terms = { ...(options as { reason: string }), by };
+      return soon(events, await events.beginDismissal(which as Parameters<InboxEvents['dismiss']>[0], terms));
+    },
   },
   {
     method: 'GET',
@@ -303,6 +307,25 @@ export const routes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/audit/running',
+    action: 'look',
+    summary: 'The replays and dismissals that go on',
+    result: 'Running',
+    act: async ({ audit }) => ({ entries: await audit.running() }),
+  },
+  {
+    method: 'POST',
+    path: '/audit/{id}/stop',
+    action: 'replay',
+    summary: 'Stops a replay or a dismissal that goes on',
+    body: whySchema,
+    result: 'Stopped',
+    act: async ({ events }, { id, body, by }) => ({
+      stopped: await events.stop(Number(id), { ...body, by }),
+    }),
+  },
+  {
+    method: 'GET',
     path: '/drift',
     action: 'look',
     summary: 'How what the platform sends differs from what is documented',
@@ -325,3 +348,14 @@ export const routes: readonly Route[] = [
     act: (operations, { body, by }) => operations.erase({ ...body, by } as unknown as ErasureTarget),
   },
 ];
+
+/** How long an answer waits for the end of a replay or a dismissal, in milliseconds. */
+const answerWithin = 2_000;
+
+/** A long one goes on behind the answer, which says how far it has come. */
+async function soon(events: InboxEvents, { id, ended }: BegunBulkAction): Promise<BulkResult | undefined> {
+  // A dry run goes on nowhere else.
+  if (id === undefined) return ended;
+  ended.catch(() => {});
+  return (await Promise.race([ended, pause(systemClock, answerWithin)])) ?? events.bulk.get(id);
+}

@@ -61,7 +61,7 @@ export class PostgresStore implements Store<PoolClient> {
     this.name = this.#session.name;
     this.#work = new Work(this.#session, clock);
     this.calls = new PostgresCalls(this.#session, clock);
-    this.events = new PostgresEvents(this.#session, clock);
+    this.events = new PostgresEvents(this.#session);
     this.quarantine = new PostgresQuarantine(this.#session);
     this.drift = new PostgresDrift(this.#session);
     this.audit = new PostgresAudit(this.#session);

@@ -66,6 +66,7 @@ export const keptTables = {
     settled: 'text',
     reruns: 'number',
     progress: 'text',
+    replay: 'number',
   },
   quarantine: {
     id: 'number',
@@ -96,6 +97,10 @@ export const keptTables = {
     events: 'number',
     runs: 'number',
     finished_at: 'number',
+    up_to: 'number',
+    reached: 'number',
+    handlers: 'text',
+    stopped_at: 'number',
   },
   paused_handlers: { handler: 'text', since: 'number', paused_by: 'text', reason: 'text' },
   settings: { name: 'text', value: 'text' },

@@ -115,6 +115,31 @@ describe('changing', () => {
     await expect.poll(async () => (await receiver.counts()).runs.dead).toBe(0);
   });
 
+  test('a bulk replay shows how far it has come, on the overview too, and is stopped', async () => {
+    const { receiver, mend } = await operated();
+    const { page, goTo, complaints } = await open(receiver);
+    mend();
+    await goTo('/replay?callId=call-1');
+    await page.getByLabel('Runs a second').fill('0.001');
+    await page.getByRole('button', { name: 'Show what would run' }).click();
+    await page.getByRole('button', { name: 'Replay…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('would be run again').waitFor();
+    await dialog.getByRole('button', { name: 'Replay' }).click();
+    await page.getByRole('status').getByText('Replay begun').waitFor();
+    await page.getByRole('progressbar', { name: 'Replay 1' }).waitFor();
+    await goTo('/');
+    await page.getByText('1 run so far (crm: 1)').waitFor();
+    await page.getByRole('button', { name: 'Stop…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('status').getByText('Replay 1 is stopped.').waitFor();
+    await page.getByRole('progressbar').waitFor({ state: 'detached' });
+    await goTo('/audit');
+    await page.getByText('1 run, then stopped').waitFor();
+    expect((await receiver.counts()).runs.dead).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
   test('a delivery that is not released says why, and is discarded', async () => {
     const { receiver } = await operated();
     const { page, goTo } = await open(receiver);

@@ -14,16 +14,18 @@ import {
   endOf,
   endSiblings,
   eventOf,
+  firstStep,
   handlerOf,
   only,
   presentTime,
-  replayRequest,
 } from '../parts.ts';
 
-const dismissalOf = (
+const dismissalOf = async (
+  store: Store,
   sequences: readonly Sequence[],
   parts: Partial<DismissalWrite> = {},
-): DismissalWrite => ({
+): Promise<DismissalWrite> => ({
+  step: await firstStep(store),
   sequences,
   handler: 'handler',
   takesDead: true,
@@ -49,7 +51,7 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
       await store.settle(first, endOf(dead, { attempts: 3 }));
       await store.settle(second, endOf(dueAt(500)));
       await store.requeue(third);
-      const step = dismissalOf([first.sequence, second.sequence, third.sequence]);
+      const step = await dismissalOf(store, [first.sequence, second.sequence, third.sequence]);
       const all = step.sequences.map((sequence) => ({ sequence, handler: 'handler' }));
       const before = await store.counts();
       expect(await store.events.wouldDismiss(step)).toEqual(all);
@@ -69,7 +71,7 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
         runs: { due: 0, blocked: 0, dead: 0 },
       });
       expect(await store.nextDue('handler')).toBeUndefined();
-      expect(await store.events.dismiss(step)).toEqual([]);
+      expect(await store.events.dismiss({ ...step, step: await firstStep(store) })).toEqual([]);
     });
 
     test('takes what was asked for: of that handler, dead or waiting', async () => {
@@ -77,7 +79,7 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
       const event = only(await claimedOf(store, eventOf('a')));
       await endSiblings(store, event, { dead, done, due: dueAt(0) });
       const would = async (parts: Partial<DismissalWrite>) => {
-        const runs = await store.events.wouldDismiss(dismissalOf([event.sequence], parts));
+        const runs = await store.events.wouldDismiss(await dismissalOf(store, [event.sequence], parts));
         return runs.map(({ handler }) => handler);
       };
       expect(await would({ handler: undefined })).toEqual(['dead', 'due']);
@@ -91,7 +93,7 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
     test('leaves alone what is claimed, which can be settled after', async () => {
       const store = await opened();
       const run = await claimedRun(store, eventOf('a'));
-      const dismiss = () => store.events.dismiss(dismissalOf([run.sequence]));
+      const dismiss = async () => store.events.dismiss(await dismissalOf(store, [run.sequence]));
       expect(await dismiss()).toEqual([]);
       await store.settle(run, endOf(dueAt(0)));
       const stored = only(await claimDue(store));
@@ -107,9 +109,9 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
       if (!first || !second || !third || !fourth) throw new Error('nothing was claimed');
       await store.settle(first, endOf(dueAt(500)));
       for (const run of [second, third, fourth]) await store.requeue(run);
-      await store.events.dismiss(dismissalOf([second.sequence]));
+      await store.events.dismiss(await dismissalOf(store, [second.sequence]));
       expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 2 });
-      await store.events.dismiss(dismissalOf([first.sequence]));
+      await store.events.dismiss(await dismissalOf(store, [first.sequence]));
       expect((await store.counts()).runs).toMatchObject({ due: 1, blocked: 1 });
       const run = only(await claimDue(store, strict, { now: 0 }));
       expect(run.traceId).toBe('c');
@@ -123,13 +125,14 @@ export function describeDismissing(name: string, opened: () => Promise<Store>): 
       await store.settle(run, endOf(dead));
       const { sequence, callId } = run;
       const candidates = [{ sequence, handler: 'handler', callId, order: 'none', isJoin: false } as const];
-      const replay = await store.audit.begin(replayRequest);
-      const write = { candidates, joins: new Set<string>(), replay, spread: undefined };
-      await store.events.requeue({ ...write, onlyDead: true });
-      expect(await store.events.dismiss(dismissalOf([sequence], { takesWaiting: false }))).toEqual([]);
-      await store.events.dismiss(dismissalOf([sequence]));
-      expect(await store.events.requeue({ ...write, onlyDead: true })).toEqual([]);
-      expect(await store.events.requeue({ ...write, onlyDead: false })).toEqual(candidates);
+      const write = async () => ({ candidates, step: await firstStep(store) });
+      await store.events.requeue({ ...(await write()), onlyDead: true });
+      expect(
+        await store.events.dismiss(await dismissalOf(store, [sequence], { takesWaiting: false })),
+      ).toEqual([]);
+      await store.events.dismiss(await dismissalOf(store, [sequence]));
+      expect(await store.events.requeue({ ...(await write()), onlyDead: true })).toEqual([]);
+      expect(await store.events.requeue({ ...(await write()), onlyDead: false })).toEqual(candidates);
       expect(await claimDue(store)).toMatchObject([{ traceId: 'a', attempts: 0 }]);
     });
   });

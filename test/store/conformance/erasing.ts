@@ -184,11 +184,11 @@ export function describeErasing(name: string, opened: () => Promise<Store>): voi
         what: '{"callId":"anna"}',
         now: presentTime,
       } as const;
-      const replay = await store.audit.begin(request);
+      const replay = await store.audit.begin({ ...request, upTo: 1 });
       const { sequence, callId } = dying;
       const candidate = { sequence, callId, handler: 'handler', order: 'none', isJoin: false } as const;
-      const step = { candidates: [candidate], onlyDead: true, joins: new Set<string>(), spread: undefined };
-      await store.events.requeue({ ...step, replay });
+      const step = { id: replay, from: 0, reached: 1 };
+      await store.events.requeue({ candidates: [candidate], onlyDead: true, step });
       const kept = only(await lookAt(store, 'audit'));
       expect(kept).toMatchObject({ key: replay });
       for (const part of ['by anna', 'for anna', '"callId":"anna"']) expect(textOf(kept)).toContain(part);

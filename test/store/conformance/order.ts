@@ -60,26 +60,7 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       expect(await claimDue(store, strict, { now: 0 })).toHaveLength(1);
     });
 
-    test('a run that follows another is due with it, and after it', async () => {
-      const store = await opened();
-      await storeUnbegun(store, { a: 300 });
-      await store.requeue(await claimedRun(store, ofCall('b')));
-      expect(await claimDue(store, handlerOf(), { now: 299 })).toEqual([]);
-      expect(traceIdsOf(await claimDue(store, handlerOf(), { now: 300 }))).toEqual(['a', 'b']);
-    });
-
-    test('of several runs before it that have not begun, it follows the one that is due last', async () => {
-      const store = await opened();
-      await recordEnded(store, ofCall('begun'), dueAt(900));
-      await storeUnbegun(store, { later: 300, sooner: 200 });
-      await store.requeue(await claimedRun(store, ofCall('next')));
-      const claimed = (now: number) => claimDue(store, handlerOf(), { now }).then(traceIdsOf);
-      expect(await claimed(299)).toEqual(['sooner']);
-      expect(await claimed(300)).toEqual(['later', 'next']);
-      expect(await claimed(900)).toEqual(['begun']);
-    });
-
-    test('behind runs that have begun, it is due at once', async () => {
+    test('a run that goes back is due at once, also behind one that has failed', async () => {
       const store = await opened();
       await recordEnded(store, ofCall('begun'), dueAt(900));
       await store.requeue(await claimedRun(store, ofCall('next')));
@@ -150,17 +131,16 @@ export function describeOrder(name: string, opened: () => Promise<Store>): void 
       expect(await claimDue(store, handlerOf('another', { order: 'none' }), { now: 499 })).toEqual([]);
     });
 
-    test('with the order of the call, they are unblocked and follow the run that they waited for', async () => {
+    test('with the order of the call, they are unblocked in order of arrival', async () => {
       const store = await opened();
       await storeBlocked(store, 'handler');
       await store.unblock('handler', 'call');
       expect((await store.counts()).runs).toMatchObject({ due: 3, blocked: 0 });
-      expect(await claimDue(store, handlerOf(), { now: 499 })).toEqual([]);
-      expect(traceIdsOf(await claimDue(store, handlerOf(), { now: 500 }))).toEqual([
-        'handler-1',
+      expect(traceIdsOf(await claimDue(store, handlerOf(), { now: 499 }))).toEqual([
         'handler-2',
         'handler-3',
       ]);
+      expect(traceIdsOf(await claimDue(store, handlerOf(), { now: 500 }))).toEqual(['handler-1']);
     });
 
     test('strictly, only the first of a call is unblocked, if no other run of it is open', async () => {

@@ -11,14 +11,14 @@ import {
   done,
   endOf,
   eventOf,
+  firstStep,
   handlerOf,
   only,
-  presentTime,
   replayRequest,
   traceIdsOf,
 } from '../parts.ts';
 
-const atOnce = { onlyDead: true, joins: new Set<string>(), spread: undefined };
+const onlyDead = true;
 
 /** Runs this part of the suite. */
 export function describeReplaying(name: string, opened: () => Promise<Store>): void {
@@ -29,42 +29,42 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
         store,
         ['a', 'b', 'c', 'other'].map((traceId) => eventOf(traceId)),
       );
-      const other = await store.audit.begin(replayRequest);
-      await store.events.requeue({ ...atOnce, candidates: candidates.slice(3), replay: other });
-      const replay = await store.audit.begin(replayRequest);
-      expect(await store.events.replayed(replay)).toEqual({ open: 0, done: 0, dead: 0 });
-      await store.events.requeue({ ...atOnce, candidates, replay });
-      expect(await store.events.replayed(replay)).toEqual({ open: 3, done: 0, dead: 0 });
+      const other = await firstStep(store);
+      await store.events.requeue({ onlyDead, candidates: candidates.slice(3), step: other });
+      const replay = await firstStep(store);
+      expect(await store.events.replayed(replay.id)).toEqual({ open: 0, done: 0, dead: 0 });
+      await store.events.requeue({ onlyDead, candidates, step: replay });
+      expect(await store.events.replayed(replay.id)).toEqual({ open: 3, done: 0, dead: 0 });
       const [first, second] = await claimDue(store, handlerOf(), { limit: 2 });
       if (!first || !second) throw new Error('two runs are due');
-      expect(await store.events.replayed(replay)).toMatchObject({ open: 3 });
+      expect(await store.events.replayed(replay.id)).toMatchObject({ open: 3 });
       await store.settle(first, endOf(done));
       await store.settle(second, endOf(dead));
-      expect(await store.events.replayed(replay)).toEqual({ open: 1, done: 1, dead: 1 });
-      expect(await store.events.replayed(other)).toEqual({ open: 1, done: 0, dead: 0 });
+      expect(await store.events.replayed(replay.id)).toEqual({ open: 1, done: 1, dead: 1 });
+      expect(await store.events.replayed(other.id)).toEqual({ open: 1, done: 0, dead: 0 });
     });
 
     test('a run that another replay requeues is told of by that one', async () => {
       const store = await opened();
       const candidates = await deadLetters(store, [eventOf('a')]);
-      const first = await store.audit.begin(replayRequest);
-      await store.events.requeue({ ...atOnce, candidates, replay: first });
+      const first = await firstStep(store);
+      await store.events.requeue({ onlyDead, candidates, step: first });
       await store.settle(only(await claimDue(store)), endOf(dead));
-      expect(await store.events.replayed(first)).toEqual({ open: 0, done: 0, dead: 1 });
-      const second = await store.audit.begin(replayRequest);
-      await store.events.requeue({ ...atOnce, candidates, replay: second });
-      expect(await store.events.replayed(first)).toEqual({ open: 0, done: 0, dead: 0 });
-      expect(await store.events.replayed(second)).toEqual({ open: 1, done: 0, dead: 0 });
+      expect(await store.events.replayed(first.id)).toEqual({ open: 0, done: 0, dead: 1 });
+      const second = await firstStep(store);
+      await store.events.requeue({ onlyDead, candidates, step: second });
+      expect(await store.events.replayed(first.id)).toEqual({ open: 0, done: 0, dead: 0 });
+      expect(await store.events.replayed(second.id)).toEqual({ open: 1, done: 0, dead: 0 });
     });
 
     test('a run that goes back before it has begun is still told of by the replay that has requeued it', async () => {
       const store = await opened();
       const candidates = await deadLetters(store, [eventOf('a')]);
-      const replay = await store.audit.begin(replayRequest);
-      await store.events.requeue({ ...atOnce, candidates, replay });
+      const replay = await firstStep(store);
+      await store.events.requeue({ onlyDead, candidates, step: replay });
       await store.requeue(only(await claimDue(store)));
-      expect(await store.events.replayed(replay)).toMatchObject({ open: 1 });
-      expect(await claimDue(store)).toMatchObject([{ attempts: 0, replay: { id: replay } }]);
+      expect(await store.events.replayed(replay.id)).toMatchObject({ open: 1 });
+      expect(await claimDue(store)).toMatchObject([{ attempts: 0, replay: { id: replay.id } }]);
     });
 
     test.each(orders)(
@@ -73,16 +73,11 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
         const store = await opened();
         const records = ['a', 'b', 'c'].map((traceId) => eventOf(traceId, { callId: 'call-1' }));
         const letters = await deadLetters(store, records, order);
-        // The last one first, and sooner than those before it.
-        for (const [place, letter] of letters.toReversed().entries()) {
-          const candidates = [letter];
-          const replay = await store.audit.begin(replayRequest);
-          const spread = { delay: 100 * (place + 1), gap: 0 };
-          await store.events.requeue({ ...atOnce, candidates, replay, spread });
-        }
-        for (const [after, expected] of claims) {
-          const handler = handlerOf('handler', { order });
-          const runs = await claimDue(store, handler, { now: presentTime + after });
+        // The last one first.
+        for (const letter of letters.toReversed())
+          await store.events.requeue({ onlyDead, candidates: [letter], step: await firstStep(store) });
+        for (const expected of claims) {
+          const runs = await claimDue(store, handlerOf('handler', { order }));
           expect(traceIdsOf(runs)).toEqual(expected);
           for (const run of runs) await store.settle(run, endOf(done));
         }
@@ -90,13 +85,63 @@ export function describeReplaying(name: string, opened: () => Promise<Store>): v
       },
     );
 
-    test('spreads its runs over time, beginning when it was asked to', async () => {
+    test('goes on step by step, each of which is written once, and counts what it changes', async () => {
       const store = await opened();
       const candidates = await deadLetters(store, [eventOf('a'), eventOf('b')]);
-      const replay = await store.audit.begin(replayRequest);
-      await store.events.requeue({ ...atOnce, candidates, replay, spread: { delay: 100, gap: 50 } });
-      expect(await store.nextDue('handler')).toBe(presentTime + 100);
-      expect(await store.nextDue('handler', presentTime + 100)).toBe(presentTime + 150);
+      const [a, b] = candidates.map((candidate) => ({ onlyDead, candidates: [candidate] }));
+      if (!a || !b) throw new Error('two runs are dead');
+      const upTo = await store.events.lastSequence();
+      const id = await store.audit.begin({ ...replayRequest, upTo });
+      const progress = { upTo, reached: 0, isStopped: false, handlers: {} };
+      expect(await store.audit.running()).toMatchObject([{ id, progress, finishedAt: undefined }]);
+      const step = { id, from: 0, reached: 1 };
+      const both = await Promise.all([1, 2].map(() => store.events.requeue({ ...a, step })));
+      expect(both.filter((back) => back !== undefined)).toMatchObject([{ length: 1 }]);
+      expect(await store.events.requeue({ ...b, step })).toBeUndefined();
+      expect(await store.audit.advance({ id, from: 1, reached: 2 })).toBe(true);
+      expect(await store.audit.advance({ id, from: 1, reached: 2 })).toBe(false);
+      expect(await store.events.requeue({ ...b, step: { id, from: 2, reached: 3 } })).toHaveLength(1);
+      const handlers = { handler: 2 };
+      expect(await store.audit.get(id)).toMatchObject({
+        events: 2,
+        runs: 2,
+        progress: { reached: 3, handlers },
+      });
+      await store.audit.end(id, 7, { events: 0, runs: 0 });
+      expect(await store.audit.running()).toEqual([]);
+      expect(await store.audit.get(id)).toMatchObject({ finishedAt: 7, progress: { isStopped: false } });
+    });
+
+    test('is stopped once, and then nothing more of it is written', async () => {
+      const store = await opened();
+      const candidates = await deadLetters(store, [eventOf('a')]);
+      const step = await firstStep(store);
+      expect(await store.audit.stop(step.id, 5)).toBe(true);
+      expect(await store.audit.stop(step.id, 6)).toBe(false);
+      expect(await store.events.requeue({ onlyDead, candidates, step })).toBeUndefined();
+      expect(await store.audit.advance(step)).toBe(false);
+      await store.audit.end(step.id, 7, { events: 0, runs: 0 });
+      expect(await store.audit.get(step.id)).toMatchObject({ finishedAt: 5, progress: { isStopped: true } });
+      expect((await store.counts()).runs).toMatchObject({ dead: 1, due: 0 });
+      // What is done at once can't be stopped.
+      expect(await store.audit.stop(await store.audit.begin(replayRequest), 5)).toBe(false);
+    });
+
+    test('a join runs once for each call, also in a later step', async () => {
+      const store = await opened();
+      const join = handlerOf('join');
+      const records = ['a', 'b'].map((traceId) => eventOf(traceId, { callId: 'call-1' }));
+      const runs = await claimedRuns(store, records, join);
+      for (const run of runs) await store.settle(run, endOf(dead));
+      const [a, b] = runs.map(({ sequence, callId }) => ({
+        onlyDead,
+        candidates: [{ sequence, callId, handler: 'join', order: 'call', isJoin: true } as const],
+      }));
+      if (!a || !b) throw new Error('two runs are dead');
+      const step = await firstStep(store);
+      expect(await store.events.requeue({ ...a, step })).toHaveLength(1);
+      await store.settle(only(await claimDue(store, join)), endOf(dead));
+      expect(await store.events.requeue({ ...b, step: { ...step, from: 1, reached: 2 } })).toEqual([]);
     });
   });
 }
@@ -112,23 +157,9 @@ async function deadLetters(
   return runs.map(({ sequence, callId, handler }) => ({ sequence, callId, handler, order, isJoin: false }));
 }
 
-/** Each order, and which runs are claimed together after how many milliseconds. */
-const orders: readonly (readonly [Order, readonly (readonly [number, readonly string[]])[]])[] = [
-  [
-    'none',
-    [
-      [100, ['c']],
-      [200, ['b']],
-      [300, ['a']],
-    ],
-  ],
-  ['call', [[100, ['a', 'b', 'c']]]],
-  [
-    'strict',
-    [
-      [300, ['c']],
-      [300, ['a']],
-      [300, ['b']],
-    ],
-  ],
+/** Each order, and which runs are claimed together, one claim after the other. */
+const orders: readonly (readonly [Order, readonly (readonly string[])[]])[] = [
+  ['none', [['a', 'b', 'c']]],
+  ['call', [['a', 'b', 'c']]],
+  ['strict', [['c'], ['a'], ['b']]],
 ];

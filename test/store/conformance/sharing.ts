@@ -12,11 +12,11 @@ import {
   endOf,
   endSiblings,
   eventOf,
+  firstStep,
   handlerOf,
   only,
   record,
   recordEnded,
-  replayRequest,
   runOf,
   traceIdsOf,
 } from '../parts.ts';
@@ -76,9 +76,8 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       await store.settle(runOf(store, event), endOf(dead));
       const { sequence, callId } = event;
       const candidate = { sequence, callId, handler: 'handler', order: 'call', isJoin: false } as const;
-      const replay = await store.audit.begin(replayRequest);
-      const step = { candidates: [candidate], onlyDead: true, joins: new Set<string>() };
-      await store.events.requeue({ ...step, replay, spread: undefined });
+      const step = await firstStep(store);
+      await store.events.requeue({ candidates: [candidate], onlyDead: true, step });
       const run = only(await claimDue(store));
       expect(run).toMatchObject({ crashCount: 2, readingCrashes: 0 });
     });

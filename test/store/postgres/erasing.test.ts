@@ -15,7 +15,7 @@ import {
   only,
   record,
   recordEnded,
-  replayRequest,
+  firstStep,
   runOf,
 } from '../parts.ts';
 import { openedPostgres } from './opened-postgres.ts';
@@ -127,19 +127,12 @@ describe('retention in Postgres', () => {
     const { sequence, callId } = only(
       (await store.events.list(filter, { limit: 2, before: undefined })).events,
     );
-    const replay = await store.audit.begin(replayRequest);
     const candidate = { sequence, callId, handler: 'handler', order: 'none', isJoin: false } as const;
-    const step = {
-      candidates: [candidate],
-      onlyDead: true,
-      joins: new Set<string>(),
-      replay,
-      spread: undefined,
-    };
+    const write = { candidates: [candidate], onlyDead: true, step: await firstStep(store) };
     const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
     const { promise: putBack, resolve: isPutBack } = Promise.withResolvers<void>();
     const replayed = session.write(async (transaction) => {
-      expect(await requeue(transaction, step, 3_000)).toHaveLength(1);
+      expect(await requeue(transaction, write)).toHaveLength(1);
       isPutBack();
       await mayCommit;
     });

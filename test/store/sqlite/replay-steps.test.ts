@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { EventFilter, ReplayCandidate } from '../../../src/store/event-store.ts';
+import type { EventFilter } from '../../../src/store/event-store.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { openedSqlite } from './opened-sqlite.ts';
-import { claimedRuns, dead, dueAt, endOf, eventOf, record, replayRequest, runOf } from '../parts.ts';
+import { dead, endOf, eventOf, record, runOf } from '../parts.ts';
 
 const callId = 'call-1';
 const many = 400;
@@ -80,65 +80,5 @@ describe('a stretch of a replay', () => {
       events: { length: 49 },
       reached: 250,
     });
-  });
-});
-
-describe("order 'call'", () => {
-  const candidateOf = (sequence: number): ReplayCandidate => ({
-    sequence,
-    callId,
-    handler: 'handler',
-    order: 'call',
-    isJoin: false,
-  });
-
-  const dueTimesOf = (store: SqliteStore) =>
-    store.database
-      .prepare("select sequence, due_at as dueAt from runs where state = 'due' order by sequence")
-      .all();
-
-  test('puts the runs of a step between those of their call that wait already', async () => {
-    const store = await openedSqlite();
-    const records = numbersTo(8).map((number) => eventOf(`trace-${number}`, { callId }));
-    for (const run of await claimedRuns(store, records)) {
-      const isWaiting = run.sequence === 3 || run.sequence === 6;
-      const state = isWaiting ? dueAt(run.sequence * 10_000) : dead;
-      await store.settle(run, endOf(state, { attempts: isWaiting ? 0 : 1 }));
-    }
-    const replay = await store.audit.begin(replayRequest);
-    const step = {
-      candidates: [1, 2, 4, 5, 7, 8].map(candidateOf),
-      onlyDead: true,
-      joins: new Set<string>(),
-    };
-    await store.events.requeue({ ...step, replay, spread: { delay: 2_000, gap: 20_000 } });
-    expect(dueTimesOf(store)).toEqual([
-      { sequence: 1, dueAt: 5_000 },
-      { sequence: 2, dueAt: 25_000 },
-      { sequence: 3, dueAt: 30_000 },
-      { sequence: 4, dueAt: 45_000 },
-      { sequence: 5, dueAt: 60_000 },
-      { sequence: 6, dueAt: 60_000 },
-      { sequence: 7, dueAt: 85_000 },
-      { sequence: 8, dueAt: 105_000 },
-    ]);
-  });
-
-  test('at once means at once, unless one that goes before it waits', async () => {
-    const store = await openedSqlite();
-    const records = numbersTo(3).map((number) => eventOf(`trace-${number}`, { callId }));
-    for (const run of await claimedRuns(store, records)) {
-      const isWaiting = run.sequence === 2;
-      const state = isWaiting ? dueAt(20_000) : dead;
-      await store.settle(run, endOf(state, { attempts: isWaiting ? 0 : 1 }));
-    }
-    const replay = await store.audit.begin(replayRequest);
-    const step = { candidates: [1, 3].map(candidateOf), onlyDead: true, joins: new Set<string>() };
-    await store.events.requeue({ ...step, replay, spread: undefined });
-    expect(dueTimesOf(store)).toEqual([
-      { sequence: 1, dueAt: 0 },
-      { sequence: 2, dueAt: 20_000 },
-      { sequence: 3, dueAt: 20_000 },
-    ]);
   });
 });

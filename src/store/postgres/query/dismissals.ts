@@ -4,6 +4,7 @@ import type { Sequence } from '../../sequence.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
 import { withFormerReason } from '../work/settle.ts';
+import { addToEntry, advance } from './postgres-audit.ts';
 import { unblockNext } from '../work/unblock.ts';
 
 interface RunRow extends DismissedRow {
@@ -15,20 +16,26 @@ export async function wouldDismiss(transaction: Transaction, step: DismissalStep
 }
 
 /** Settles runs that a person has decided not to do. A claimed run is left to the process that has claimed it. */
-export async function dismiss(transaction: Transaction, step: DismissalWrite): Promise<DismissedRun[]> {
+export async function dismiss(
+  transaction: Transaction,
+  { step, reason, now, ...which }: DismissalWrite,
+): Promise<DismissedRun[] | undefined> {
+  if (!(await advance(transaction, step))) return undefined;
   // Locked, so that none of them is claimed meanwhile.
-  const runs = await decide(transaction, step, 'for update');
+  const runs = await decide(transaction, which, 'for update');
   for (const { sequence, handler } of runs) {
     await transaction.query(
       `update ringback.runs set state = 'done', due_at = null, settled_at = $4, failure = null,
          reason = ${withFormerReason('$3')}
        where sequence = $1 and handler = $2`,
-      [sequence, handler, toText(step.reason), step.now],
+      [sequence, handler, toText(reason), now],
     );
   }
   // Only when all of them are settled, so that none of them is unblocked.
   for (const { callId, handler } of runsThatBlocked(runs)) await unblockNext(transaction, callId, handler);
-  return runs.map(dismissedRun);
+  const dismissed = runs.map(dismissedRun);
+  await addToEntry(transaction, step.id, dismissed);
+  return dismissed;
 }
 
 /** Decides alike for a dry run and for the dismissal itself, so that the dry run is true. */

@@ -4,17 +4,15 @@ import {
   type AuditRequest,
   type AuditRow,
   type AuditStore,
+  type ProgressStep,
   auditKept,
   auditRemoved,
 } from '../../audit-store.ts';
+import { type StoredEntry, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
+import { type ChangedRun, addRuns, noRuns } from '../../shared/run-counts.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
-
-interface Row extends Omit<AuditRow, 'by' | 'reason' | 'finishedAt'> {
-  readonly by: string | null;
-  readonly reason: string | null;
-  readonly finishedAt: number | null;
-}
+import { fromText, toText, toTextOrNull } from '../connection/text.ts';
+import type { Transaction } from '../connection/transaction.ts';
 
 /** What people have done to a Postgres inbox. */
 export class PostgresAudit implements AuditStore {
@@ -24,38 +22,89 @@ export class PostgresAudit implements AuditStore {
     this.#session = session;
   }
 
-  async begin({ action, by, reason, what, now }: AuditRequest): Promise<number> {
+  async begin({ action, by, reason, what, now, upTo }: AuditRequest): Promise<number> {
     const [row] = await this.#session.query<{ id: number }>(
       `with removed as (
          delete from ringback.audit where requested_at < $6
            and id in (select id from ringback.audit order by id limit ${auditRemoved}))
-       insert into ringback.audit (action, requested_at, requested_by, reason, what) values ($1, $2, $3, $4, $5)
-       returning id`,
-      [action, now, toTextOrNull(by), toTextOrNull(reason), toText(what), now - auditKept],
+       insert into ringback.audit (action, requested_at, requested_by, reason, what, up_to, reached)
+       values ($1, $2, $3, $4, $5, $7, 0) returning id`,
+      [action, now, toTextOrNull(by), toTextOrNull(reason), toText(what), now - auditKept, upTo ?? null],
     );
     return row?.id ?? 0;
   }
 
   async end(id: number, now: number, { events, runs }: AuditCounts): Promise<void> {
     await this.#session.query(
-      'update ringback.audit set events = events + $3, runs = runs + $4, finished_at = $2 where id = $1',
+      `update ringback.audit set events = events + $3, runs = runs + $4, finished_at = coalesce(finished_at, $2)
+       where id = $1`,
       [id, now, events, runs],
     );
   }
 
-  async list({ since, until, limit, before }: AuditPage): Promise<readonly AuditRow[]> {
-    const rows = await this.#session.query<Row>(
-      `select id, action, requested_at as "requestedAt", requested_by as "by", reason, what, events, runs,
-         finished_at as "finishedAt"
-       from ringback.audit where id < $1 and requested_at >= $2 and requested_at < $3 order by id desc limit $4`,
+  async get(id: number): Promise<AuditRow | undefined> {
+    const [row] = await this.#rows('where id = $1', [id]);
+    return row;
+  }
+
+  running(): Promise<readonly AuditRow[]> {
+    return this.#rows('where up_to is not null and finished_at is null order by id desc', []);
+  }
+
+  advance(step: ProgressStep): Promise<boolean> {
+    return advance(this.#session, step);
+  }
+
+  async stop(id: number, now: number): Promise<boolean> {
+    const stopped = await this.#session.query(
+      `update ringback.audit set finished_at = $2, stopped_at = $2
+       where id = $1 and up_to is not null and finished_at is null returning id`,
+      [id, now],
+    );
+    return stopped.length > 0;
+  }
+
+  list({ since, until, limit, before }: AuditPage): Promise<readonly AuditRow[]> {
+    return this.#rows(
+      'where id < $1 and requested_at >= $2 and requested_at < $3 order by id desc limit $4',
       [before ?? Number.MAX_SAFE_INTEGER, since ?? 0, until ?? Number.MAX_SAFE_INTEGER, limit],
     );
-    return rows.map((row) => ({
-      ...row,
-      by: fromTextOrUndefined(row.by),
-      reason: fromTextOrUndefined(row.reason),
-      what: fromText(row.what),
-      finishedAt: row.finishedAt ?? undefined,
-    }));
   }
+
+  async #rows(which: string, values: readonly unknown[]): Promise<readonly AuditRow[]> {
+    const rows = await this.#session.query<StoredEntry>(
+      `select ${entryColumns} from ringback.audit ${which}`,
+      values,
+    );
+    return rows.map((row) => auditRow(row, fromText));
+  }
+}
+
+/** Resolves to whether the step is the next of its entry. Another that sets out for it waits until the transaction has ended. */
+export async function advance(
+  transaction: Pick<Transaction, 'query'>,
+  { id, from, reached }: ProgressStep,
+): Promise<boolean> {
+  const written = await transaction.query(
+    'update ringback.audit set reached = $3 where id = $1 and reached = $2 and finished_at is null returning id',
+    [id, from, reached],
+  );
+  return written.length > 0;
+}
+
+/** Adds what a step has changed. */
+export async function addToEntry(
+  transaction: Transaction,
+  id: number,
+  runs: readonly ChangedRun[],
+): Promise<void> {
+  const [row] = await transaction.query<{ handlers: string | null }>(
+    'select handlers from ringback.audit where id = $1',
+    [id],
+  );
+  const sums = addRuns({ ...noRuns, handlers: handlersOf(row?.handlers ?? null) }, runs);
+  await transaction.query(
+    'update ringback.audit set events = events + $2, runs = runs + $3, handlers = $4 where id = $1',
+    [id, sums.events, sums.runs, JSON.stringify(sums.handlers)],
+  );
 }

@@ -1,4 +1,3 @@
-import type { Clock } from '../../../kit/clock.ts';
 import type {
   DismissalStep,
   DismissalWrite,
@@ -9,7 +8,7 @@ import type {
   KeptEventPage,
   KeptEventWithBytes,
   ReplayCandidate,
-  ReplayStep,
+  ReplayQuestion,
   ReplayWrite,
   ReplayedRuns,
 } from '../../event-store.ts';
@@ -26,11 +25,9 @@ const stretchEvents = 100;
 /** Looking at events, replaying them and dismissing their runs, in Postgres. */
 export class PostgresEvents implements EventStore {
   readonly #session: Session;
-  readonly #clock: Clock;
 
-  constructor(session: Session, clock: Clock) {
+  constructor(session: Session) {
     this.#session = session;
-    this.#clock = clock;
   }
 
   get(traceId: string): Promise<KeptEventWithBytes | undefined> {
@@ -64,19 +61,19 @@ export class PostgresEvents implements EventStore {
     return stretchOf(this.#session, sequences, reached);
   }
 
-  wouldRequeue(step: ReplayStep): Promise<readonly ReplayCandidate[]> {
+  wouldRequeue(step: ReplayQuestion): Promise<readonly ReplayCandidate[]> {
     return this.#session.write((transaction) => wouldRequeue(transaction, step));
   }
 
-  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]> {
-    return this.#session.write((transaction) => requeue(transaction, step, this.#clock.now()));
+  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[] | undefined> {
+    return this.#session.write((transaction) => requeue(transaction, step));
   }
 
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {
     return this.#session.write((transaction) => wouldDismiss(transaction, step));
   }
 
-  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]> {
+  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[] | undefined> {
     return this.#session.write((transaction) => dismiss(transaction, step));
   }
 

@@ -21,16 +21,3 @@ export async function isBehind(
   );
   return found.length > 0;
 }
-
-/** When the last run of a call and handler is due that comes before this one and has not begun. */
-export async function lastDueBefore(
-  transaction: Transaction,
-  { callId, handler, sequence }: RunPlace,
-): Promise<number | undefined> {
-  const [last] = await transaction.query<{ due_at: number }>(
-    `select due_at from ringback.runs where call_id = $1 and handler = $2 and sequence < $3 and state = 'due'
-       and attempts = 0 order by due_at desc limit 1`,
-    [callId, handler, sequence],
-  );
-  return last?.due_at;
-}

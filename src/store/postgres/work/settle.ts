@@ -4,7 +4,7 @@ import { toText } from '../connection/text.ts';
 import { keepFailure } from './failures.ts';
 import { endClaim, holdsEvent, holdsRun } from './holding.ts';
 import type { RunRow, SettlementRow } from './run-row.ts';
-import { isBehind, lastDueBefore } from './runs-before.ts';
+import { isBehind } from './runs-before.ts';
 import { unblockNext } from './unblock.ts';
 
 /** Writes how an attempt ended. */
@@ -99,14 +99,10 @@ async function written(transaction: Transaction, row: SettlementRow): Promise<Wr
   return { state: state.kind, dueAt, reason, keepsReason, failure, isWaiting: false };
 }
 
-/**
- * How a run is written that goes back before it has begun. With order `call` it is due with the last of the runs before it: a
- * replay may have put runs back that are due later, and this one must not overtake them.
- */
+/** How a run is written that goes back before it has begun. */
 async function requeued(transaction: Transaction, row: RunRow): Promise<Written> {
   if (row.order === 'strict' && (await isBehind(transaction, row, 'open'))) return blocked;
-  const before = row.order === 'call' ? await lastDueBefore(transaction, row) : undefined;
-  return { ...waiting, state: 'due', dueAt: before ?? 0 };
+  return { ...waiting, state: 'due', dueAt: 0 };
 }
 
 /** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */

@@ -1,6 +1,5 @@
 import type { Order } from '../../../dispatch/handling.ts';
 import type { Transaction } from '../connection/transaction.ts';
-import { lastDueBefore } from './runs-before.ts';
 
 /** How many runs one step unblocks at the most. */
 const maxInAStep = 500;
@@ -12,7 +11,7 @@ export async function unblockNext(
   handler: string,
 ): Promise<void> {
   if (callId === null) return;
-  // A run that a replay has requeued may have a time before which it must not begin.
+  // One whose attempt has failed may have a time before which it must not begin.
   await transaction.query(
     `update ringback.runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
        select sequence, handler from ringback.runs
@@ -26,7 +25,7 @@ export async function unblockNext(
  * `strict`, and processes in which the handler now has another order block no runs. Resolves to how many it has unblocked.
  */
 export async function unblock(transaction: Transaction, handler: string, order: Order): Promise<number> {
-  return order === 'strict' ? unblockFirst(transaction, handler) : unblockAll(transaction, handler, order);
+  return order === 'strict' ? unblockFirst(transaction, handler) : unblockAll(transaction, handler);
 }
 
 /** Unblocks the first run of each call that has no other run open but blocked ones, which wait for it. */
@@ -43,26 +42,13 @@ async function unblockFirst(transaction: Transaction, handler: string): Promise<
   return unblocked.length;
 }
 
-interface BlockedRun {
-  readonly sequence: number;
-  readonly call_id: string | null;
-  readonly due_at: number | null;
-}
-
-/** With order `call`, none is due sooner than an earlier run of its call that has not begun. */
-async function unblockAll(transaction: Transaction, handler: string, order: Order): Promise<number> {
-  const runs = await transaction.query<BlockedRun>(
-    `select sequence, call_id, due_at from ringback.runs where handler = $1 and state = 'blocked'
-     order by call_id, sequence limit ${maxInAStep} for update skip locked`,
+async function unblockAll(transaction: Transaction, handler: string): Promise<number> {
+  const unblocked = await transaction.query(
+    `update ringback.runs set state = 'due', due_at = coalesce(due_at, 0) where (sequence, handler) in (
+       select sequence, handler from ringback.runs where handler = $1 and state = 'blocked'
+       order by call_id, sequence limit ${maxInAStep} for update skip locked)
+     returning 1`,
     [handler],
   );
-  for (const { sequence, call_id: callId, due_at: dueAt } of runs) {
-    const before =
-      order === 'call' ? await lastDueBefore(transaction, { callId, handler, sequence }) : undefined;
-    await transaction.query(
-      "update ringback.runs set state = 'due', due_at = $3 where sequence = $1 and handler = $2",
-      [sequence, handler, Math.max(dueAt ?? 0, before ?? 0)],
-    );
-  }
-  return runs.length;
+  return unblocked.length;
 }

@@ -4,57 +4,74 @@ import {
   type AuditPage,
   type AuditRequest,
   type AuditRow,
+  type ProgressStep,
   auditKept,
   auditRemoved,
 } from '../../audit-store.ts';
+import { type StoredEntry, auditRow, entryColumns, handlersOf } from '../../shared/audit-rows.ts';
+import { type ChangedRun, addRuns, noRuns } from '../../shared/run-counts.ts';
 
-interface Row extends Omit<AuditRow, 'by' | 'reason' | 'finishedAt'> {
-  readonly by: string | null;
-  readonly reason: string | null;
-  readonly finishedAt: number | null;
-}
-
-/** What people have done. `begin`, `count` and `end` run inside a transaction of the caller's. */
+/** What people have done. What writes runs inside a transaction of the caller's. */
 export function prepareAudit(database: Database.Database) {
   const insert = database.prepare(
-    'insert into audit (action, requested_at, requested_by, reason, what) values (@action, @now, @by, @reason, @what)',
+    `insert into audit (action, requested_at, requested_by, reason, what, up_to, reached)
+     values (@action, @now, @by, @reason, @what, @upTo, 0)`,
   );
   const removeOld = database.prepare(
     `delete from audit where id in (select id from audit order by id limit ${auditRemoved}) and requested_at < ?`,
   );
   const count = database.prepare('update audit set events = events + ?, runs = runs + ? where id = ?');
-  const finish = database.prepare('update audit set finished_at = ? where id = ?');
+  const finish = database.prepare('update audit set finished_at = ? where id = ? and finished_at is null');
+  const advance = database.prepare(
+    'update audit set reached = @reached where id = @id and reached = @from and finished_at is null',
+  );
+  const readHandlers = database.prepare('select handlers from audit where id = ?').pluck();
+  const writeHandlers = database.prepare('update audit set handlers = ? where id = ?');
+  const stop = database.prepare(
+    `update audit set finished_at = @now, stopped_at = @now
+     where id = @id and up_to is not null and finished_at is null`,
+  );
+  const one = database.prepare(`select ${entryColumns} from audit where id = ?`);
+  const running = database.prepare(
+    `select ${entryColumns} from audit where up_to is not null and finished_at is null order by id desc`,
+  );
   const select = database.prepare(`
-    select id, action, requested_at as requestedAt, requested_by as "by", reason, what, events, runs,
-      finished_at as finishedAt
-    from audit where id < @before and requested_at >= @since and requested_at < @until order by id desc limit @limit`);
+    select ${entryColumns} from audit
+    where id < @before and requested_at >= @since and requested_at < @until order by id desc limit @limit`);
 
-  const add = (id: number, { events, runs }: AuditCounts): void => void count.run(events, runs, id);
+  const rowOf = (row: unknown): AuditRow => auditRow(row as StoredEntry, (text) => text);
 
   return {
     begin(request: AuditRequest): number {
       removeOld.run(request.now - auditKept);
-      const row = { ...request, by: request.by ?? null, reason: request.reason ?? null };
-      return Number(insert.run(row).lastInsertRowid);
+      const { by = null, reason = null, upTo = null } = request;
+      return Number(insert.run({ ...request, by, reason, upTo }).lastInsertRowid);
     },
-    count: add,
-    end(id: number, now: number, counts: AuditCounts): void {
-      add(id, counts);
+    end(id: number, now: number, { events, runs }: AuditCounts): void {
+      count.run(events, runs, id);
       finish.run(now, id);
     },
+    advance: (step: ProgressStep): boolean => advance.run(step).changes > 0,
+    /** Adds what a step has changed. */
+    add(id: number, runs: readonly ChangedRun[]): void {
+      const sums = addRuns({ ...noRuns, handlers: handlersOf(readHandlers.get(id) as string | null) }, runs);
+      count.run(sums.events, sums.runs, id);
+      writeHandlers.run(JSON.stringify(sums.handlers), id);
+    },
+    stop: (id: number, now: number): boolean => stop.run({ id, now }).changes > 0,
+    get(id: number): AuditRow | undefined {
+      const row = one.get(id);
+      return row === undefined ? undefined : rowOf(row);
+    },
+    running: (): AuditRow[] => running.all().map(rowOf),
     list: ({ since, until, limit, before }: AuditPage): AuditRow[] =>
-      (
-        select.all({
+      select
+        .all({
           before: before ?? Number.MAX_SAFE_INTEGER,
           since: since ?? 0,
           until: until ?? Number.MAX_SAFE_INTEGER,
           limit,
-        }) as Row[]
-      ).map((row) => ({
-        ...row,
-        by: row.by ?? undefined,
-        reason: row.reason ?? undefined,
-        finishedAt: row.finishedAt ?? undefined,
-      })),
+        })
+        .map(rowOf),
   };
 }

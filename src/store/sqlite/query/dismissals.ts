@@ -4,6 +4,7 @@ import { type DismissedRow, runsThatBlocked } from '../../shared/dismissed-runs.
 import type { Sequence } from '../../sequence.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 import { withFormerReason } from '../work/former-reason.ts';
+import type { prepareAudit } from './audit.ts';
 import { prepareUnblockNext } from '../work/unblock.ts';
 
 interface RunRow extends DismissedRow {
@@ -14,7 +15,10 @@ interface RunRow extends DismissedRow {
  * Settles runs that a person has decided not to do: they are done, with a reason that says so. A claimed run is left
  * to the process that has claimed it. `dismiss` runs inside a transaction of the caller's.
  */
-export function prepareDismissals(database: Database.Database) {
+export function prepareDismissals(
+  database: Database.Database,
+  audit: Pick<ReturnType<typeof prepareAudit>, 'advance' | 'add'>,
+) {
   const find = database.prepare(`
     select sequence, handler, call_id as callId, state from runs
     where sequence = ${asInteger('@sequence')} and handler = coalesce(${asText('@handler')}, handler)
@@ -40,12 +44,13 @@ export function prepareDismissals(database: Database.Database) {
   return {
     wouldDismiss: (step: DismissalStep): DismissedRun[] => decide(step).map(keyOf),
 
-    dismiss(step: DismissalWrite): DismissedRun[] {
-      const { reason, now } = step;
-      const runs = decide(step);
+    dismiss({ step, reason, now, ...which }: DismissalWrite): DismissedRun[] | undefined {
+      if (!audit.advance(step)) return undefined;
+      const runs = decide(which);
       for (const run of runs) settle.run({ ...keyOf(run), reason, now });
       // Only when all of them are settled, so that none of them is unblocked.
       for (const { callId, handler } of runsThatBlocked(runs)) unblockNext(callId, handler);
+      audit.add(step.id, runs);
       return runs.map(keyOf);
     },
   };

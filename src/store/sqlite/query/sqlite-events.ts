@@ -9,7 +9,7 @@ import type {
   KeptEventPage,
   KeptEventWithBytes,
   ReplayCandidate,
-  ReplayStep,
+  ReplayQuestion,
   ReplayWrite,
   ReplayedRuns,
 } from '../../event-store.ts';
@@ -87,20 +87,20 @@ export class SqliteEvents implements EventStore {
     return ahead?.after === after && ahead.upTo === upTo && ahead.sequences.length > 0 ? ahead : undefined;
   }
 
-  wouldRequeue(step: ReplayStep): Promise<readonly ReplayCandidate[]> {
+  wouldRequeue(step: ReplayQuestion): Promise<readonly ReplayCandidate[]> {
     return this.#access.read(({ replays }) => replays.wouldRequeue(step));
   }
 
-  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[]> {
+  requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[] | undefined> {
     this.#access.correctDueTimes();
-    return this.#access.write('requeue', [{ ...step, now: this.#access.clock.now() }]);
+    return this.#access.write('requeue', [step]);
   }
 
   wouldDismiss(step: DismissalStep): Promise<readonly DismissedRun[]> {
     return this.#access.read(({ dismissals }) => dismissals.wouldDismiss(step));
   }
 
-  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[]> {
+  dismiss(step: DismissalWrite): Promise<readonly DismissedRun[] | undefined> {
     return this.#access.write('dismiss', [step]);
   }
 

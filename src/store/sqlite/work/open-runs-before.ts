@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { OpenRun } from '../../shared/call-order.ts';
-import { byCall, byCallAndTime, isOpen, isUnbegun } from './open-runs.ts';
+import { byCall, byCallUnbegun, isOpen, isUnbegun } from './open-runs.ts';
 import { asInteger, asText } from '../connection/parameters.ts';
 
 /** Finds the runs that an event follows: for each handler the one that decides, however many of the call are open. */
@@ -24,7 +24,7 @@ export function prepareOpenRunsBefore(database: Database.Database): OpenRunsBefo
     .pluck();
   const before = `${ofCall} and handler = ${asText('@handler')} and sequence < ${asInteger('@sequence')}`;
   const unbegun = [
-    `${byCallAndTime} where ${before} and ${isUnbegun}`,
+    `${byCallUnbegun} where ${before} and ${isUnbegun}`,
     // Runs in flight, in this process or another: there are few.
     `indexed by runs_claimed where ${before} and claimed_by is not null and attempts = 0`,
   ].map((runs) => database.prepare(`select 1 from runs ${runs} limit 1`));
@@ -37,16 +37,4 @@ export function prepareOpenRunsBefore(database: Database.Database): OpenRunsBefo
         return [{ handler, hasBegun: false }];
       return earlier.get(key) === undefined ? [] : [{ handler, hasBegun: true }];
     });
-}
-
-/** When the last run of a call and handler is due that comes before a sequence and has not begun. */
-export function prepareLastDueBefore(database: Database.Database) {
-  const last = database
-    .prepare(
-      `select due_at from runs ${byCallAndTime} where call_id = ${asText('?')} and handler = ${asText('?')}
-        and sequence < ? and ${isUnbegun} order by due_at desc limit 1`,
-    )
-    .pluck();
-  return (callId: string, handler: string, sequence: number): number | undefined =>
-    last.get(callId, handler, sequence) as number | undefined;
 }

@@ -24,5 +24,5 @@ export const isUnbegun = "state = 'due' and attempts = 0";
  */
 export const byCall = 'indexed by runs_open_by_call';
 
-/** The same for the index of unbegun runs, by call, handler and the time when they are due. */
-export const byCallAndTime = 'indexed by runs_unbegun_by_call';
+/** The same for the index of unbegun runs, by call and handler. */
+export const byCallUnbegun = 'indexed by runs_unbegun_by_call';

@@ -7,7 +7,6 @@ import type { RunEnd } from '../../store.ts';
 import { withFormerReason } from './former-reason.ts';
 import { prepareFailures } from './failures.ts';
 import { byCall, isOpen } from './open-runs.ts';
-import { prepareLastDueBefore } from './open-runs-before.ts';
 import type { Holder } from './processes.ts';
 import { prepareUnblockNext } from './unblock.ts';
 
@@ -74,7 +73,6 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     select 1 from runs ${byCall} where call_id = ? and handler = ? and sequence < ? and ${isOpen}
       and state <> 'blocked'`);
   const failures = prepareFailures(database);
-  const lastDueBefore = prepareLastDueBefore(database);
   const unblockNext = prepareUnblockNext(database);
 
   const holds = ({ sequence, handler, stored }: RunRow): boolean =>
@@ -105,17 +103,11 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
     return { ...row, state: state.kind, dueAt, reason, keepsReason, failure, isWaiting: 0 };
   };
 
-  /**
-   * How a run is written that goes back before it has begun. With order `call` it is due with the last of the runs before
-   * it: a replay may have put runs back that are due later, and this one must not overtake them.
-   */
-  const requeued = (row: RunRow): Written => {
-    if (row.order === 'strict' && isBehindAnother(row)) return { ...waiting, ...row, ...blocked };
-    const { sequence, callId, handler } = row;
-    const isFollowing = row.order === 'call' && callId !== undefined;
-    const before = isFollowing ? lastDueBefore(callId, handler, sequence) : undefined;
-    return { ...waiting, ...row, state: 'due', dueAt: before ?? 0 };
-  };
+  /** How a run is written that goes back before it has begun. */
+  const requeued = (row: RunRow): Written =>
+    row.order === 'strict' && isBehindAnother(row)
+      ? { ...waiting, ...row, ...blocked }
+      : { ...waiting, ...row, state: 'due', dueAt: 0 };
 
   /** The write is lost; the claim on the event ends all the same, if this was the last run under it. */
   const lost = ({ sequence, last }: RunRow): Settled => {

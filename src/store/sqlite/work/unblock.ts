@@ -1,16 +1,8 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../sequence.ts';
 import { byCall, isOpen } from './open-runs.ts';
-import { prepareLastDueBefore } from './open-runs-before.ts';
 import { asText } from '../connection/parameters.ts';
 
-interface BlockedRun {
-  readonly sequence: Sequence;
-  readonly callId: string;
-  readonly dueAt: number | null;
-}
-
-/** SQL that makes blocked runs due. A run that a replay has requeued may have a time before which it must not begin. */
+/** SQL that makes blocked runs due. One whose attempt has failed may have a time before which it must not begin. */
 const dueUpdate = "update runs set state = 'due', due_at = coalesce(due_at, 0)";
 
 /** Unblocks the next run of a call and handler when the run that it waited for is over. */
@@ -33,12 +25,8 @@ const maxInAStep = 500;
  */
 export function prepareUnblock(database: Database.Database) {
   const ofHandler = `from runs indexed by runs_blocked where handler = ${asText('?')} and state = 'blocked'`;
-  const some = database.prepare(`
-    select sequence, call_id as callId, due_at as dueAt ${ofHandler} order by call_id, sequence limit ${maxInAStep}`);
-  const lastDueBefore = prepareLastDueBefore(database);
-  const releaseOne = database.prepare(
-    "update runs set state = 'due', due_at = ? where sequence = ? and handler = ?",
-  );
+  const all = database.prepare(`
+    ${dueUpdate} where (sequence, handler) in (select sequence, handler ${ofHandler} limit ${maxInAStep})`);
   const first = database.prepare(`
     ${dueUpdate} where (sequence, handler) in (
       select sequence, handler ${ofHandler} and not exists (
@@ -51,18 +39,8 @@ export function prepareUnblock(database: Database.Database) {
   return {
     /** Whether the handler has blocked runs: usually it has none, and there is nothing to write. */
     hasAny: (handler: string): boolean => any.get(handler) !== undefined,
-    /**
-     * Unblocks the runs of a handler that is not strict. With `follows`, none is due sooner than an earlier run of
-     * its call that has not begun.
-     */
-    all(handler: string, follows: boolean): number {
-      const runs = some.all(handler) as BlockedRun[];
-      for (const { sequence, callId, dueAt } of runs) {
-        const before = follows ? lastDueBefore(callId, handler, sequence) : undefined;
-        releaseOne.run(Math.max(dueAt ?? 0, before ?? 0), sequence, handler);
-      }
-      return runs.length;
-    },
+    /** Unblocks the runs of a handler that is not strict. */
+    all: (handler: string): number => all.run(handler).changes,
     /** Unblocks the first run of each call that has no other run open but blocked ones, which wait for it. */
     first: (handler: string): number => first.run(handler).changes,
   };

@@ -1,8 +1,8 @@
 import type { FoundAlert } from '../../alert-store.ts';
 import type { EventRecord } from '../../event-record.ts';
 import type { JoinLookBack } from '../../call-store.ts';
-import type { AuditCounts, AuditRequest } from '../../audit-store.ts';
-import type { DismissalWrite } from '../../event-store.ts';
+import type { AuditCounts, AuditRequest, ProgressStep } from '../../audit-store.ts';
+import type { DismissalWrite, ReplayWrite } from '../../event-store.ts';
 import type { HandlerPause, StartSlots } from '../../handler-store.ts';
 import type { RunSelection } from '../../claims.ts';
 import type { DriftRow } from '../../drift-store.ts';
@@ -11,7 +11,6 @@ import type { Sequence } from '../../sequence.ts';
 import type { Order } from '../../../dispatch/handling.ts';
 import type { QuarantineRow } from '../admin/keep-delivery.ts';
 import type { Verbs } from '../connection/verbs.ts';
-import type { ReplayRows } from '../query/replays.ts';
 import type { SeenJumps } from '../work/clock-jumps.ts';
 import type { JoinArrival } from '../work/joins.ts';
 import type { RunRow, SettlementRow } from '../work/settle.ts';
@@ -75,7 +74,7 @@ export function operationsOn(verbs: Verbs) {
     settle: (row: SettlementRow) => settling.settle(row),
     requeueRun: (row: RunRow) => settling.requeue(row),
     unblock: (handler: string, order: Order) =>
-      order === 'strict' ? verbs.unblock.first(handler) : verbs.unblock.all(handler, order === 'call'),
+      order === 'strict' ? verbs.unblock.first(handler) : verbs.unblock.all(handler),
 
     arrive: (arrival: JoinArrival, now: number) => joins.arrive(arrival, now),
     see: (handler: string, callId: string, names: readonly string[]) => joins.see(handler, callId, names),
@@ -90,13 +89,15 @@ export function operationsOn(verbs: Verbs) {
     discard: (id: number) => quarantine.discard(id),
 
     addDrift: (rows: readonly DriftRow[]) => verbs.drift.add(rows),
-    requeue: (step: ReplayRows) => replays.requeue(step),
+    requeue: (step: ReplayWrite) => replays.requeue(step),
     addHistory: (at: number, counts: ReadonlyMap<string, number>) => verbs.history.add(at, counts),
     raiseAlert: (alert: FoundAlert) => verbs.alerts.raise(alert),
     untoldAlert: (name: string, subject: string) => verbs.alerts.untold(name, subject),
     endAlert: (name: string, subject: string) => verbs.alerts.end(name, subject),
     beginAudit: (request: AuditRequest) => verbs.audit.begin(request),
     endAudit: (id: number, now: number, counts: AuditCounts) => verbs.audit.end(id, now, counts),
+    advanceAudit: (step: ProgressStep) => verbs.audit.advance(step),
+    stopAudit: (id: number, now: number) => verbs.audit.stop(id, now),
     pauseHandler: (pause: HandlerPause) => verbs.handlers.pause(pause),
     resumeHandler: (handler: string) => verbs.handlers.resume(handler),
     reserveStarts: (slots: StartSlots, now: number) => verbs.handlers.reserveStarts(slots, now),

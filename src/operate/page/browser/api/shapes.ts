@@ -169,6 +169,15 @@ export interface AuditEntry {
   readonly events: number;
   readonly runs: number;
   readonly finishedAt?: string;
+  readonly progress?: {
+    readonly state: 'running' | 'done' | 'stopped';
+    readonly share: number;
+    readonly handlers: Readonly<Record<string, number>>;
+  };
+}
+
+export interface Running {
+  readonly entries: readonly AuditEntry[];
 }
 
 export interface Audit {
@@ -209,6 +218,8 @@ export interface History {
 
 /** What replaying and dismissing answer. */
 export interface ChangedRuns {
+  /** Left out of a dry run. */
+  readonly state?: 'running' | 'done' | 'stopped';
   readonly events: number;
   readonly runs: number;
   readonly handlers: Readonly<Record<string, number>>;

@@ -19,6 +19,14 @@ export function inWords({ runs, events, handlers }: ChangedRuns): string {
   return `${counted(runs, 'run')} of ${counted(events, 'event')} (${each.join(', ')})`;
 }
 
+/** What has become of it. */
+function said(name: 'Replay' | 'Dismissal', changed: ChangedRuns): string {
+  if (changed.state === 'running')
+    return `${name} begun: ${inWords(changed)} so far. The overview shows how far it has come.`;
+  const done = name === 'Replay' ? 'Replayed' : 'Dismissed';
+  return changed.state === 'stopped' ? `Stopped: ${inWords(changed)}.` : `${done}: ${inWords(changed)}.`;
+}
+
 /** Asks what a replay would run. */
 export function tryReplay(filter: Filter, options: ReplayOptions = {}): Promise<ChangedRuns> {
   return change<ChangedRuns>('/events/replay', { body: { filter, ...options, dryRun: true } });
@@ -51,7 +59,7 @@ export function Replay({
       }}
       act={async (why) => {
         const body = { filter, ...options, ...why };
-        return `Replayed: ${inWords(await change<ChangedRuns>('/events/replay', { body }))}.`;
+        return said('Replay', await change<ChangedRuns>('/events/replay', { body }));
       }}
     />
   );
@@ -73,7 +81,7 @@ export function Dismiss({ filter, what }: { readonly filter: Filter; readonly wh
       }}
       act={async (why) => {
         const body = { filter, ...why };
-        return `Dismissed: ${inWords(await change<ChangedRuns>('/events/dismiss', { body }))}.`;
+        return said('Dismissal', await change<ChangedRuns>('/events/dismiss', { body }));
       }}
     />
   );

@@ -3,6 +3,7 @@ import type { Audit, AuditEntry as Entry } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { type Field, FilterForm } from '../parts/filter-form.tsx';
 import { counted } from '../parts/format.ts';
+import { RunningActions } from '../parts/running-actions.tsx';
 import { Pages, pageSize } from '../parts/pages.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
@@ -20,6 +21,7 @@ export function AuditView({ query }: Place) {
     <>
       <h1 tabIndex={-1}>Audit</h1>
       <p class="faint">Who changed something or looked at a body, when, and why.</p>
+      <RunningActions />
       <FilterForm view="audit" fields={fields} query={query} />
       <Loaded resource={resource}>
         {({ entries, cursor }) =>
@@ -39,10 +41,12 @@ export function AuditView({ query }: Place) {
   );
 }
 
+const standing = { running: ' so far', done: '', stopped: ', then stopped' };
+
 /** How much was changed, for actions that change events or runs. */
-function changed({ action, events, runs, finishedAt }: Entry) {
+function changed({ action, events, runs, finishedAt, progress }: Entry) {
+  if (progress) return `${counted(runs, 'run', 'runs')}${standing[progress.state]}`;
   if (finishedAt === undefined) return 'not finished';
-  if (action === 'replay' || action === 'dismiss') return counted(runs, 'run', 'runs');
   if (action === 'erase') return counted(events, 'event', 'events');
   if (action === 'release' || action === 'reverify' || action === 'discard')
     return counted(events, 'delivery', 'deliveries');

@@ -1,6 +1,7 @@
 import type { Counts } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { number } from '../parts/format.ts';
+import { RunningActions } from '../parts/running-actions.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { type Place, linkTo } from '../router.ts';
 import { AlertList } from './alerts.tsx';
@@ -12,6 +13,7 @@ export function OverviewView({ query }: Place) {
     <>
       <h1 tabIndex={-1}>Overview</h1>
       <AlertList />
+      <RunningActions />
       <Loaded resource={resource}>{(counts) => <Figures counts={counts} />}</Loaded>
       <Plots range={query['range'] ?? 'hour'} />
     </>

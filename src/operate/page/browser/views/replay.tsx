@@ -6,6 +6,7 @@ import type { ChangedRuns } from '../api/shapes.ts';
 import { FilterFields } from '../parts/filter-form.tsx';
 import { counted, duration, number } from '../parts/format.ts';
 import { type ReplayOptions, Replay, tryReplay } from '../parts/run-changes.tsx';
+import { RunningActions } from '../parts/running-actions.tsx';
 import { Empty, Refused } from '../parts/standing.tsx';
 import type { Place } from '../router.ts';
 import { eventFields } from './events.tsx';
@@ -52,6 +53,7 @@ export function ReplayView({ query }: Place) {
   return (
     <>
       <h1 tabIndex={-1}>Replay in bulk</h1>
+      <RunningActions />
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -141,7 +141,7 @@ export const workTables = `
     message       text not null,
     first_seen_at bigint not null
   );
-  create index runs_unbegun_by_call on ringback.runs (call_id, handler, due_at) where state = 'due' and attempts = 0;
+  create index runs_unbegun_by_call on ringback.runs (call_id, handler, sequence) where state = 'due' and attempts = 0;
   create index runs_blocked on ringback.runs (handler, call_id, sequence) where state = 'blocked';
 
   -- One row a join and call. The wait itself is a run that is due when the time is over.
@@ -152,6 +152,7 @@ export const workTables = `
     settled  text,
     reruns   integer not null default 0,
     progress text,
+    replay   bigint,
     primary key (handler, call_id)
   );
   create index joins_of_call on ringback.joins (call_id);
@@ -186,6 +187,11 @@ export const workTables = `
     what         text not null,
     events       integer not null default 0,
     runs         integer not null default 0,
-    finished_at  bigint
+    finished_at  bigint,
+    up_to        bigint,
+    reached      bigint,
+    handlers     text,
+    stopped_at   bigint
   );
+  create index audit_running on ringback.audit (id) where up_to is not null and finished_at is null;
 `;

@@ -136,7 +136,7 @@ export const schema1 = `
   );
   -- Runs that no attempt has begun, by the time when they are due: the latest of them is what a further event of the call
   -- follows.
-  create index runs_unbegun_by_call on runs (call_id, handler, due_at) where state = 'due' and attempts = 0;
+  create index runs_unbegun_by_call on runs (call_id, handler, sequence) where state = 'due' and attempts = 0;
   create index runs_blocked on runs (handler, call_id, sequence) where state = 'blocked';
 
   -- Deliveries kept but not handled.
@@ -202,6 +202,7 @@ export const schema1 = `
     settled  text,
     reruns   integer not null default 0,
     progress text,
+    replay   integer,
     primary key (handler, call_id)
   ) without rowid;
   create index joins_of_call on joins (call_id);
@@ -217,8 +218,13 @@ export const schema1 = `
     what         text not null,
     events       integer not null default 0,
     runs         integer not null default 0,
-    finished_at  integer
+    finished_at  integer,
+    up_to        integer,
+    reached      integer,
+    handlers     text,
+    stopped_at   integer
   );
+  create index audit_running on audit (id) where up_to is not null and finished_at is null;
 
   -- How much has happened, by minute and by hour, in all processes: names and numbers only.
   create table history (

@@ -1,0 +1,232 @@
+import { ringbackError } from '../../errors/errors.ts';
+import { type Clock, pause } from '../../kit/clock.ts';
+import { messageOf } from '../../kit/error-text.ts';
+import type { Telemetry } from '../../receiver/telemetry.ts';
+import type { AuditRequest, AuditRow, AuditStore } from '../../store/audit-store.ts';
+import type { EventStore, StoredEvent } from '../../store/event-store.ts';
+import type { Sequence } from '../../store/sequence.ts';
+import { type RunCounts, addRuns, noRuns } from '../../store/shared/run-counts.ts';
+import { type BulkResult, type BulkWork, bulkStateOf } from './bulk-work.ts';
+
+/** What bulk actions work with. */
+export interface BulkActionsParts {
+  readonly store: EventStore;
+  readonly entries: AuditStore;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** What an entry asks for; undefined if this process has not the handlers for it. */
+  readonly workOf: (entry: AuditRow) => BulkWork | undefined;
+  /** @throws RingbackError unless the receiver runs */
+  readonly requireStarted: (method: string) => void;
+}
+
+/** How many steps are made in a second at most if there is a rate: the runs of a second shouldn't all begin at its start. */
+const stepsPerSecond = 50;
+/** How often the inbox is told how far it has come where there is nothing to change, in milliseconds. */
+const tellEvery = 1_000;
+/** How often it is looked whether another process has stopped it or has come further, in milliseconds. */
+const lookEvery = 2_000;
+
+/** One that goes on in this process. */
+interface Driven {
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/**
+ * Replays and dismissals that go through many events, in order of arrival and a bounded number at a time, so that intake is
+ * never held up. The entry in the audit list says how far each has come: if its process ends, it goes on when that starts
+ * again, or in another; and a person can stop it, from any process. Should two processes go on with the same one, each step
+ * is written by one of them.
+ */
+export class BulkActions {
+  readonly #parts: BulkActionsParts;
+  readonly #closing = new AbortController();
+  readonly #driven = new Map<number, Driven>();
+  /** Those of other processes, with how far each has come and at how many looks that was so. */
+  #others = new Map<number, { readonly reached: Sequence; readonly looks: number }>();
+
+  constructor(parts: BulkActionsParts) {
+    this.#parts = parts;
+  }
+
+  /** Says what would be changed. */
+  async preview(work: BulkWork): Promise<BulkResult> {
+    const { store, requireStarted } = this.#parts;
+    const upTo = await store.lastSequence();
+    let counts: RunCounts = noRuns;
+    for (let after = 0; after < upTo;) {
+      requireStarted('a dry run');
+      const { events, reached } = await store.stretch(work.filter, after, upTo);
+      after = reached;
+      const step = await work.stepOf(events);
+      if (step) counts = addRuns(counts, await step.preview());
+    }
+    return { id: undefined, state: undefined, ...counts };
+  }
+
+  /** Begins it. `ended` resolves when it is done or was stopped, whichever process goes on with it. */
+  async begin(
+    request: Omit<AuditRequest, 'now' | 'upTo'>,
+    work: BulkWork,
+  ): Promise<{ readonly id: number; readonly ended: Promise<BulkResult> }> {
+    const { store, entries, clock } = this.#parts;
+    const upTo = await store.lastSequence();
+    const id = await entries.begin({ ...request, now: clock.now(), upTo });
+    const driven = this.#drive(id, work, { reached: 0, upTo });
+    return { id, ended: driven.then(() => this.#endOf(id)) };
+  }
+
+  /** Ends one that goes on. Resolves to whether it went on. */
+  async stop(id: number): Promise<boolean> {
+    const { entries, clock } = this.#parts;
+    const wasRunning = await entries.stop(id, clock.now());
+    this.#driven.get(id)?.stop.abort();
+    return wasRunning;
+  }
+
+  /** How far one has come; undefined if there is no such entry. */
+  async get(id: number): Promise<BulkResult | undefined> {
+    const entry = await this.#parts.entries.get(id);
+    return entry && resultOf(entry);
+  }
+
+  /** Goes on with what was going on when its process ended. */
+  async resume(): Promise<void> {
+    await this.#look(() => true);
+  }
+
+  /** Called once a minute: goes on with what has come no further since the last time, because its process is gone. */
+  async look(): Promise<void> {
+    await this.#look(({ id, progress }, { rate }) => {
+      const before = this.#others.get(id);
+      const isStill = before?.reached === progress?.reached;
+      const looks = isStill ? (before?.looks ?? 0) + 1 : 0;
+      this.#others.set(id, { reached: progress?.reached ?? 0, looks });
+      // At a low rate, minutes lie between two steps.
+      return looks > (rate === undefined ? 0 : 10 / (60 * rate));
+    });
+  }
+
+  /** Leaves what goes on here to the next start, or to other processes. Resolves when nothing is written any more. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const driven = [...this.#driven.values()];
+    for (const { stop } of driven) stop.abort();
+    await Promise.allSettled(driven.map(({ ended }) => ended));
+  }
+
+  async #look(isMine: (entry: AuditRow, work: BulkWork) => boolean): Promise<void> {
+    const { entries, workOf, clock, telemetry } = this.#parts;
+    try {
+      const running = await entries.running();
+      this.#others = new Map([...this.#others].filter(([id]) => running.some((entry) => entry.id === id)));
+      for (const entry of running) {
+        const { id, progress, what } = entry;
+        // An erasure has cleared what it was to go through.
+        if (what === '') await entries.stop(id, clock.now());
+        const work = workOf(entry);
+        if (!work || !progress || this.#driven.has(id) || !isMine(entry, work)) continue;
+        this.#drive(id, work, progress).catch(() => {});
+      }
+    } catch (error) {
+      telemetry.report('bulk_action_failed', { cause: messageOf(error) });
+    }
+  }
+
+  #drive(
+    id: number,
+    work: BulkWork,
+    from: { readonly reached: Sequence; readonly upTo: Sequence },
+  ): Promise<void> {
+    const stop = new AbortController();
+    const ended = this.#goThrough(id, work, from, stop.signal)
+      .catch((error: unknown) => {
+        this.#parts.telemetry.report('bulk_action_failed', { entry: id, cause: messageOf(error) });
+        throw error;
+      })
+      .finally(() => this.#driven.delete(id));
+    this.#driven.set(id, { stop, ended });
+    return ended;
+  }
+
+  /** Ends early if it was stopped, or if another process goes on with it. */
+  async #goThrough(
+    id: number,
+    work: BulkWork,
+    { reached: written, upTo }: { readonly reached: Sequence; readonly upTo: Sequence },
+    stop: AbortSignal,
+  ): Promise<void> {
+    const { store, entries, clock } = this.#parts;
+    const { filter, rate, onWritten } = work;
+    const begunAt = clock.elapsed();
+    let runs = 0;
+    let toldAt = begunAt;
+    let from = written;
+    for (let after = written; after < upTo;) {
+      if (stop.aborted) return;
+      const { events, reached } = await store.stretch(filter, after, upTo);
+      for (const { part, upTo: to } of partsOf(events, reached, rate)) {
+        const step = await work.stepOf(part);
+        if (step) {
+          const changed = await step.write({ id, from, reached: to });
+          if (!changed) return;
+          [from, toldAt] = [to, clock.elapsed()];
+          runs += changed.length;
+          if (changed.length > 0) onWritten();
+        }
+        const due = rate === undefined ? 0 : begunAt + (runs * 1_000) / rate;
+        if (to < upTo && !(await this.#waitUntil(due, id, stop))) return;
+      }
+      after = reached;
+      if (clock.elapsed() - toldAt < tellEvery || from === after) continue;
+      if (!(await entries.advance({ id, from, reached: after }))) return;
+      [from, toldAt] = [after, clock.elapsed()];
+    }
+    if (from < upTo && !(await entries.advance({ id, from, reached: upTo }))) return;
+    await entries.end(id, clock.now(), { events: 0, runs: 0 });
+    const result = await this.get(id);
+    if (result?.state === 'done') work.onDone(result);
+  }
+
+  /** Resolves to false if it was stopped meanwhile. */
+  async #waitUntil(due: number, id: number, stop: AbortSignal): Promise<boolean> {
+    const { clock, entries } = this.#parts;
+    for (let left = due - clock.elapsed(); left > 0; left = due - clock.elapsed()) {
+      await pause(clock, Math.min(left, lookEvery), stop);
+      if (stop.aborted) return false;
+      if (left > lookEvery && (await entries.get(id))?.finishedAt !== undefined) return false;
+    }
+    return !stop.aborted;
+  }
+
+  /** If it has not ended when this process has left it, another goes on with it, or it was left by `close`. */
+  async #endOf(id: number): Promise<BulkResult> {
+    const { entries, clock } = this.#parts;
+    while (!this.#closing.signal.aborted) {
+      const entry = await entries.get(id);
+      if (entry?.finishedAt !== undefined) return resultOf(entry);
+      await pause(clock, lookEvery, this.#closing.signal);
+    }
+    throw ringbackError('bulk_action_left', { id });
+  }
+}
+
+/** The events of a step at a time, with the last event that has then been looked at. */
+function partsOf(
+  events: readonly StoredEvent[],
+  reached: Sequence,
+  rate: number | undefined,
+): readonly { readonly part: readonly StoredEvent[]; readonly upTo: Sequence }[] {
+  const size = rate === undefined ? events.length : Math.ceil(rate / stepsPerSecond);
+  const starts = events.map((_, place) => place).filter((place) => place % size === 0);
+  return starts.map((start) => {
+    const part = events.slice(start, start + size);
+    return { part, upTo: start + size >= events.length ? reached : (part.at(-1)?.sequence ?? reached) };
+  });
+}
+
+function resultOf(entry: AuditRow): BulkResult {
+  const { id, events, runs, progress } = entry;
+  return { id, state: bulkStateOf(entry) ?? 'done', events, runs, handlers: progress?.handlers ?? {} };
+}

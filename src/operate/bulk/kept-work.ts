@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { AuditRow } from '../../store/audit-store.ts';
+import type { EventFilter } from '../../store/event-store.ts';
+import { dismissOptionsSchema, dismissalWork } from '../dismissal.ts';
+import { type ReplayParts, replayFilterSchema, replayOptionsSchema, replayWork } from '../replay.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { BulkWork } from './bulk-work.ts';
+
+/** How the terms of a replay or a dismissal are kept in its entry in the audit list. */
+interface Terms {
+  readonly only?: string | undefined;
+  readonly rate?: number | undefined;
+}
+
+const keptSchema = z.object({
+  ...replayFilterSchema.shape,
+  only: dismissOptionsSchema.shape.only,
+  rate: replayOptionsSchema.shape.rate,
+});
+
+/** What an entry is to say. */
+export function keptTerms(filter: EventFilter, { only, rate }: Terms): string {
+  return JSON.stringify({ ...filter, only, rate });
+}
+
+/** What an entry asks for. Undefined if it can't be read, or if this process has not the handlers for it. */
+export function keptWork(
+  parts: ReplayParts & { readonly clock: Clock },
+  { action, what, by, reason }: AuditRow,
+): BulkWork | undefined {
+  const terms = termsIn(what);
+  if (!terms) return undefined;
+  const { only, rate, ...filter } = terms;
+  if (action === 'dismiss') return dismissalWork(parts, filter, { only, by, reason });
+  const known = parts.handlerNames();
+  const handler = only ?? filter.handler;
+  const canRun = handler === undefined ? known.length > 0 : known.includes(handler);
+  return canRun ? replayWork(parts, filter, { only, rate }) : undefined;
+}
+
+function termsIn(what: string): (EventFilter & Terms) | undefined {
+  try {
+    return keptSchema.safeParse(JSON.parse(what)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+/** The replays and dismissals that go on: how far each has come, and a button that stops it. */
+import { useAccess } from '../api/access.ts';
+import { change } from '../api/client.ts';
+import type { AuditEntry, Running } from '../api/shapes.ts';
+import { useResource } from '../api/use-resource.ts';
+import { ChangeButton } from './change-button.tsx';
+import { counted } from './format.ts';
+import { Foreign, Time } from './text.tsx';
+
+const names: Readonly<Record<string, string>> = { replay: 'Replay', dismiss: 'Dismissal' };
+
+export function RunningActions() {
+  const { data } = useResource<Running>('/audit/running', ['audit', 'events']);
+  if (!data || data.entries.length === 0) return null;
+  return (
+    <section class="outcome" aria-label="Going on">
+      <h2>Going on</h2>
+      {data.entries.map((entry) => (
+        <RunningAction key={entry.id} entry={entry} />
+      ))}
+    </section>
+  );
+}
+
+function RunningAction({
+  entry: { id, action, at, by, what, runs, progress },
+}: {
+  readonly entry: AuditEntry;
+}) {
+  const name = `${names[action] ?? action} ${id}`;
+  const share = progress?.share ?? 0;
+  const percent = `${Math.floor(share * 100)} %`;
+  const handlers = Object.entries(progress?.handlers ?? {});
+  return (
+    <div class="running">
+      <p>
+        <strong>{name}</strong> <Foreign text={what} /> <span class="faint">since</span> <Time at={at} />
+        {by !== undefined && (
+          <>
+            {' '}
+            <span class="faint">by</span> <Foreign text={by} />
+          </>
+        )}
+      </p>
+      <progress max={1} value={share} aria-label={name}>
+        {percent}
+      </progress>
+      <p>
+        {percent} of the events, {counted(runs, 'run')} so far
+        {handlers.length > 0 && ` (${handlers.map(([handler, count]) => `${handler}: ${count}`).join(', ')})`}
+      </p>
+      <Stop id={id} name={name} />
+    </div>
+  );
+}
+
+function Stop({ id, name }: { readonly id: number; readonly name: string }) {
+  if (!useAccess().mayDo('replay')) return null;
+  return (
+    <ChangeButton
+      label="Stop"
+      title={`Stop ${name.toLowerCase()}?`}
+      text="What it has changed stays so. The rest of the events is left alone."
+      act={async (why) => {
+        const { stopped } = await change<{ readonly stopped: boolean }>(`/audit/${id}/stop`, { body: why });
+        return stopped ? `${name} is stopped.` : `${name} had ended before.`;
+      }}
+    />
+  );
+}

@@ -1,0 +1,40 @@
+import type { AuditRow } from '../audit-store.ts';
+
+/** An entry of the audit list as both databases give it. */
+export interface StoredEntry extends Omit<AuditRow, 'by' | 'reason' | 'finishedAt' | 'progress'> {
+  readonly by: string | null;
+  readonly reason: string | null;
+  readonly finishedAt: number | null;
+  readonly upTo: number | null;
+  readonly reached: number | null;
+  readonly stoppedAt: number | null;
+  /** JSON. */
+  readonly handlers: string | null;
+}
+
+export const entryColumns = `id, action, requested_at as "requestedAt", requested_by as "by", reason, what, events, runs,
+  finished_at as "finishedAt", up_to as "upTo", reached, handlers, stopped_at as "stoppedAt"`;
+
+/** `text` is how the database's text is read. */
+export function auditRow(
+  { upTo, reached, stoppedAt, handlers, ...row }: StoredEntry,
+  text: (stored: string) => string,
+): AuditRow {
+  const progress =
+    upTo === null
+      ? undefined
+      : { upTo, reached: reached ?? 0, isStopped: stoppedAt !== null, handlers: handlersOf(handlers) };
+  return {
+    ...row,
+    by: row.by === null ? undefined : text(row.by),
+    reason: row.reason === null ? undefined : text(row.reason),
+    what: text(row.what),
+    finishedAt: row.finishedAt ?? undefined,
+    progress,
+  };
+}
+
+/** How many runs of each handler were changed so far. */
+export function handlersOf(stored: string | null): Readonly<Record<string, number>> {
+  return stored === null ? {} : (JSON.parse(stored) as Record<string, number>);
+}

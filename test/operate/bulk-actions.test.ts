@@ -1,0 +1,173 @@
+import { describe, expect, test, vi } from 'vitest';
+import { ManualClock } from '../support/clock.ts';
+import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
+import { storeIn } from '../support/inbox.ts';
+import { type Receiver, type ReceiverOptions, RingbackError } from '../support/public.ts';
+import { started } from '../support/receiver.ts';
+import { temporaryDatabase } from '../support/temporary.ts';
+
+/** A receiver with a handler that gives up each event the first time. */
+function giving(options: ReceiverOptions = {}) {
+  const replayed: string[] = [];
+  const start = (more: ReceiverOptions = {}) =>
+    started({ retry: { attempts: 1 }, ...options, ...more }, (r) =>
+      r.on('*', { name: 'crm' }, ({ traceId }, { replay }) => {
+        if (!replay) throw new Error('the CRM is down');
+        replayed.push(traceId);
+      }),
+    );
+  return { replayed, start };
+}
+
+async function deliverMany(receiver: Receiver, clock: ManualClock, count: number): Promise<void> {
+  for (let place = 0; place < count; place += 1) {
+    const body = bodyOf({ traceId: `t-${place}` });
+    await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+  }
+}
+
+const first = async (receiver: Receiver) => (await receiver.audit.list()).entries.at(-1);
+
+describe('a replay that takes its time', () => {
+  test('says how far it has come, and goes on after a restart', async () => {
+    const clock = new ManualClock();
+    const { replayed, start } = giving({ clock, database: temporaryDatabase() });
+    const before = await start();
+    await deliverMany(before.receiver, clock, 5);
+    await before.logs.until('run_dead', 5);
+    const replaying = before.receiver.events.replay({ state: 'dead' }, { rate: 1, by: 'ann' });
+    const left = expect(replaying).rejects.toThrow(/receiver was stopped before/);
+    await before.logs.until('run_done');
+    await clock.timer(1_000);
+    clock.advance(1_000);
+    await before.logs.until('run_done', 2);
+    const progress = { state: 'running', share: 0.4, handlers: { crm: 2 } };
+    const entry = { id: 1, action: 'replay', by: 'ann', events: 2, runs: 2, finishedAt: undefined };
+    expect(await before.receiver.audit.running()).toMatchObject([{ ...entry, progress }]);
+    await before.receiver.stop();
+    await left;
+    expect(replayed).toEqual(['t-0', 't-1']);
+
+    const { receiver, logs } = await start();
+    for (const count of [1, 2, 3]) {
+      await logs.until('run_done', count);
+      if (count === 3) break;
+      await clock.timer(1_000);
+      clock.advance(1_000);
+    }
+    await logs.until('events_replayed');
+    expect(replayed).toEqual(['t-0', 't-1', 't-2', 't-3', 't-4']);
+    expect(await receiver.audit.running()).toEqual([]);
+    expect(await first(receiver)).toMatchObject({
+      runs: 5,
+      progress: { state: 'done', share: 1, handlers: { crm: 5 } },
+    });
+  });
+
+  test('is stopped from another process, and keeps what it has done', async () => {
+    const clock = new ManualClock();
+    const { replayed, start } = giving({ clock, database: temporaryDatabase() });
+    const [one, other] = [await start(), await start()];
+    await deliverMany(one.receiver, clock, 3);
+    await expect.poll(async () => (await one.receiver.counts()).runs.dead).toBe(3);
+    const replaying = one.receiver.events.replay({ state: 'dead' }, { rate: 0.01 });
+    await expect.poll(() => replayed.length).toBe(1);
+    const [running] = await other.receiver.audit.running();
+    expect(await other.receiver.events.stop(running?.id ?? 0, { by: 'ann', reason: 'enough' })).toBe(true);
+    expect(await other.receiver.events.stop(running?.id ?? 0)).toBe(false);
+    await clock.timer(2_000);
+    await clock.runUntil(replaying);
+    expect(await replaying).toMatchObject({ id: running?.id, state: 'stopped', runs: 1 });
+    expect((await one.receiver.counts()).runs.dead).toBe(2);
+    expect(replayed).toEqual(['t-0']);
+    const { entries } = await one.receiver.audit.list();
+    expect(entries.map(({ action }) => action)).toEqual(['stop', 'stop', 'replay']);
+    expect(entries[1]).toMatchObject({ what: String(running?.id), by: 'ann', reason: 'enough' });
+  });
+
+  test('goes on in another process when its own is gone', async () => {
+    const clock = new ManualClock();
+    const { replayed, start } = giving({ clock, database: temporaryDatabase() });
+    const [one, other] = [await start(), await start()];
+    await deliverMany(one.receiver, clock, 3);
+    await expect.poll(async () => (await one.receiver.counts()).runs.dead).toBe(3);
+    const replaying = one.receiver.events.replay({ state: 'dead' }, { rate: 1 });
+    const left = expect(replaying).rejects.toThrow(RingbackError);
+    await expect.poll(() => replayed.length).toBe(1);
+    await one.receiver.stop();
+    await left;
+    await clock.runUntil(expect.poll(() => replayed.length).toBe(3));
+    expect(replayed).toEqual(['t-0', 't-1', 't-2']);
+    await clock.runUntil(other.logs.until('events_replayed'));
+    expect(await first(other.receiver)).toMatchObject({ runs: 3, progress: { state: 'done' } });
+  });
+
+  test('is left to processes that have its handler', async () => {
+    const database = temporaryDatabase();
+    const clock = new ManualClock();
+    const { replayed, start } = giving({ clock, database });
+    const before = await start();
+    await deliverMany(before.receiver, clock, 2);
+    await before.logs.until('run_dead', 2);
+    const replaying = before.receiver.events.replay({ state: 'dead' }, { rate: 0.01, only: 'crm' });
+    const left = expect(replaying).rejects.toThrow(RingbackError);
+    await before.logs.until('run_done');
+    await before.receiver.stop();
+    await left;
+    const without = await started({ database, clock }, (r) => r.on('*', { name: 'mail' }, () => {}));
+    expect(await without.receiver.audit.running()).toHaveLength(1);
+    const { receiver, logs } = await start();
+    await logs.until('run_done');
+    expect(replayed).toEqual(['t-0', 't-1']);
+    await logs.until('events_replayed');
+    expect(await receiver.audit.running()).toEqual([]);
+  });
+
+  test('ends when an erasure has cleared what it was to go through', async () => {
+    const database = temporaryDatabase();
+    const clock = new ManualClock();
+    const { start } = giving({ clock, database });
+    const before = await start();
+    await deliverMany(before.receiver, clock, 2);
+    await before.logs.until('run_dead', 2);
+    const replaying = before.receiver.events.replay({ state: 'dead' }, { rate: 0.01 });
+    const left = expect(replaying).rejects.toThrow(RingbackError);
+    await before.logs.until('run_done');
+    await before.receiver.stop();
+    await left;
+    const store = storeIn(database, clock);
+    await store.open();
+    await store.retention.eraseAudit([1]);
+    await store.close();
+    const { receiver } = await start();
+    await expect.poll(async () => (await receiver.audit.running()).length).toBe(0);
+    expect(await first(receiver)).toMatchObject({ what: '', runs: 1, progress: { state: 'stopped' } });
+  });
+});
+
+test('a dismissal that the inbox could not write goes on at the next start', async () => {
+  const database = temporaryDatabase();
+  const clock = new ManualClock();
+  const { start } = giving({ clock, database });
+  const store = storeIn(database, clock);
+  const before = await start({ database: store });
+  await deliverMany(before.receiver, clock, 150);
+  await before.logs.until('run_dead', 150);
+  const dismiss = store.events.dismiss.bind(store.events);
+  vi.spyOn(store.events, 'dismiss')
+    .mockImplementationOnce(dismiss)
+    .mockRejectedValueOnce(new Error('disk full'));
+  await expect(
+    before.receiver.events.dismiss({ state: 'dead' }, { by: 'ann', reason: 'by hand' }),
+  ).rejects.toThrow('disk full');
+  expect(before.logs.of('bulk_action_failed')).toMatchObject([{ entry: 1 }]);
+  expect((await before.receiver.counts()).runs.dead).toBe(50);
+  await before.receiver.stop();
+
+  const { receiver, logs } = await start();
+  await logs.until('runs_dismissed');
+  expect((await receiver.counts()).runs.dead).toBe(0);
+  const [run] = (await receiver.events.get('t-149'))?.runs ?? [];
+  expect(run?.reason).toContain('dismissed by ann: by hand');
+  expect(await first(receiver)).toMatchObject({ action: 'dismiss', runs: 150, progress: { state: 'done' } });
+});
