@@ -13,7 +13,7 @@ import { isThenable } from '../kit/values.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { mayBePoison } from '../store/claims.ts';
 import type { RunState, Store } from '../store/store.ts';
-import { type Conclusion, conclude, concludedBefore, unreadable } from './conclude.ts';
+import { type Conclusion, conclude, concludedBefore, unreadable, failureOf } from './conclude.ts';
 import { AttemptContext, Commit, type Committed } from './context.ts';
 import { EarlyEnd, untilEnd } from './deadline.ts';
 import type { JoinTerms, JoinedCall, Outcome } from './handling.ts';
@@ -107,8 +107,10 @@ export class Attempts {
     const { conclusion } = ended;
     report(telemetry, ended.run, conclusion, clock.elapsed() - startedAt);
     const { state, cause } = conclusion;
+    const { name } = run.handler;
+    const group = failureOf(ended.run.claimed, name, conclusion, duration)?.group;
     if (cause !== 'interrupted')
-      activity.ran(run.handler.name, state.kind === 'due' ? 'retried' : state.kind, duration);
+      activity.ran(name, state.kind === 'due' ? 'retried' : state.kind, duration, group);
     return conclusion;
   }
 

@@ -15,9 +15,13 @@ export interface ActivityObserver {
   ran(handler: string, outcome: RunOutcome, milliseconds: number): void;
 }
 
+/** How many groups of failures are counted in a minute. */
+const maxGroups = 50;
+
 /** What a process has done since this was last taken. Counted with every delivery and run, so it only adds up. */
 export class Activity {
   #counts = new Map<string, number>();
+  readonly #groups = new Set<string>();
   readonly #observers: ActivityObserver[] = [];
 
   observe(observer: ActivityObserver): void {
@@ -31,24 +35,33 @@ export class Activity {
     this.#add(`answer:${bucketOf(milliseconds)}`, 1);
   }
 
-  /** An attempt of a run has ended. */
-  ran(handler: string, outcome: RunOutcome, milliseconds: number): void {
+  /** An attempt of a run has ended. `group` is of failures that are alike. */
+  ran(handler: string, outcome: RunOutcome, milliseconds: number, group?: string): void {
     for (const observer of this.#observers) observer.ran(handler, outcome, milliseconds);
     this.#add(outcome, 1);
     this.#add(`${outcome === 'done' ? 'done' : 'failed'}:${handler}`, 1);
     this.#add(`run:${bucketOf(milliseconds)}`, 1);
+    if (group !== undefined) this.#addToGroup(`group:${group}`);
   }
 
   /** What was counted; from now on it is counted anew. */
   take(): Counts {
     const counts = this.#counts;
     this.#counts = new Map();
+    this.#groups.clear();
     return counts;
   }
 
   /** Takes back what could not be written. */
   restore(counts: Counts): void {
     for (const [name, count] of counts) this.#add(name, count);
+  }
+
+  /** Beyond so many, failures are not counted by group: whoever has more has one problem with many messages. */
+  #addToGroup(name: string): void {
+    if (!this.#groups.has(name) && this.#groups.size >= maxGroups) return;
+    this.#groups.add(name);
+    this.#add(name, 1);
   }
 
   #add(name: string, count: number): void {

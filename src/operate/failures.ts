@@ -1,25 +1,38 @@
 import { z } from 'zod';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { FailureGroup as KeptGroup, FailureStore } from '../store/failure-store.ts';
+import type { HistoryStore } from '../store/history-store.ts';
+import { type Account, type Audit, accountSchema } from './audit.ts';
 
 /** Failures that are alike: of one handler, with one cause, at one place, with messages that differ in names and numbers. */
-export interface FailureGroup extends Omit<KeptGroup, 'firstSeenAt' | 'lastSeenAt'> {
+export interface FailureGroup extends Omit<KeptGroup, 'firstSeenAt' | 'lastSeenAt' | 'mutedAt'> {
   readonly firstSeenAt: Date;
   readonly lastSeenAt: Date;
+  /** Since when alerts leave it out; undefined if it isn't muted. */
+  readonly mutedAt: Date | undefined;
+  /** How many attempts have failed so in each of the last 24 hours, the present one last. */
+  readonly lastDay: readonly number[];
 }
 
 /** What the groups work with. */
 export interface FailuresParts {
   readonly store: FailureStore;
+  readonly history: HistoryStore;
+  readonly audit: Audit;
+  readonly clock: Clock;
   /** @throws RingbackError unless the receiver runs */
   readonly requireStarted: (method: string) => void;
 }
 
 /** Which groups. */
 export const failureQuerySchema = z.strictObject({ handler: givenText.optional() });
+const idSchema = z.strictObject({ id: givenText });
 
 /** How many groups are listed. Whoever has more has one problem with many messages. */
 const maxListed = 200;
+const hour = 3_600_000;
+const hours = 24;
 
 /** The failures of runs that are not done since, in groups of those that are alike. */
 export class Failures {
@@ -43,10 +56,57 @@ export class Failures {
     this.#parts.requireStarted('failures.list()');
     const { handler } = parseStrictly(failureQuerySchema, query, 'failures.list', 'query');
     const groups = await this.#parts.store.groups({ handler, limit: maxListed });
-    return groups.map(({ firstSeenAt, lastSeenAt, ...group }) => ({
+    const lastDay = await this.#lastDay();
+    return groups.map(({ firstSeenAt, lastSeenAt, mutedAt, ...group }) => ({
       ...group,
       firstSeenAt: new Date(firstSeenAt),
       lastSeenAt: new Date(lastSeenAt),
+      mutedAt: mutedAt === undefined ? undefined : new Date(mutedAt),
+      lastDay: lastDay(group.id),
     }));
+  }
+
+  /**
+   * Leaves a group out of alerts, until it is unmuted: its cause is known, and nobody is to be woken by it. Resolves to whether it
+   * was not muted before; to false if there is no such group.
+   *
+   * @throws RingbackError `receiver_not_started`
+   * @example await receiver.failures.mute(group.id, { by: 'ann', reason: 'the CRM is replaced in May' });
+   */
+  async mute(id: string, options: Account = {}): Promise<boolean> {
+    const { store, clock } = this.#parts;
+    return this.#change('mute', id, options, (group) => store.mute(group, clock.now()));
+  }
+
+  /**
+   * Has alerts tell of a muted group again. Resolves to whether it was muted.
+   *
+   * @throws RingbackError `receiver_not_started`
+   * @example await receiver.failures.unmute(group.id);
+   */
+  async unmute(id: string, options: Account = {}): Promise<boolean> {
+    return this.#change('unmute', id, options, (group) => this.#parts.store.unmute(group));
+  }
+
+  async #change(
+    action: 'mute' | 'unmute',
+    id: string,
+    options: Account,
+    act: (id: string) => Promise<boolean>,
+  ): Promise<boolean> {
+    this.#parts.requireStarted(`failures.${action}()`);
+    const { id: what } = parseStrictly(idSchema, { id }, `failures.${action}`);
+    const account = parseStrictly(accountSchema, options, `failures.${action}`);
+    return this.#parts.audit.record({ ...account, action, what }, async () => ({ result: await act(what) }));
+  }
+
+  async #lastDay(): Promise<(id: string) => readonly number[]> {
+    const { history, clock } = this.#parts;
+    const present = Math.floor(clock.now() / hour) * hour;
+    const first = present - (hours - 1) * hour;
+    const rows = await history.list('hour', first, present + hour);
+    const counts = new Map(rows.map(({ name, at, count }) => [`${name} ${at}`, count]));
+    return (id) =>
+      Array.from({ length: hours }, (_, place) => counts.get(`group:${id} ${first + place * hour}`) ?? 0);
   }
 }

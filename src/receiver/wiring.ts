@@ -131,7 +131,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     changes: new Changes(clock, activity, requireStarted),
     audit,
     events,
-    failures: new Failures({ store: store.failures, requireStarted }),
+    failures: new Failures({ store: store.failures, history: store.history, audit, clock, requireStarted }),
     handlers: buildHandlers(common, registry, dispatcher),
     quarantine: buildQuarantine(common, authenticator, (event, receivedAt) => {
       observe(event, receivedAt);

@@ -36,6 +36,6 @@ export interface AlertStore {
   end(name: string, subject: string): Promise<boolean>;
   /** In order of their names and subjects. */
   list(): Promise<readonly KeptAlert[]>;
-  /** How many runs are dead letters, counted up to a limit. */
+  /** How many runs are dead letters of groups that are not muted, counted up to a limit. */
   deadRuns(limit: number): Promise<number>;
 }

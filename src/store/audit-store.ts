@@ -12,6 +12,8 @@ export const auditActions = [
   'erase',
   'pause',
   'resume',
+  'mute',
+  'unmute',
   'look',
 ] as const;
 

@@ -44,6 +44,13 @@ export interface FailureGroup {
   readonly lastSeenAt: number;
   /** Of an event whose run has failed so; undefined if it has just been removed. */
   readonly traceId: string | undefined;
+  /** Since when nobody wants to be told of it; undefined if it isn't muted. */
+  readonly mutedAt: number | undefined;
+}
+
+/** What is said about a group in an alert. */
+export interface NamedGroup extends Pick<FailureGroup, 'id' | 'handler' | 'cause'> {
+  readonly isMuted: boolean;
 }
 
 /** Which groups. */
@@ -55,4 +62,10 @@ export interface FailureQuery {
 export interface FailureStore {
   /** The groups of runs that are not done, the latest first. */
   groups(query: FailureQuery): Promise<readonly FailureGroup[]>;
+  /** Of those ids there are. */
+  named(ids: readonly string[]): Promise<readonly NamedGroup[]>;
+  /** Resolves to whether it was not muted before; false if there is no such group. */
+  mute(id: string, now: number): Promise<boolean>;
+  /** Resolves to whether it was muted. */
+  unmute(id: string): Promise<boolean>;
 }

@@ -21,6 +21,7 @@ export type {
   KeptRunWithFailures,
   ReplayCandidate,
   ReplayedRuns,
+  ReplayQuestion,
   ReplayStep,
   ReplayWrite,
   StoredEvent,
@@ -56,8 +57,17 @@ export type {
   AuditRequest,
   AuditRow,
   AuditStore,
+  Progress,
+  ProgressStep,
 } from './audit-store.ts';
-export type { Failure, FailureGroup, FailureQuery, FailureStore, KeptFailure } from './failure-store.ts';
+export type {
+  Failure,
+  FailureGroup,
+  FailureQuery,
+  FailureStore,
+  KeptFailure,
+  NamedGroup,
+} from './failure-store.ts';
 export type { HandlerPause, HandlerRuns, HandlerStore, LivingProcess, StartSlots } from './handler-store.ts';
 export type { AlertStore, FoundAlert, KeptAlert, ToTell } from './alert-store.ts';
 export type { Backlog, HistoryRow, HistoryStore, Resolution } from './history-store.ts';

@@ -135,11 +135,32 @@ describe('alerts', () => {
     await logs.until('run_retry', 3);
     await look();
     expect(states()).toEqual(['handler_failing crm raised']);
-    expect(told[0]?.message).toBe('3 of 4 attempts of crm have failed in the last 15 min.');
+    expect(told[0]?.message).toBe(
+      '3 of 4 attempts of crm have failed in the last 15 min, 3 of them alike (Error).',
+    );
     for (let count = 2; count < 6; count += 1) await send(`good-${count}`);
     await logs.until('run_done', 5);
     await look();
     expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
+  });
+
+  test('leave out what is muted: attempts that fail, and dead letters', async () => {
+    const { receiver, logs, told, send, look, states } = await watched({
+      failedAttempts: 3,
+      oldestWaiting: false,
+    });
+    for (const traceId of ['late-1', 'late-2', 'late-3', 'late-4', 'bad-1']) await send(traceId);
+    await logs.until('run_retry', 4);
+    await logs.until('run_dead');
+    await look();
+    expect(states()).toEqual(['dead_letters raised', 'handler_failing crm raised']);
+    for (const { id } of await receiver.failures.list()) await receiver.failures.mute(id);
+    await look();
+    expect(states().slice(2).toSorted()).toEqual(['dead_letters over', 'handler_failing crm over']);
+    for (const { id } of await receiver.failures.list()) await receiver.failures.unmute(id);
+    await look();
+    expect(states().slice(4)).toEqual(['dead_letters raised', 'handler_failing crm raised']);
+    expect(told).toHaveLength(6);
   });
 
   test('tell of what has waited for long', async () => {

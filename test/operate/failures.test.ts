@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
-import { bodyOf, deliver } from '../support/deliveries.ts';
+import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { Discard } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 
@@ -112,6 +112,54 @@ describe('groups of failures', () => {
     await receiver.events.dismiss({ ...filter, failure: idOf(1) }, { reason: 'odd' });
     expect(await receiver.failures.list({ handler: 'crm' })).toEqual([]);
     expect((await receiver.events.list({ failure: idOf(2) })).events).toEqual([]);
+  });
+
+  test('say how often they have failed in each hour of the last day', async () => {
+    const clock = new ManualClock(Date.parse('2026-03-01T10:30:00Z'));
+    const { receiver, logs } = await started({ clock, alerts: { deadLetters: false } }, (r) =>
+      r.on('*', { name: 'crm', retry: { attempts: 1 } }, () => {
+        throw new Error('down');
+      }),
+    );
+    const fail = async (traceId: string, count: number) => {
+      const body = bodyOf({ traceId });
+      await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
+      await logs.until('run_dead', count);
+      // The minute is written, and the next one begins.
+      const rest = 60_000 - (clock.now() % 60_000);
+      await clock.timer(rest);
+      clock.advance(rest + 5);
+    };
+    const lastDay = async () => (await receiver.failures.list())[0]?.lastDay;
+    const of = (...present: readonly number[]) => [
+      ...Array.from({ length: 24 - present.length }, () => 0),
+      ...present,
+    ];
+    await fail('a', 1);
+    await expect.poll(lastDay).toEqual(of(1));
+    await clock.timer(60_000 - (clock.now() % 60_000));
+    clock.advance(3_600_000);
+    await fail('b', 2);
+    await clock.timer(60_000 - (clock.now() % 60_000));
+    await fail('c', 3);
+    await expect.poll(lastDay).toEqual(of(1, 2));
+  });
+
+  test('are muted and unmuted, by whom and why is kept', async () => {
+    const { receiver } = await failing();
+    const [group] = await receiver.failures.list({ handler: 'mail' });
+    const id = group?.id ?? '';
+    expect(group?.mutedAt).toBeUndefined();
+    const account = { by: 'ann', reason: 'known' };
+    expect(await receiver.failures.mute(id, account)).toBe(true);
+    expect(await receiver.failures.mute(id)).toBe(false);
+    expect(await receiver.failures.list({ handler: 'mail' })).toMatchObject([{ mutedAt: expect.any(Date) }]);
+    expect(await receiver.failures.unmute(id)).toBe(true);
+    expect(await receiver.failures.unmute(id)).toBe(false);
+    expect(await receiver.failures.mute('nothing')).toBe(false);
+    const { entries } = await receiver.audit.list();
+    expect(entries.map(({ action }) => action)).toEqual(['mute', 'unmute', 'unmute', 'mute', 'mute']);
+    expect(entries.at(-1)).toMatchObject({ ...account, what: id });
   });
 
   test('keep nothing of a call that was erased', async () => {

@@ -34,7 +34,7 @@ const columns: readonly Column<AuditEntry>[] = [
   ['did', ({ action }) => action],
   ['events', ({ events }) => events],
   ['runs', ({ runs }) => runs],
-  ['come', ({ progress }) => progress && `${progress.state} ${Math.floor(progress.share * 100)} %`],
+  ['progress', ({ progress }) => progress && `${progress.state} ${Math.floor(progress.share * 100)} %`],
   ['to what', ({ what }) => what],
   ['why', ({ reason }) => reason],
 ];

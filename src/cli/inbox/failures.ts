@@ -1,9 +1,12 @@
 import type { Command } from 'commander';
+import type { Account } from '../../operate/audit.ts';
 import { databaseOption } from '../environment.ts';
+import { remark } from '../stderr.ts';
+import { accountOf, takesAccount } from './audit.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
 import type { FailureGroup } from '../../operate/failures.ts';
-import { printPages } from './print.ts';
+import { printPages, printResult } from './print.ts';
 import type { Column } from './table.ts';
 
 interface FailuresFlags {
@@ -16,6 +19,8 @@ const columns: readonly Column<FailureGroup>[] = [
   ['handler', ({ handler }) => handler],
   ['dead', ({ dead }) => dead],
   ['retrying', ({ retrying }) => retrying],
+  ['last day', ({ lastDay }) => lastDay.reduce((sum, count) => sum + count, 0)],
+  ['muted', ({ mutedAt }) => mutedAt && 'muted'],
   ['last seen', ({ lastSeenAt }) => lastSeenAt],
   ['cause', ({ cause }) => cause],
   ['message', ({ message }) => message],
@@ -38,5 +43,30 @@ export function addFailures(inbox: Command): void {
         const all = async () => ({ items: await failures.list(query), cursor: undefined });
         await printPages(all, Infinity, { nothing: 'nothing has failed that is not done since', columns });
       });
+    });
+}
+
+/** Adds `ringback inbox mute`. */
+export function addMute(inbox: Command): void {
+  addChange(inbox, 'mute', 'leave a group of failures out of alerts, until it is unmuted');
+}
+
+/** Adds `ringback inbox unmute`. */
+export function addUnmute(inbox: Command): void {
+  addChange(inbox, 'unmute', 'have alerts tell of a muted group of failures again');
+}
+
+function addChange(inbox: Command, name: 'mute' | 'unmute', description: string): void {
+  takesAccount(inbox.command(name))
+    .option(...databaseOption)
+    .description(description)
+    .argument('<id>', 'the id of the group, as `ringback inbox failures` prints it')
+    .action(async (id: string, flags: { readonly database?: string } & Account) => {
+      const database = await existingInbox(flags);
+      const changed = await withInbox(database, (store) =>
+        lookInto(store).failures[name](id, accountOf(flags)),
+      );
+      await printResult({ id, changed });
+      if (!changed) remark(`there is no such group, or it was ${name}d before`);
     });
 }

@@ -56,7 +56,7 @@ export function lookInto(store: Store): Looking {
       route: () => [],
       onRequeued: () => {},
     }),
-    failures: new Failures({ store: store.failures, requireStarted }),
+    failures: new Failures({ ...common, store: store.failures, history: store.history, clock: systemClock }),
     handlers: new InboxHandlers({
       ...common,
       store: store.handlers,

@@ -10,6 +10,7 @@ import {
   type Facts,
   type Thresholds,
   conditionsOf,
+  groupPrefix,
   maxCounted,
   unknownIn,
 } from './conditions.ts';
@@ -20,7 +21,7 @@ export interface RaisedAlert extends Omit<Alert, 'state'> {}
 
 /** What alerts work with. */
 export interface AlertsParts {
-  readonly store: Pick<Store, 'alerts' | 'history' | 'drift'>;
+  readonly store: Pick<Store, 'alerts' | 'history' | 'drift' | 'failures'>;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly thresholds: Thresholds;
@@ -92,6 +93,8 @@ export class Alerts {
       store.drift.list(),
       freeDisk(),
     ]);
+    const names = new Set(minutes.map(({ name }) => name).filter((name) => name.startsWith(groupPrefix)));
+    const groups = await store.failures.named([...names].map((name) => name.slice(groupPrefix.length)));
     const newDrift = drift.filter(({ firstSeenAt }) => firstSeenAt > now - day).length;
     return {
       now,
@@ -99,6 +102,7 @@ export class Alerts {
       backlog,
       minutes,
       hours,
+      groups,
       newDrift,
       isSecretSuspected: takeSuspicion(),
       freeDisk: free,

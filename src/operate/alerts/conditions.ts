@@ -1,5 +1,6 @@
 /** When something is worth waking somebody: what is looked at, and from where on it counts. */
 import type { Backlog, HistoryRow } from '../../store/history-store.ts';
+import type { NamedGroup } from '../../store/failure-store.ts';
 import { inWords } from '../../kit/duration.ts';
 import type { AlertName } from '../../receiver/alert-options.ts';
 import { longestPause, sinceLastDelivery } from './silence.ts';
@@ -23,6 +24,8 @@ export interface Facts {
   readonly minutes: readonly HistoryRow[];
   /** What has happened in the last two weeks, by hour. */
   readonly hours: readonly HistoryRow[];
+  /** The groups of failures of the last hour. */
+  readonly groups: readonly NamedGroup[];
   /** How many differences from the platform's documents were first seen within the last day. */
   readonly newDrift: number;
   /** Whether genuine deliveries seem to be refused here; undefined if none has come that would show it. */
@@ -73,17 +76,29 @@ function deadLetters({ deadRuns }: Facts, { deadLetters: from }: Thresholds): Ma
   return { name: 'dead_letters', subject: '', message };
 }
 
-/** A handler of which most attempts fail. One that fails now and then is tried again, and wakes nobody. */
-function failingHandlers({ minutes, now }: Facts, { failedAttempts: from }: Thresholds): Condition[] {
+/** The names under which the history counts failures that are alike. */
+export const groupPrefix = 'group:';
+
+/**
+ * A handler of which most attempts fail, without those that are muted. One that fails now and then is tried again, and wakes
+ * nobody.
+ */
+function failingHandlers({ minutes, groups, now }: Facts, { failedAttempts: from }: Thresholds): Condition[] {
   if (from === false) return [];
-  const recent = minutes.filter(({ at }) => at >= now - failingWindow);
-  const counts = sums(recent);
-  return [...counts].flatMap(([name, failed]) => {
-    if (!name.startsWith('failed:') || failed < from) return [];
+  const counts = sums(minutes.filter(({ at }) => at >= now - failingWindow));
+  return [...counts].flatMap(([name, all]) => {
+    if (!name.startsWith('failed:')) return [];
     const handler = name.slice('failed:'.length);
-    const done = counts.get(`done:${handler}`) ?? 0;
-    if (failed <= done) return [];
-    const message = `${failed} of ${failed + done} attempts of ${handler} have failed in the last ${inWords(failingWindow)}.`;
+    const alike = groups
+      .filter((group) => group.handler === handler)
+      .map((group) => ({ ...group, count: counts.get(`${groupPrefix}${group.id}`) ?? 0 }))
+      .toSorted((one, other) => other.count - one.count);
+    const muted = alike.filter(({ isMuted }) => isMuted).reduce((sum, { count }) => sum + count, 0);
+    const [failed, done] = [all - muted, counts.get(`done:${handler}`) ?? 0];
+    if (failed < from || failed <= done) return [];
+    const most = alike.find(({ isMuted, count }) => !isMuted && count > 1);
+    const like = most === undefined ? '' : `, ${most.count} of them alike (${most.cause})`;
+    const message = `${failed} of ${failed + done} attempts of ${handler} have failed in the last ${inWords(failingWindow)}${like}.`;
     return [{ name: 'handler_failing', subject: handler, message }];
   });
 }

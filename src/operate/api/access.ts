@@ -5,7 +5,7 @@ export const actions = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'er
 
 /**
  * `'look'`: lists and records, without what callers have said. `'bodies'`: bodies and headers too. `'quarantine'`: release,
- * discard and check again. `'pause'`: pause and resume handlers. The others are what they say.
+ * discard and check again. `'pause'`: pause and resume handlers, mute and unmute groups of failures. The others are what they say.
  */
 export type Action = (typeof actions)[number];
 

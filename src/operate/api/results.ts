@@ -166,6 +166,11 @@ export const results = {
         firstSeenAt: time,
         lastSeenAt: time,
         traceId: z.string().optional().describe('Of an event that has failed so.'),
+        mutedAt: time.optional().describe('Since when alerts leave it out. Left out if it is not muted.'),
+        lastDay: z
+          .array(count)
+          .length(24)
+          .describe('How many attempts have failed so in each of the last 24 hours, the present one last.'),
       }),
     ),
   }),
@@ -179,6 +184,7 @@ export const results = {
       }),
     ),
   }),
+  Muted: z.strictObject({ changed: z.boolean().describe('Whether it was otherwise before.') }),
   Paused: pause,
   Resumed: z.strictObject({ resumed: z.boolean().describe('Whether it was paused.') }),
   Deliveries: z.strictObject({ deliveries: z.array(delivery), cursor }),

@@ -58,6 +58,7 @@ export const keptTables = {
     place: 'text',
     message: 'text',
     first_seen_at: 'number',
+    muted_at: 'number',
   },
   joins: {
     handler: 'text',

@@ -98,6 +98,23 @@ describe('changing', () => {
     expect((await receiver.events.get('trace-ended'))?.runs[0]?.reason).toContain('done by hand');
   });
 
+  test('a group of failures shows its last day, and is muted and unmuted', async () => {
+    const { receiver } = await operated();
+    const { page, goTo, complaints } = await open(receiver);
+    await goTo('/failures');
+    await page.getByRole('img', { name: 'failed attempts in the last day' }).waitFor();
+    await page.getByRole('button', { name: 'Mute…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('known');
+    await dialog.getByRole('button', { name: 'Mute' }).click();
+    await page.getByText('muted', { exact: true }).waitFor();
+    expect((await receiver.failures.list())[0]?.mutedAt).toBeInstanceOf(Date);
+    await page.getByRole('button', { name: 'Unmute…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Unmute' }).click();
+    await page.getByRole('button', { name: 'Mute…' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   test('a bulk replay shows what would run before it runs', async () => {
     const { receiver, mend } = await operated();
     const { page, goTo } = await open(receiver);

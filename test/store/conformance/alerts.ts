@@ -13,6 +13,15 @@ const found = (changes: Partial<FoundAlert> = {}): FoundAlert => ({
   ...changes,
 });
 
+const failureOf = (group: string) => ({
+  group,
+  cause: 'Error',
+  place: undefined,
+  reason: 'no',
+  message: 'no',
+  duration: 1,
+});
+
 /** Runs this part of the suite. */
 export function describeAlerts(name: string, opened: () => Promise<Store>): void {
   describe(`${name}: alerts`, () => {
@@ -60,13 +69,35 @@ export function describeAlerts(name: string, opened: () => Promise<Store>): void
       expect(await alerts.end('handler_failing', 'crm')).toBe(false);
     });
 
-    test('counts dead letters up to a limit', async () => {
+    test('counts dead letters up to a limit, without those of groups that are muted', async () => {
       const store = await opened();
       expect(await store.alerts.deadRuns(10)).toBe(0);
       for (const traceId of ['a', 'b', 'c'])
-        await store.settle(await claimedRun(store, eventOf(traceId)), endOf(dead));
-      expect(await store.alerts.deadRuns(10)).toBe(3);
+        await store.settle(
+          await claimedRun(store, eventOf(traceId)),
+          endOf(dead, { failure: failureOf('g') }),
+        );
+      await store.settle(await claimedRun(store, eventOf('d')), endOf(dead, { failure: failureOf('h') }));
+      expect(await store.alerts.deadRuns(10)).toBe(4);
       expect(await store.alerts.deadRuns(2)).toBe(2);
+      expect(await store.failures.mute('g', 7)).toBe(true);
+      expect(await store.failures.mute('g', 8)).toBe(false);
+      expect(await store.alerts.deadRuns(10)).toBe(1);
+      expect(await store.failures.named(['g', 'h', 'i'])).toEqual(
+        expect.arrayContaining([
+          { id: 'g', handler: 'handler', cause: 'Error', isMuted: true },
+          { id: 'h', handler: 'handler', cause: 'Error', isMuted: false },
+        ]),
+      );
+      expect(await store.failures.groups({ handler: undefined, limit: 9 })).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ id: 'g', mutedAt: 7 }),
+          expect.objectContaining({ id: 'h', mutedAt: undefined }),
+        ]),
+      );
+      expect(await store.failures.unmute('g')).toBe(true);
+      expect(await store.failures.unmute('g')).toBe(false);
+      expect(await store.alerts.deadRuns(10)).toBe(4);
     });
   });
 }

@@ -55,7 +55,11 @@ export class PostgresAlerts implements AlertStore {
 
   async deadRuns(limit: number): Promise<number> {
     const [row] = await this.#session.query<{ count: number }>(
-      `select count(*) as count from (select from ringback.runs where state = 'dead' limit $1) dead`,
+      // Group by group: of one that is muted there may be a million, which are not gone through.
+      `select count(*) as count from (
+         select from ringback.failure_groups cross join lateral (
+           select from ringback.runs where failure = fingerprint and state = 'dead' limit $1) dead
+         where muted_at is null limit $1) dead`,
       [limit],
     );
     return row?.count ?? 0;

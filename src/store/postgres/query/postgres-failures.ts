@@ -1,8 +1,9 @@
-import type { FailureGroup, FailureQuery, FailureStore } from '../../failure-store.ts';
+import type { FailureGroup, FailureQuery, FailureStore, NamedGroup } from '../../failure-store.ts';
 import type { Session } from '../connection/session.ts';
-import { fromText, fromTextOrUndefined, toTextOrNull } from '../connection/text.ts';
+import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
 
-interface Row extends Omit<FailureGroup, 'place' | 'traceId'> {
+interface Row extends Omit<FailureGroup, 'place' | 'traceId' | 'mutedAt'> {
+  readonly mutedAt: number | null;
   readonly place: string | null;
   readonly traceId: string | null;
 }
@@ -18,7 +19,7 @@ export class PostgresFailures implements FailureStore {
   async groups({ handler, limit }: FailureQuery): Promise<readonly FailureGroup[]> {
     const rows = await this.#session.query<Row>(
       `select fingerprint as id, g.handler, cause, place, message, dead, retrying, first_seen_at as "firstSeenAt",
-         last_seen_at as "lastSeenAt", trace_id as "traceId"
+         last_seen_at as "lastSeenAt", trace_id as "traceId", muted_at as "mutedAt"
        from (
          select failure, count(*) filter (where state = 'dead') as dead,
            count(*) filter (where state <> 'dead') as retrying, max(settled_at) as last_seen_at,
@@ -35,6 +36,33 @@ export class PostgresFailures implements FailureStore {
       message: fromText(row.message),
       place: fromTextOrUndefined(row.place),
       traceId: fromTextOrUndefined(row.traceId),
+      mutedAt: row.mutedAt ?? undefined,
     }));
+  }
+
+  async named(ids: readonly string[]): Promise<readonly NamedGroup[]> {
+    const rows = await this.#session.query<NamedGroup>(
+      `select fingerprint as id, handler, cause, muted_at is not null as "isMuted" from ringback.failure_groups
+       where fingerprint = any ($1)`,
+      [ids],
+    );
+    return rows.map((row) => ({ ...row, handler: fromText(row.handler), cause: fromText(row.cause) }));
+  }
+
+  async mute(id: string, now: number): Promise<boolean> {
+    const muted = await this.#session.query(
+      'update ringback.failure_groups set muted_at = $2 where fingerprint = $1 and muted_at is null returning 1',
+      [toText(id), now],
+    );
+    return muted.length > 0;
+  }
+
+  async unmute(id: string): Promise<boolean> {
+    const unmuted = await this.#session.query(
+      `update ringback.failure_groups set muted_at = null where fingerprint = $1 and muted_at is not null
+       returning 1`,
+      [toText(id)],
+    );
+    return unmuted.length > 0;
   }
 }

@@ -1,4 +1,4 @@
-import type { FailureGroup, FailureQuery, FailureStore } from '../../failure-store.ts';
+import type { FailureGroup, FailureQuery, FailureStore, NamedGroup } from '../../failure-store.ts';
 import type { Access } from '../access.ts';
 
 /** The failures of a SQLite inbox. */
@@ -11,5 +11,17 @@ export class SqliteFailures implements FailureStore {
 
   groups(query: FailureQuery): Promise<readonly FailureGroup[]> {
     return this.#access.read(({ failures }) => failures.groups(query));
+  }
+
+  named(ids: readonly string[]): Promise<readonly NamedGroup[]> {
+    return this.#access.read(({ failures }) => failures.named(ids));
+  }
+
+  mute(id: string, now: number): Promise<boolean> {
+    return this.#access.write('muteGroup', [id, now]);
+  }
+
+  unmute(id: string): Promise<boolean> {
+    return this.#access.write('unmuteGroup', [id]);
   }
 }

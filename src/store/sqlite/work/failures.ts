@@ -3,12 +3,14 @@ import {
   type Failure,
   type FailureGroup,
   type FailureQuery,
+  type NamedGroup,
   maxFailures,
   maxGroups,
 } from '../../failure-store.ts';
 import type { EndToWrite, RunToWrite } from '../../shared/run-to-write.ts';
 
-interface GroupRow extends Omit<FailureGroup, 'place' | 'traceId'> {
+interface GroupRow extends Omit<FailureGroup, 'place' | 'traceId' | 'mutedAt'> {
+  readonly mutedAt: number | null;
   readonly place: string | null;
   readonly traceId: string | null;
 }
@@ -31,13 +33,23 @@ export function prepareFailures(database: Database.Database) {
       and not exists (select 1 from runs where failure = fingerprint)`);
   const select = database.prepare(`
     select fingerprint as id, g.handler, cause, place, message, dead, retrying, first_seen_at as firstSeenAt,
-      lastSeenAt, trace_id as traceId
+      lastSeenAt, trace_id as traceId, muted_at as mutedAt
     from (
       select failure, count(*) filter (where state = 'dead') as dead, count(*) filter (where state <> 'dead') as retrying,
         max(settled_at) as lastSeenAt, max(sequence) as sequence
       from runs where failure is not null group by failure) counted
     join failure_groups g on fingerprint = failure left join events using (sequence)
     where @handler is null or g.handler = @handler order by lastSeenAt desc, fingerprint limit @limit`);
+
+  const named = database.prepare(
+    'select fingerprint as id, handler, cause, muted_at as mutedAt from failure_groups where fingerprint = ?',
+  );
+  const mute = database.prepare(
+    'update failure_groups set muted_at = ? where fingerprint = ? and muted_at is null',
+  );
+  const unmute = database.prepare(
+    'update failure_groups set muted_at = null where fingerprint = ? and muted_at is not null',
+  );
 
   return {
     keep({ sequence, handler, attempts, now, state }: RunToWrite & EndToWrite, failure: Failure): void {
@@ -51,11 +63,19 @@ export function prepareFailures(database: Database.Database) {
       if (insertGroup.run({ ...own, group, message }).changes > 0) removeGroups.run();
     },
 
+    named: (ids: readonly string[]): NamedGroup[] =>
+      ids
+        .flatMap((id) => named.all(id) as (Omit<NamedGroup, 'isMuted'> & { mutedAt: number | null })[])
+        .map(({ mutedAt, ...group }) => ({ ...group, isMuted: mutedAt !== null })),
+    mute: (id: string, now: number): boolean => mute.run(now, id).changes > 0,
+    unmute: (id: string): boolean => unmute.run(id).changes > 0,
+
     groups: ({ handler, limit }: FailureQuery): FailureGroup[] =>
       (select.all({ handler: handler ?? null, limit }) as GroupRow[]).map((row) => ({
         ...row,
         place: row.place ?? undefined,
         traceId: row.traceId ?? undefined,
+        mutedAt: row.mutedAt ?? undefined,
       })),
   };
 }

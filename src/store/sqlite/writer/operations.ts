@@ -94,6 +94,8 @@ export function operationsOn(verbs: Verbs) {
     raiseAlert: (alert: FoundAlert) => verbs.alerts.raise(alert),
     untoldAlert: (name: string, subject: string) => verbs.alerts.untold(name, subject),
     endAlert: (name: string, subject: string) => verbs.alerts.end(name, subject),
+    muteGroup: (id: string, now: number) => verbs.failures.mute(id, now),
+    unmuteGroup: (id: string) => verbs.failures.unmute(id),
     beginAudit: (request: AuditRequest) => verbs.audit.begin(request),
     endAudit: (id: number, now: number, counts: AuditCounts) => verbs.audit.end(id, now, counts),
     advanceAudit: (step: ProgressStep) => verbs.audit.advance(step),

@@ -124,6 +124,8 @@ export interface FailureGroup {
   readonly firstSeenAt: string;
   readonly lastSeenAt: string;
   readonly traceId?: string;
+  readonly mutedAt?: string;
+  readonly lastDay: readonly number[];
 }
 
 export interface Pause {

@@ -1,10 +1,13 @@
 /** What fails for the same reason, as groups that are acted on as a whole. */
-import { withQuery } from '../api/client.ts';
+import { useAccess } from '../api/access.ts';
+import { change, pathOf, withQuery } from '../api/client.ts';
 import type { FailureGroup } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
+import { ChangeButton } from '../parts/change-button.tsx';
 import { FilterForm } from '../parts/filter-form.tsx';
 import { counted, number } from '../parts/format.ts';
 import { Dismiss, type Filter, Replay } from '../parts/run-changes.tsx';
+import { Sparkline } from '../parts/sparkline.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
@@ -31,9 +34,13 @@ function GroupList({ groups }: { readonly groups: readonly FailureGroup[] }) {
         When a handler throws, its runs are grouped here by what went wrong. There is nothing to do.
       </Empty>
     );
+  // Those that are muted are known, and nobody looks for them first.
+  const [muted, others] = [true, false].map((isMuted) =>
+    groups.filter(({ mutedAt }) => (mutedAt !== undefined) === isMuted),
+  );
   return (
     <ul class="groups">
-      {groups.map((group) => (
+      {[...(others ?? []), ...(muted ?? [])].map((group) => (
         <Group key={group.id} group={group} />
       ))}
     </ul>
@@ -41,7 +48,7 @@ function GroupList({ groups }: { readonly groups: readonly FailureGroup[] }) {
 }
 
 function Group({ group }: { readonly group: FailureGroup }) {
-  const { id, handler, cause, place, message, dead, retrying, traceId } = group;
+  const { id, handler, cause, place, message, dead, retrying, traceId, mutedAt } = group;
   const filter: Filter = { handler, failure: id };
   const deadOnes = { ...filter, state: 'dead' };
   const what = `${counted(dead, 'dead letter')} of ${handler}`;
@@ -51,12 +58,13 @@ function Group({ group }: { readonly group: FailureGroup }) {
         <strong dir="auto">{handler}</strong>
         {dead > 0 && <span class="state state-dead">{number(dead)} dead</span>}
         {retrying > 0 && <span class="state state-retry">{number(retrying)} retrying</span>}
-        {dead > 0 && (
-          <div class="buttons">
-            <Replay filter={deadOnes} what={what} />
-            <Dismiss filter={deadOnes} what={what} />
-          </div>
-        )}
+        {mutedAt !== undefined && <span class="state">muted</span>}
+        <Sparkline counts={group.lastDay} />
+        <div class="buttons">
+          {dead > 0 && <Replay filter={deadOnes} what={what} />}
+          {dead > 0 && <Dismiss filter={deadOnes} what={what} />}
+          <MuteOrUnmute id={id} isMuted={mutedAt !== undefined} />
+        </div>
       </div>
       <p>
         <span class="cause" dir="auto">
@@ -79,5 +87,25 @@ function Group({ group }: { readonly group: FailureGroup }) {
         <a href={linkTo(['events'], dead > 0 ? deadOnes : filter)}>all its events</a>
       </p>
     </li>
+  );
+}
+
+function MuteOrUnmute({ id, isMuted }: { readonly id: string; readonly isMuted: boolean }) {
+  if (!useAccess().mayDo('pause')) return null;
+  const [label, path] = isMuted ? (['Unmute', 'unmute'] as const) : (['Mute', 'mute'] as const);
+  return (
+    <ChangeButton
+      label={label}
+      title={`${label} these failures?`}
+      text={
+        isMuted
+          ? 'Alerts tell of them again.'
+          : 'Alerts leave them out until they are unmuted: nobody is woken by what is known. Runs are retried as before.'
+      }
+      act={async (why) => {
+        await change(`/failures${pathOf(id)}/${path}`, { body: why });
+        return isMuted ? 'Alerts tell of them again.' : 'Alerts leave them out now.';
+      }}
+    />
   );
 }

@@ -139,7 +139,8 @@ export const workTables = `
     cause         text not null,
     place         text,
     message       text not null,
-    first_seen_at bigint not null
+    first_seen_at bigint not null,
+    muted_at      bigint
   );
   create index runs_unbegun_by_call on ringback.runs (call_id, handler, sequence) where state = 'due' and attempts = 0;
   create index runs_blocked on ringback.runs (handler, call_id, sequence) where state = 'blocked';

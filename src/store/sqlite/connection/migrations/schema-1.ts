@@ -132,7 +132,8 @@ export const schema1 = `
     cause         text not null,
     place         text,
     message       text not null,
-    first_seen_at integer not null
+    first_seen_at integer not null,
+    muted_at      integer
   );
   -- Runs that no attempt has begun, by the time when they are due: the latest of them is what a further event of the call
   -- follows.
