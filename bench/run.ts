@@ -1,7 +1,7 @@
 /**
  * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute. `--large`,
- * `--memory`, `--slow-disk`, `--bodies`, `--profile`, `--peers`, `--postgres`, `--operate` and `--bloat` are separate measurements. bench/README.md says what is
- * measured and when a run is valid.
+ * `--memory`, `--slow-disk`, `--bodies`, `--profile`, `--peers`, `--postgres`, `--operate`, `--views` and `--bloat` are
+ * separate measurements. bench/README.md says what is measured and when a run is valid.
  */
 import { parseArgs } from 'node:util';
 
@@ -15,6 +15,7 @@ const { values: flags } = parseArgs({
     peers: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
     operate: { type: 'boolean', default: false },
+    views: { type: 'boolean', default: false },
     bodies: { type: 'boolean', default: false },
     bloat: { type: 'string' },
     only: { type: 'string' },
@@ -38,6 +39,9 @@ if (flags.large) {
 } else if (flags.operate) {
   const { measureOperated } = await import('./operate/operate.ts');
   await measureOperated({ isQuick: flags.quick });
+} else if (flags.views) {
+  const { measureViews } = await import('./operate/first-view.ts');
+  await measureViews(flags.events);
 } else if (flags.bodies) {
   const { measureBodies } = await import('./bodies.ts');
   await measureBodies(flags.only, flags.heap === undefined ? [] : [`--max-old-space-size=${flags.heap}`]);

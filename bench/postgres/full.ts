@@ -1,12 +1,9 @@
-import { Client } from 'pg';
 import { postgresBackend, events as counts } from '../peers/postgres.ts';
 import type { Part } from '../peers/peers.ts';
 import { type Measured, measure } from '../measure.ts';
 import { serverFile } from '../processes.ts';
+import { fillPostgres } from '../operate/many-events.ts';
 import { median, progress, table } from '../report.ts';
-
-/** How many events are made by one statement. */
-const step = 250_000;
 
 /** Compares the rates with a full and an empty inbox, in alternation. The events of the full one are made by SQL. */
 export async function measureFull(events: number, rounds: number): Promise<Part> {
@@ -14,7 +11,7 @@ export async function measureFull(events: number, rounds: number): Promise<Part>
   const backend = await postgresBackend(counts);
   try {
     await (await start(backend.address)).end();
-    await fill(backend.address, events);
+    await fillPostgres(backend.address, events);
     const setting = { start, stores: true, connections: 32, body: '0.4 KB', seconds: 8 } as const;
     const empty: Measured[] = [];
     const full: Measured[] = [];
@@ -52,40 +49,3 @@ export async function measureFull(events: number, rounds: number): Promise<Part>
     await backend.close();
   }
 }
-
-/**
- * Makes events that are done, five of a call, each with an identity, headers and a body, as a receiver writes them. They came
- * yesterday: retention removes none of them while the inbox is measured.
- */
-async function fill(url: string, events: number): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    for (let first = 1; first <= events; first += step) {
-      await client.query(someEvents, [first, Math.min(first + step - 1, events)]);
-      progress(`${Math.min(first + step - 1, events)} events`);
-    }
-    await client.query("select setval('ringback.sequences', $1)", [events]);
-    await client.query('vacuum analyze');
-    await client.query('checkpoint');
-  } finally {
-    await client.end();
-  }
-}
-
-const someEvents = `
-  with numbered as materialized (
-    select n, md5('trace' || n)::uuid::text as trace_id, md5('call' || n / 5)::uuid::text as call_id,
-      (extract(epoch from now()) * 1000)::bigint - 86400000 + n / 100 as at
-    from generate_series($1::bigint, $2::bigint) as g (n)
-  ), identified as (
-    insert into ringback.identities (identity, sequence)
-    select decode(md5('identity' || n), 'hex'), n from numbered order by 1
-  ), described as (
-    insert into ringback.bodies (sequence, headers, body)
-    select n, repeat('h', 300), convert_to(repeat(trace_id, 11), 'UTF8') from numbered
-  )
-  insert into ringback.events
-    (sequence, trace_id, event_name, call_id, organization_id, agent_id, occurred_at, received_at, facts)
-  select n, trace_id, 'CallHandler.CallEnded', call_id, 'organization', 'agent', at, at, '{"source":"body"}'
-  from numbered`;

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import express from 'express';
 import { databaseFile, scheme, secret, serve } from './common.ts';
+import { addInstruments } from './instruments.ts';
 
 // The built package, as users have it: stripping types from the sources would take additional time and memory.
 const built = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).href;
@@ -24,9 +25,10 @@ let handled = 0;
 receiver.on('*', { name: 'handler' }, () => {
   handled += 1;
 });
+const app = express();
+await addInstruments(receiver, app);
 await receiver.start();
 
-const app = express();
 app.use('/hook', receiver.middleware());
 serve(createServer(app), {
   stop: () => receiver.stop(),

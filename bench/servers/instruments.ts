@@ -8,12 +8,15 @@ import type { Receiver } from '../../src/index.ts';
 const built = (entry: string): string => new URL(`../../dist/${entry}/index.js`, import.meta.url).href;
 
 /** Adds what the command line asks for. Before the receiver is started. */
-export async function addInstruments(receiver: Receiver, app: Express): Promise<void> {
+export async function addInstruments<Transaction>(
+  receiver: Receiver<Transaction>,
+  app: Express,
+): Promise<void> {
   if (process.argv.includes('--operated')) await addOperated(receiver, app);
   if (process.argv.includes('--traced')) await addTraces(receiver);
 }
 
-async function addOperated(receiver: Receiver, app: Express): Promise<void> {
+async function addOperated<Transaction>(receiver: Receiver<Transaction>, app: Express): Promise<void> {
   const { Registry, collectDefaultMetrics } = await import('@prometheus-io/client');
   const { collectMetrics } = (await import(
     built('prometheus')
@@ -27,7 +30,7 @@ async function addOperated(receiver: Receiver, app: Express): Promise<void> {
   app.use('/ringback', receiver.page({ authorize: () => 'all' }).middleware());
 }
 
-async function addTraces(receiver: Receiver): Promise<void> {
+async function addTraces<Transaction>(receiver: Receiver<Transaction>): Promise<void> {
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
   const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
   const { instrument } = (await import(built('otel'))) as typeof import('../../src/otel/index.ts');

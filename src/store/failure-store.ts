@@ -36,9 +36,9 @@ export interface FailureGroup {
   readonly cause: string;
   readonly place: string | undefined;
   readonly message: string;
-  /** How many runs are dead letters by it. */
+  /** How many runs are dead letters by it, counted up to 10,000. */
   readonly dead: number;
-  /** How many runs are tried again after it. */
+  /** How many runs are tried again after it, counted up to 10,000. */
   readonly retrying: number;
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;

@@ -9,7 +9,7 @@ export interface HandlerPause {
   readonly reason: string | undefined;
 }
 
-/** How many stored runs a handler has that are not done. */
+/** How many stored runs a handler has that are not done. Of all handlers together, a hundred thousand of each state are counted. */
 export interface HandlerRuns {
   readonly handler: string;
   readonly due: number;

@@ -55,7 +55,7 @@ export interface Recording {
   readonly claimed: Promise<ClaimedEvent | undefined>;
 }
 
-/** How much the inbox holds, by state. */
+/** How much the inbox holds, by state. What is open or dead is counted up to a hundred thousand of each. */
 export interface StoreCounts {
   readonly events: { readonly new: number; readonly open: number; readonly done: number };
   readonly runs: {

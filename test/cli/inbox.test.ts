@@ -77,7 +77,9 @@ describe('ringback inbox', () => {
     const narrow = await printed(['events'], 40);
     expect(narrow.map((line) => line.length)).toEqual([40, 40, 40]);
     expect(narrow.every((line) => line.endsWith('…'))).toBe(true);
-    expect((await printed(['failures'], 200))[0]).toMatch(/^ID +HANDLER +DEAD +RETRYING +LAST DAY +MUTED +LAST SEEN/);
+    expect((await printed(['failures'], 200))[0]).toMatch(
+      /^ID +HANDLER +DEAD +RETRYING +LAST DAY +MUTED +LAST SEEN/,
+    );
     expect((await printed(['calls'], 200))[0]).toMatch(/^FIRST SEEN +CALL +STATUS/);
     await printed(['pause', 'journal', '--by', 'ann'], 200);
     expect((await printed(['audit'], 200))[1]).toMatch(new RegExp(`^${time}  ann  pause  0 +0 +- +journal`));

@@ -8,3 +8,8 @@ export const driftBounds = { rows: 1_000, rowsOfEvent: 200 };
 
 /** How much of the disk deliveries that are not authentic may take: beyond that, the oldest are dropped. */
 export const quarantineBounds = { unauthenticated: 1_000, unauthenticatedBytes: 50 * 1024 * 1024 };
+
+/** How many runs of a state are counted for a person, who asks again and again: beyond that, nobody needs the number. */
+export const maxCounted = 100_000;
+/** The same of a group of failures: there are many groups. */
+export const maxCountedOfGroup = 10_000;

@@ -29,7 +29,7 @@ function planOf(database: SqliteStore['database'], sql: string): readonly string
 }
 
 /** Lists that are short, or end at their limit. */
-const listed = /from (?:quarantine|drift|audit|alerts|paused_handlers)\b/v;
+const listed = /from (?:quarantine|drift|audit|alerts|failure_groups|paused_handlers)\b/v;
 
 test('no statement of the store goes through what grows with the inbox', async () => {
   const plans = await plansOfAll();

@@ -1,4 +1,5 @@
 import type { FailureGroup, FailureQuery, FailureStore, NamedGroup } from '../../failure-store.ts';
+import { maxCountedOfGroup } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
 
@@ -7,6 +8,21 @@ interface Row extends Omit<FailureGroup, 'place' | 'traceId' | 'mutedAt'> {
   readonly place: string | null;
   readonly traceId: string | null;
 }
+
+/**
+ * The runs of a group that are not done: how many, when the latest failed, and of which event. Group by group and state by
+ * state, because a million may have failed alike, and whoever looks asks again and again.
+ */
+const runsOfGroup = `
+  select coalesce(sum(count) filter (where s = 'dead'), 0)::bigint as dead,
+    coalesce(sum(count) filter (where s <> 'dead'), 0)::bigint as retrying, max(latest) as last_seen_at,
+    (array_agg(sequence order by latest desc nulls last))[1] as sequence
+  from unnest(array['dead', 'due', 'claimed', 'blocked']) s
+  cross join lateral (select count(*) from (
+    select from ringback.runs where failure = fingerprint and state = s limit ${maxCountedOfGroup}) r) counted
+  left join lateral (
+    select settled_at as latest, sequence from ringback.runs where failure = fingerprint and state = s
+    order by settled_at desc limit 1) l on true`;
 
 /** The failures of a Postgres inbox. */
 export class PostgresFailures implements FailureStore {
@@ -20,13 +36,10 @@ export class PostgresFailures implements FailureStore {
     const rows = await this.#session.query<Row>(
       `select fingerprint as id, g.handler, cause, place, message, dead, retrying, first_seen_at as "firstSeenAt",
          last_seen_at as "lastSeenAt", trace_id as "traceId", muted_at as "mutedAt"
-       from (
-         select failure, count(*) filter (where state = 'dead') as dead,
-           count(*) filter (where state <> 'dead') as retrying, max(settled_at) as last_seen_at,
-           max(sequence) as sequence
-         from ringback.runs where failure is not null group by failure) counted
-       join ringback.failure_groups g on fingerprint = failure left join ringback.events using (sequence)
-       where $1::text is null or g.handler = $1 order by last_seen_at desc, fingerprint limit $2`,
+       from ringback.failure_groups g cross join lateral (${runsOfGroup}) runs
+       left join ringback.events using (sequence)
+       where ($1::text is null or g.handler = $1) and dead + retrying > 0
+       order by last_seen_at desc, fingerprint limit $2`,
       [toTextOrNull(handler), limit],
     );
     return rows.map((row) => ({

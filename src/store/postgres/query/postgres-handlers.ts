@@ -5,10 +5,15 @@ import type {
   LivingProcess,
   StartSlots,
 } from '../../handler-store.ts';
+import { maxCounted } from '../../shared/bounds.ts';
 import { longestDelay } from '../../shared/longest-delay.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
 import { deadAfter } from '../work/processes.ts';
+
+const states = ['due', 'claimed', 'blocked', 'dead'];
+const some = (state: string): string =>
+  `(select handler, state from ringback.runs where state = '${state}' limit ${maxCounted})`;
 
 /** The handlers of a Postgres inbox. */
 export class PostgresHandlers implements HandlerStore {
@@ -64,7 +69,7 @@ export class PostgresHandlers implements HandlerStore {
     const rows = await this.#session.query<HandlerRuns>(
       `select handler, count(*) filter (where state = 'due') as due, count(*) filter (where state = 'claimed') as running,
          count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'dead') as dead
-       from ringback.runs where state in ('due', 'claimed', 'blocked', 'dead')
+       from (${states.map(some).join(' union all ')}) r
        group by handler order by handler collate "C"`,
     );
     return rows.map((row) => ({ ...row, handler: fromText(row.handler) }));

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { HandlerPause, HandlerRuns, StartSlots } from '../../handler-store.ts';
+import { maxCounted } from '../../shared/bounds.ts';
 import { longestDelay } from '../../shared/longest-delay.ts';
 
 /** Pauses handlers, and shows what waits for each. */
@@ -17,15 +18,15 @@ export function prepareHandlers(database: Database.Database) {
   const paused = database.prepare(
     'select handler, since, paused_by as "by", reason from paused_handlers order by handler',
   );
+  const some = (state: string, condition: string) =>
+    `select * from (select handler, '${state}' as state from runs where ${condition} limit ${maxCounted})`;
   // Through the indexes of what is open or dead: the runs that are done are not gone through.
   const runs = database.prepare(`
     select handler, sum(state = 'due') as due, sum(state = 'claimed') as running, sum(state = 'blocked') as blocked,
       sum(state = 'dead') as dead
     from (
-      select handler, 'due' as state from runs where state = 'due' union all
-      select handler, 'claimed' from runs where claimed_by is not null union all
-      select handler, 'blocked' from runs where state = 'blocked' union all
-      select handler, 'dead' from runs where state = 'dead')
+      ${some('due', "state = 'due'")} union all ${some('claimed', 'claimed_by is not null')} union all
+      ${some('blocked', "state = 'blocked'")} union all ${some('dead', "state = 'dead'")})
     group by handler order by handler`);
 
   const listPaused = (): HandlerPause[] =>

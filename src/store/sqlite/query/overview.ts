@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { StoreCounts } from '../../store.ts';
+import { maxCounted } from '../../shared/bounds.ts';
 import { openSequences } from '../work/open-runs.ts';
 
 /** What a person can ask about the inbox. */
@@ -19,14 +20,14 @@ export function prepareOverview(database: Database.Database) {
   const countEvents = database.prepare(`
     select (select events from event_totals) as total,
       (select count(*) from waiting) + (select count(*) from claims) as new,
-      (select count(distinct sequence) from (${openSequences})
+      (select count(distinct sequence) from (select sequence from (${openSequences}) limit ${maxCounted})
         where sequence not in (select sequence from waiting) and sequence not in (select sequence from claims)) as open`);
+  const upTo = (condition: string) =>
+    `(select count(*) from (select 1 from runs where ${condition} limit ${maxCounted}))`;
   // Counted without going through the runs that are done.
   const countRuns = database.prepare(`
-    select (select count(*) from runs where state = 'due') as due,
-      (select count(*) from runs where claimed_by is not null) as running,
-      (select count(*) from runs where state = 'blocked') as blocked,
-      (select count(*) from runs where state = 'dead') as dead`);
+    select ${upTo("state = 'due'")} as due, ${upTo('claimed_by is not null')} as running,
+      ${upTo("state = 'blocked'")} as blocked, ${upTo("state = 'dead'")} as dead`);
   const countQuarantine = database.prepare('select kind as state, count from quarantine_totals');
   const countDropped = database.prepare('select sum(dropped) from quarantine_totals').pluck();
   const dataVersion = database.prepare('pragma data_version').pluck();

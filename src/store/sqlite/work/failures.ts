@@ -7,6 +7,7 @@ import {
   maxFailures,
   maxGroups,
 } from '../../failure-store.ts';
+import { maxCountedOfGroup } from '../../shared/bounds.ts';
 import type { EndToWrite, RunToWrite } from '../../shared/run-to-write.ts';
 
 interface GroupRow extends Omit<FailureGroup, 'place' | 'traceId' | 'mutedAt'> {
@@ -31,16 +32,26 @@ export function prepareFailures(database: Database.Database) {
   const removeGroups = database.prepare(`
     delete from failure_groups where id <= (select max(id) from failure_groups) - ${maxGroups}
       and not exists (select 1 from runs where failure = fingerprint)`);
+  const ofGroup = 'runs indexed by runs_failed where failure = fingerprint and';
+  const countOf = (some: string) =>
+    `(select count(*) from (select 1 from ${ofGroup} state in (${some}) limit ${maxCountedOfGroup}))`;
+  const latestOf = (column: string) =>
+    ['dead', 'due', 'claimed', 'blocked'].map(
+      (state) => `(select ${column} from ${ofGroup} state = '${state}' order by settled_at desc limit 1)`,
+    );
+  // Group by group and state by state: a million runs may have failed alike, and whoever looks asks again and again.
   const select = database.prepare(`
-    select fingerprint as id, g.handler, cause, place, message, dead, retrying, first_seen_at as firstSeenAt,
-      lastSeenAt, trace_id as traceId, muted_at as mutedAt
+    select g.*, trace_id as traceId
     from (
-      select failure, count(*) filter (where state = 'dead') as dead, count(*) filter (where state <> 'dead') as retrying,
-        max(settled_at) as lastSeenAt, max(sequence) as sequence
-      from runs where failure is not null group by failure) counted
-    join failure_groups g on fingerprint = failure left join events using (sequence)
-    where @handler is null or g.handler = @handler order by lastSeenAt desc, fingerprint limit @limit`);
-
+      select fingerprint as id, handler, cause, place, message, ${countOf("'dead'")} as dead,
+        ${countOf("'due', 'claimed', 'blocked'")} as retrying, first_seen_at as firstSeenAt,
+        max(${latestOf('settled_at')
+          .map((latest) => `coalesce(${latest}, 0)`)
+          .join()}) as lastSeenAt,
+        muted_at as mutedAt, coalesce(${latestOf('sequence').join()}) as sequence
+      from failure_groups where @handler is null or handler = @handler) g
+    left join events using (sequence)
+    where dead + retrying > 0 order by lastSeenAt desc, id limit @limit`);
   const named = database.prepare(
     'select fingerprint as id, handler, cause, muted_at as mutedAt from failure_groups where fingerprint = ?',
   );
