@@ -11,7 +11,7 @@ const window = 20_000;
 /** The states that few events are in, each found through an index that holds only those events. */
 const fewInState: Readonly<Record<string, string>> = {
   new: `select sequence from ringback.waiting union all select sequence from ringback.claims
-    union all select sequence from ringback.owned`,
+    union all select sequence from ringback.all_owned`,
   open: "select sequence from ringback.runs where state in ('due', 'claimed', 'blocked')",
   dead: "select sequence from ringback.runs where state = 'dead'",
 };

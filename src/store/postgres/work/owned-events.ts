@@ -32,9 +32,19 @@ export class OwnedEvents {
     this.#sequences.delete(sequence);
   }
 
+  /** Called when this process has another id, under which it owns nothing yet. */
   clear(): void {
     this.#sequences.clear();
     this.#isUncertain = false;
+    this.#highest = 0;
+  }
+
+  /**
+   * This sequence was given. What begins to be recorded from now on has higher ones, so that a process that records little is not
+   * taken to own something of all that others record.
+   */
+  know(last: Sequence): void {
+    this.#highest = Math.max(this.#highest, last);
   }
 
   /**

@@ -1,9 +1,13 @@
 import { isLockTimeout } from '../connection/statement.ts';
+import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock. */
 export const deadAfter = 8;
+
+/** SQL: the last sequence that was given to an event. */
+const lastSequence = "coalesce(pg_sequence_last_value('ringback.sequences'::regclass), 0)";
 
 /**
  * What other processes may take over is decided by the database's clock alone: those of the machines may be minutes apart. A
@@ -29,11 +33,14 @@ export class Processes {
     return this.#id;
   }
 
-  /** Joins the processes that share the inbox, under a new id. */
+  /**
+   * Joins the processes that share the inbox, under a new id. It owns nothing of what is there: whoever looks for what processes
+   * own would else go through all of it.
+   */
   async join(handlers?: readonly string[]): Promise<void> {
     await this.#session.query('insert into ringback.incarnation default values on conflict do nothing');
     const [row] = await this.#session.query<{ id: number; incarnation: string | null }>(
-      `insert into ringback.processes (handlers) values ($1)
+      `insert into ringback.processes (handlers, ended_up_to) values ($1, ${lastSequence})
        returning id, (select i.id from ringback.incarnation i) as incarnation`,
       [handlers === undefined ? null : JSON.stringify(handlers)],
     );
@@ -51,21 +58,21 @@ export class Processes {
   }
 
   /**
-   * A heartbeat. Resolves to whether this process may go on with what it has claimed: it is still taken for alive, and the
-   * database can't have forgotten what it has written.
+   * A heartbeat. Resolves to the last sequence that was given. Resolves to undefined if this process may not go on with what
+   * it has claimed: it is no longer taken for alive, or the database may have forgotten what it has written.
    */
-  async heartbeat(endedUpTo: number): Promise<boolean> {
-    const rows = await this.#session.query(
+  async heartbeat(endedUpTo: Sequence): Promise<Sequence | undefined> {
+    const [row] = await this.#session.query<{ last: Sequence }>(
       `with heartbeat as (
          update ringback.processes set heartbeat_at = clock_timestamp(), ended_up_to = greatest(ended_up_to, $2)
          where id = $1 and (select i.id from ringback.incarnation i) = $3 returning id, ended_up_to
        ), removed as (
          delete from ringback.ended using heartbeat where process = heartbeat.id and last <= heartbeat.ended_up_to
        )
-       select 1 from heartbeat`,
+       select ${lastSequence} as last from heartbeat`,
       [this.id, endedUpTo, this.#session.incarnation],
     );
-    return rows.length > 0;
+    return row?.last;
   }
 
   announce(handlers: readonly string[]): Promise<readonly (readonly string[])[]> {

@@ -213,7 +213,9 @@ export class Work {
   }
 
   async keepAlive(): Promise<number> {
-    if (!(await this.#processes.heartbeat(this.#owned.endedUpTo)))
+    const last = await this.#processes.heartbeat(this.#owned.endedUpTo);
+    if (last !== undefined) this.#owned.know(last);
+    else
       await this.#queue.alone(async () => {
         const former = this.#processes.id;
         await this.#processes.join(this.#handlers);

@@ -6,7 +6,7 @@ export const claimFunction = `
   create function ringback.calls_of_others(claimer bigint) returns setof text language sql stable as $function$
     select call_id from ringback.claims where process <> claimer and call_id is not null
     union select call_id from ringback.runs where claimed_by <> claimer and call_id is not null
-    union select call_id from ringback.owned where process <> claimer and call_id is not null
+    union select call_id from ringback.all_owned where process <> claimer and call_id is not null
   $function$;
 
   create function ringback.claim_events(claimer bigint, max_events integer) returns setof bigint

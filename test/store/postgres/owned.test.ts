@@ -1,0 +1,71 @@
+/** What a process may own: whoever looks for that goes through the events after `ended_up_to`, and not through all. */
+import { expect, test } from 'vitest';
+import { done, endOf, eventOf, recordEnded, runOf } from '../parts.ts';
+import { openedPostgres } from './opened-postgres.ts';
+
+type Opened = Awaited<ReturnType<typeof openedPostgres>>;
+
+const endedUpTo = async ({ session }: Opened) => {
+  const [row] = await session.query<{ upTo: number }>(
+    'select max(ended_up_to) as "upTo" from ringback.processes',
+  );
+  return row?.upTo;
+};
+
+test('a process owns nothing of what was there as it joined, and nothing of what others record', async () => {
+  const opened = await openedPostgres();
+  const { store, session } = opened;
+  expect(await endedUpTo(opened)).toBe(0);
+  await session.query("select nextval('ringback.sequences') from generate_series(1, 1000)");
+  await store.keepAlive();
+  await store.keepAlive();
+  expect(await endedUpTo(opened)).toBe(1_000);
+  await recordEnded(store, eventOf('a'), done);
+  const event = await store.record(eventOf('b'), true).claimed;
+  if (!event) throw new Error('It was not claimed.');
+  await session.query("select nextval('ringback.sequences') from generate_series(1, 1000)");
+  await store.keepAlive();
+  await store.keepAlive();
+  expect(await endedUpTo(opened)).toBe(event.sequence - 1);
+  expect(await store.settle(runOf(store, event), endOf(done))).toBe('settled');
+  await store.keepAlive();
+  expect(await endedUpTo(opened)).toBe(2_002);
+  // Under another id, as after a silence.
+  await session.query('delete from ringback.processes');
+  await store.keepAlive();
+  expect(await endedUpTo(opened)).toBe(2_002);
+});
+
+test('a heartbeat takes nothing from a process while it records', async () => {
+  const opened = await openedPostgres();
+  const { store, session } = opened;
+  let recording: ReturnType<typeof store.record> | undefined;
+  await session.write(async (transaction) => {
+    await transaction.query('lock table ringback.identities in exclusive mode');
+    recording = store.record(eventOf('a'), true);
+    await untilLocked(opened);
+    // Its sequence may have been given; those of others are.
+    await session.query("select nextval('ringback.sequences') from generate_series(1, 10)");
+    await store.keepAlive();
+    await store.keepAlive();
+  });
+  const claimed = await recording?.claimed;
+  if (!claimed) throw new Error('It was not claimed.');
+  await store.keepAlive();
+  expect(await session.query('select sequence from ringback.owned')).toEqual([
+    { sequence: claimed.sequence },
+  ]);
+  expect((await store.counts()).events).toMatchObject({ new: 1, done: 0 });
+  expect(await store.settle(runOf(store, claimed), endOf(done))).toBe('settled');
+});
+
+async function untilLocked({ session }: Opened): Promise<void> {
+  const pattern = `%${session.statements.schema}%`;
+  for (;;) {
+    const waiting = await session.query(
+      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1 and pid <> pg_backend_pid()",
+      [pattern],
+    );
+    if (waiting.length > 0) return;
+  }
+}
