@@ -144,6 +144,21 @@ describe('alerts', () => {
     expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
   });
 
+  test('are over for a handler that was mended, although more attempts had failed before', async () => {
+    const { logs, send, look, states } = await watched({ failedAttempts: 3, oldestWaiting: false });
+    for (const traceId of ['late-1', 'late-2', 'late-3', 'late-4']) await send(traceId);
+    await logs.until('run_retry', 4);
+    await look();
+    expect(states()).toEqual(['handler_failing crm raised']);
+    // Nothing happens: nobody knows whether it is well.
+    await look(4 * minute);
+    expect(states()).toHaveLength(1);
+    await send('good-1');
+    await logs.until('run_done');
+    await look();
+    expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
+  });
+
   test('leave out what is muted: attempts that fail, and dead letters', async () => {
     const { receiver, logs, told, send, look, states } = await watched({
       failedAttempts: 3,

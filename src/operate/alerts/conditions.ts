@@ -46,6 +46,9 @@ export const maxCounted = 1_000;
 /** Over how long a handler's attempts are compared, in milliseconds. */
 const failingWindow = 15 * 60_000;
 
+/** For how long none of its attempts may have failed for it to be mended, in milliseconds. */
+const mendedWindow = 3 * 60_000;
+
 /** What is to be raised. */
 export function conditionsOf(facts: Facts, thresholds: Thresholds): readonly Condition[] {
   return [
@@ -86,6 +89,7 @@ export const groupPrefix = 'group:';
 function failingHandlers({ minutes, groups, now }: Facts, { failedAttempts: from }: Thresholds): Condition[] {
   if (from === false) return [];
   const counts = sums(minutes.filter(({ at }) => at >= now - failingWindow));
+  const lately = sums(minutes.filter(({ at }) => at >= now - mendedWindow));
   return [...counts].flatMap(([name, all]) => {
     if (!name.startsWith('failed:')) return [];
     const handler = name.slice('failed:'.length);
@@ -96,6 +100,8 @@ function failingHandlers({ minutes, groups, now }: Facts, { failedAttempts: from
     const muted = alike.filter(({ isMuted }) => isMuted).reduce((sum, { count }) => sum + count, 0);
     const [failed, done] = [all - muted, counts.get(`done:${handler}`) ?? 0];
     if (failed < from || failed <= done) return [];
+    // It has been mended: nobody waits until what has failed before is forgotten.
+    if (!lately.has(name) && lately.has(`done:${handler}`)) return [];
     const most = alike.find(({ isMuted, count }) => !isMuted && count > 1);
     const like = most === undefined ? '' : `, ${most.count} of them alike (${most.cause})`;
     const message = `${failed} of ${failed + done} attempts of ${handler} have failed in the last ${inWords(failingWindow)}${like}.`;

@@ -5,7 +5,7 @@ import type { AuditEntry, Running } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from './change-button.tsx';
 import { counted } from './format.ts';
-import { Foreign, Time } from './text.tsx';
+import { Foreign, Terms, Time } from './text.tsx';
 
 const names: Readonly<Record<string, string>> = { replay: 'Replay', dismiss: 'Dismissal' };
 
@@ -13,7 +13,7 @@ export function RunningActions() {
   const { data } = useResource<Running>('/audit/running', ['audit', 'events']);
   if (!data || data.entries.length === 0) return null;
   return (
-    <section class="outcome" aria-label="Going on">
+    <section class="outcome going-on" aria-label="Going on">
       <h2>Going on</h2>
       {data.entries.map((entry) => (
         <RunningAction key={entry.id} entry={entry} />
@@ -34,7 +34,7 @@ function RunningAction({
   return (
     <div class="running">
       <p>
-        <strong>{name}</strong> <Foreign text={what} /> <span class="faint">since</span> <Time at={at} />
+        <strong>{name}</strong> <Terms text={what} /> <span class="faint">since</span> <Time at={at} />
         {by !== undefined && (
           <>
             {' '}

@@ -38,6 +38,26 @@ export function Foreign({
   );
 }
 
+/** What something was done to: the conditions of a filter, which the API tells as JSON, or a name. */
+export function Terms({ text }: { readonly text: string }) {
+  return <Foreign text={conditionsIn(text) ?? text} />;
+}
+
+function conditionsIn(text: string): string | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const conditions = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    return conditions.map(([name, value]) => `${name} ${inZone(name, value)}`).join(', ');
+  } catch {
+    return undefined;
+  }
+}
+
+function inZone(name: string, value: unknown): string {
+  const isTime = (name === 'since' || name === 'until') && typeof value === 'number';
+  return isTime ? localTime(new Date(value).toISOString()) : String(value);
+}
+
 /** How something stands; the word says it, the colour only repeats it. */
 export function State({ state }: { readonly state: string }) {
   return <span class={`state state-${state}`}>{state.replaceAll('_', ' ')}</span>;

@@ -6,7 +6,7 @@ import { counted } from '../parts/format.ts';
 import { RunningActions } from '../parts/running-actions.tsx';
 import { Pages, pageSize } from '../parts/pages.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
-import { Foreign, Time } from '../parts/text.tsx';
+import { Foreign, Terms, Time } from '../parts/text.tsx';
 import type { Place } from '../router.ts';
 
 const fields: readonly Field[] = [
@@ -78,7 +78,7 @@ function Entries({ entries }: Pick<Audit, 'entries'>) {
               </td>
               <td>{entry.action}</td>
               <td class="wide">
-                <Foreign text={entry.what} />
+                <Terms text={entry.what} />
               </td>
               <td>{changed(entry)}</td>
               <td class="wide">
