@@ -6,6 +6,9 @@ import { remark } from '../stderr.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { lookInto } from './looking.ts';
 import { printResult } from './print.ts';
+import { resultUnlessStopped } from './stoppable.ts';
+import { exitCodes } from '../failure.ts';
+import { stopSignal } from '../signals.ts';
 
 interface DismissFlags extends EventFilter {
   readonly database?: string;
@@ -15,7 +18,7 @@ interface DismissFlags extends EventFilter {
 }
 
 /** Adds `ringback inbox dismiss`. */
-export function addDismiss(inbox: Command): void {
+export function addDismiss(inbox: Command, exitWith: (code: number) => void): void {
   takesFilter(inbox.command('dismiss'))
     .option(...databaseOption)
     .description('say which runs would be dismissed, and with --yes dismiss them: they will not be run')
@@ -32,10 +35,14 @@ export function addDismiss(inbox: Command): void {
         'exists loses those of its runs that wait, and keeps those that it is running.',
       ].join('\n'),
     )
-    .action(dismiss);
+    .action(async (flags: DismissFlags, command: Command) => {
+      const isWell = await dismiss(flags, command);
+      if (!isWell) exitWith(exitCodes.failure);
+    });
 }
 
-async function dismiss(flags: DismissFlags, command: Command): Promise<void> {
+/** Resolves to false if it was stopped early. */
+async function dismiss(flags: DismissFlags, command: Command): Promise<boolean> {
   const filter = filterOf(flags);
   if (filter.state !== 'dead' && filter.handler === undefined)
     return command.error(
@@ -43,10 +50,18 @@ async function dismiss(flags: DismissFlags, command: Command): Promise<void> {
     );
   const { by, reason, yes } = flags;
   const dryRun = yes !== true;
-  const dismissed = await withInbox(await existingInbox(flags), (store) =>
-    lookInto(store).events.dismiss(filter, { by, reason, dryRun }),
-  );
+  const signal = stopSignal();
+  const dismissed = await withInbox(await existingInbox(flags), async (store) => {
+    const { events } = lookInto(store);
+    const begun = await events.beginDismissal(filter, { by, reason, dryRun });
+    return resultUnlessStopped(events, begun, signal, by);
+  });
+  if (!dismissed) {
+    remark('stopped before all were dismissed: what has been stays so');
+    return false;
+  }
   await printResult(dismissed);
   if (dismissed.runs === 0) remark('no run matches');
   else if (dryRun) remark('Nothing was dismissed. To dismiss these runs, add --yes.');
+  return true;
 }

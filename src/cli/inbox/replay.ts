@@ -15,6 +15,7 @@ import { filterOf, takesFilter } from './filter.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { printResult } from './print.ts';
 import { receiverBeside } from './receiver-beside.ts';
+import { resultUnlessStopped } from './stoppable.ts';
 
 interface ReplayFlags extends EventFilter {
   readonly database?: string;
@@ -107,15 +108,9 @@ async function requeue(
   // those of a process that has died.
   try {
     const options = { dryRun: yes !== true, only, rate, by, reason };
-    const { id, ended } = await receiver.events.beginReplay(filter, options);
-    const result = await Promise.race([ended, signal]);
-    if (typeof result === 'string') {
-      ended.catch(() => {});
-      // Otherwise it would go on in the receiver beside it.
-      if (id !== undefined) await receiver.events.stop(id, { by });
-      return stopped;
-    }
-    if (result.state === 'stopped') return stopped;
+    const begun = await receiver.events.beginReplay(filter, options);
+    const result = await resultUnlessStopped(receiver.events, begun, signal, by);
+    if (!result) return stopped;
     await printResult(result);
     if (result.runs === 0) return unmatched;
     if (result.id === undefined) return unmeant;
