@@ -13,7 +13,7 @@ import { isThenable } from '../kit/values.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { mayBePoison } from '../store/claims.ts';
 import type { RunState, Store } from '../store/store.ts';
-import { type Conclusion, conclude, concludedBefore, unreadable, failureOf } from './conclude.ts';
+import { type Conclusion, conclude, concludedBefore, failureOf, unreadable } from './conclude.ts';
 import { AttemptContext, Commit, type Committed } from './context.ts';
 import { EarlyEnd, untilEnd } from './deadline.ts';
 import type { JoinTerms, JoinedCall, Outcome } from './handling.ts';
@@ -99,18 +99,18 @@ export class Attempts {
     const ended = over ? unsettled(run, over) : await this.#try(run, span, onCalled);
     const duration = clock.elapsed() - startedAt;
     onConcluded();
-    const isHeld =
-      ended &&
-      (ended.isSettled ||
-        (await span.settle(() => settler.settle(ended.run, ended.conclusion, duration))) === 'settled');
-    if (!isHeld) return reportLost(telemetry, run);
+    if (!ended) return reportLost(telemetry, run);
     const { conclusion } = ended;
+    const { name } = run.handler;
+    const failure = failureOf(ended.run.claimed, name, conclusion, duration);
+    const isHeld =
+      ended.isSettled ||
+      (await span.settle(() => settler.settle(ended.run, conclusion, failure))) === 'settled';
+    if (!isHeld) return reportLost(telemetry, run);
     report(telemetry, ended.run, conclusion, clock.elapsed() - startedAt);
     const { state, cause } = conclusion;
-    const { name } = run.handler;
-    const group = failureOf(ended.run.claimed, name, conclusion, duration)?.group;
     if (cause !== 'interrupted')
-      activity.ran(name, state.kind === 'due' ? 'retried' : state.kind, duration, group);
+      activity.ran(name, state.kind === 'due' ? 'retried' : state.kind, duration, failure?.group);
     return conclusion;
   }
 

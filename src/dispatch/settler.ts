@@ -3,6 +3,7 @@ import { messageOf } from '../kit/error-text.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import type { ClaimedEvent, ClaimedRun, HandlerTerms } from '../store/claims.ts';
 import type { Settled } from '../store/sequence.ts';
+import type { Failure } from '../store/failure-store.ts';
 import { storePause } from '../store/store-pause.ts';
 import type { Store } from '../store/store.ts';
 import { Unconfirmed } from '../store/unconfirmed.ts';
@@ -30,10 +31,8 @@ export class Settler {
     this.#parts = parts;
   }
 
-  /** Writes the state in which an attempt has left a run. `duration`: how long the attempt took, in milliseconds. */
-  settle({ claimed }: Run, conclusion: Conclusion, duration: number): Promise<Settled> {
-    const { state, attempts } = conclusion;
-    const failure = failureOf(claimed, claimed.handler, conclusion, duration);
+  /** Writes the state in which an attempt has left a run, and how it has failed, if it has. */
+  settle({ claimed }: Run, { state, attempts }: Conclusion, failure: Failure | undefined): Promise<Settled> {
     // Read now, however long the write takes: if the wall clock is set meanwhile, that must not move the due time.
     const end = { state, attempts, failure, now: this.#parts.clock.now() };
     return this.persist(() => this.#parts.store.settle(claimed, end));

@@ -18,10 +18,10 @@ import type { Store } from '../../store/store.ts';
 
 /** What a person without handlers and secrets can read in an inbox, and dismiss, pause, discard or erase. */
 export interface Looking {
-  readonly events: Pick<InboxEvents, 'get' | 'list' | 'dismiss' | 'beginDismissal' | 'stop'>;
+  readonly events: Pick<InboxEvents, 'get' | 'list' | 'beginDismissal' | 'stop'>;
   readonly failures: Failures;
   readonly handlers: InboxHandlers;
-  readonly audit: Pick<Audit, 'list' | 'running'>;
+  readonly audit: Pick<Audit, 'list'>;
   readonly calls: Calls;
   readonly drift: Pick<DriftLedger, 'list'>;
   readonly quarantine: Pick<Quarantine, 'get' | 'list' | 'discard'>;

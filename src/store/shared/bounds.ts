@@ -1,4 +1,4 @@
-/** How much of the disk may be taken by what anyone can send, or name: the same in every store. */
+/** Bounds that are the same in every store. First, how much of the disk may be taken by what anyone can send, or name. */
 
 /**
  * How many differences from the documents are kept, in all and of one event: their names are the sender's to choose, and
@@ -13,3 +13,11 @@ export const quarantineBounds = { unauthenticated: 1_000, unauthenticatedBytes: 
 export const maxCounted = 100_000;
 /** The same of a group of failures: there are many groups. */
 export const maxCountedOfGroup = 10_000;
+
+/**
+ * For how long the next slot of a handler's rate may lie ahead at most, in milliseconds: more than many processes at work can
+ * have reserved. When the wall clock is set back, the next slot would lie as far ahead as the clock was set.
+ */
+export function longestDelay(gap: number): number {
+  return 60 * Math.max(gap, 1_000);
+}

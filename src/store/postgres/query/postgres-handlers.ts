@@ -5,8 +5,7 @@ import type {
   LivingProcess,
   StartSlots,
 } from '../../handler-store.ts';
-import { maxCounted } from '../../shared/bounds.ts';
-import { longestDelay } from '../../shared/longest-delay.ts';
+import { longestDelay, maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
 import { deadAfter } from '../work/processes.ts';

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { HandlerPause, HandlerRuns, StartSlots } from '../../handler-store.ts';
-import { maxCounted } from '../../shared/bounds.ts';
-import { longestDelay } from '../../shared/longest-delay.ts';
+import { longestDelay, maxCounted } from '../../shared/bounds.ts';
 
 /** Pauses handlers, and shows what waits for each. */
 export function prepareHandlers(database: Database.Database) {

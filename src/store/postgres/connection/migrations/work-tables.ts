@@ -66,18 +66,16 @@ export const workTables = `
   );
   create index ended_of_process on ringback.ended (process, first);
 
-  -- The events that processes work on since they recorded them. Between two bounds, the planner expects few events; with one, it
-  -- would expect a third of all.
+  -- The events that processes work on since they recorded them.
   create view ringback.owned as
     select e.sequence, e.call_id, p.id as process
-    from ringback.processes p join ringback.events e
-      on e.owner = p.id and e.sequence > p.ended_up_to and e.sequence <= ${Number.MAX_SAFE_INTEGER}
+    from ringback.processes p join ringback.events e on e.owner = p.id and e.sequence > p.ended_up_to
     where not exists (
       select from ringback.ended x
       where x.process = p.id and x.first <= e.sequence and x.last >= e.sequence);
 
   -- The same, for whoever wants all of them: process by process (the offset sees to that), because the planner expects many
-  -- processes, and would go through all events, of which there may be ten million.
+  -- processes, and would go through all events, of which there may be ten million. Between two bounds it expects few of them.
   create view ringback.all_owned as
     select e.sequence, e.call_id, p.id as process
     from ringback.processes p cross join lateral (
