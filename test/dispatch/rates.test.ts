@@ -61,6 +61,29 @@ describe('a handler with a rate', () => {
     expect(clock.elapsed() - freeAt).toBeGreaterThanOrEqual(400);
   });
 
+  test.skipIf(isOnPostgres)('makes up for nothing that was paused', async () => {
+    const clock = new ManualClock();
+    const begun: number[] = [];
+    const { receiver } = await started({ clock }, (r) =>
+      r.on('*', { name: 'crm', rate: '10/s', order: 'none' }, () => void begun.push(clock.elapsed())),
+    );
+    // Slots for several of them are reserved: they are ready together.
+    await receiver.handlers.pause('crm');
+    for (const body of bodies(5)) await deliver(receiver, body);
+    await receiver.handlers.resume('crm');
+    await expect.poll(() => begun.length).toBe(1);
+    clock.advance(100);
+    await expect.poll(() => begun.length).toBe(2);
+    await receiver.handlers.pause('crm');
+    clock.advance(60_000);
+    await receiver.handlers.resume('crm');
+    while (begun.length < 5) {
+      clock.advance(1);
+      await turn();
+    }
+    expect(Math.min(...gaps(begun))).toBeGreaterThanOrEqual(100);
+  });
+
   test('keeps to it in all processes together', async () => {
     const database = temporaryDatabase();
     const clock = new ManualClock();

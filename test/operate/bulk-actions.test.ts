@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, signedHeaders } from '../support/deliveries.ts';
 import { storeIn } from '../support/inbox.ts';
-import { type Receiver, type ReceiverOptions, RingbackError } from '../support/public.ts';
+import { type Receiver, type ReceiverOptions, type ReplayOptions, RingbackError } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
 import { temporaryDatabase } from '../support/temporary.ts';
 
@@ -24,6 +24,24 @@ async function deliverMany(receiver: Receiver, clock: ManualClock, count: number
     const body = bodyOf({ traceId: `t-${place}` });
     await deliver(receiver, body, signedHeaders(body, { timestamp: clock.now() }));
   }
+}
+
+/** Begins a slow replay of so many dead letters, and stops the receiver when the first of them has been run. */
+async function leaveReplay(
+  receiver: Receiver,
+  clock: ManualClock,
+  {
+    count,
+    options,
+    replayed,
+  }: { readonly count: number; readonly options: ReplayOptions; readonly replayed: readonly string[] },
+): Promise<void> {
+  await deliverMany(receiver, clock, count);
+  await expect.poll(async () => (await receiver.counts()).runs.dead).toBe(count);
+  const left = expect(receiver.events.replay({ state: 'dead' }, options)).rejects.toThrow(RingbackError);
+  await expect.poll(() => replayed.length).toBe(1);
+  await receiver.stop();
+  await left;
 }
 
 const first = async (receiver: Receiver) => (await receiver.audit.list()).entries.at(-1);
@@ -89,13 +107,7 @@ describe('a replay that takes its time', () => {
     const clock = new ManualClock();
     const { replayed, start } = giving({ clock, database: temporaryDatabase() });
     const [one, other] = [await start(), await start()];
-    await deliverMany(one.receiver, clock, 3);
-    await expect.poll(async () => (await one.receiver.counts()).runs.dead).toBe(3);
-    const replaying = one.receiver.events.replay({ state: 'dead' }, { rate: 1 });
-    const left = expect(replaying).rejects.toThrow(RingbackError);
-    await expect.poll(() => replayed.length).toBe(1);
-    await one.receiver.stop();
-    await left;
+    await leaveReplay(one.receiver, clock, { count: 3, options: { rate: 1 }, replayed });
     await clock.runUntil(expect.poll(() => replayed.length).toBe(3));
     expect(replayed).toEqual(['t-0', 't-1', 't-2']);
     await clock.runUntil(other.logs.until('events_replayed'));
@@ -107,13 +119,7 @@ describe('a replay that takes its time', () => {
     const clock = new ManualClock();
     const { replayed, start } = giving({ clock, database });
     const before = await start();
-    await deliverMany(before.receiver, clock, 2);
-    await before.logs.until('run_dead', 2);
-    const replaying = before.receiver.events.replay({ state: 'dead' }, { rate: 0.01, only: 'crm' });
-    const left = expect(replaying).rejects.toThrow(RingbackError);
-    await before.logs.until('run_done');
-    await before.receiver.stop();
-    await left;
+    await leaveReplay(before.receiver, clock, { count: 2, options: { rate: 0.01, only: 'crm' }, replayed });
     const without = await started({ database, clock }, (r) => r.on('*', { name: 'mail' }, () => {}));
     expect(await without.receiver.audit.running()).toHaveLength(1);
     const { receiver, logs } = await start();
@@ -126,15 +132,9 @@ describe('a replay that takes its time', () => {
   test('ends when an erasure has cleared what it was to go through', async () => {
     const database = temporaryDatabase();
     const clock = new ManualClock();
-    const { start } = giving({ clock, database });
+    const { replayed, start } = giving({ clock, database });
     const before = await start();
-    await deliverMany(before.receiver, clock, 2);
-    await before.logs.until('run_dead', 2);
-    const replaying = before.receiver.events.replay({ state: 'dead' }, { rate: 0.01 });
-    const left = expect(replaying).rejects.toThrow(RingbackError);
-    await before.logs.until('run_done');
-    await before.receiver.stop();
-    await left;
+    await leaveReplay(before.receiver, clock, { count: 2, options: { rate: 0.01 }, replayed });
     const store = storeIn(database, clock);
     await store.open();
     await store.retention.eraseAudit([1]);

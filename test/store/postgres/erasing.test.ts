@@ -18,7 +18,7 @@ import {
   firstStep,
   runOf,
 } from '../parts.ts';
-import { openedPostgres } from './opened-postgres.ts';
+import { openedPostgres, waitsForLock } from './opened-postgres.ts';
 
 const until = 10_000;
 const limits = { doneBefore: 9_000, deadBefore: 9_000, quarantineBefore: 0, now: 0, traceIdsUntil: until };
@@ -145,15 +145,3 @@ describe('retention in Postgres', () => {
     expect(await store.events.get('a')).toMatchObject({ state: 'open' });
   });
 });
-
-/** Resolves as soon as some other connection to this schema waits for a lock. */
-async function waitsForLock(session: Session): Promise<void> {
-  const pattern = `%${session.statements.schema}%`;
-  for (;;) {
-    const waiting = await session.query(
-      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1 and pid <> pg_backend_pid()",
-      [pattern],
-    );
-    if (waiting.length > 0) return;
-  }
-}

@@ -44,3 +44,15 @@ export async function openedOnPool(clock: Clock = new ManualClock(presentTime)):
   onTestFinished(() => store.close());
   return { store, pool, connectionString, schema, clients };
 }
+
+/** Waits until a statement in the store's schema waits for a lock. */
+export async function waitsForLock(session: Session): Promise<void> {
+  const pattern = `%${session.statements.schema}%`;
+  for (;;) {
+    const waiting = await session.query(
+      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1 and pid <> pg_backend_pid()",
+      [pattern],
+    );
+    if (waiting.length > 0) return;
+  }
+}

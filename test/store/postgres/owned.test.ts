@@ -1,7 +1,7 @@
 /** What a process may own: whoever looks for that goes through the events after `ended_up_to`, and not through all. */
 import { expect, test } from 'vitest';
 import { done, endOf, eventOf, recordEnded, runOf } from '../parts.ts';
-import { openedPostgres } from './opened-postgres.ts';
+import { openedPostgres, waitsForLock } from './opened-postgres.ts';
 
 type Opened = Awaited<ReturnType<typeof openedPostgres>>;
 
@@ -43,7 +43,7 @@ test('a heartbeat takes nothing from a process while it records', async () => {
   await session.write(async (transaction) => {
     await transaction.query('lock table ringback.identities in exclusive mode');
     recording = store.record(eventOf('a'), true);
-    await untilLocked(opened);
+    await waitsForLock(session);
     // Its sequence may have been given; those of others are.
     await session.query("select nextval('ringback.sequences') from generate_series(1, 10)");
     await store.keepAlive();
@@ -58,14 +58,3 @@ test('a heartbeat takes nothing from a process while it records', async () => {
   expect((await store.counts()).events).toMatchObject({ new: 1, done: 0 });
   expect(await store.settle(runOf(store, claimed), endOf(done))).toBe('settled');
 });
-
-async function untilLocked({ session }: Opened): Promise<void> {
-  const pattern = `%${session.statements.schema}%`;
-  for (;;) {
-    const waiting = await session.query(
-      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1 and pid <> pg_backend_pid()",
-      [pattern],
-    );
-    if (waiting.length > 0) return;
-  }
-}
