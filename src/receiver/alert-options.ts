@@ -10,6 +10,7 @@ import { count, duration, durationWords, orFalse, sizeWords } from './option-val
 export const alertNames = [
   'dead_letters',
   'handler_failing',
+  'failures_alike',
   'oldest_waiting',
   'secret_suspected',
   'no_deliveries',
@@ -23,7 +24,7 @@ export type AlertName = (typeof alertNames)[number];
 /** What somebody is told of. */
 export interface Alert {
   readonly name: AlertName;
-  /** What it is about: the handler of `handler_failing`, else undefined. */
+  /** What it is about: the handler of `handler_failing`, the id of the group of `failures_alike`, else undefined. */
   readonly subject: string | undefined;
   /** Whether it is new, still there after a long time, or over. */
   readonly state: 'raised' | 'reminded' | 'over';
@@ -49,7 +50,11 @@ export interface AlertOptions {
   notify?: Notify;
   /** How many dead letters. @default 1 */
   deadLetters?: number | false;
-  /** How many failed attempts of a handler within 15 minutes, if they are more than those that went well. @default 10 */
+  /**
+   * How many failed attempts of a handler within 15 minutes, if they are more than those that went well; or how many that
+   * failed alike, if they are a tenth of all.
+   * @default 10
+   */
   failedAttempts?: number | false;
   /** How long the oldest event or run that waits has waited. @default '15m' */
   oldestWaiting?: Duration | false;

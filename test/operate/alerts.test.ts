@@ -138,8 +138,8 @@ describe('alerts', () => {
     expect(told[0]?.message).toBe(
       '3 of 4 attempts of crm have failed in the last 15 min, 3 of them alike (Error).',
     );
-    for (let count = 2; count < 6; count += 1) await send(`good-${count}`);
-    await logs.until('run_done', 5);
+    for (let count = 2; count <= 28; count += 1) await send(`good-${count}`);
+    await logs.until('run_done', 28);
     await look();
     expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
   });
@@ -157,6 +157,39 @@ describe('alerts', () => {
     await logs.until('run_done');
     await look();
     expect(states()).toEqual(['handler_failing crm raised', 'handler_failing crm over']);
+  });
+
+  test('tell of failures that are alike, if they are a tenth, until the group is muted', async () => {
+    const { receiver, logs, told, send, look, states } = await watched({
+      failedAttempts: 3,
+      oldestWaiting: false,
+    });
+    for (let count = 1; count <= 28; count += 1) await send(`good-${count}`);
+    for (const traceId of ['late-1', 'late-2', 'late-3']) await send(traceId);
+    await logs.until('run_done', 28);
+    await logs.until('run_retry', 3);
+    await look();
+    // 3 of 31.
+    expect(told).toEqual([]);
+    await send('late-4');
+    await logs.until('run_retry', 4);
+    await look();
+    const [group] = await receiver.failures.list();
+    expect(states()).toEqual([`failures_alike ${group?.id} raised`]);
+    expect(told[0]?.message).toBe('4 of 32 attempts of crm have failed alike in the last 15 min (Error).');
+    expect(logs.of('alert_raised')).toMatchObject([{ alert: 'failures_alike', failure: group?.id }]);
+    await receiver.failures.mute(group?.id ?? '');
+    await look();
+    expect(states().slice(1)).toEqual([`failures_alike ${group?.id} over`]);
+    await receiver.failures.unmute(group?.id ?? '');
+    await look();
+    expect(states().slice(2)).toEqual([`failures_alike ${group?.id} raised`]);
+    await look(4 * minute);
+    expect(states()).toHaveLength(3);
+    await send('good-29');
+    await logs.until('run_done', 29);
+    await look();
+    expect(states().slice(3)).toEqual([`failures_alike ${group?.id} over`]);
   });
 
   test('leave out what is muted: attempts that fail, and dead letters', async () => {

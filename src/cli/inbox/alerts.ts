@@ -8,7 +8,7 @@ import type { Column } from './table.ts';
 const columns: readonly Column<RaisedAlert>[] = [
   ['since', ({ since }) => since],
   ['alert', ({ name }) => name],
-  ['handler', ({ subject }) => subject],
+  ['subject', ({ subject }) => subject],
   ['how it stands', ({ message }) => message],
 ];
 

@@ -5,15 +5,9 @@ import type { Telemetry } from '../../receiver/telemetry.ts';
 import type { AlertStore, KeptAlert } from '../../store/alert-store.ts';
 import type { Store } from '../../store/store.ts';
 import { type Alert, type AlertName, type Notify, alertNames } from '../../receiver/alert-options.ts';
-import {
-  type Condition,
-  type Facts,
-  type Thresholds,
-  conditionsOf,
-  groupPrefix,
-  maxCounted,
-  unknownIn,
-} from './conditions.ts';
+import { type Thresholds, conditionsOf, unknownIn } from './conditions.ts';
+import { type Condition, type Facts, maxCounted } from './facts.ts';
+import { groupPrefix } from './failures.ts';
 import { tell } from './notify.ts';
 
 /** An alert that is raised. */
@@ -115,7 +109,12 @@ export class Alerts {
     if (!toTell) return;
     const { since, isNew } = toTell;
     const state = isNew ? 'raised' : 'reminded';
-    this.#parts.telemetry.report('alert_raised', { alert: name, ...about(subject), state, found: message });
+    this.#parts.telemetry.report('alert_raised', {
+      alert: name,
+      ...about(name, subject),
+      state,
+      found: message,
+    });
     this.#tell({ ...alertOf({ name, subject, message, since }), state }, async () => {
       await store.alerts.untold(name, subject);
     });
@@ -125,7 +124,7 @@ export class Alerts {
     const { store, telemetry, clock } = this.#parts;
     const { name, subject, since } = alert;
     if (!(await store.alerts.end(name, subject))) return;
-    telemetry.report('alert_over', { alert: name, ...about(subject) });
+    telemetry.report('alert_over', { alert: name, ...about(name, subject) });
     const message = `It is over, after ${inWords(Math.max(0, clock.now() - since))}.`;
     this.#tell({ ...alertOf(alert), message, state: 'over' }, async () => {});
   }
@@ -163,7 +162,7 @@ function alertOf({ name, subject, since, message }: KeptAlert & { readonly name:
   return { name, subject: subject === '' ? undefined : subject, since: new Date(since), message };
 }
 
-/** A handler's name. */
-function about(subject: string): { readonly handler?: string } {
-  return subject === '' ? {} : { handler: subject };
+function about(name: AlertName, subject: string): { readonly handler?: string; readonly failure?: string } {
+  if (subject === '') return {};
+  return name === 'failures_alike' ? { failure: subject } : { handler: subject };
 }

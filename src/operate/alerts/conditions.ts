@@ -1,8 +1,8 @@
 /** When something is worth waking somebody: what is looked at, and from where on it counts. */
-import type { Backlog, HistoryRow } from '../../store/history-store.ts';
-import type { NamedGroup } from '../../store/failure-store.ts';
 import { inWords } from '../../kit/duration.ts';
 import type { AlertName } from '../../receiver/alert-options.ts';
+import { type Condition, type Facts, maxCounted } from './facts.ts';
+import { failures } from './failures.ts';
 import { longestPause, sinceLastDelivery } from './silence.ts';
 
 /** From where on each counts; false: never. Times in milliseconds, sizes in bytes. */
@@ -14,46 +14,11 @@ export interface Thresholds {
   readonly freeDisk: number | false;
 }
 
-/** What is looked at, at one moment. */
-export interface Facts {
-  readonly now: number;
-  /** Counted up to `maxCounted`. */
-  readonly deadRuns: number;
-  readonly backlog: Backlog;
-  /** What has happened in the last hour, by minute. */
-  readonly minutes: readonly HistoryRow[];
-  /** What has happened in the last two weeks, by hour. */
-  readonly hours: readonly HistoryRow[];
-  /** The groups of failures of the last hour. */
-  readonly groups: readonly NamedGroup[];
-  /** How many differences from the platform's documents were first seen within the last day. */
-  readonly newDrift: number;
-  /** Whether genuine deliveries seem to be refused here; undefined if none has come that would show it. */
-  readonly isSecretSuspected: boolean | undefined;
-  /** How much room the disk of the inbox has, if that is known. */
-  readonly freeDisk: number | undefined;
-}
-
-/** An alert that is to be raised, if it isn't yet. */
-export interface Condition {
-  readonly name: AlertName;
-  readonly subject: string;
-  readonly message: string;
-}
-
-/** Beyond this, dead letters are not counted: nobody is woken by the difference. */
-export const maxCounted = 1_000;
-/** Over how long a handler's attempts are compared, in milliseconds. */
-const failingWindow = 15 * 60_000;
-
-/** For how long none of its attempts may have failed for it to be mended, in milliseconds. */
-const mendedWindow = 3 * 60_000;
-
 /** What is to be raised. */
 export function conditionsOf(facts: Facts, thresholds: Thresholds): readonly Condition[] {
   return [
     deadLetters(facts, thresholds),
-    ...failingHandlers(facts, thresholds),
+    ...failures(facts, thresholds.failedAttempts),
     oldestWaiting(facts, thresholds),
     secretSuspected(facts),
     noDeliveries(facts, thresholds),
@@ -77,36 +42,6 @@ function deadLetters({ deadRuns }: Facts, { deadLetters: from }: Thresholds): Ma
   const count = deadRuns >= maxCounted ? `${maxCounted} or more` : String(deadRuns);
   const message = `${count} ${deadRuns === 1 ? 'run is a dead letter' : 'runs are dead letters'}: nobody tries them again.`;
   return { name: 'dead_letters', subject: '', message };
-}
-
-/** The names under which the history counts failures that are alike. */
-export const groupPrefix = 'group:';
-
-/**
- * A handler of which most attempts fail, without those that are muted. One that fails now and then is tried again, and wakes
- * nobody.
- */
-function failingHandlers({ minutes, groups, now }: Facts, { failedAttempts: from }: Thresholds): Condition[] {
-  if (from === false) return [];
-  const counts = sums(minutes.filter(({ at }) => at >= now - failingWindow));
-  const lately = sums(minutes.filter(({ at }) => at >= now - mendedWindow));
-  return [...counts].flatMap(([name, all]) => {
-    if (!name.startsWith('failed:')) return [];
-    const handler = name.slice('failed:'.length);
-    const alike = groups
-      .filter((group) => group.handler === handler)
-      .map((group) => ({ ...group, count: counts.get(`${groupPrefix}${group.id}`) ?? 0 }))
-      .toSorted((one, other) => other.count - one.count);
-    const muted = alike.filter(({ isMuted }) => isMuted).reduce((sum, { count }) => sum + count, 0);
-    const [failed, done] = [all - muted, counts.get(`done:${handler}`) ?? 0];
-    if (failed < from || failed <= done) return [];
-    // It has been mended: nobody waits until what has failed before is forgotten.
-    if (!lately.has(name) && lately.has(`done:${handler}`)) return [];
-    const most = alike.find(({ isMuted, count }) => !isMuted && count > 1);
-    const like = most === undefined ? '' : `, ${most.count} of them alike (${most.cause})`;
-    const message = `${failed} of ${failed + done} attempts of ${handler} have failed in the last ${inWords(failingWindow)}${like}.`;
-    return [{ name: 'handler_failing', subject: handler, message }];
-  });
 }
 
 function oldestWaiting({ backlog, now }: Facts, { oldestWaiting: from }: Thresholds): Maybe {
@@ -145,10 +80,4 @@ function disk({ freeDisk }: Facts, { freeDisk: from }: Thresholds): Maybe {
   if (from === false || freeDisk === undefined || freeDisk >= from) return undefined;
   const message = `The disk of the inbox has ${Math.floor(freeDisk / 1024 ** 2)} MB left.`;
   return { name: 'disk', subject: '', message };
-}
-
-function sums(rows: readonly HistoryRow[]): ReadonlyMap<string, number> {
-  const all = new Map<string, number>();
-  for (const { name, count } of rows) all.set(name, (all.get(name) ?? 0) + count);
-  return all;
 }

@@ -196,7 +196,10 @@ export const results = {
     alerts: z.array(
       z.strictObject({
         name: z.enum(alertNames),
-        subject: z.string().optional().describe('The handler, if it is about one.'),
+        subject: z
+          .string()
+          .optional()
+          .describe('The handler of `handler_failing`; the id of the group of `failures_alike`.'),
         since: time,
         message: z.string().describe('How it stands, in a sentence.'),
       }),

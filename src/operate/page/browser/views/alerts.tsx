@@ -10,6 +10,7 @@ type Alert = Alerts['alerts'][number];
 const ways: Readonly<Record<string, readonly [view: string, label: string]>> = {
   dead_letters: ['failures', 'see why'],
   handler_failing: ['failures', 'see why'],
+  failures_alike: ['failures', 'see them'],
   oldest_waiting: ['handlers', 'see for which handlers'],
   secret_suspected: ['quarantine', 'see them'],
   drift: ['drift', 'see what'],
@@ -38,7 +39,7 @@ export function AlertList() {
 function Way({ alert: { name, subject } }: { readonly alert: Alert }) {
   const [view, label] = ways[name] ?? [];
   if (view === undefined) return undefined;
-  const query = view === 'failures' && subject !== undefined ? { handler: subject } : {};
+  const query = name === 'handler_failing' && subject !== undefined ? { handler: subject } : {};
   return (
     <>
       {' · '}
