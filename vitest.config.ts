@@ -24,8 +24,8 @@ const onlySqlite = [
 
 export default defineConfig({
   test: {
-    // They start a Postgres server, and unpack a browser, when the first test asks for one.
-    globalSetup: ['test/support/postgres-setup.ts', 'test/support/browser-setup.ts'],
+    // They start a Postgres server, unpack a browser and pack the package when the first test asks for it.
+    globalSetup: ['test/support/postgres-setup.ts', 'test/support/prepared-setup.ts'],
     provide: { inboxes: 'on SQLite' },
     // Files share the modules that they load: loading them for each took a fifth of the CPU.
     projects: [

@@ -13,8 +13,8 @@ const document = 'README.md';
 let project: PackedProject;
 let started: Program[] = [];
 
-beforeAll(() => {
-  project = packProject();
+beforeAll(async () => {
+  project = await packProject();
 });
 afterAll(() => project.remove());
 afterEach(async () => {

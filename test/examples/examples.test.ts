@@ -12,8 +12,8 @@ const secret = 'whsec_ZXhhbXBsZXM=';
 let project: PackedProject;
 
 // The examples run where users have them: in a project that has the package installed.
-beforeAll(() => {
-  project = packProject();
+beforeAll(async () => {
+  project = await packProject();
   for (const example of ['express', 'postgres', 'vitest']) {
     cpSync(join(root, 'examples', example), join(project.folder, example), { recursive: true });
   }

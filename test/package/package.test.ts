@@ -9,8 +9,8 @@ import { startProgram } from './program.ts';
 const secret = 'whsec_cGFja2FnZQ==';
 let project: PackedProject;
 
-beforeAll(() => {
-  project = packProject();
+beforeAll(async () => {
+  project = await packProject();
 });
 afterAll(() => project.remove());
 

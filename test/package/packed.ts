@@ -1,7 +1,6 @@
-/** Packs the package as `npm publish` would and puts it into a project of its own, without a network. */
+/** A project of its own that the packed package is put into, without a network. */
 import { execFileSync } from 'node:child_process';
 import {
-  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,25 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { prepared } from '../support/prepared.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** The files that the package is made of, and those that build it. */
-const sources = [
-  'package.json',
-  'tsconfig.json',
-  'tsconfig.build.json',
-  'README.md',
-  'CHANGELOG.md',
-  'LICENSE',
-  'docs',
-  'examples',
-  'fixtures',
-  'schemas',
-  'scripts',
-  'src',
-  'test/package',
-];
 
 /** A project that has the packed package installed. */
 export interface PackedProject {
@@ -43,22 +26,23 @@ export interface PackedProject {
   remove(): void;
 }
 
-/** Packs a copy of the sources, because `npm pack` rebuilds `dist/`, which others may be reading. */
-export function packProject(): PackedProject {
+/** Makes a project, and puts the package into it. */
+export async function packProject(): Promise<PackedProject> {
+  const tarball = await prepared('/package');
   const folder = mkdtempSync(join(tmpdir(), 'ringback-package-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
-    return { folder, ...install(folder), remove };
+    return { folder, ...install(tarball, folder), remove };
   } catch (error) {
     remove();
     throw error;
   }
 }
 
-function install(folder: string): Pick<PackedProject, 'installed' | 'files'> {
+function install(tarball: string, folder: string): Pick<PackedProject, 'installed' | 'files'> {
   const installed = join(folder, 'node_modules', 'ringback');
   mkdirSync(installed, { recursive: true });
-  execFileSync('tar', ['-xzf', pack(folder), '--strip-components=1', '-C', installed]);
+  execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', installed]);
   const files = listFiles(installed);
   linkDependencies(folder, installed);
   writeFileSync(
@@ -66,15 +50,6 @@ function install(folder: string): Pick<PackedProject, 'installed' | 'files'> {
     JSON.stringify({ name: 'user', private: true, type: 'module' }),
   );
   return { installed, files };
-}
-
-/** Returns the path of the tarball. */
-function pack(folder: string): string {
-  const copy = join(folder, 'copy');
-  for (const source of sources) cpSync(join(root, source), join(copy, source), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: copy, stdio: 'pipe' });
-  return join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '');
 }
 
 function listFiles(folder: string): string[] {
