@@ -9,20 +9,22 @@ import { Viewer } from './viewer.ts';
 
 const plain = serverFile('e-mounted.ts');
 
-/** The same server as nobody looks at it, with a page open and metrics read, and with traces. */
+/** The same server as nobody looks at it, with a page open and metrics read, and with traces of a part or of all. */
 const kinds = {
   alone: plain,
   watched: viewed(withFlag('--operated')),
+  sampled: withFlag('--sampled'),
   traced: withFlag('--traced'),
 } as const satisfies Record<string, Start>;
 
 type Kind = keyof typeof kinds;
 
 /** At the least, how many times as many deliveries each is to answer as the one at which nobody looks. */
-const bounds = { watched: 0.97, traced: 0.9 } as const;
+const bounds = { watched: 0.97, sampled: 0.9 } as const;
 const titles = {
   alone: 'nobody looks',
   watched: 'metrics are read every second, and the page is open',
+  sampled: 'spans of one delivery in ten and of its attempts are sent to a collector',
   traced: 'spans of each delivery and attempt are sent to a collector',
 } as const;
 
@@ -32,7 +34,7 @@ export async function measureOperated({ isQuick }: { readonly isQuick: boolean }
   const collector = await startCollector();
   const rounds = isQuick ? 1 : 5;
   const seconds = isQuick ? 2 : 8;
-  const runs: Record<Kind, Measured[]> = { alone: [], watched: [], traced: [] };
+  const runs: Record<Kind, Measured[]> = { alone: [], watched: [], sampled: [], traced: [] };
   for (let round = 1; round <= rounds; round += 1)
     for (const kind of Object.keys(kinds) as Kind[]) {
       const measured = await measure({

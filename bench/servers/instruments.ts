@@ -1,6 +1,7 @@
 /**
  * What an operator may add to (e): `--operated` mounts the page and metrics for Prometheus, `--traced` makes spans with
- * OpenTelemetry's SDK, which sends them in batches to the address in the environment.
+ * OpenTelemetry's SDK, which sends them in batches to the address in the environment, and `--sampled` those of one delivery in
+ * ten.
  */
 import type { Express } from 'express';
 import type { Receiver } from '../../src/index.ts';
@@ -13,7 +14,8 @@ export async function addInstruments<Transaction>(
   app: Express,
 ): Promise<void> {
   if (process.argv.includes('--operated')) await addOperated(receiver, app);
-  if (process.argv.includes('--traced')) await addTraces(receiver);
+  if (process.argv.includes('--traced')) await addTraces(receiver, 1);
+  if (process.argv.includes('--sampled')) await addTraces(receiver, 0.1);
 }
 
 async function addOperated<Transaction>(receiver: Receiver<Transaction>, app: Express): Promise<void> {
@@ -30,12 +32,17 @@ async function addOperated<Transaction>(receiver: Receiver<Transaction>, app: Ex
   app.use('/ringback', receiver.page({ authorize: () => 'all' }).middleware());
 }
 
-async function addTraces<Transaction>(receiver: Receiver<Transaction>): Promise<void> {
+async function addTraces<Transaction>(receiver: Receiver<Transaction>, part: number): Promise<void> {
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
-  const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
-  const { instrument } = (await import(built('otel'))) as typeof import('../../src/otel/index.ts');
+  const { BatchSpanProcessor, NodeTracerProvider, ParentBasedSampler, TraceIdRatioBasedSampler } =
+    await import('@opentelemetry/sdk-trace-node');
+  const { followLinks, instrument } = (await import(
+    built('otel')
+  )) as typeof import('../../src/otel/index.ts');
   const exporter = new OTLPTraceExporter({ url: process.env['BENCH_COLLECTOR'] ?? '' });
-  const tracerProvider = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] });
+  const sampler = new ParentBasedSampler({ root: followLinks(new TraceIdRatioBasedSampler(part)) });
+  const spanProcessors = [new BatchSpanProcessor(exporter)];
+  const tracerProvider = new NodeTracerProvider({ sampler, spanProcessors });
   tracerProvider.register();
   instrument(receiver, { tracerProvider });
 }

@@ -1,2 +1,3 @@
 /** The public entry `ringback/otel`. It needs the package `@opentelemetry/api`. */
+export { followLinks } from './follow-links.ts';
 export { type InstrumentOptions, instrument } from './instrument.ts';

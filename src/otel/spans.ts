@@ -5,13 +5,14 @@ import {
   type SpanContext,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   type Tracer as OtelTracer,
   ROOT_CONTEXT,
   context,
   isSpanContextValid,
   trace,
 } from '@opentelemetry/api';
-import type { AttemptSpan, TracedAttempt, Tracer } from '../kit/tracing.ts';
+import { type AttemptSpan, type TracedAttempt, type Tracer, untraced } from '../kit/tracing.ts';
 
 /** Spans of deliveries and attempts, named as the conventions for messaging are. */
 export function tracerOf(tracer: OtelTracer): Tracer {
@@ -40,6 +41,11 @@ export function tracerOf(tracer: OtelTracer): Tracer {
 
 function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAttempt): AttemptSpan {
   const received = spanContextOf(traceparent);
+  // What the handler calls then begins no trace of its own either.
+  if (received && !isSampled(received)) {
+    const within = trace.setSpanContext(ROOT_CONTEXT, received);
+    return { ...untraced, call: (work) => context.with(within, work) };
+  }
   const links: Link[] = received ? [{ context: received }] : [];
   // A trace of its own: an attempt may be made days after its delivery, and again and again.
   const span = tracer.startSpan(
@@ -72,6 +78,10 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
       span.end();
     },
   };
+}
+
+function isSampled({ traceFlags }: SpanContext): boolean {
+  return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
 const system = { 'messaging.system': 'ringback' } as const;

@@ -7,9 +7,15 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
-import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
+import {
+  NodeTracerProvider,
+  ParentBasedSampler,
+  type Sampler,
+  SimpleSpanProcessor,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-node';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { instrument } from '../../src/otel/index.ts';
+import { followLinks, instrument } from '../../src/otel/index.ts';
 import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver, otherSecret, signedHeaders } from '../support/deliveries.ts';
 import { Discard, type Receiver } from '../support/public.ts';
@@ -36,7 +42,7 @@ interface Export {
 }
 
 /** A collector that takes OTLP over HTTP, and a real SDK that sends to it. */
-async function collector() {
+async function collector(sampler?: Sampler) {
   const spans: Collected[] = [];
   const port = await listening((request, response) => {
     void json(request).then((body) => {
@@ -46,7 +52,10 @@ async function collector() {
     });
   });
   const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` });
-  const tracerProvider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const tracerProvider = new NodeTracerProvider({
+    ...(sampler && { sampler }),
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  });
   tracerProvider.register();
   onTestFinished(async () => tracerProvider.shutdown());
   const named = async (name: string, count = 1) => {
@@ -126,6 +135,44 @@ describe('traces', () => {
     expect(attributesOf(done)).toMatchObject({ 'ringback.attempt': 2, 'ringback.outcome': 'done' });
     expect(done.status.code ?? 0).toBe(0);
     expect(JSON.stringify(spans)).not.toContain('Ann');
+  });
+
+  describe('of a part of all deliveries', () => {
+    const deliveries = 64;
+
+    /** The ids of those that have a span of the name. That all 64 fall on one side happens in one of 10^19 runs. */
+    async function sampled(root: Sampler) {
+      const { spans, tracerProvider, flushed } = await collector(new ParentBasedSampler({ root }));
+      const { receiver, logs } = await started({}, (r) => {
+        instrument(r, { tracerProvider });
+        r.on('*', { name: 'crm' }, () => trace.getTracer('app').startSpan('POST crm.example.com').end());
+      });
+      for (let count = 0; count < deliveries; count += 1)
+        await deliver(receiver, bodyOf({ traceId: `trace-${count}` }));
+      await logs.until('run_done', deliveries);
+      await receiver.stop();
+      await flushed();
+      const named = (name: string) => spans.filter((span) => span.name === name);
+      const idsOf = (name: string) =>
+        new Set(named(name).map((span) => attributesOf(span)['messaging.message.id']));
+      return { named, received: idsOf('receive'), attempts: idsOf('process crm') };
+    }
+
+    test('are whole or not there at all', async () => {
+      const { named, received, attempts } = await sampled(followLinks(new TraceIdRatioBasedSampler(0.5)));
+      expect(received.size).toBeGreaterThan(0);
+      expect(received.size).toBeLessThan(deliveries);
+      expect(attempts).toEqual(received);
+      expect(named('settle')).toHaveLength(received.size);
+      expect(named('POST crm.example.com')).toHaveLength(received.size);
+    });
+
+    test('have no attempts without their delivery, whatever the sampler draws for them', async () => {
+      const { named, received, attempts } = await sampled(new TraceIdRatioBasedSampler(0.5));
+      expect(received.size).toBeLessThan(deliveries);
+      expect([...attempts].filter((id) => !received.has(id))).toEqual([]);
+      expect(named('POST crm.example.com')).toHaveLength(attempts.size);
+    });
   });
 
   test('go on from the span of the sender, or of the HTTP server', async () => {
