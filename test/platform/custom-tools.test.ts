@@ -28,6 +28,25 @@ describe('customTools', () => {
     expect(JSON.parse(received[0]?.body ?? '')).toEqual(registration);
   });
 
+  it('need nothing that the document leaves open', async () => {
+    const { platform } = await sandboxAndPlatform();
+    const least: NewCustomTool = {
+      openai_tool: { name: 'now', description: 'The time', parameters: { type: 'object', properties: {} } },
+      additional_tool_info: {
+        tool_type: 'custom',
+        api: { endpoint: 'https://calls.example.com/tools/now', method: 'GET' },
+      },
+      tool_id: 'now',
+    };
+    const created = await platform.customTools.create('agent_1', least);
+    const { created_at: _createdAt, updated_at: _updatedAt, ...stored } = created;
+    expect(stored).toEqual(least);
+    expect(await platform.customTools.ensure('agent_1', least)).toMatchObject({ outcome: 'unchanged' });
+    const more = structuredClone(least) as { additional_tool_info: { api: object } };
+    Object.assign(more.additional_tool_info.api, { parameters: { runtime_params: {} } });
+    expect(await platform.customTools.update('agent_1', 'now', more as NewCustomTool)).toMatchObject(more);
+  });
+
   it('are listed over all pages', async () => {
     const { platform } = await sandboxAndPlatform();
     const ids = ['a', 'b', 'c', 'd', 'e'];

@@ -8,8 +8,8 @@ export interface ToolFunction {
     readonly type: 'object';
     /** Other JSON Schema keywords of a parameter are sent as they are. */
     readonly properties: Readonly<Record<string, { readonly type: string; readonly description: string }>>;
-    readonly required: readonly string[];
-    readonly additionalProperties: boolean;
+    readonly required?: readonly string[];
+    readonly additionalProperties?: boolean;
   };
 }
 
@@ -18,11 +18,13 @@ export interface ToolApi {
   readonly endpoint: string;
   readonly method: string;
   /** Usually credentials: never in an error or a log. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly parameters: {
-    readonly fixed_params: Readonly<Record<string, { readonly description: string; readonly value: string }>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly parameters?: {
+    readonly fixed_params?: Readonly<
+      Record<string, { readonly description: string; readonly value: string }>
+    >;
     /** The form of an entry is not in the platform's document. */
-    readonly runtime_params: Readonly<Record<string, unknown>>;
+    readonly runtime_params?: Readonly<Record<string, unknown>>;
   };
 }
 
@@ -62,7 +64,10 @@ const headersSchema = z
     'an object of header names and texts',
   );
 
-/** The platform's document doesn't say which fields are required. Without the first two, nothing can be registered. */
+/**
+ * The platform's document doesn't show which fields are required. Here it is those without which the model doesn't know
+ * the function, or the platform doesn't know what to call.
+ */
 export const newToolSchema = z.strictObject({
   openai_tool: z.strictObject({
     name: filled,
@@ -74,8 +79,8 @@ export const newToolSchema = z.strictObject({
         z.looseObject({ type: filled, description: text }),
         'an object of parameters, each with type and description',
       ),
-      required: z.array(text, 'a list of parameter names'),
-      additionalProperties: z.boolean('true or false'),
+      required: z.array(text, 'a list of parameter names').optional(),
+      additionalProperties: z.boolean('true or false').optional(),
     }),
   }),
   additional_tool_info: z.strictObject({
@@ -83,15 +88,19 @@ export const newToolSchema = z.strictObject({
     api: z.strictObject({
       endpoint: text.regex(/^https?:\/\//, 'a URL that begins with https:// (or http://)'),
       method: filled,
-      headers: headersSchema,
-      parameters: z.strictObject({
-        fixed_params: z.record(
-          z.string(),
-          z.strictObject({ description: text, value: text }),
-          'an object of names, each with description and value',
-        ),
-        runtime_params: z.record(z.string(), z.unknown(), 'an object'),
-      }),
+      headers: headersSchema.optional(),
+      parameters: z
+        .strictObject({
+          fixed_params: z
+            .record(
+              z.string(),
+              z.strictObject({ description: text, value: text }),
+              'an object of names, each with description and value',
+            )
+            .optional(),
+          runtime_params: z.record(z.string(), z.unknown(), 'an object').optional(),
+        })
+        .optional(),
     }),
   }),
   tool_id: filled.optional(),

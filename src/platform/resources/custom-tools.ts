@@ -142,8 +142,8 @@ export class CustomTools {
 
 /** The credentials in a tool, which the platform's answer may quote and no error may contain. */
 function credentialsIn({ additional_tool_info: { api } }: NewCustomTool): readonly string[] {
-  const fixed = Object.values(api.parameters.fixed_params).map(({ value }) => value);
-  return [...Object.values(api.headers), ...fixed];
+  const fixed = Object.values(api.parameters?.fixed_params ?? {}).map(({ value }) => value);
+  return [...Object.values(api.headers ?? {}), ...fixed];
 }
 
 /** The path of an agent's tools, with a slash at its end, as in the platform's document. */

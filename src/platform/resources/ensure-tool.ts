@@ -64,6 +64,7 @@ function toolWith(present: Fields, wanted: NewCustomTool): Fields {
   const { api } = fieldsOf(info);
   const { parameters } = fieldsOf(api);
   const wantedInfo = wanted.additional_tool_info;
+  const wantedParameters = wantedInfo.api.parameters;
   return {
     ...present,
     ...wanted,
@@ -74,7 +75,7 @@ function toolWith(present: Fields, wanted: NewCustomTool): Fields {
       api: {
         ...fieldsOf(api),
         ...wantedInfo.api,
-        parameters: { ...fieldsOf(parameters), ...wantedInfo.api.parameters },
+        ...(wantedParameters && { parameters: { ...fieldsOf(parameters), ...wantedParameters } }),
       },
     },
   };
