@@ -27,6 +27,8 @@ export interface SandboxOptions {
   scheme?: SchemeName | Scheme;
   /** Disturbs deliveries: `true`, or rates and a seed. @default none */
   adversary?: boolean | AdversaryOptions;
+  /** Whether plain http and IP addresses are given up, as at the platform, instead of delivered to. @default false */
+  strictDeliveries?: boolean;
   /** The query parameter of website discovery, which the platform's document doesn't show. @default 'url' */
   websiteParameter?: string;
   /** A pino instance. @default nothing is logged */
@@ -53,6 +55,8 @@ const optionsSchema = z.strictObject({
   speed: z.number('a number above 0').positive('a number above 0').default(1),
   scheme: z.unknown().optional(),
   adversary: z.unknown().optional(),
+  // Off, because a receiver on a laptop listens on http and loopback.
+  strictDeliveries: z.boolean('true or false').default(false),
   websiteParameter: z
     .string('the name of a query parameter')
     .min(1, 'the name of a query parameter')

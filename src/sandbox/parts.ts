@@ -41,7 +41,7 @@ export type Parts = ReturnType<typeof buildParts>;
  */
 export function buildParts(options: ResolvedSandboxOptions, { stopping, requireStarted }: Surroundings) {
   const database = new Database(options.database);
-  const { scheme, logger, callSeed, clock, speed, websiteParameter } = options;
+  const { scheme, logger, callSeed, clock, speed, websiteParameter, strictDeliveries } = options;
   const tenants = new Tenants(database);
   const knowledgeBases = new KnowledgeBases(database);
   const customTools = new CustomTools(database);
@@ -60,6 +60,7 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
     writes,
     scheme,
     adversary,
+    strictDeliveries,
     logger,
   });
   const calls = new CallSimulator({

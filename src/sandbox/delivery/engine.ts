@@ -12,6 +12,7 @@ import type { Attempts } from './attempts.ts';
 import { InFlight } from './in-flight.ts';
 import type { ComingEvent, GivenUpDelivery, Outbox, PendingDelivery } from './outbox.ts';
 import { Sender } from './sender.ts';
+import { type UndeliverableReason, undeliverable } from './undeliverable.ts';
 
 /** What the engine works with. */
 export interface DeliveryEngineParts {
@@ -26,6 +27,8 @@ export interface DeliveryEngineParts {
   /** How deliveries are signed. */
   readonly scheme: Scheme;
   readonly adversary: Adversary | undefined;
+  /** Whether deliveries that the platform would not make are given up. */
+  readonly strictDeliveries: boolean;
   readonly logger: Logger;
 }
 
@@ -145,6 +148,10 @@ export class DeliveryEngine {
     const subscription = this.#parts.subscriptions.find(subscriptionId);
     // The subscription was paused or deleted after the event happened: no further attempts are made.
     if (!subscription?.active) return this.#settle(delivery, 'given_up');
+    if (this.#parts.strictDeliveries) {
+      const reason = undeliverable(subscription.url);
+      if (reason !== undefined) return this.#settle(delivery, 'given_up', reason);
+    }
     const attempt = await this.#attemptSender.make({ event, subscription, number });
     if (!attempt) return;
     const { maxRetryAttempts, maxRetryDelayMs } = subscription.retryPolicy;
@@ -160,14 +167,15 @@ export class DeliveryEngine {
     this.#queue(postponed);
   }
 
-  #settle(delivery: PendingDelivery, state: 'delivered' | 'given_up'): void {
+  /** @param reason Why the platform would not even attempt the delivery, for the log */
+  #settle(delivery: PendingDelivery, state: 'delivered' | 'given_up', reason?: UndeliverableReason): void {
     const { traceId, callId, eventName } = delivery.event;
     this.#parts.outbox.update(delivery, state);
     this.#unsettled.leave(callId);
     if (state === 'delivered') return;
     const { attempts, subscriptionId } = delivery;
     this.#parts.logger.warn(
-      { event: 'delivery_given_up', traceId, callId, eventName, subscriptionId, attempts },
+      { event: 'delivery_given_up', traceId, callId, eventName, subscriptionId, attempts, reason },
       'a delivery is not tried any more',
     );
   }
