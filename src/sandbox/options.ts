@@ -7,6 +7,7 @@ import type { Scheme } from '../events/model.ts';
 import { checked, clockOption, hasMethods, parseStrictly } from '../errors/option-problems.ts';
 import { type SchemeName, resolveScheme } from '../signature/schemes.ts';
 import { type AdversaryOptions, resolveAdversary } from './delivery/adversary.ts';
+import { type PromptGenerator, headedPrompt } from './prompts.ts';
 import { type Seed, parseSeed } from './seed.ts';
 
 /** Options of `createSandbox`. */
@@ -29,6 +30,8 @@ export interface SandboxOptions {
   adversary?: boolean | AdversaryOptions;
   /** Whether plain http and IP addresses are given up, as at the platform, instead of delivered to. @default false */
   strictDeliveries?: boolean;
+  /** Generates prompts. It may ask a model, and may throw: the request is then answered with 503. @default headings */
+  generatePrompt?: PromptGenerator;
   /** The query parameter of website discovery, which the platform's document doesn't show. @default 'url' */
   websiteParameter?: string;
   /** A pino instance. @default nothing is logged */
@@ -57,6 +60,9 @@ const optionsSchema = z.strictObject({
   adversary: z.unknown().optional(),
   // Off, because a receiver on a laptop listens on http and loopback.
   strictDeliveries: z.boolean('true or false').default(false),
+  generatePrompt: checked('a function', (value) =>
+    typeof value === 'function' ? (value as PromptGenerator) : undefined,
+  ).default(() => headedPrompt),
   websiteParameter: z
     .string('the name of a query parameter')
     .min(1, 'the name of a query parameter')

@@ -77,7 +77,7 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   const operations: readonly Route[] = [
     ...knowledgeBaseRoutes({ knowledgeBases, websiteParameter, clock }),
     ...customToolRoutes({ customTools, tenants, clock }),
-    ...promptRoutes(),
+    ...promptRoutes(options.generatePrompt),
     ...subscriptionRoutes(subscriptions, clock),
     ...callRoutes({ calls: played, clock }),
   ];

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import type { PromptGenerator } from '../prompts.ts';
 import { validated } from './request.ts';
 import { type ApiAnswer, type ApiRequest, type Route, routesOf } from './route.ts';
 
@@ -12,27 +13,25 @@ const bodySchema = z.object({
 const idLength = 32;
 
 /** Prompt generation (platform document, POST generate). The status 200 and the required fields are our choice. */
-export function promptRoutes(): readonly Route[] {
+export function promptRoutes(generatePrompt: PromptGenerator): readonly Route[] {
   const path = '/v1/prompt-generation/prompt/generate';
-  return [routesOf('prompts', 'general')('generate', 'POST', path, generate)];
+  return [
+    routesOf('prompts', 'general')('generate', 'POST', path, (request) => generate(request, generatePrompt)),
+  ];
 }
 
-/**
- * Puts the raw prompt and the instructions under two headings. No model is used: the same request by the same user
- * always gives the same prompt with the same id, so that tests of a client are reproducible.
- */
-function generate({ caller: { userId }, body }: ApiRequest): ApiAnswer {
+/** The same request by the same user always gets the same id, whatever the generator makes of it. */
+async function generate(
+  { caller: { userId }, body, signal }: ApiRequest,
+  generatePrompt: PromptGenerator,
+): Promise<ApiAnswer> {
   const { raw_prompt: rawPrompt, instructions } = validated(bodySchema, body, 'body');
   const identity = hash('sha256', JSON.stringify([userId, rawPrompt, instructions]));
-  const sections = [section('Task', rawPrompt), section('Instructions', instructions)];
-  const prompt = sections.filter((text) => text !== undefined).join('\n');
+  const prompt: unknown = await generatePrompt({ rawPrompt, instructions, userId, signal });
+  // The generator is the user's own code, perhaps without types: the client must not get another answer than documented.
+  if (typeof prompt !== 'string') throw new TypeError('generatePrompt should return text');
   return {
     status: 200,
     body: { user_id: userId, prompt_id: `prompt_${identity.slice(0, idLength)}`, prompt },
   };
-}
-
-function section(heading: string, text: string): string | undefined {
-  const trimmed = text.trim();
-  return trimmed === '' ? undefined : `# ${heading}\n\n${trimmed}\n`;
 }
