@@ -28,6 +28,11 @@ export interface SandboxOptions {
   scheme?: SchemeName | Scheme;
   /** Disturbs deliveries: `true`, or rates and a seed. @default none */
   adversary?: boolean | AdversaryOptions;
+  /**
+   * What has a trace id: each `delivery`, which is an event on its way to one subscription, or each `event`, so that all
+   * of its subscriptions get the same id. The platform's document allows both. @default 'delivery'
+   */
+  traceIds?: 'delivery' | 'event';
   /** Whether plain http and IP addresses are given up, as at the platform, instead of delivered to. @default false */
   strictDeliveries?: boolean;
   /** Generates prompts. It may ask a model, and may throw: the request is then answered with 503. @default headings */
@@ -58,6 +63,8 @@ const optionsSchema = z.strictObject({
   speed: z.number('a number above 0').positive('a number above 0').default(1),
   scheme: z.unknown().optional(),
   adversary: z.unknown().optional(),
+  // The document calls the trace id a unique delivery identifier.
+  traceIds: z.enum(['delivery', 'event'], "'delivery' or 'event'").default('delivery'),
   // Off, because a receiver on a laptop listens on http and loopback.
   strictDeliveries: z.boolean('true or false').default(false),
   generatePrompt: checked('a function', (value) =>

@@ -41,7 +41,7 @@ export type Parts = ReturnType<typeof buildParts>;
  */
 export function buildParts(options: ResolvedSandboxOptions, { stopping, requireStarted }: Surroundings) {
   const database = new Database(options.database);
-  const { scheme, logger, callSeed, clock, speed, websiteParameter, strictDeliveries } = options;
+  const { scheme, logger, callSeed, clock, speed, websiteParameter, strictDeliveries, traceIds } = options;
   const tenants = new Tenants(database);
   const knowledgeBases = new KnowledgeBases(database);
   const customTools = new CustomTools(database);
@@ -61,6 +61,7 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
     scheme,
     adversary,
     strictDeliveries,
+    traceIds,
     logger,
   });
   const calls = new CallSimulator({

@@ -12,6 +12,7 @@ import type { Attempts } from './attempts.ts';
 import { InFlight } from './in-flight.ts';
 import type { ComingEvent, GivenUpDelivery, Outbox, PendingDelivery } from './outbox.ts';
 import { Sender } from './sender.ts';
+import { underOwnTraceId } from './trace-ids.ts';
 import { type UndeliverableReason, undeliverable } from './undeliverable.ts';
 
 /** What the engine works with. */
@@ -29,6 +30,8 @@ export interface DeliveryEngineParts {
   readonly adversary: Adversary | undefined;
   /** Whether deliveries that the platform would not make are given up. */
   readonly strictDeliveries: boolean;
+  /** Whether each subscription gets an event under a trace id of its own. */
+  readonly traceIds: 'delivery' | 'event';
   readonly logger: Logger;
 }
 
@@ -109,15 +112,16 @@ export class DeliveryEngine {
   }
 
   #happen(event: SandboxEvent): void {
-    const { subscriptions, outbox, clock } = this.#parts;
-    const wanting = subscriptions.wanting(event);
+    const { subscriptions, outbox, clock, traceIds } = this.#parts;
     const dueAt = clock.now();
-    outbox.happened(
-      event.traceId,
-      wanting.map(({ id }) => id),
+    const deliveries = subscriptions.wanting(event).map(({ id }, index) => ({
+      event: traceIds === 'delivery' ? underOwnTraceId(event, index) : event,
+      subscriptionId: id,
+      attempts: 0,
       dueAt,
-    );
-    for (const { id } of wanting) this.#begin({ event, subscriptionId: id, attempts: 0, dueAt });
+    }));
+    outbox.happened(event, deliveries);
+    for (const delivery of deliveries) this.#begin(delivery);
     this.#unsettled.leave(event.callId);
   }
 

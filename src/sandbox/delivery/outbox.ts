@@ -74,6 +74,9 @@ export class Outbox {
   readonly #writes: BatchedWrites;
   readonly #insertEvent: Statement<[SandboxEvent & { readonly happensAt: number }]>;
   readonly #markHappened: Statement<[string]>;
+  readonly #copyEvent: Statement<
+    [{ readonly original: string; readonly traceId: string; readonly body: Uint8Array }]
+  >;
   readonly #insertDelivery: Statement<[traceId: string, subscriptionId: string, dueAt: number]>;
   readonly #updateDelivery: Statement<
     [DeliveryRow & { readonly traceId: string; readonly state: DeliveryState }]
@@ -89,6 +92,9 @@ export class Outbox {
       insert into events values (@traceId, @eventName, @organizationId, @agentId, @workspaceId, @callId, @body,
         @happensAt, 0)`);
     this.#markHappened = connection.prepare('update events set has_happened = 1 where trace_id = ?');
+    this.#copyEvent = connection.prepare(`
+      insert into events select @traceId, event_name, organization_id, agent_id, workspace_id, call_id, @body,
+        happens_at, 1 from events where trace_id = @original`);
     this.#insertDelivery = connection.prepare("insert into deliveries values (?, ?, 'due', 0, ?)");
     this.#updateDelivery = connection.prepare(`
       update deliveries set state = @state, attempts = @attempts, due_at = @dueAt
@@ -100,11 +106,15 @@ export class Outbox {
     this.#writes.add(() => this.#insertEvent.run({ ...event, happensAt }));
   }
 
-  /** Stores that an event has happened and is to be delivered to these subscriptions. */
-  happened(traceId: string, subscriptionIds: readonly string[], now: number): void {
+  /** Stores that an event has happened, and its deliveries, whose events may have trace ids of their own. */
+  happened({ traceId: original }: SandboxEvent, deliveries: readonly PendingDelivery[]): void {
     this.#writes.add(() => {
-      this.#markHappened.run(traceId);
-      for (const id of subscriptionIds) this.#insertDelivery.run(traceId, id, now);
+      this.#markHappened.run(original);
+      for (const { event, subscriptionId, dueAt } of deliveries) {
+        const { traceId, body } = event;
+        if (traceId !== original) this.#copyEvent.run({ original, traceId, body });
+        this.#insertDelivery.run(traceId, subscriptionId, dueAt);
+      }
     });
   }
 
