@@ -28,6 +28,7 @@ export interface Subscription {
   readonly created_user_id?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly description?: string | undefined;
+  /** The names of the two scope lists are not in the platform's document: they are those documented elsewhere. */
   readonly agent_ids?: readonly string[] | undefined;
   readonly workspace_ids?: readonly string[] | undefined;
   /** How long one attempt to deliver may take, in milliseconds; 1,000 by default. Set by the platform only. */
@@ -71,7 +72,7 @@ export const subscriptionShape = z.looseObject({
   updated_at: unset(z.string()),
 }) satisfies z.ZodType<Subscription>;
 
-/** Fields that are only in answers: a PUT leaves them out. */
+/** Fields that are only in answers: a PUT leaves them out. The platform's document doesn't show the name of `secret`. */
 export const answerOnlyFields: readonly string[] = [
   'id',
   'organization_id',

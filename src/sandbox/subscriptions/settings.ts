@@ -35,6 +35,7 @@ export const settingsSchema = z
         )
         .default([]),
       headers: headers.optional(),
+      // The platform's document doesn't show the names of the two scope lists: these are documented elsewhere.
       agent_ids: z.array(id, 'Should be a list of ids').optional(),
       workspace_ids: z.array(id, 'Should be a list of ids').optional(),
     },
