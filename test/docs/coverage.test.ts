@@ -2,9 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { root, tables } from './documents.ts';
+import { root, tableRows, tables } from './documents.ts';
 
 const rows = tables('docs/coverage.md', 'the document', 'client', 'sandbox', 'shown by').flat();
+const receiverRows = tableRows('docs/coverage.md', 'the document', 'receiver', 'shown by');
+/** The last cell of every row. */
+const proofs = [...rows, ...receiverRows].map((row) => row.at(-1) ?? '');
 
 /** The tests that a row names: a file, and titles in it. */
 function testsOf(shownBy: string): { file: string; titles: string[] }[] {
@@ -21,15 +24,13 @@ function testsOf(shownBy: string): { file: string; titles: string[] }[] {
 describe('what of the document is built', () => {
   it('has rows, and each names a test or says why there is none', () => {
     expect(rows.length).toBeGreaterThan(40);
-    const without = rows.filter(
-      (row) => testsOf(row[3] ?? '').length === 0 && !row[3]?.startsWith('not shown'),
-    );
+    const without = proofs.filter((cell) => testsOf(cell).length === 0 && !cell.startsWith('not shown'));
     expect(without).toEqual([]);
   });
 
   it('names tests that there are', () => {
-    const missing = rows.flatMap((row) =>
-      testsOf(row[3] ?? '').flatMap(({ file, titles }) => {
+    const missing = proofs.flatMap((cell) =>
+      testsOf(cell).flatMap(({ file, titles }) => {
         const path = join(root, 'test', `${file}.test.ts`);
         const text = existsSync(path) ? readFileSync(path, 'utf8').replaceAll("\\'", "'") : '';
         return titles
@@ -42,13 +43,16 @@ describe('what of the document is built', () => {
   });
 
   it('names files that there are', () => {
-    const missing = rows.flatMap((row) =>
-      (['platform', 'sandbox'] as const).flatMap((part, index) =>
-        [...(row[index + 1] ?? '').matchAll(/`([\w/-]+(?:\.ts|\/))`/g)]
-          .map(([, file = '']) => `src/${part}/${file}`)
-          .filter((file) => !existsSync(join(root, file))),
-      ),
+    const cells = [
+      ...rows.flatMap(([, client, sandbox]) => [
+        { folder: 'src/platform', cell: client },
+        { folder: 'src/sandbox', cell: sandbox },
+      ]),
+      ...receiverRows.map(([, receiver]) => ({ folder: 'src', cell: receiver })),
+    ];
+    const files = cells.flatMap(({ folder, cell = '' }) =>
+      [...cell.matchAll(/`([\w/-]+(?:\.ts|\/))`/g)].map(([, file = '']) => join(folder, file)),
     );
-    expect(missing).toEqual([]);
+    expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 });
