@@ -8,6 +8,7 @@
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { eventNames } from '../src/events/names.ts';
+import { idAliasesOfKnown } from '../src/events/payload.ts';
 import { callTransferredPayload, envelope, envelopeOf } from '../src/events/schemas.ts';
 import { openApiDocument } from '../src/operate/api/openapi.ts';
 import { seedSchema } from '../src/sandbox/seed.ts';
@@ -50,10 +51,34 @@ function jsonSchema(id: string, title: string, schema: z.ZodType): unknown {
     uri: () => `urn:ringback:schema:${id}`,
     // Formats are left out where there is a pattern, which says more: a strict validator refuses a format it doesn't
     // know.
-    override: ({ jsonSchema: node }) => void (node.pattern !== undefined && delete node.format),
+    override: ({ jsonSchema: node }) => {
+      if (node.pattern !== undefined) delete node.format;
+      if (isPayload(node)) addOtherNames(node);
+    },
   });
   const { $schema, $id, ...rest } = { ...schemas[id] };
   return flattenTypes({ $schema, $id, title, ...rest });
+}
+
+/** Only payloads have an id of the call. A schema with a description is visited twice. */
+function isPayload({ properties = {}, anyOf }: z.core.JSONSchema.BaseSchema): boolean {
+  return 'call_id' in properties && anyOf === undefined;
+}
+
+/** Takes a required id under any of its names, as events are read. The other names of an optional one are free. */
+function addOtherNames(node: z.core.JSONSchema.BaseSchema): void {
+  const { properties = {}, required = [] } = node;
+  for (const [name, others] of Object.entries<readonly string[]>(idAliasesOfKnown)) {
+    const property = properties[name];
+    if (typeof property !== 'object') throw new Error(`A payload has no field ${name}`);
+    const { description = '', ...value } = property;
+    if (!required.includes(name)) continue;
+    // Whatever is under one of the names doesn't matter when there is an id under another.
+    node.required = required.filter((field) => field !== name);
+    if (node.required.length === 0) delete node.required;
+    properties[name] = { description };
+    node.anyOf = [name, ...others].map((field) => ({ properties: { [field]: value }, required: [field] }));
+  }
 }
 
 type Json = Readonly<Record<string, unknown>>;

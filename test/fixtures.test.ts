@@ -28,7 +28,6 @@ function readFixture(name: string) {
 /** The fixtures that are not as documented: they match no schema, or there is none for them. */
 const withoutSchema = new Set([
   'unknown-event',
-  'other-names',
   'missing-call-id',
   'payload-not-an-object',
   'unreadable-not-json',
@@ -54,6 +53,14 @@ const names = Object.keys(fixtures);
 const valid = names.filter((name) => !withoutSchema.has(name));
 
 describe('the fixtures', () => {
+  const ofKnownEvents = names.filter(
+    (name) => name !== 'unreadable-not-json' && readFixture(name).event.eventName in schemaOf,
+  );
+  it.each(ofKnownEvents)('%s is taken by its schema exactly when a typed handler takes it', (name) => {
+    const { event } = readFixture(name);
+    expect(validatorFor(name)(event.body)).toBe(event.issues.length === 0);
+  });
+
   it('on disk are those of the script', () => {
     expect(staleFiles({ folder, files: fixtureFiles(), command: '' })).toEqual([]);
   });

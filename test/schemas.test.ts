@@ -40,6 +40,10 @@ describe('the JSON Schemas', () => {
   it.each([
     [{ call_id: 'c' }, true],
     [{ call_id: 5, agent_id: null, anything: {} }, true],
+    [{ _id: 5, call_id: null }, true],
+    [{ callId: 'c', call_id: '' }, true],
+    [{ callId: ' ' }, false],
+    [{ call_id: 'c', ai_agent_id: {} }, true],
     [{ call_id: '' }, false],
     [{ call_id: null }, false],
     [{ call_id: 'c', status: 5 }, false],
