@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import { z } from 'zod';
-import { addressMatcher } from '../kit/addresses.ts';
+import { addressMatcher, hostName } from '../kit/addresses.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Scheme } from '../events/model.ts';
 import { checked, clockOption, hasMethods, parseStrictly } from '../errors/option-problems.ts';
@@ -39,6 +39,10 @@ export interface SandboxOptions {
   generatePrompt?: PromptGenerator;
   /** The query parameter of website discovery, which the platform's document doesn't show. @default 'url' */
   websiteParameter?: string;
+  /**
+   * Which hosts website discovery may look at besides those on loopback, such as `www.example.com`. @default none
+   */
+  websiteHosts?: readonly string[];
   /** A pino instance. @default nothing is logged */
   logger?: Logger;
   /** The source of time, for tests. @default the machine's */
@@ -74,6 +78,12 @@ const optionsSchema = z.strictObject({
     .string('the name of a query parameter')
     .min(1, 'the name of a query parameter')
     .default('url'),
+  websiteHosts: z
+    .array(
+      checked('a name of a host without a port, such as www.example.com', readHostName),
+      'a list of hosts',
+    )
+    .default([]),
   logger: checked('a pino instance', (value) =>
     hasMethods(value, ['child', 'debug', 'warn', 'error']) ? (value as Logger) : undefined,
   ).default(() => pino({ level: 'silent' })),
@@ -101,6 +111,11 @@ export function resolveSandboxOptions(options: SandboxOptions) {
 /** Read apart from the other options: the error for a union would name only `adversary`, and not the wrong rate. */
 function readAdversary(adversary: unknown = false) {
   return adversary === false ? undefined : resolveAdversary(adversary === true ? {} : adversary);
+}
+
+function readHostName(value: unknown): string | undefined {
+  const name = typeof value === 'string' ? value.toLowerCase() : '';
+  return name !== '' && hostName(name) === name ? name : undefined;
 }
 
 function readHost(value: unknown): string | undefined {

@@ -41,7 +41,17 @@ export type Parts = ReturnType<typeof buildParts>;
  */
 export function buildParts(options: ResolvedSandboxOptions, { stopping, requireStarted }: Surroundings) {
   const database = new Database(options.database);
-  const { scheme, logger, callSeed, clock, speed, websiteParameter, strictDeliveries, traceIds } = options;
+  const {
+    scheme,
+    logger,
+    callSeed,
+    clock,
+    speed,
+    websiteParameter,
+    websiteHosts,
+    strictDeliveries,
+    traceIds,
+  } = options;
   const tenants = new Tenants(database);
   const knowledgeBases = new KnowledgeBases(database);
   const customTools = new CustomTools(database);
@@ -76,7 +86,7 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
   });
   const toolCaller = new ToolCaller({ tenants, customTools, clock, stopping });
   const operations: readonly Route[] = [
-    ...knowledgeBaseRoutes({ knowledgeBases, websiteParameter, clock }),
+    ...knowledgeBaseRoutes({ knowledgeBases, websiteParameter, websiteHosts, clock }),
     ...customToolRoutes({ customTools, tenants, clock }),
     ...promptRoutes(options.generatePrompt),
     ...subscriptionRoutes(subscriptions, clock),

@@ -1,5 +1,6 @@
 import type { LookupAddress, LookupAllOptions } from 'node:dns';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { createSandbox } from '../../src/sandbox/index.ts';
 import { ask, startedSandbox } from './tenants.ts';
 import { sitemapOf, startedWebsite } from './website.ts';
 
@@ -55,6 +56,28 @@ test('a name that leads elsewhere the next time is followed no further', async (
   // Each connection was made to the address that was checked for it, and the name was not looked up again.
   expect(website.asked).toEqual(['/robots.txt', '/sitemap.xml']);
   expect(answers.get('rebinding.test')).toEqual([]);
+});
+
+test('a host that was named is looked at wherever it leads, and no other', async () => {
+  const website = await startedWebsite(() => ({ '/sitemap.xml': sitemapOf('https://shop.example.com/a') }));
+  const sandbox = await startedSandbox({ websiteHosts: ['Shop.test', '0.0.0.0'] });
+  // This address is not on loopback, and leads to this machine.
+  const statusOf = async (host: string) => {
+    answers.set(host, [['0.0.0.0'], ['0.0.0.0'], ['0.0.0.0']]);
+    const url = website.url.replace('127.0.0.1', host);
+    const { status, json } = await ask(sandbox, `GET ${path}?url=${url}`);
+    return [status, json.links ?? json.error];
+  };
+  expect(await statusOf('shop.test')).toEqual([200, ['https://shop.example.com/a']]);
+  expect(await statusOf('0.0.0.0')).toEqual([200, ['https://shop.example.com/a']]);
+  expect(await statusOf('other.test')).toEqual([400, 'website_not_allowed']);
+  expect(await statusOf('www.shop.test')).toEqual([400, 'website_not_allowed']);
+});
+
+test.each([['shop.test:8080'], ['https://shop.test'], [''], [7]])('%j is no name of a host', (host) => {
+  expect(() => createSandbox({ websiteHosts: [host as string] })).toThrow(
+    /websiteHosts.* a name of a host without a port/,
+  );
 });
 
 test('a name that leads nowhere does not answer', async () => {

@@ -11,6 +11,8 @@ export interface KnowledgeBaseParts {
   readonly knowledgeBases: KnowledgeBases;
   /** The name of the query parameter that carries the website's address, which the document doesn't show. */
   readonly websiteParameter: string;
+  /** Which hosts discovery may look at besides those on loopback. */
+  readonly websiteHosts: readonly string[];
   /** Ends a lookup of a website that takes too long. */
   readonly clock: Clock;
 }
@@ -33,11 +35,12 @@ const addressSchema = z
 
 /** The two error bodies of the document, whose statuses and codes it doesn't show: a choice of the sandbox. */
 const problems: Readonly<Record<WebsiteProblem['kind'], ApiAnswer>> = {
-  not_loopback: {
+  not_allowed: {
     status: 400,
     body: {
       error: 'website_not_allowed',
-      message: 'The sandbox looks only at websites on loopback, such as http://127.0.0.1:8080',
+      message:
+        'The sandbox looks only at websites on loopback, such as http://127.0.0.1:8080, and on the hosts of its option websiteHosts',
     },
   },
   unreachable: {
@@ -50,6 +53,7 @@ const problems: Readonly<Record<WebsiteProblem['kind'], ApiAnswer>> = {
 export function knowledgeBaseRoutes({
   knowledgeBases,
   websiteParameter,
+  websiteHosts,
   clock,
 }: KnowledgeBaseParts): readonly Route[] {
   // The parameter's name is only known at run time, so the type doesn't have it.
@@ -63,7 +67,8 @@ export function knowledgeBaseRoutes({
       'sitemaps',
       'GET',
       `${root}/documents/website/sitemaps`,
-      (request) => findLinks(validated(querySchema, request.query, 'query'), clock, request.signal),
+      (request) =>
+        findLinks(validated(querySchema, request.query, 'query'), websiteHosts, clock, request.signal),
     ),
     routesOf('knowledge-bases', 'knowledge-base')('get', 'GET', `${root}/:kb_id`, (request) =>
       getKnowledgeBase(request, knowledgeBases),
@@ -72,9 +77,17 @@ export function knowledgeBaseRoutes({
 }
 
 /** Website URL discovery (platform document, GET sitemaps). */
-async function findLinks(website: URL, clock: Clock, signal: AbortSignal): Promise<ApiAnswer> {
+async function findLinks(
+  website: URL,
+  hosts: readonly string[],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ApiAnswer> {
   try {
-    return { status: 200, body: { success: true, links: await discoverLinks(website, clock, signal) } };
+    return {
+      status: 200,
+      body: { success: true, links: await discoverLinks(website, hosts, clock, signal) },
+    };
   } catch (error) {
     if (error instanceof WebsiteProblem) return problems[error.kind];
     throw error;

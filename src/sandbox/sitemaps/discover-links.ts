@@ -22,21 +22,23 @@ interface Place {
 
 /**
  * Lists the addresses that a website publishes: those in its sitemaps, which its robots.txt names. The website is
- * an origin on loopback, and only documents of that origin are fetched. Broken sitemaps are skipped. Everything is
+ * an origin on loopback or on one of the hosts, and only documents of that origin are fetched. Broken sitemaps are skipped. Everything is
  * bounded, so that no website, however it is made, takes more than about ten seconds.
  *
- * @param signal Ends the search.
- * @throws WebsiteProblem when the website is not on loopback, or does not answer
+ * @param hosts Which hosts may be looked at besides those on loopback
+ * @param signal Ends the search
+ * @throws WebsiteProblem when the website may not be looked at, or does not answer
  */
 export async function discoverLinks(
   address: URL,
+  hosts: readonly string[],
   clock: Clock,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const deadline = new AbortController();
   const cancelDeadline = clock.after(timeout, () => deadline.abort());
   try {
-    const website = new Website(address, AbortSignal.any([signal, deadline.signal]));
+    const website = new Website(address, hosts, AbortSignal.any([signal, deadline.signal]));
     return await linksOf(website, await firstPlaces(website));
   } finally {
     cancelDeadline();

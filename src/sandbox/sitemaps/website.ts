@@ -7,9 +7,9 @@ import { gunzip } from 'node:zlib';
 import { addressMatcher } from '../../kit/addresses.ts';
 import { readBounded } from '../../kit/http-bodies.ts';
 
-/** Why a website can't be looked at: it is not on this machine, or it gives no answer. */
+/** Why a website can't be looked at: it is neither on this machine nor on a host that was named, or it gives no answer. */
 export class WebsiteProblem extends Error {
-  readonly kind: 'not_loopback' | 'unreachable';
+  readonly kind: 'not_allowed' | 'unreachable';
 
   constructor(kind: WebsiteProblem['kind']) {
     super(kind);
@@ -26,11 +26,16 @@ const unzip = promisify(gunzip);
 /** Reads the documents of one website, which is one origin: redirects to other origins are not followed. */
 export class Website {
   readonly origin: string;
+  readonly #hosts: readonly string[];
   readonly #signal: AbortSignal;
 
-  /** @param signal Ends whatever is being read. */
-  constructor(address: URL, signal: AbortSignal) {
+  /**
+   * @param hosts Which hosts may be looked at besides those on loopback
+   * @param signal Ends whatever is being read
+   */
+  constructor(address: URL, hosts: readonly string[], signal: AbortSignal) {
     this.origin = address.origin;
+    this.#hosts = hosts;
     this.#signal = signal;
   }
 
@@ -38,7 +43,7 @@ export class Website {
    * The text of a document, unpacked if it is packed with gzip. Undefined when there is nothing to read: another
    * status than 200, a redirect to another origin, too many redirects or bytes, a broken archive.
    *
-   * @throws WebsiteProblem when the website does not answer, or is not on loopback
+   * @throws WebsiteProblem when the website does not answer, or may not be looked at
    */
   async read(address: URL): Promise<string | undefined> {
     let url = address;
@@ -58,7 +63,7 @@ export class Website {
 
   async #answerOf(url: URL): Promise<IncomingMessage> {
     try {
-      return await requestLoopback(url, this.#signal);
+      return await requestAllowed(url, this.#hosts, this.#signal);
     } catch (error) {
       throw error instanceof WebsiteProblem ? error : new WebsiteProblem('unreachable');
     }
@@ -80,19 +85,30 @@ async function textIn(answer: IncomingMessage): Promise<string | undefined> {
 const isLoopback = addressMatcher(['loopback']) ?? (() => false);
 
 /**
- * Sends a GET to an address on loopback, and resolves once the answer begins; redirects are answers too. Any other
- * address is refused: a client of the sandbox could otherwise explore the sandbox's network. The connection is made to
- * the address that was checked: a name that is resolved again may give another address.
+ * Sends a GET to an address on loopback or on one of the hosts, and resolves once the answer begins; redirects are answers
+ * too. Any other address is refused: a client of the sandbox could otherwise explore the sandbox's network. The connection is
+ * made to the address that was checked: a name that is resolved again may give another address.
  *
- * @throws WebsiteProblem `not_loopback`; the error of the connection; the signal's reason
+ * @throws WebsiteProblem `not_allowed`; the error of the connection; the signal's reason
  */
-async function requestLoopback(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+async function requestAllowed(
+  url: URL,
+  hosts: readonly string[],
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const isNamed = hosts.includes(url.hostname);
   // An IP address is never looked up, so `lookupLoopback` would not check it.
-  if (isIP(hostOf(url)) !== 0 && !isLoopback(hostOf(url))) throw new WebsiteProblem('not_loopback');
+  if (!isNamed && isIP(hostOf(url)) !== 0 && !isLoopback(hostOf(url)))
+    throw new WebsiteProblem('not_allowed');
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const { request } = url.protocol === 'https:' ? https : http;
   // An agent of its own: the process's agent may be set to use a proxy, which may be on another machine.
-  const options = { agent: false, lookup: lookupLoopback, signal, headers: requestHeaders } as const;
+  const options = {
+    agent: false,
+    lookup: isNamed ? lookup : lookupLoopback,
+    signal,
+    headers: requestHeaders,
+  } as const;
   request(url, options, resolve)
     // Without this, an answer of 101 would end the connection and say nothing.
     .on('upgrade', (_answer, socket) => {
@@ -111,7 +127,7 @@ const lookupLoopback: LookupFunction = (hostname, options, callback) => {
     const [first] = addresses ?? [];
     if (error || !first) callback(error ?? new WebsiteProblem('unreachable'), []);
     else if (!addresses.every(({ address }) => isLoopback(address))) {
-      callback(new WebsiteProblem('not_loopback'), []);
+      callback(new WebsiteProblem('not_allowed'), []);
     } else if (options.all) callback(null, addresses);
     else callback(null, first.address, first.family);
   });
