@@ -92,8 +92,10 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       const store = await opened();
       expect(await store.pinnedScheme()).toBeUndefined();
       const pinned = await Promise.all(['first', 'second'].map((scheme) => store.pinScheme(scheme)));
-      expect(pinned).toEqual(['first', 'first']);
-      expect(await store.pinnedScheme()).toBe('first');
+      // Which of the two comes first is left to the store.
+      const kept = await store.pinnedScheme();
+      expect(['first', 'second']).toContain(kept);
+      expect(pinned).toEqual([kept, kept]);
     });
 
     test('a scheme takes the place of the one that it is to replace, and of no other', async () => {
@@ -101,8 +103,9 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       expect(await store.pinScheme('first', 'another')).toBe('first');
       expect(await store.pinScheme('second', 'another')).toBe('first');
       const pinned = await Promise.all(['second', 'third'].map((scheme) => store.pinScheme(scheme, 'first')));
-      expect(pinned).toEqual(['second', 'second']);
-      expect(await store.pinnedScheme()).toBe('second');
+      const kept = await store.pinnedScheme();
+      expect(['second', 'third']).toContain(kept);
+      expect(pinned).toEqual([kept, kept]);
     });
 
     test('a key by which an event is only found makes no other a duplicate', async () => {
