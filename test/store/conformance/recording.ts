@@ -96,6 +96,8 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       const kept = await store.pinnedScheme();
       expect(['first', 'second']).toContain(kept);
       expect(pinned).toEqual([kept, kept]);
+      expect(await store.pinScheme('third')).toBe(kept);
+      expect(await store.pinnedScheme()).toBe(kept);
     });
 
     test('a scheme takes the place of the one that it is to replace, and of no other', async () => {
@@ -106,6 +108,8 @@ export function describeRecording(name: string, opened: () => Promise<Store>): v
       const kept = await store.pinnedScheme();
       expect(['second', 'third']).toContain(kept);
       expect(pinned).toEqual([kept, kept]);
+      expect(await store.pinScheme('fourth', 'first')).toBe(kept);
+      expect(await store.pinnedScheme()).toBe(kept);
     });
 
     test('a key by which an event is only found makes no other a duplicate', async () => {
