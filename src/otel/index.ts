@@ -1,3 +1,3 @@
 /** The public entry `ringback/otel`. It needs the package `@opentelemetry/api`. */
-export { followLinks } from './follow-links.ts';
+export { followLinks } from './sampling.ts';
 export { type InstrumentOptions, instrument } from './instrument.ts';

@@ -5,7 +5,6 @@ import {
   type SpanContext,
   SpanKind,
   SpanStatusCode,
-  TraceFlags,
   type Tracer as OtelTracer,
   ROOT_CONTEXT,
   context,
@@ -13,6 +12,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { type AttemptSpan, type TracedAttempt, type Tracer, untraced } from '../kit/tracing.ts';
+import { isSampled } from './sampling.ts';
 
 /** Spans of deliveries and attempts, named as the conventions for messaging are. */
 export function tracerOf(tracer: OtelTracer): Tracer {
@@ -78,10 +78,6 @@ function attemptSpan(tracer: OtelTracer, { traceparent, ...attempt }: TracedAtte
       span.end();
     },
   };
-}
-
-function isSampled({ traceFlags }: SpanContext): boolean {
-  return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
 const system = { 'messaging.system': 'ringback' } as const;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildDelivery, deliverTo } from '../../src/testing/index.ts';
 import { testDatabase, withClient } from '../support/postgres.ts';
-import { type PackedProject, packProject } from '../package/packed.ts';
+import { type PackedProject, packProject } from '../package/packed-project.ts';
 import { startProgram } from '../package/program.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sign } from '../../src/index.ts';
-import { type PackedProject, packProject, runIn, typeCheck } from './packed.ts';
+import { type PackedProject, packProject, runIn, typeCheck } from './packed-project.ts';
 import { startProgram } from './program.ts';
 
 const secret = 'whsec_cGFja2FnZQ==';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest';
 import { launch } from '../../scripts/browser.ts';
-import { prepared } from './prepared.ts';
+import { askAtDoor } from './door.ts';
 import type { Authorize, Receiver } from './public.ts';
 
 /** Where the page is mounted. */
@@ -27,7 +27,7 @@ export function browserForTests(): {
   let browser: Browser | undefined;
   beforeAll(async () => {
     await pageIsBuilt();
-    browser = await launch(await prepared('/browser'));
+    browser = await launch(await askAtDoor(inject('preparedDoor'), '/browser'));
   });
   afterAll(() => browser?.close());
 
@@ -63,7 +63,7 @@ export function browserForTests(): {
 
 /** Resolves once the page's files are there. */
 export async function pageIsBuilt(): Promise<void> {
-  await prepared('/page');
+  await askAtDoor(inject('preparedDoor'), '/page');
 }
 
 async function served(receiver: Receiver, authorize: Authorize): Promise<string> {

@@ -1,18 +1,13 @@
-/**
- * The server that all test files share. It starts when the first of them asks for it: a run of tests that need none
- * doesn't wait for one. The workers ask over loopback, because this runs in the process that they are started from.
- */
+/** The Postgres server that all test files share. */
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
+import { openDoor } from './door.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Answers with the shared server's connection string, as text. */
+    /** Has the shared server's connection string at `/`. */
     readonly postgresDoor: string;
     /** What the names of schemas begin with that are to be dropped when all tests have ended. */
     readonly postgresSchemas: string;
@@ -21,21 +16,18 @@ declare module 'vitest' {
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   let server: Promise<PostgresServer> | undefined;
-  const door = createServer((_request, response) => {
-    server ??= startPostgres();
-    server.then(
-      ({ url }) => response.end(url),
-      (error: unknown) => response.writeHead(500).end(String(error)),
-    );
-  }).listen(0, '127.0.0.1');
-  await once(door, 'listening');
-  project.provide('postgresDoor', `http://127.0.0.1:${(door.address() as AddressInfo).port}`);
+  const door = await openDoor({
+    '/': async () => {
+      server = startPostgres();
+      return (await server).url;
+    },
+  });
+  project.provide('postgresDoor', door.address);
   const schemas = `ringback_tests_${randomBytes(4).toString('hex')}`;
   project.provide('postgresSchemas', schemas);
 
   return async () => {
     door.close();
-    door.closeAllConnections();
     // If it never started, the tests have told why.
     await (await server?.catch(() => undefined))?.close();
     const given = process.env['RINGBACK_TEST_POSTGRES'];

@@ -5,6 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { inject, onTestFinished, TestRunner } from 'vitest';
+import { messageOf } from '../../src/kit/error-text.ts';
+import { askAtDoor } from './door.ts';
 import { installedPrograms, programsPackage } from './postgres-programs.ts';
 import { type PostgresOptions, type PostgresServer, startPostgres } from './postgres-server.ts';
 
@@ -35,12 +37,11 @@ async function find(): Promise<SharedPostgres | MissingPostgres> {
   if (given) return sharedAt(given);
   const missing = whyMissing();
   if (missing !== undefined) return { missing };
-  const response = await fetch(inject('postgresDoor'));
-  const text = await response.text();
-  if (!response.ok) {
-    throw new Error(`The tests' Postgres did not start; RINGBACK_TEST_POSTGRES can name another. ${text}`);
-  }
-  return sharedAt(text);
+  const started = askAtDoor(inject('postgresDoor'), '/').catch((error: unknown) => {
+    const cause = messageOf(error);
+    throw new Error(`The tests' Postgres did not start; RINGBACK_TEST_POSTGRES can name another. ${cause}`);
+  });
+  return sharedAt(await started);
 }
 
 function sharedAt(connectionString: string): SharedPostgres {

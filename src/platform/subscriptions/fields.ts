@@ -25,9 +25,9 @@ export interface WholeSubscription {
   readonly events: readonly EventPattern[];
   /** Sent with each delivery, for example credentials for the receiver. Never in an error or a log. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Restricts the subscription to these agents. The field's name is not in the platform's document: it is documented elsewhere. */
+  /** Restricts the subscription to these agents. The platform's document doesn't show the name: it is documented elsewhere. */
   readonly agent_ids?: readonly string[];
-  /** Restricts the subscription to these workspaces. The field's name is not in the platform's document: it is documented elsewhere. */
+  /** Restricts the subscription to these workspaces. As above, the name is documented elsewhere. */
   readonly workspace_ids?: readonly string[];
 }
 

@@ -22,8 +22,8 @@ interface Place {
 
 /**
  * Lists the addresses that a website publishes: those in its sitemaps, which its robots.txt names. The website is
- * an origin on loopback or on one of the hosts, and only documents of that origin are fetched. Broken sitemaps are skipped. Everything is
- * bounded, so that no website, however it is made, takes more than about ten seconds.
+ * an origin on loopback or on one of the hosts, and only documents of that origin are fetched. Broken sitemaps are
+ * skipped. Everything is bounded, so that no website, however it is made, takes more than about ten seconds.
  *
  * @param hosts Which hosts may be looked at besides those on loopback
  * @param signal Ends the search

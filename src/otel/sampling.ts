@@ -1,9 +1,13 @@
-import { type Sampler, SamplingDecision, TraceFlags } from '@opentelemetry/api';
+import { type Sampler, SamplingDecision, type SpanContext, TraceFlags } from '@opentelemetry/api';
+
+/** Whether the trace of a span is sampled. */
+export function isSampled({ traceFlags }: SpanContext): boolean {
+  return (traceFlags & TraceFlags.SAMPLED) !== 0;
+}
 
 /**
  * A sampler for a part of all traces: attempts are sampled if their delivery was, however much later and in whichever process,
- * and `root` decides about the rest. A sampler that draws for each attempt anew leaves deliveries without their attempts, and
- * attempts without their delivery.
+ * and `root` decides about the rest. A sampler that draws for each attempt anew leaves deliveries without their attempts.
  *
  * @example
  * import { NodeTracerProvider, ParentBasedSampler, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-node';
@@ -14,9 +18,9 @@ import { type Sampler, SamplingDecision, TraceFlags } from '@opentelemetry/api';
 export function followLinks(root: Sampler): Sampler {
   return {
     shouldSample(context, traceId, name, kind, attributes, links) {
-      if (links.length === 0) return root.shouldSample(context, traceId, name, kind, attributes, links);
-      const isSampled = links.some(({ context: { traceFlags } }) => (traceFlags & TraceFlags.SAMPLED) !== 0);
-      return { decision: isSampled ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD };
+      if (links.some((link) => isSampled(link.context)))
+        return { decision: SamplingDecision.RECORD_AND_SAMPLED };
+      return root.shouldSample(context, traceId, name, kind, attributes, links);
     },
     toString: () => `followLinks(${String(root)})`,
   };

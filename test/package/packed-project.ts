@@ -12,7 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { prepared } from '../support/prepared.ts';
+import { inject } from 'vitest';
+import { askAtDoor } from '../support/door.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -28,7 +29,7 @@ export interface PackedProject {
 
 /** Makes a project, and puts the package into it. */
 export async function packProject(): Promise<PackedProject> {
-  const tarball = await prepared('/package');
+  const tarball = await askAtDoor(inject('preparedDoor'), '/package');
   const folder = mkdtempSync(join(tmpdir(), 'ringback-package-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
