@@ -1,6 +1,6 @@
 /** The metrics of `ringback serve`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { configError } from '../errors/errors.ts';
+import { importOptional } from '../errors/optional-package.ts';
 import type { Middleware } from '../http/express.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 
@@ -14,7 +14,11 @@ export const metricsPath = '/metrics';
  * @throws ConfigError `package_missing`
  */
 export async function metricsOf(receiver: Receiver): Promise<Middleware> {
-  const { Registry, collectDefaultMetrics } = await client();
+  const { Registry, collectDefaultMetrics } = await importOptional(
+    '@prometheus-io/client',
+    'ringback serve --metrics',
+    () => import('@prometheus-io/client'),
+  );
   const { collectMetrics } = await import('../prometheus/collect-metrics.ts');
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -25,18 +29,4 @@ export async function metricsOf(receiver: Receiver): Promise<Middleware> {
   };
   return (_request: IncomingMessage, response) =>
     void answer(response).catch(() => response.writeHead(500).end());
-}
-
-/** The optional peer dependency: it is loaded when metrics are wanted. */
-async function client() {
-  try {
-    return await import('@prometheus-io/client');
-  } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-    if (!isMissing || !error.message.includes("'@prometheus-io/client'")) throw error;
-    throw configError('package_missing', {
-      name: '@prometheus-io/client',
-      purpose: 'ringback serve --metrics',
-    });
-  }
 }

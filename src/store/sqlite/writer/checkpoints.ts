@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
+import { threadFile } from '../../../kit/thread-file.ts';
 import type { FileIds } from '../connection/database-files.ts';
 import { setPragma } from '../connection/pragma.ts';
-import { threadFile } from './thread-file.ts';
 
 /** What the checkpoint thread needs to begin. */
 export interface CheckpointThreadData {
@@ -155,7 +155,10 @@ export class Checkpoints {
 
   #start(): Worker {
     const workerData: CheckpointThreadData = { file: this.#file, files: this.#files, state: this.#state };
-    const worker = new Worker(threadFile('checkpoint-worker'), { workerData, resourceLimits });
+    const worker = new Worker(threadFile('checkpoint-worker', import.meta.url), {
+      workerData,
+      resourceLimits,
+    });
     worker.unref();
     // Without this thread, the writer thread's `wal_autocheckpoint` still checkpoints, if more slowly.
     worker.on('error', () => {

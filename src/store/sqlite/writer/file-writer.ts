@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, refProcess } from '../../../kit/clock.ts';
-import { threadFile } from './thread-file.ts';
+import { threadFile } from '../../../kit/thread-file.ts';
 import { BorrowedLock } from './write-lock.ts';
 import {
   type Failure,
@@ -53,7 +53,7 @@ export class FileWriter extends Writer {
     this.#queue = new WriteQueue({ clock, send: (...given) => this.#sendWrites(...given), receiveAll });
     const shared = { lock: this.#lock.memory, givenUp: this.#queue.givenUp };
     const workerData: WriterData = { ...data, ...shared, port: port2 };
-    this.#worker = new Worker(threadFile('writer-worker'), {
+    this.#worker = new Worker(threadFile('writer-worker', import.meta.url), {
       workerData,
       transferList: [port2],
       resourceLimits,
