@@ -107,6 +107,13 @@ module.exports = {
       to: { path: 'node_modules/@opentelemetry/' },
     },
     {
+      name: 'what-reads-documents-stays-in-its-folder',
+      comment: 'Most do without it, and it is not to meet a document outside a thread made for it.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/sandbox/knowledge/reading/' },
+      to: { path: 'node_modules/(unpdf|mammoth|linkedom|@mozilla/readability)/' },
+    },
+    {
       name: 'the-stores-stand-alone',
       comment: 'What two databases have in common lies beside their folders.',
       severity: 'error',

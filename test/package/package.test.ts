@@ -81,6 +81,19 @@ describe('the packed package', () => {
     expect(runNode('--input-type=module', script)).toBe('package_missing true');
   });
 
+  it('says what to install for reading documents', () => {
+    const script = `
+      import { readDocument } from './node_modules/ringback/dist/sandbox/knowledge/reading/read-document.js';
+      const bytes = Buffer.from('%PDF-1.7');
+      console.log(await readDocument({ bytes, type: 'text' }, {}).catch(({ reason }) => reason));
+      console.log(await readDocument({ bytes: Buffer.from('Text'), type: 'text' }, {}));
+      await readDocument({ bytes, type: 'pdf' }, {})
+        .catch((error) => console.log(error.code, error.message.includes('npm install unpdf')));`;
+    // A thread refuses the options of a script that is given as text.
+    writeFileSync(join(project.folder, 'read.mjs'), script);
+    expect(runIn(project, process.execPath, 'read.mjs').trim()).toBe('broken\nText\npackage_missing true');
+  });
+
   it('is required from CommonJS', () => {
     const script = "console.log(typeof require('ringback').createReceiver)";
     expect(runNode('--input-type=commonjs', script)).toBe('function');

@@ -1,0 +1,58 @@
+import { importOptional } from '../../../errors/optional-package.ts';
+import { maxUnpackedBytes } from './unreadable-document.ts';
+import { TextBlocks } from './text-blocks.ts';
+import { pack, unpack } from './zip-archive.ts';
+
+/** A part of a Word document, as mammoth reports it. */
+interface DocumentPart {
+  readonly type: string;
+  readonly value?: string;
+  readonly children?: readonly DocumentPart[];
+}
+
+/**
+ * The text of a Word document: headings and paragraphs with blank lines between, and the rows of tables as lines. Without
+ * footnotes and comments.
+ *
+ * @throws UnreadableDocument `too_large`, `encrypted`, `broken`
+ * @throws ConfigError `package_missing`
+ */
+export async function readDocx(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const { default: mammoth } = await importOptional(
+    'mammoth',
+    'reading DOCX documents',
+    () => import('mammoth'),
+  );
+  // Pictures and fonts have no text.
+  const files = unpack(Buffer.from(bytes.buffer), (name) => /\.(?:xml|rels)$/i.test(name), maxUnpackedBytes);
+  const text = new TextBlocks();
+  // Its own raw text has no blanks for line breaks, and the cells of tables are paragraphs without an order.
+  const transformDocument = (document: DocumentPart): DocumentPart => {
+    addText(text, document, false);
+    return { ...document, children: [] };
+  };
+  await mammoth.convertToHtml({ buffer: pack(files) }, { transformDocument });
+  return text.toString();
+}
+
+function addText(text: TextBlocks, part: DocumentPart, isInCell: boolean): void {
+  const { type, value = '', children = [] } = part;
+  if (type === 'text') text.add(value);
+  if (type === 'tab') text.add(' ');
+  if (type === 'break') breakLine(text, isInCell);
+  if (type === 'tableCell' && !isInCell && !text.isAtStartOfLine) text.add(' | ');
+  for (const child of children) addText(text, child, isInCell || type === 'tableCell');
+  if (type === 'tableRow') breakLine(text, isInCell);
+  if (type === 'paragraph' || type === 'table') endBlock(text, isInCell);
+}
+
+/** Within the cell of a table, nothing ends the line. */
+function breakLine(text: TextBlocks, isInCell: boolean): void {
+  if (isInCell) text.add(' ');
+  else text.breakLine();
+}
+
+function endBlock(text: TextBlocks, isInCell: boolean): void {
+  if (isInCell) text.add(' ');
+  else text.endBlock();
+}

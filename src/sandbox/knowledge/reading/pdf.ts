@@ -1,0 +1,67 @@
+import { importOptional } from '../../../errors/optional-package.ts';
+import { UnreadableDocument, maxCharacters } from './unreadable-document.ts';
+
+/** From this distance between two lines, in heights of the text, a new paragraph begins. */
+const paragraphDistance = 1.7;
+
+/** A piece of text on a page, as PDF.js reports it; between them are marks, which have no text. */
+interface TextItem {
+  readonly str: string;
+  /** The last two numbers are its place on the page. */
+  readonly transform: readonly number[];
+  readonly height: number;
+  /** Whether a line ends with it. */
+  readonly hasEOL: boolean;
+}
+
+/**
+ * The text of all pages of a PDF. What is only in images is not read.
+ *
+ * @throws UnreadableDocument `encrypted`, `too_large`
+ * @throws ConfigError `package_missing`
+ */
+export async function readPdf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const { getDocumentProxy } = await importOptional('unpdf', 'reading PDF documents', () => import('unpdf'));
+  const pdf = await getDocumentProxy(bytes, { verbosity: 0 }).catch(refuse);
+  const pages: string[] = [];
+  let characters = 0;
+  for (let number = 1; number <= pdf.numPages; number += 1) {
+    const page = await pdf.getPage(number);
+    const { items } = await page.getTextContent();
+    const text = textOfPage(items.filter((item) => 'str' in item));
+    page.cleanup();
+    characters += text.length;
+    if (characters > maxCharacters) throw new UnreadableDocument('too_large');
+    pages.push(text);
+  }
+  return pages.join('\n\n');
+}
+
+function refuse(error: unknown): never {
+  if (error instanceof Error && error.name === 'PasswordException') {
+    throw new UnreadableDocument('encrypted', { cause: error });
+  }
+  throw error;
+}
+
+function textOfPage(items: readonly TextItem[]): string {
+  let text = '';
+  let last: TextItem | undefined;
+  let endsLine = false;
+  for (const item of items) {
+    if (item.str !== '') {
+      if (endsLine) text += last && isParagraphBetween(last, item) ? '\n\n' : '\n';
+      text += item.str;
+      endsLine = false;
+      if (item.str.trim() !== '') last = item;
+    }
+    endsLine ||= item.hasEOL;
+  }
+  return text;
+}
+
+/** A text that goes on further up is in another column, or another part of the page. */
+function isParagraphBetween(above: TextItem, below: TextItem): boolean {
+  const distance = (above.transform[5] ?? 0) - (below.transform[5] ?? 0);
+  return distance < 0 || distance > paragraphDistance * Math.max(above.height, below.height);
+}

@@ -1,0 +1,274 @@
+import { deflateSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import {
+  type DocumentType,
+  UnreadableDocument,
+  documentTypeOf,
+  readDocument,
+} from '../../../src/sandbox/knowledge/reading/read-document.ts';
+import { ManualClock } from '../../support/clock.ts';
+import { docxFiles, encryptedPdf, paragraph, pdfOf, pdfOfContents, zipOf } from './documents.ts';
+
+function read(type: DocumentType, content: Uint8Array | string): Promise<string> {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  return readDocument({ bytes, type }, {});
+}
+
+function docxOf(body: string): Buffer {
+  return zipOf(docxFiles(body));
+}
+
+async function reasonFor(reading: Promise<string>): Promise<string> {
+  const error = await reading.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(UnreadableDocument);
+  const { message, reason } = error as UnreadableDocument;
+  expect(message).toMatch(/^[A-Z][^.]+$/);
+  return reason;
+}
+
+describe('the type of a document', () => {
+  test.each([
+    ['a.bin', 'application/pdf', 'pdf'],
+    ['a.txt', 'text/html; charset=utf-8', 'html'],
+    ['a.pdf', 'TEXT/PLAIN', 'text'],
+    ['a.md', 'text/plain', 'markdown'],
+    ['a.txt', 'text/markdown', 'markdown'],
+    ['a', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'docx'],
+    ['Handbook.DOCX', undefined, 'docx'],
+    ['page.htm', 'application/octet-stream', 'html'],
+    ['notes.text', '', 'text'],
+    ['a.pdf', 'image/png', undefined],
+    ['a.png', undefined, undefined],
+    ['pdf', undefined, undefined],
+    ['folder.pdf/file', undefined, undefined],
+  ] as const)('of %s with the content type %s is %s', (name, contentType, type) => {
+    expect(documentTypeOf({ name, contentType })).toBe(type);
+  });
+});
+
+describe('a text', () => {
+  test.each([
+    ['UTF-8', Buffer.from('Grüße\r\n\r\n\r\n\r\nSecond   \n')],
+    ['UTF-8 with a byte order mark', Buffer.from('\u{feff}Grüße\n\nSecond')],
+    ['UTF-16', Buffer.from('\u{feff}Grüße\n\nSecond', 'utf16le')],
+    ['UTF-16, big-endian', Buffer.from('\u{feff}Grüße\n\nSecond', 'utf16le').swap16()],
+  ])('is read from %s', async (_, bytes) => {
+    expect(await read('text', bytes)).toBe('Grüße\n\nSecond');
+  });
+
+  test.each([
+    ['Latin-1', Buffer.from('Grüße', 'latin1')],
+    ['zeros', Buffer.from('a\0b')],
+    ['a PDF', pdfOf(['Line'])],
+    ['an archive', docxOf(paragraph('Line'))],
+  ])('of %s is broken', async (_, bytes) => {
+    expect(await reasonFor(read('text', bytes))).toBe('broken');
+  });
+
+  test('leaves the bytes with the caller', async () => {
+    const bytes = new TextEncoder().encode('Still here');
+    await read('text', bytes);
+    expect(new TextDecoder().decode(bytes)).toBe('Still here');
+  });
+});
+
+test('Markdown keeps its text, and loses what disturbs a search', async () => {
+  const markdown = [
+    '---',
+    'layout: page',
+    '---',
+    '# Opening *hours*',
+    '',
+    'We are **open',
+    'daily**, see [our page](https://shop.example.com/a_(b) "Title"), ![the map](map.png) or [this][ref].',
+    '',
+    '[ref]: https://shop.example.com/',
+    '',
+    '[![Badge](badge.svg)](https://ci.example.com)',
+    '',
+    '- ~~Closed~~ _never_, `a*b*c`, snake_case_name, 2*3*4',
+    '',
+    '```ts',
+    'const a = **b**; [c](d)',
+    '```',
+    '',
+    'End.',
+  ];
+  expect(await read('markdown', markdown.join('\n'))).toBe(
+    [
+      '# Opening hours',
+      '',
+      'We are open',
+      'daily, see our page, the map or this.',
+      '',
+      'Badge',
+      '',
+      '- Closed never, a*b*c, snake_case_name, 2*3*4',
+      '',
+      'const a = **b**; [c](d)',
+      '',
+      'End.',
+    ].join('\n'),
+  );
+});
+
+describe('a page', () => {
+  const sentence =
+    'The shop opens in the morning, closes at night, and is there for everybody who needs bread. ';
+
+  test('gives its title and its main content', async () => {
+    const page = `<!doctype html><html><head><title>Opening
+      hours</title><style>p { color: red }</style></head><body>
+      <nav><ul><li><a href="/a">Menu</a></li><li><a href="/b">Contact</a></li></ul></nav>
+      <article><h2>Weekdays</h2><p>${sentence.repeat(5)}</p><script>alert(1)</script>
+      <p>First &amp; <b>sec</b>ond<br>third. ${sentence.repeat(5)}</p><ul><li><p>Bread</p></li><li>Milk</li></ul>
+      <table><tr><th>Day</th><th>From</th></tr><tr><td><p>Monday</p></td><td>7</td></tr></table>
+      <pre>a\n  b</pre></article><footer><a href="/c">Imprint</a></footer></body></html>`;
+    expect((await read('html', page)).split('\n\n')).toEqual([
+      'Opening hours',
+      'Weekdays',
+      sentence.repeat(5).trim(),
+      `First & second\nthird. ${sentence.repeat(5).trim()}`,
+      '- Bread',
+      '- Milk',
+      'Day | From\nMonday | 7',
+      'a\n  b',
+    ]);
+  });
+
+  test.each([
+    ['without a root', '<p>One<p>Two<div>Three</div>', 'One\n\nTwo\n\nThree'],
+    ['of text only', 'Just text', 'Just text'],
+    ['with what is hidden', '<body><p hidden>No</p><p>Yes</p><template>No</template></body>', 'Yes'],
+    [
+      'arranged by a table',
+      '<table><tr><td><h1>Head</h1><p>One</p></td><td><p>Two</p></td></tr></table>',
+      'Head\n\nOne\n\nTwo',
+    ],
+    ['nested deeper than the stack', `<body>${'<div>'.repeat(20_000)}Deep</body>`, 'Deep'],
+  ])('%s gives all of its text', async (_, page, text) => {
+    expect(await read('html', page)).toBe(text);
+  });
+
+  test.each([
+    ['declares', '<meta charset="iso-8859-2"><p>\u{b1}</p>', 'ą'],
+    ['does not declare', '<p>Gr\u{fc}\u{df}e</p>', 'Grüße'],
+  ])('is read in the encoding that it %s', async (_, page, text) => {
+    expect(await read('html', Buffer.from(page, 'latin1'))).toBe(text);
+  });
+});
+
+describe('a PDF', () => {
+  test('gives the text of all pages', async () => {
+    const pdf = pdfOf(['Opening hours', '', 'We are open', 'daily.', '', 'Welcome.'], ['Second page']);
+    expect(await read('pdf', pdf)).toBe('Opening hours\n\nWe are open\ndaily.\n\nWelcome.\n\nSecond page');
+  });
+
+  test('with a password is encrypted', async () => {
+    expect(await reasonFor(read('pdf', encryptedPdf()))).toBe('encrypted');
+  });
+
+  test('of images is empty', async () => {
+    const image = 'q 100 0 0 100 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q';
+    expect(await reasonFor(read('pdf', pdfOfContents([{ data: Buffer.from(image) }])))).toBe('empty');
+  });
+
+  test('that unpacks to gigabytes is too large', async () => {
+    const data = deflateSync(Buffer.alloc(1_000_000_000, ' '), { level: 1 });
+    const bomb = pdfOfContents([{ data, filter: '/Filter /FlateDecode' }]);
+    expect(await reasonFor(read('pdf', bomb))).toBe('too_large');
+  });
+
+  test.each([
+    ['which is a picture', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
+    ['that ends early', Buffer.from('%PDF-1.7\n1 0 obj\n<<')],
+  ])('%s is broken', async (_, bytes) => {
+    expect(await reasonFor(read('pdf', bytes))).toBe('broken');
+  });
+});
+
+describe('a Word document', () => {
+  test('gives its headings, paragraphs and tables', async () => {
+    const heading =
+      '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Opening hours</w:t></w:r></w:p>';
+    const broken = '<w:p><w:r><w:t>First</w:t><w:br/><w:t>second</w:t></w:r></w:p>';
+    const row = (...cells: readonly string[]): string =>
+      `<w:tr>${cells.map((cell) => `<w:tc>${paragraph(cell)}</w:tc>`).join('')}</w:tr>`;
+    const table = `<w:tbl>${row('Day', 'From')}${row('Monday', '7')}</w:tbl>`;
+    expect(await read('docx', docxOf(heading + broken + table + paragraph('End &amp; out')))).toBe(
+      'Opening hours\n\nFirst\nsecond\n\nDay | From\nMonday | 7\n\nEnd & out',
+    );
+  });
+
+  test('without text is empty', async () => {
+    expect(await reasonFor(read('docx', docxOf('<w:p/>')))).toBe('empty');
+  });
+
+  test.each(['true', 'false'])(
+    'that unpacks to a hundred megabytes is too large, if it says so or not: %s',
+    async (says) => {
+      const bytes = Buffer.alloc(100_000_000, ' ');
+      const declared = says === 'true' ? bytes.length : 100;
+      const bomb = zipOf({ ...docxFiles(''), 'word/document.xml': { bytes, isPacked: true, declared } });
+      expect(await reasonFor(read('docx', bomb))).toBe('too_large');
+    },
+  );
+
+  test.each([
+    ['whose files are encrypted', zipOf({ 'word/document.xml': { bytes: Buffer.from('x'), flags: 1 } })],
+    [
+      'with a password',
+      Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.from('EncryptedPackage', 'utf16le')]),
+    ],
+  ])('%s is encrypted', async (_, bytes) => {
+    expect(await reasonFor(read('docx', bytes))).toBe('encrypted');
+  });
+
+  test.each([
+    ['that is cut off', docxOf(paragraph('Text')).subarray(0, 300)],
+    ['that is another archive', zipOf({ 'a.txt': { bytes: Buffer.from('Text') } })],
+    ['that is an older one', Buffer.from('d0cf11e0a1b11ae1', 'hex')],
+    ['whose XML is not well-formed', docxOf('<w:p></w:r>')],
+  ])('%s is broken', async (_, bytes) => {
+    expect(await reasonFor(read('docx', bytes))).toBe('broken');
+  });
+});
+
+test.each(['text', 'markdown', 'html', 'pdf', 'docx'] as const)(
+  '%s without a byte is empty',
+  async (type) => {
+    expect(await reasonFor(read(type, ''))).toBe('empty');
+  },
+);
+
+test.each(['text', 'markdown', 'html'] as const)('%s of blanks is empty', async (type) => {
+  expect(await reasonFor(read(type, ' \n\t\n '))).toBe('empty');
+});
+
+test('a file of more than 20 MB, and a text of more than five million characters, are too large', async () => {
+  expect(await reasonFor(read('pdf', Buffer.concat([pdfOf(['Line']), Buffer.alloc(20 * 1024 ** 2)])))).toBe(
+    'too_large',
+  );
+  expect(await reasonFor(read('text', 'a'.repeat(5_000_001)))).toBe('too_large');
+  expect(await read('text', 'a'.repeat(5_000_000))).toHaveLength(5_000_000);
+});
+
+test('reading that takes longer than a minute is given up', async () => {
+  const clock = new ManualClock();
+  const reading = readDocument({ bytes: pdfOf(['Line']), type: 'pdf' }, { clock });
+  clock.advance(60_000);
+  expect(await reasonFor(reading)).toBe('too_slow');
+});
+
+test('reading ends with the signal, and rejects with its reason', async () => {
+  const bytes = pdfOf(['Line']);
+  const abort = new AbortController();
+  const reading = readDocument({ bytes, type: 'pdf' }, { signal: abort.signal });
+  const reason = new Error('stopped');
+  abort.abort(reason);
+  await expect(reading).rejects.toBe(reason);
+  await expect(readDocument({ bytes, type: 'pdf' }, { signal: abort.signal })).rejects.toBe(reason);
+});
