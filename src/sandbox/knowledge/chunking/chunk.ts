@@ -1,0 +1,55 @@
+import { gather } from './gather.ts';
+import { recursive } from './recursive.ts';
+import { type Embed, semantic } from './semantic.ts';
+import { SourceText, type Span } from './source-text.ts';
+import { tokenWindows } from './token-windows.ts';
+import type { Tokenizer } from './tokenizer.ts';
+import { lines, paragraphs, sentences, unitsUpTo, words } from './units.ts';
+
+/** How new material is cut (platform document, ChunkingStrategy). */
+export const chunkingStrategies = ['fixed_size', 'semantic', 'sentence', 'paragraph', 'recursive'] as const;
+
+export type ChunkingStrategy = (typeof chunkingStrategies)[number];
+
+/** How a text is cut into chunks. */
+export interface ChunkOptions {
+  readonly strategy: ChunkingStrategy;
+  /** The most tokens of a chunk, from 1. */
+  readonly size: number;
+  /** How many tokens of a chunk the next one may repeat, from 0 and less than `size`. */
+  readonly overlap: number;
+  /** The language of the text (BCP 47), for its sentences and words. */
+  readonly language: string;
+}
+
+/**
+ * Cuts text into chunks of up to `size` tokens, in the order of the text:
+ *
+ * - `fixed_size`: windows of `size` tokens, wherever they end
+ * - `semantic`: sentences, up to where the subject changes
+ * - `sentence`, `paragraph`: as many whole ones as fit
+ * - `recursive`: paragraphs; lines, sentences, words or tokens of what is larger than a chunk
+ *
+ * What is larger than a chunk is cut into smaller parts in every strategy. Every character other than white space is in
+ * a chunk; one of more tokens than `size` (an emoji has up to 4) is a chunk of its own, the only one that is too large.
+ *
+ * @param embed Gives vectors of unit length. It is asked by the semantic strategy only, once or not at all.
+ */
+export async function chunk(
+  text: string,
+  { strategy, language, ...limits }: ChunkOptions,
+  tokenizer: Tokenizer,
+  embed: Embed,
+): Promise<readonly string[]> {
+  const source = new SourceText(text, language, tokenizer);
+  const spans = {
+    fixed_size: () => [...tokenWindows(source, source.whole, limits)],
+    semantic: () => semantic(source, limits, embed),
+    sentence: () =>
+      gather(source, unitsUpTo(source, source.whole, limits.size, [sentences, lines, words]), limits),
+    paragraph: () =>
+      gather(source, unitsUpTo(source, source.whole, limits.size, [paragraphs, sentences, words]), limits),
+    recursive: () => recursive(source, limits),
+  } satisfies Record<ChunkingStrategy, () => readonly Span[] | Promise<readonly Span[]>>;
+  return (await spans[strategy]()).map((span) => source.textOf(span));
+}

@@ -1,0 +1,82 @@
+import type { Tokenizer } from './tokenizer.ts';
+
+/** A part of a text, from one offset to before another. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** No character that people use is longer, in UTF-16 code units. */
+const nearby = 64;
+
+/** A text that is cut, with what measures it. Its parts are spans, so that nothing of it can be lost or changed. */
+export class SourceText {
+  readonly text: string;
+  /** BCP 47: the rules for sentences and words differ. */
+  readonly language: string;
+  readonly #tokenizer: Tokenizer;
+  readonly #characters: Intl.Segmenter;
+
+  constructor(text: string, language: string, tokenizer: Tokenizer) {
+    this.text = text;
+    this.language = language;
+    this.#tokenizer = tokenizer;
+    this.#characters = new Intl.Segmenter(language, { granularity: 'grapheme' });
+  }
+
+  /** The whole text without the white space around it. */
+  get whole(): Span {
+    return this.trimmed({ start: 0, end: this.text.length });
+  }
+
+  textOf({ start, end }: Span): string {
+    return this.text.slice(start, end);
+  }
+
+  /** How many tokens a span has. */
+  count(span: Span): number {
+    return this.#tokenizer.count(this.textOf(span));
+  }
+
+  /** The span without the white space around it; empty when there is nothing else. */
+  trimmed(span: Span): Span {
+    const text = this.textOf(span).trimEnd();
+    return { start: span.start + text.length - text.trimStart().length, end: span.start + text.length };
+  }
+
+  /**
+   * The last offset up to this one that lies between two characters as people see them, with their accents and joiners;
+   * between two code points, where a character is too long to see its beginning.
+   */
+  characterBoundary(offset: number): number {
+    // Only what is near is looked at: finding the beginning of a character can take as long as all of the text before it.
+    const from = this.codePointBoundary(Math.max(0, offset - nearby));
+    const near = this.#characters.segment(this.text.slice(from, offset + nearby));
+    const character = near.containing(offset - from);
+    if (!character) return offset;
+    return character.index === 0 && from > 0 ? this.codePointBoundary(offset) : from + character.index;
+  }
+
+  /** The offset, or the one before it if it is within a surrogate pair. */
+  codePointBoundary(offset: number): number {
+    return (this.text.codePointAt(offset - 1) ?? 0) > 0xff_ff ? offset - 1 : offset;
+  }
+
+  /** The parts between the matches of a pattern, without the white space around them and without empty ones. */
+  between(span: Span, separator: RegExp): readonly Span[] {
+    const parts: Span[] = [];
+    let start = 0;
+    const text = this.textOf(span);
+    for (const match of text.matchAll(separator)) {
+      parts.push({ start: span.start + start, end: span.start + match.index });
+      start = match.index + match[0].length;
+    }
+    parts.push({ start: span.start + start, end: span.end });
+    return this.filled(parts);
+  }
+
+  /** The spans without the white space around them, and without those that hold nothing else. */
+  filled(spans: readonly Span[]): readonly Span[] {
+    return spans.map((span) => this.trimmed(span)).filter(({ start, end }) => start < end);
+  }
+}
