@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { jsonOrText, readBounded } from '../../../kit/http-bodies.ts';
+import { type Embedder, toUnitLength } from './embedder.ts';
+
+/** Where an OpenAI-compatible service is, and what it is to embed with. */
+export interface OpenaiEmbedderOptions {
+  /** The address before `/embeddings`, such as `http://127.0.0.1:11434/v1`. */
+  readonly url: string;
+  readonly apiKey: string;
+  readonly model: string;
+}
+
+/** Why a service has embedded nothing. It holds neither the key nor anything of the texts or the answer. */
+export class EmbeddingProblem extends Error {
+  override readonly name = 'EmbeddingProblem';
+  /** The status of the answer; undefined when there was none. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status?: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** How many texts go into one request. */
+const batchSize = 100;
+
+/** The most bytes of an answer: a hundred vectors of 3,072 numbers, written in full, are seven million. */
+const maxBytes = 32 * 1024 * 1024;
+
+const answerSchema = z.object({
+  data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()).min(1) })),
+});
+
+/** Embeds with the model of an OpenAI-compatible service. A request that fails is not repeated, and no redirect is followed. */
+export function openaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
+  return {
+    name: options.model,
+    /** @throws EmbeddingProblem; the signal's reason */
+    async embed(texts, { signal }) {
+      const vectors: Float32Array[] = [];
+      for (let start = 0; start < texts.length; start += batchSize) {
+        vectors.push(...(await embedBatch(texts.slice(start, start + batchSize), options, signal)));
+      }
+      if (vectors.some(({ length }) => length !== vectors[0]?.length)) throw notEmbeddings();
+      return vectors;
+    },
+  };
+}
+
+async function embedBatch(
+  texts: readonly string[],
+  { url, apiKey, model }: OpenaiEmbedderOptions,
+  signal: AbortSignal | undefined,
+): Promise<readonly Float32Array[]> {
+  const request: RequestInit = {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, input: texts, encoding_format: 'float' }),
+    redirect: 'manual',
+    signal: signal ?? null,
+  };
+  try {
+    const response = await fetch(`${url.replace(/\/+$/, '')}/embeddings`, request);
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      throw new EmbeddingProblem(`The embedding service answered ${response.status}.`, response.status);
+    }
+    const bytes = await readBounded(response.body, maxBytes);
+    return vectorsIn(jsonOrText(bytes?.toString() ?? ''), texts.length);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof EmbeddingProblem) throw error;
+    // The error of a key that can't be in a header tells the key.
+    throw new EmbeddingProblem(`The embedding service can't be asked${codeOf(error)}.`);
+  }
+}
+
+/** The vectors of an answer in the order of the texts. */
+function vectorsIn(answer: unknown, count: number): readonly Float32Array[] {
+  const { data, success } = answerSchema.safeParse(answer);
+  const sorted = data?.data.toSorted((left, right) => left.index - right.index) ?? [];
+  const isComplete = sorted.length === count && sorted.every(({ index }, position) => index === position);
+  if (!success || !isComplete) throw notEmbeddings();
+  return sorted.map(({ embedding }) => toUnitLength(Float32Array.from(embedding)));
+}
+
+function notEmbeddings(): EmbeddingProblem {
+  return new EmbeddingProblem(
+    'The embedding service answered 200, but not with one vector for each text.',
+    200,
+  );
+}
+
+/** Why a connection failed, such as ECONNREFUSED. */
+function codeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? `: ${cause.code}` : '';
+}
