@@ -59,13 +59,15 @@ export class Failures {
 
   /** How this request of the operation is to fail, if it is; it is then counted off. */
   take(operation: string): Failure | undefined {
-    for (const name of [operation, groupOf(operation)]) {
-      const expected = this.#expected.get(name);
-      if (!expected || expected.remaining === 0) continue;
-      expected.remaining -= 1;
-      return expected.failure;
-    }
-    return undefined;
+    return this.takeExactly(operation) ?? this.takeExactly(groupOf(operation));
+  }
+
+  /** The like, of what only its own name makes fail: it is no request, and is not counted among those of its group. */
+  takeExactly(operation: string): Failure | undefined {
+    const expected = this.#expected.get(operation);
+    if (!expected || expected.remaining === 0) return undefined;
+    expected.remaining -= 1;
+    return expected.failure;
   }
 
   #requireKnown(operation: string): void {

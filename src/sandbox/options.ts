@@ -6,6 +6,7 @@ import type { Clock } from '../kit/clock.ts';
 import type { Scheme } from '../events/model.ts';
 import { checked, clockOption, hasMethods, parseStrictly } from '../errors/option-problems.ts';
 import { type SchemeName, resolveScheme } from '../signature/schemes.ts';
+import type { EmbeddingService } from './knowledge/embedding/embedder-for.ts';
 import { type AdversaryOptions, resolveAdversary } from './delivery/adversary.ts';
 import { type PromptGenerator, headedPrompt } from './prompts.ts';
 import { type Seed, parseSeed } from './seed.ts';
@@ -40,9 +41,14 @@ export interface SandboxOptions {
   /** The query parameter of website discovery, which the platform's document doesn't show. @default 'url' */
   websiteParameter?: string;
   /**
-   * Which hosts website discovery may look at besides those on loopback, such as `www.example.com`. @default none
+   * Which hosts website discovery and crawls may look at besides those on loopback, such as `www.example.com`. @default none
    */
   websiteHosts?: readonly string[];
+  /**
+   * An OpenAI-compatible service that makes the embeddings of knowledge bases, asked for their `embedding_model`. Its address
+   * ends before `/embeddings`. @default an embedder without a model, which compares words
+   */
+  embeddings?: EmbeddingService;
   /** A pino instance. @default nothing is logged */
   logger?: Logger;
   /** The source of time, for tests. @default the machine's */
@@ -84,6 +90,18 @@ const optionsSchema = z.strictObject({
       'a list of hosts',
     )
     .default([]),
+  embeddings: z
+    .strictObject(
+      {
+        url: z.url({
+          protocol: /^https?$/,
+          error: "an http or https address, such as 'http://127.0.0.1:11434/v1'",
+        }),
+        apiKey: z.string('text').optional(),
+      },
+      'an object with url, and perhaps apiKey',
+    )
+    .optional(),
   logger: checked('a pino instance', (value) =>
     hasMethods(value, ['child', 'debug', 'warn', 'error']) ? (value as Logger) : undefined,
   ).default(() => pino({ level: 'silent' })),

@@ -2,10 +2,12 @@ import { callRoutes } from './api/calls.ts';
 import { type ControlParts, controlRoutes } from './api/control.ts';
 import { customToolRoutes } from './api/custom-tools.ts';
 import { knowledgeBaseRoutes } from './api/knowledge-bases.ts';
+import { documentRoutes } from './api/knowledge-documents.ts';
 import { promptRoutes } from './api/prompts.ts';
 import type { Route } from './api/route.ts';
 import { ApiServer } from './api/server.ts';
 import { subscriptionRoutes } from './api/subscriptions.ts';
+import { websiteRoutes } from './api/websites.ts';
 import { BatchedWrites } from './batched-writes.ts';
 import { PlayedCalls } from './calls/played-calls.ts';
 import { CallSimulator } from './calls/simulator.ts';
@@ -17,9 +19,16 @@ import { Attempts } from './delivery/attempts.ts';
 import { DeliveryEngine } from './delivery/engine.ts';
 import { Outbox } from './delivery/outbox.ts';
 import { Failures } from './failures.ts';
-import { KnowledgeBases } from './knowledge-bases.ts';
+import { Documents } from './knowledge/documents.ts';
+import { embedderFor } from './knowledge/embedding/embedder-for.ts';
+import { Ingestion, ingestOperation } from './knowledge/ingestion.ts';
+import { KnowledgeBases } from './knowledge/knowledge-bases.ts';
+import { ProcessingThread } from './knowledge/processing/processing-thread.ts';
+import { Search } from './knowledge/search.ts';
+import { knowledgeTables } from './knowledge/tables.ts';
 import type { ResolvedSandboxOptions } from './options.ts';
 import { type SeededParts, demonstrationSeed, fillFromSeed } from './seed.ts';
+import { requestAllowed } from './sitemaps/website.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
 import { Tenants, newKey } from './tenants.ts';
 
@@ -51,9 +60,13 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
     websiteHosts,
     strictDeliveries,
     traceIds,
+    embeddings,
   } = options;
   const tenants = new Tenants(database);
+  database.create(knowledgeTables);
+  const documents = new Documents(database);
   const knowledgeBases = new KnowledgeBases(database);
+  const search = new Search(database, (model) => embedderFor(model, embeddings));
   const customTools = new CustomTools(database);
   const subscriptions = new Subscriptions(database);
   const writes = new BatchedWrites(database.connection, clock);
@@ -85,14 +98,29 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
     stopping,
   });
   const toolCaller = new ToolCaller({ tenants, customTools, clock, stopping });
+  const knowledge = { knowledgeBases, documents, search, tenants, clock };
   const operations: readonly Route[] = [
-    ...knowledgeBaseRoutes({ knowledgeBases, websiteParameter, websiteHosts, clock }),
+    // Before those of knowledge bases: the path begins like one of theirs.
+    ...websiteRoutes({ websiteParameter, websiteHosts, clock }),
+    ...knowledgeBaseRoutes(knowledge),
+    ...documentRoutes({ ...knowledge, submitted: () => ingestion.submitted() }),
     ...customToolRoutes({ customTools, tenants, clock }),
     ...promptRoutes(options.generatePrompt),
     ...subscriptionRoutes(subscriptions, clock),
     ...callRoutes({ calls: played, clock }),
   ];
-  const failures = new Failures(operations.map(({ operation }) => operation));
+  const failures = new Failures([...operations.map(({ operation }) => operation), ingestOperation]);
+  const ingestion = new Ingestion({
+    documents,
+    search,
+    thread: new ProcessingThread({ service: embeddings }, clock),
+    fieldsOf: (id) => knowledgeBases.fieldsOf(id),
+    getPage: (url, signal) => requestAllowed(url, websiteHosts, signal),
+    failures,
+    clock,
+    logger,
+    stopping,
+  });
   const control: ControlParts = { calls, attempts, engine, subscriptions, failures, toolCaller };
   const server = new ApiServer([...operations, ...controlRoutes(control)], {
     tenants,
@@ -101,8 +129,8 @@ export function buildParts(options: ResolvedSandboxOptions, { stopping, requireS
     logger,
     stopping,
   });
-  const apiKey = filled(database, options, { tenants, knowledgeBases });
-  return { database, calls, attempts, engine, failures, toolCaller, server, apiKey };
+  const apiKey = filled(database, options, { tenants, knowledgeBases, documents });
+  return { database, calls, attempts, engine, ingestion, failures, toolCaller, server, apiKey };
 }
 
 /**

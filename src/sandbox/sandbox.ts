@@ -64,7 +64,8 @@ export class Sandbox {
   }
 
   /**
-   * Begins to listen, and resumes the deliveries that were not settled when the sandbox last stopped.
+   * Begins to listen, and resumes the deliveries and documents that were not settled when the sandbox last
+   * stopped.
    *
    * @throws RingbackError `port_in_use`, `listen_failed`, `sandbox_started`
    */
@@ -79,11 +80,14 @@ export class Sandbox {
       await this.stop();
       throw error;
     }
-    if (!this.#stopping.signal.aborted) this.#parts.engine.start();
+    if (this.#stopping.signal.aborted) return;
+    this.#parts.engine.start();
+    this.#parts.ingestion.start();
   }
 
   /**
-   * Ends everything in flight, and closes. Deliveries that are not settled stay in the database for the next start. May
+   * Ends everything in flight, and closes. Deliveries and documents that are not settled stay in the database for the next
+   * start. May
    * be called more than once.
    */
   stop(): Promise<void> {
@@ -115,12 +119,13 @@ export class Sandbox {
   }
 
   async #stop(): Promise<void> {
-    const { engine, server, database } = this.#parts;
+    const { engine, ingestion, server, database } = this.#parts;
     this.#state = 'stopped';
     this.#stopping.abort();
     // A server that is about to listen can't be closed yet.
     await this.#listening.catch(() => {});
     await engine.stop();
+    await ingestion.stop();
     await server.close();
     database.close();
   }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { isObject } from '../errors/option-problems.ts';
 import { configError } from '../errors/errors.ts';
-import { type KnowledgeBases, knowledgeBaseSeedSchema } from './knowledge-bases.ts';
+import type { Documents, Submission } from './knowledge/documents.ts';
+import { knowledgeBaseSeedSchema } from './knowledge/fields.ts';
+import type { KnowledgeBases } from './knowledge/knowledge-bases.ts';
 import type { Tenants } from './tenants.ts';
 
 const text = z.string('text that is not empty').min(1, 'text that is not empty');
@@ -161,6 +163,7 @@ function firstRepeated(values: readonly string[]): string | undefined {
 export interface SeededParts {
   readonly tenants: Tenants;
   readonly knowledgeBases: KnowledgeBases;
+  readonly documents: Documents;
 }
 
 /** Writes a seed into a new database; `now` is the time of that, in milliseconds since 1970. @internal */
@@ -168,7 +171,8 @@ export function fillFromSeed({ organizations }: ParsedSeed, parts: SeededParts, 
   for (const organization of organizations) seedOrganization(organization, parts, now);
 }
 
-function seedOrganization(seed: OrganizationSeed, { tenants, knowledgeBases }: SeededParts, now: number) {
+function seedOrganization(seed: OrganizationSeed, parts: SeededParts, now: number) {
+  const { tenants, knowledgeBases, documents } = parts;
   const { id: organizationId } = seed;
   tenants.addOrganization(seed);
   for (const user of seed.users) {
@@ -179,7 +183,21 @@ function seedOrganization(seed: OrganizationSeed, { tenants, knowledgeBases }: S
   for (const { workspace_id: workspaceId, ...agent } of seed.agents) {
     tenants.addAgent({ ...agent, organizationId, workspaceId });
   }
-  for (const base of seed.knowledge_bases) {
+  for (const { documents: files, ...base } of seed.knowledge_bases) {
     knowledgeBases.add({ ...base, organization_id: organizationId }, now);
+    for (const { name, text: content } of files) {
+      documents.add(seededFile(base.id, name, Buffer.from(content)), now);
+    }
   }
+}
+
+/** Its name says what kind of text it is, as it does of a file that comes without a content type. */
+function seededFile(knowledgeBaseId: string, name: string, content: Buffer): Submission {
+  return {
+    knowledgeBaseId,
+    name,
+    source: { kind: 'file', contentType: undefined },
+    content,
+    size: content.byteLength,
+  };
 }

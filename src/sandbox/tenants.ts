@@ -54,6 +54,7 @@ interface AgentRow {
 export class Tenants {
   readonly #connection: Connection;
   readonly #caller: Statement<[Buffer], Caller>;
+  readonly #workspace: Statement<[string, string]>;
   readonly #agent: Statement<[string], AgentRow>;
   readonly #agents: Statement<[string], AgentRow>;
 
@@ -63,6 +64,9 @@ export class Tenants {
     this.#caller = database.connection.prepare(`
       select users.organization_id as organizationId, users.id as userId
       from keys join users on users.id = keys.user_id where keys.digest = ?`);
+    this.#workspace = database.connection.prepare(
+      'select 1 from workspaces where id = ? and organization_id = ?',
+    );
     this.#agent = database.connection.prepare('select * from agents where id = ?');
     this.#agents = database.connection.prepare(
       'select * from agents where organization_id = ? order by rowid',
@@ -88,6 +92,10 @@ export class Tenants {
 
   addWorkspace({ id, organizationId, name }: Workspace): void {
     this.#connection.prepare('insert into workspaces values (?, ?, ?)').run(id, organizationId, name);
+  }
+
+  hasWorkspace(organizationId: string, id: string): boolean {
+    return this.#workspace.get(id, organizationId) !== undefined;
   }
 
   addAgent({ id, organizationId, workspaceId, name }: Agent): void {

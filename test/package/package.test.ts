@@ -81,17 +81,32 @@ describe('the packed package', () => {
     expect(runNode('--input-type=module', script)).toBe('package_missing true');
   });
 
-  it('says what to install for reading documents', () => {
+  it('says what to install for the documents of a knowledge base', () => {
     const script = `
-      import { readDocument } from './node_modules/ringback/dist/sandbox/knowledge/reading/read-document.js';
-      const bytes = Buffer.from('%PDF-1.7');
-      console.log(await readDocument({ bytes, type: 'text' }, {}).catch(({ reason }) => reason));
-      console.log(await readDocument({ bytes: Buffer.from('Text'), type: 'text' }, {}));
-      await readDocument({ bytes, type: 'pdf' }, {})
-        .catch((error) => console.log(error.code, error.message.includes('npm install unpdf')));`;
+      import { setTimeout } from 'node:timers/promises';
+      import { createSandbox } from 'ringback/sandbox';
+      const documents = [{ name: 'a.txt', text: 'Text' }, { name: 'a.html', text: '<p>Text' }];
+      const knowledge_bases = [{ id: 'kb_1', name: 'One', documents }];
+      const users = [{ id: 'user_1', name: 'Ada', keys: ['key_of_ada'] }];
+      const sandbox = createSandbox({ seed: { organizations: [{ id: 'org_1', name: 'One', users, knowledge_bases }] } });
+      await sandbox.start();
+      const headers = { authorization: 'Bearer key_of_ada' };
+      const url = sandbox.url + '/api/v1/knowledge-bases/kb_1/documents';
+      const form = new FormData();
+      form.set('file', new File(['Text'], 'b.txt'));
+      const upload = await fetch(url + '/file', { method: 'POST', headers, body: form });
+      console.log(upload.status, (await upload.json()).message.includes('npm install busboy'));
+      const list = async () => (await (await fetch(url, { headers })).json()).documents;
+      while ((await list()).some(({ status }) => status !== 'failed')) await setTimeout(20);
+      for (const { error } of await list()) console.log(error.code, /npm install ([\\w-]+)/.exec(error.message)[1]);
+      await sandbox.stop();`;
     // A thread refuses the options of a script that is given as text.
-    writeFileSync(join(project.folder, 'read.mjs'), script);
-    expect(runIn(project, process.execPath, 'read.mjs').trim()).toBe('broken\nText\npackage_missing true');
+    writeFileSync(join(project.folder, 'ingest.mjs'), script);
+    expect(runIn(project, process.execPath, 'ingest.mjs').trim().split('\n')).toEqual([
+      '503 true',
+      'package_missing gpt-tokenizer',
+      'package_missing linkedom',
+    ]);
   });
 
   it('is required from CommonJS', () => {

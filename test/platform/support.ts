@@ -25,7 +25,7 @@ const seed: Seed = {
       workspaces: [{ id: 'workspace_1', name: 'Support' }],
       agents: [{ id: 'agent_1', name: 'Reception', workspace_id: 'workspace_1' }],
       knowledge_bases: [
-        { id: 'kb_1', name: 'Handbook', description: 'All of it', document_count: 3, status: 'completed' },
+        { id: 'kb_1', name: 'Handbook', description: 'All of it' },
         { id: 'kb_2', name: 'Prices', embedding_model: 'text-embedding-3-large' },
       ],
     },

@@ -27,7 +27,8 @@ describe('docs/sandbox.md', () => {
   it('lists the same operations', async () => {
     const sandbox = await startedSandbox();
     const known = listedBy(() => sandbox.fail('xxxxxxxxxx', 1), /one of (.*), but is/);
-    const operations = known.filter((name) => name.includes('.'));
+    // Processing a document is no request, but can be made to fail like one.
+    const operations = known.filter((name) => name.includes('.') && name !== 'knowledge-bases.ingest');
     expect(column(tableRows(page, 'operation', 'request'), 0).sort()).toEqual(operations.sort());
   });
 

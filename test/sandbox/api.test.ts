@@ -86,7 +86,7 @@ describe('another method', () => {
   it('is answered with 405 in the form of the path, and says which there are', async () => {
     const sandbox = await startedSandbox();
     const one = await ask(sandbox, 'PATCH /api/v1/knowledge-bases/kb_1');
-    expect([one.status, one.headers.get('allow')]).toEqual([405, 'GET']);
+    expect([one.status, one.headers.get('allow')]).toEqual([405, 'GET, PUT, DELETE']);
     expect(one.json).toStrictEqual({
       error: 'method_not_allowed',
       message: 'PATCH is not an operation of this path',
@@ -213,7 +213,9 @@ describe('failures that were asked for', () => {
 
   it("of an operation that there isn't are a mistake", async () => {
     const sandbox = await startedSandbox();
-    expect(() => sandbox.fail('knowledge-base', 1)).toThrow(/one of .*knowledge-bases, knowledge-bases\.get/);
+    expect(() => sandbox.fail('knowledge-base', 1)).toThrow(
+      /one of .*knowledge-bases, knowledge-bases\.create/,
+    );
     expect(() => sandbox.fail('knowledgeBases.get', 1)).toThrow(/Did you mean knowledge-bases\.get\?$/);
     expect(() => sandbox.fail('knowledge-bases', -1)).toThrow(/0 or more/);
   });

@@ -8,6 +8,7 @@ import type { Tenants } from '../tenants.ts';
 import { type RequestProblem, errorAnswer } from './error-bodies.ts';
 import { readBody } from './request.ts';
 import { type ApiAnswer, ApiError, type ErrorForm, type Route } from './route.ts';
+import { readUpload } from './upload.ts';
 
 /** What requests are answered with. */
 export interface AnsweringParts {
@@ -71,7 +72,7 @@ export class Answering {
     const failure = failures.take(route.operation);
     if (failure?.kind === 'cut') response.destroy();
     if (failure && failure.kind !== 'late') throw requestedError(failure, response);
-    const body = withBody.includes(route.method) ? await readBody(request, response) : undefined;
+    const body = await bodyOf(route, request, response);
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, stopping]);
@@ -114,6 +115,11 @@ export class Answering {
     if (body === undefined) response.end();
     else response.json(body);
   }
+}
+
+function bodyOf({ isUpload, method }: Route, request: Request, response: Response): Promise<unknown> {
+  if (isUpload === true) return readUpload(request);
+  return withBody.includes(method) ? readBody(request, response) : Promise.resolve(undefined);
 }
 
 /**

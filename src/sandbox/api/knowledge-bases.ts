@@ -1,104 +1,149 @@
 import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
-import type { KnowledgeBases } from '../knowledge-bases.ts';
-import { discoverLinks } from '../sitemaps/discover-links.ts';
-import { WebsiteProblem } from '../sitemaps/website.ts';
-import { validated } from './request.ts';
-import { type ApiAnswer, ApiError, type ApiRequest, type Route, routesOf } from './route.ts';
+import { changedKnowledgeBaseSchema, newKnowledgeBaseSchema } from '../knowledge/fields.ts';
+import type { KnowledgeBase, KnowledgeBases } from '../knowledge/knowledge-bases.ts';
+import type { Search } from '../knowledge/search.ts';
+import type { Tenants } from '../tenants.ts';
+import { pageSchema, tokenAfter, validated } from './request.ts';
+import { type ApiAnswer, ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
 /** What the operations on knowledge bases work with. */
 export interface KnowledgeBaseParts {
   readonly knowledgeBases: KnowledgeBases;
-  /** The name of the query parameter that carries the website's address, which the document doesn't show. */
-  readonly websiteParameter: string;
-  /** Which hosts discovery may look at besides those on loopback. */
-  readonly websiteHosts: readonly string[];
-  /** Ends a lookup of a website that takes too long. */
+  readonly search: Search;
+  readonly tenants: Tenants;
   readonly clock: Clock;
 }
+
+/** Where the operations on knowledge bases are: the document shows it for one of them. */
+export const knowledgeBasePath = '/api/v1/knowledge-bases';
+
+/** The size of a page for a request without `page_size`: a choice of the sandbox. */
+export const defaultPageSize = '20';
 
 /**
  * The document has a 422 for a knowledge base, but says that a malformed id is answered as not found. The sandbox
  * therefore answers 422 only for an id that is longer than this, in characters: its own choice.
  */
 const maxIdLength = 256;
-const maxAddressLength = 2_048;
+const maxQuestion = 10_000;
+const maxResults = 100;
 
 const pathSchema = z.object({
   kb_id: z.string().max(maxIdLength, `Should have at most ${maxIdLength} characters`),
 });
 
-const addressSchema = z
-  .url({ protocol: /^https?$/, error: 'Should be an http or https address, given once' })
-  .max(maxAddressLength, `Should have at most ${maxAddressLength} characters`)
-  .transform((address) => new URL(address));
+const searchSchema = z.object({
+  query: z
+    .string('Should be text')
+    .refine((text) => text.trim() !== '', 'Should not be empty')
+    .max(maxQuestion, `Should have at most ${maxQuestion} characters`),
+  limit: z
+    .int(`Should be a whole number from 1 to ${maxResults}`)
+    .min(1, `Should be a whole number from 1 to ${maxResults}`)
+    .max(maxResults, `Should be a whole number from 1 to ${maxResults}`)
+    .default(5),
+});
 
-/** The two error bodies of the document, whose statuses and codes it doesn't show: a choice of the sandbox. */
-const problems: Readonly<Record<WebsiteProblem['kind'], ApiAnswer>> = {
-  not_allowed: {
-    status: 400,
-    body: {
-      error: 'website_not_allowed',
-      message:
-        'The sandbox looks only at websites on loopback, such as http://127.0.0.1:8080, and on the hosts of its option websiteHosts',
-    },
-  },
-  unreachable: {
-    status: 404,
-    body: { error: 'website_unreachable', message: 'The website does not answer' },
-  },
-};
-
-/** Knowledge bases, and the websites that they may be filled from (platform document, Endpoints). */
-export function knowledgeBaseRoutes({
-  knowledgeBases,
-  websiteParameter,
-  websiteHosts,
-  clock,
-}: KnowledgeBaseParts): readonly Route[] {
-  // The parameter's name is only known at run time, so the type doesn't have it.
-  const querySchema = z
-    .object({ [websiteParameter]: addressSchema })
-    .transform((query) => query[websiteParameter] as URL);
-  const root = '/api/v1/knowledge-bases';
+/**
+ * Operations on knowledge bases. The document describes their behaviour, and shows the path of `get` alone: the others are a
+ * choice of the sandbox (docs/sandbox.md).
+ */
+export function knowledgeBaseRoutes(parts: KnowledgeBaseParts): readonly Route[] {
+  const operations = new Operations(parts);
+  const route = routesOf('knowledge-bases', 'knowledge-base');
+  const member = `${knowledgeBasePath}/:kb_id`;
   return [
-    // Comes first: its path begins like that of a knowledge base.
-    routesOf('websites', 'knowledge-base')(
-      'sitemaps',
-      'GET',
-      `${root}/documents/website/sitemaps`,
-      (request) =>
-        findLinks(validated(querySchema, request.query, 'query'), websiteHosts, clock, request.signal),
-    ),
-    routesOf('knowledge-bases', 'knowledge-base')('get', 'GET', `${root}/:kb_id`, (request) =>
-      getKnowledgeBase(request, knowledgeBases),
-    ),
+    route('create', 'POST', knowledgeBasePath, (request) => operations.create(request)),
+    route('list', 'GET', knowledgeBasePath, (request) => operations.list(request)),
+    route('get', 'GET', member, (request) => ({ status: 200, body: operations.find(request) })),
+    route('update', 'PUT', member, (request) => operations.update(request)),
+    route('delete', 'DELETE', member, (request) => operations.delete(request)),
+    route('search', 'POST', `${member}/search`, (request) => operations.search(request)),
   ];
 }
 
-/** Website URL discovery (platform document, GET sitemaps). */
-async function findLinks(
-  website: URL,
-  hosts: readonly string[],
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<ApiAnswer> {
-  try {
-    return {
-      status: 200,
-      body: { success: true, links: await discoverLinks(website, hosts, clock, signal) },
-    };
-  } catch (error) {
-    if (error instanceof WebsiteProblem) return problems[error.kind];
-    throw error;
-  }
-}
-
-/** Platform document, GET knowledge base. */
-function getKnowledgeBase({ caller, params }: ApiRequest, knowledgeBases: KnowledgeBases): ApiAnswer {
+/**
+ * The knowledge base that a request is about.
+ *
+ * @throws ApiError the same for a missing, a malformed and another tenant's id: callers must not learn which ids exist
+ */
+export function knowledgeBaseOf(
+  { caller, params }: ApiRequest,
+  knowledgeBases: KnowledgeBases,
+): KnowledgeBase {
   const { kb_id: id } = validated(pathSchema, params, 'path');
   const knowledgeBase = knowledgeBases.find(caller, id);
-  // The same answer for a missing, a malformed and another tenant's id: callers must not learn which ids exist.
   if (!knowledgeBase) throw new ApiError('not_found', 'Knowledge base not found');
-  return { status: 200, body: knowledgeBase };
+  return knowledgeBase;
+}
+
+class Operations {
+  readonly #parts: KnowledgeBaseParts;
+
+  constructor(parts: KnowledgeBaseParts) {
+    this.#parts = parts;
+  }
+
+  create({ caller, body }: ApiRequest): ApiAnswer {
+    const { knowledgeBases, clock } = this.#parts;
+    const fields = validated(newKnowledgeBaseSchema, body, 'body', 'Should be ');
+    this.#requireWorkspace(caller.organizationId, fields.workspace_id);
+    return { status: 201, body: knowledgeBases.create(caller, fields, clock.now()) };
+  }
+
+  list({ caller, query }: ApiRequest): ApiAnswer {
+    const { size, after } = validated(pageSchema, { page_size: defaultPageSize, ...query }, 'query');
+    const { items, next } = this.#parts.knowledgeBases.list(caller, after, size);
+    return { status: 200, body: { knowledge_bases: items, next_page_token: tokenAfter(next) } };
+  }
+
+  find(request: ApiRequest): KnowledgeBase {
+    return knowledgeBaseOf(request, this.#parts.knowledgeBases);
+  }
+
+  /** PUT replaces everything, as it does for subscriptions: a choice of the sandbox. The model stays (platform document). */
+  update(request: ApiRequest): ApiAnswer {
+    const { knowledgeBases, clock } = this.#parts;
+    const found = this.find(request);
+    const { embedding_model: model, ...fields } = validated(
+      changedKnowledgeBaseSchema,
+      request.body,
+      'body',
+      'Should be ',
+    );
+    if (model !== undefined && model !== found.embedding_model) {
+      const msg = `Should be ${found.embedding_model}: it is fixed at creation time`;
+      throw invalidRequest({ loc: ['body', 'embedding_model'], msg, type: 'fixed' });
+    }
+    this.#requireWorkspace(request.caller.organizationId, fields.workspace_id);
+    return { status: 200, body: knowledgeBases.replace(request.caller, found.id, fields, clock.now()) };
+  }
+
+  delete(request: ApiRequest): ApiAnswer {
+    const { knowledgeBases, search } = this.#parts;
+    const { id } = this.find(request);
+    knowledgeBases.delete(request.caller, id);
+    search.forget(id);
+    return { status: 204 };
+  }
+
+  async search(request: ApiRequest): Promise<ApiAnswer> {
+    const knowledgeBase = this.find(request);
+    const { query, limit } = validated(searchSchema, request.body, 'body');
+    const found = await this.#parts.search.find(knowledgeBase, query, limit, request.signal);
+    const results = found.map(({ documentId, documentName, text, score }) => ({
+      document_id: documentId,
+      document_name: documentName,
+      text,
+      score,
+    }));
+    return { status: 200, body: { results } };
+  }
+
+  #requireWorkspace(organizationId: string, workspaceId: string | null): void {
+    if (workspaceId === null || this.#parts.tenants.hasWorkspace(organizationId, workspaceId)) return;
+    const msg = "Should be one of the organization's workspaces";
+    throw invalidRequest({ loc: ['body', 'workspace_id'], msg, type: 'unknown' });
+  }
 }

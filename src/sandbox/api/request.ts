@@ -83,27 +83,34 @@ function isTooDeep(body: unknown): boolean {
  * Checks a part of a request against a schema, and returns the schema's output. The messages are the schema's own.
  *
  * @param part The first step of each issue's `loc` (platform document, HTTPValidationError)
+ * @param beforeMessage What the messages begin with: those of schemas that seeds share say only what is expected
  * @throws ApiError `invalid` with an issue for each thing that is wrong, at most twenty
  */
 export function validated<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
   part: 'path' | 'query' | 'body',
+  beforeMessage = '',
 ): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw invalidRequest(
-    ...result.error.issues.slice(0, maxIssues).map((issue) => issueOf(issue, value, part)),
+    ...result.error.issues.slice(0, maxIssues).map((issue) => issueOf(issue, value, part, beforeMessage)),
   );
 }
 
-function issueOf({ code, path, message }: z.core.$ZodIssue, value: unknown, part: string): Issue {
+function issueOf(
+  { code, path, message }: z.core.$ZodIssue,
+  value: unknown,
+  part: string,
+  beforeMessage: string,
+): Issue {
   const steps = path.map((step) => (typeof step === 'number' ? step : String(step)));
   const found = steps.reduce<unknown>((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
   const loc = [part, ...steps];
   return found === undefined
     ? { loc, msg: 'Should be given', type: 'missing' }
-    : { loc, msg: message, type: code };
+    : { loc, msg: beforeMessage + message, type: code };
 }
 
 /**

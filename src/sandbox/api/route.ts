@@ -10,7 +10,7 @@ export interface ApiRequest {
   readonly params: Readonly<Record<string, string>>;
   /** A parameter that is given twice is a list. */
   readonly query: Readonly<Record<string, string | readonly string[]>>;
-  /** Undefined when there was none. */
+  /** Undefined when there was none. Of an upload, the file. */
   readonly body: unknown;
   readonly path: string;
   /** Aborted when the client goes away or the sandbox stops. */
@@ -31,6 +31,8 @@ export interface Route {
   /** In the form of Express's paths: `/v1/public/webhook/subscription/:id`. */
   readonly path: string;
   readonly errors: ErrorForm;
+  /** Whether its body is a file instead of JSON. */
+  readonly isUpload?: boolean;
   readonly handle: (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
 }
 

@@ -91,7 +91,7 @@ const isLoopback = addressMatcher(['loopback']) ?? (() => false);
  *
  * @throws WebsiteProblem `not_allowed`; the error of the connection; the signal's reason
  */
-async function requestAllowed(
+export async function requestAllowed(
   url: URL,
   hosts: readonly string[],
   signal: AbortSignal,

@@ -58,13 +58,16 @@ test('what frequencies have counted can be taken back, stored and read', () => {
       for (const text of kept) expected.add(text);
       const changed = new Frequencies();
       for (const text of [...removed, ...kept]) changed.add(text);
-      for (const text of removed) changed.remove(text);
+      const taken = new Frequencies();
+      for (const text of removed) taken.add(text);
+      changed.merge(taken.toBytes(), -1);
       expect(Buffer.compare(changed.toBytes(), expected.toBytes())).toBe(0);
-      expect(Buffer.compare(Frequencies.fromBytes(changed.toBytes()).toBytes(), expected.toBytes())).toBe(0);
+      const read = new Frequencies();
+      read.merge(changed.toBytes());
+      expect(Buffer.compare(read.toBytes(), expected.toBytes())).toBe(0);
     }),
     { numRuns: 20 },
   );
-  expect(() => Frequencies.fromBytes(new Uint8Array(4))).toThrow(RangeError);
 });
 
 type Answer = (response: ServerResponse, input: readonly string[]) => unknown;

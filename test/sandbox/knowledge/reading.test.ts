@@ -1,17 +1,31 @@
+import { setImmediate } from 'node:timers/promises';
 import { deflateSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
-import {
-  type DocumentType,
-  UnreadableDocument,
-  documentTypeOf,
-  readDocument,
-} from '../../../src/sandbox/knowledge/reading/read-document.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { DocumentFailure } from '../../../src/sandbox/knowledge/document-problem.ts';
+import { ProcessingThread } from '../../../src/sandbox/knowledge/processing/processing-thread.ts';
+import { type DocumentType, documentTypeOf } from '../../../src/sandbox/knowledge/reading/document-types.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
+import type { Material } from '../../../src/sandbox/knowledge/reading/read-document.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { docxFiles, encryptedPdf, paragraph, pdfOf, pdfOfContents, zipOf } from './documents.ts';
 
 function read(type: DocumentType, content: Uint8Array | string): Promise<string> {
-  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-  return readDocument({ bytes, type }, {});
+  const bytes = new Uint8Array(typeof content === 'string' ? Buffer.from(content) : content);
+  return textOf(thread, { bytes, type });
+}
+
+const thread = new ProcessingThread({ service: undefined }, systemClock);
+afterAll(() => thread.end());
+
+/** What was read of a document, of all chunks together: they neither leave anything out nor repeat it. */
+async function textOf(
+  reader: ProcessingThread,
+  material: Material,
+  signal = new AbortController().signal,
+): Promise<string> {
+  const chunking = { strategy: 'fixed_size', size: 8_191, overlap: 0, language: 'en' } as const;
+  const { chunks } = await reader.process({ materials: [material], chunking, model: 'any' }, signal);
+  return chunks.join('');
 }
 
 function docxOf(body: string): Buffer {
@@ -23,10 +37,10 @@ async function reasonFor(reading: Promise<string>): Promise<string> {
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  expect(error).toBeInstanceOf(UnreadableDocument);
-  const { message, reason } = error as UnreadableDocument;
+  expect(error).toBeInstanceOf(DocumentFailure);
+  const { message, code } = error as DocumentFailure;
   expect(message).toMatch(/^[A-Z][^.]+$/);
-  return reason;
+  return code;
 }
 
 describe('the type of a document', () => {
@@ -258,17 +272,21 @@ test('a file of more than 20 MB, and a text of more than five million characters
 
 test('reading that takes longer than a minute is given up', async () => {
   const clock = new ManualClock();
-  const reading = readDocument({ bytes: pdfOf(['Line']), type: 'pdf' }, { clock });
+  const other = new ProcessingThread({ service: undefined }, clock);
+  const reading = textOf(other, { bytes: new Uint8Array(pdfOf(['Line'])), type: 'pdf' });
+  await setImmediate();
   clock.advance(60_000);
   expect(await reasonFor(reading)).toBe('too_slow');
 });
 
 test('reading ends with the signal, and rejects with its reason', async () => {
-  const bytes = pdfOf(['Line']);
+  const material = { bytes: new Uint8Array(pdfOf(['Line'])), type: 'pdf' } as const;
   const abort = new AbortController();
-  const reading = readDocument({ bytes, type: 'pdf' }, { signal: abort.signal });
+  const reading = textOf(thread, material, abort.signal);
   const reason = new Error('stopped');
   abort.abort(reason);
   await expect(reading).rejects.toBe(reason);
-  await expect(readDocument({ bytes, type: 'pdf' }, { signal: abort.signal })).rejects.toBe(reason);
+  await expect(textOf(thread, material, abort.signal)).rejects.toBe(reason);
+  // The next document is read as ever.
+  expect(await textOf(thread, material)).toBe('Line');
 });

@@ -1,4 +1,4 @@
-import { configError } from '../../../errors/errors.ts';
+import { importOptional } from '../../../errors/optional-package.ts';
 import { pieceEnds } from './pieces.ts';
 
 /** Counts the tokens of texts. It gives no tokens away: cutting between two can cut a character in halves. */
@@ -17,7 +17,11 @@ const plainText = { disallowedSpecial: new Set<string>() };
  * @throws ConfigError `package_missing`
  */
 export async function tokenizer(): Promise<Tokenizer> {
-  const { countTokens } = await encoding();
+  const { countTokens } = await importOptional(
+    'gpt-tokenizer',
+    'documents of knowledge bases in the sandbox',
+    () => import('gpt-tokenizer/esm/encoding/cl100k_base'),
+  );
   return {
     count(text) {
       let tokens = 0;
@@ -29,18 +33,4 @@ export async function tokenizer(): Promise<Tokenizer> {
       return tokens;
     },
   };
-}
-
-/** The optional peer dependency: it is loaded when a document is cut into chunks. */
-async function encoding() {
-  try {
-    return await import('gpt-tokenizer/esm/encoding/cl100k_base');
-  } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-    if (!isMissing || !error.message.includes("'gpt-tokenizer'")) throw error;
-    throw configError('package_missing', {
-      name: 'gpt-tokenizer',
-      purpose: 'documents of knowledge bases in the sandbox',
-    });
-  }
 }

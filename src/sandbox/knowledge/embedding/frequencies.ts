@@ -14,11 +14,13 @@ export class Frequencies {
     for (const index of countersOf(text)) this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 
-  /** Takes back what `add` has counted for the same text. */
-  remove(text: string): void {
-    this.#chunks = Math.max(0, this.#chunks - 1);
-    for (const index of countersOf(text)) {
-      this.#counts[index] = Math.max(0, (this.#counts[index] ?? 0) - 1);
+  /** Adds what was counted elsewhere, given as `toBytes` gives it, or takes it away again. */
+  merge(bytes: Uint8Array, sign: 1 | -1 = 1): void {
+    const [chunks = 0, ...rest] = new Uint32Array(bytes.slice().buffer);
+    this.#chunks += sign * chunks;
+    for (let place = 0; place + 1 < rest.length; place += 2) {
+      const index = rest[place] ?? 0;
+      this.#counts[index] = (this.#counts[index] ?? 0) + sign * (rest[place + 1] ?? 0);
     }
   }
 
@@ -28,26 +30,11 @@ export class Frequencies {
     return Math.log((this.#chunks + 1) / (Math.min(count, this.#chunks) + 0.5) + 1);
   }
 
-  /** All counts, as `fromBytes` reads them: the same on every machine. */
-  toBytes(): Uint8Array {
-    const view = new DataView(new ArrayBuffer(4 * (counters + 1)));
-    view.setUint32(0, this.#chunks, true);
-    for (const [index, count] of this.#counts.entries()) view.setUint32(4 * (index + 1), count, true);
-    return new Uint8Array(view.buffer);
-  }
-
-  /** @throws RangeError if the bytes are not as many as `toBytes` gives */
-  static fromBytes(bytes: Uint8Array): Frequencies {
-    if (bytes.byteLength !== 4 * (counters + 1)) {
-      throw new RangeError(`frequencies should have ${4 * (counters + 1)} bytes, not ${bytes.byteLength}`);
-    }
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const frequencies = new Frequencies();
-    frequencies.#chunks = view.getUint32(0, true);
-    for (let index = 0; index < counters; index += 1) {
-      frequencies.#counts[index] = view.getUint32(4 * (index + 1), true);
-    }
-    return frequencies;
+  /** The number of chunks, and of each counter that is not 0 its place and count: few for a short document. */
+  toBytes(): Uint8Array<ArrayBuffer> {
+    const numbers = [this.#chunks];
+    for (const [index, count] of this.#counts.entries()) if (count > 0) numbers.push(index, count);
+    return new Uint8Array(Uint32Array.from(numbers).buffer);
   }
 }
 

@@ -1,55 +1,50 @@
-/**
- * Reads documents into plain text, each on a thread of its own: a document is whatever a stranger has made, and must not
- * block the sandbox, nor fill its memory.
- */
-import { type Clock, systemClock } from '../../../kit/clock.ts';
-import { ConfigError } from '../../../errors/errors.ts';
 import { type DocumentType, checkFirstBytes } from './document-types.ts';
-import { ReadingThread } from './reading-thread.ts';
-import { UnreadableDocument, maxBytes, timeout } from './unreadable-document.ts';
+import { UnreadableDocument, maxBytes, maxCharacters } from './unreadable-document.ts';
 
-export { type DocumentType, documentTypeOf, documentTypes } from './document-types.ts';
-export { UnreadableDocument } from './unreadable-document.ts';
-
-/** A document as it was uploaded, or found at an address. */
-interface Document {
-  readonly bytes: Uint8Array;
+/** A document as it was uploaded, or a page as it was found. */
+export interface Material {
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly type: DocumentType;
-  /** Where a page was found. Nothing of it gets into the text. */
-  readonly address?: string;
 }
 
+type Reader = (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string>;
+
+/** A reader is loaded only for documents of its type. */
+const readers: Readonly<Record<DocumentType, () => Promise<Reader>>> = {
+  text: async () => (await import('./decoding.ts')).decodeText,
+  markdown: async () => (await import('./markdown.ts')).readMarkdown,
+  html: async () => (await import('./html.ts')).readHtml,
+  pdf: async () => (await import('./pdf.ts')).readPdf,
+  docx: async () => (await import('./docx.ts')).readDocx,
+};
+
 /**
- * The text of a document: paragraphs, headings and rows are separated by blank lines or line breaks.
+ * The text of a document: paragraphs, headings and rows are separated by blank lines or line breaks. A document is whatever a
+ * stranger has made, and the parsers block the thread and take memory: only a processing thread calls this.
  *
- * @param options.signal Ends the reading; then it rejects with the signal's reason.
- * @throws UnreadableDocument
- * @throws ConfigError `package_missing`
+ * @throws UnreadableDocument, ConfigError `package_missing`, and whatever a parser throws at a broken document
  */
-export async function readDocument(
-  { bytes, type }: Document,
-  { signal, clock = systemClock }: { readonly signal?: AbortSignal; readonly clock?: Clock },
-): Promise<string> {
-  signal?.throwIfAborted();
+export async function readDocument({ bytes, type }: Material): Promise<string> {
   if (bytes.byteLength === 0) throw new UnreadableDocument('empty');
   if (bytes.byteLength > maxBytes) throw new UnreadableDocument('too_large');
   checkFirstBytes(bytes, type);
-  const thread = new ReadingThread({ bytes: new Uint8Array(bytes), type }, clock);
-  const cancelTimeout = clock.after(timeout, () => thread.giveUp(new UnreadableDocument('too_slow')));
-  const abort = (): void => thread.giveUp(signal?.reason);
-  signal?.addEventListener('abort', abort);
-  try {
-    return textOf(await thread.answer);
-  } finally {
-    cancelTimeout();
-    signal?.removeEventListener('abort', abort);
-    // Until the thread has ended, it takes memory that the next document may need.
-    await thread.end();
-  }
+  const read = await readers[type]();
+  const text = tidied(await read(bytes));
+  if (text === '') throw new UnreadableDocument('empty');
+  if (text.length > maxCharacters) throw new UnreadableDocument('too_large');
+  return text;
 }
 
-function textOf(answer: Awaited<ReadingThread['answer']>): string {
-  if ('text' in answer) return answer.text;
-  if ('unreadable' in answer) throw new UnreadableDocument(answer.unreadable, { cause: answer.cause });
-  throw new ConfigError(answer.misconfigured, answer.message);
+/** With uniform line breaks, without blanks at the ends of lines, and at most one blank line in a row. */
+function tidied(text: string): string {
+  return (
+    text
+      .toWellFormed()
+      .replace(/\r\n?/g, '\n')
+      // Looking back makes it take one pass: a run of blanks would be tried from each of them.
+      .replace(/(?<![^\S\n])[^\S\n]+$/gm, '')
+      .replace(/\n{3,}/g, '\n\n')
+      .replace(/^\n+/, '')
+      .trimEnd()
+  );
 }

@@ -1,0 +1,76 @@
+import type { Request } from 'express';
+import { importOptional } from '../../errors/optional-package.ts';
+import { ConfigError } from '../../errors/errors.ts';
+import { ApiError, type Issue, invalidRequest } from './route.ts';
+
+/** A file that a client uploads. */
+export interface Upload {
+  readonly name: string;
+  readonly contentType: string | undefined;
+  /** In bytes. */
+  readonly size: number;
+  /** Undefined if it has more than `maxKept` bytes: it is counted, and not kept. */
+  readonly content: Buffer | undefined;
+}
+
+/** The most bytes of a file that are kept. */
+const maxKept = 20 * 1024 * 1024;
+/** Where the sandbox stops reading a file. */
+const maxRead = 1024 ** 3;
+
+/**
+ * The file of a `multipart/form-data` request, in the field `file`: the field's name is a choice of the sandbox.
+ *
+ * @throws ApiError `invalid` without such a file, and for what is not multipart
+ */
+export async function readUpload(request: Request): Promise<Upload> {
+  const parser = await parserFor(request);
+  const { promise, resolve, reject } = Promise.withResolvers<Upload>();
+  const refuse = (issue: Omit<Issue, 'loc'>, loc: Issue['loc'] = ['body', 'file']) =>
+    reject(invalidRequest({ loc, ...issue }));
+  parser.on('file', (field, stream, { filename, mimeType }) => {
+    if (field !== 'file') {
+      stream.resume();
+      return;
+    }
+    const kept: Buffer[] = [];
+    let size = 0;
+    stream.on('data', (bytes: Buffer) => {
+      size += bytes.byteLength;
+      if (size > maxKept) kept.length = 0;
+      else kept.push(bytes);
+    });
+    stream.on('limit', () => refuse({ msg: `Should have at most ${maxRead} bytes`, type: 'too_long' }));
+    stream.on('end', () => {
+      const content = size > maxKept ? undefined : Buffer.concat(kept);
+      // Without a name it is a field, and busboy gives none of those.
+      resolve({ name: filename ?? 'unnamed', contentType: mimeType, size, content });
+    });
+  });
+  parser.on('error', () => refuse({ msg: 'Should be multipart/form-data', type: 'unreadable' }, ['body']));
+  parser.on('close', () => refuse({ msg: 'Should be given', type: 'missing' }));
+  // A client that goes away in the middle ends the request, and never the parser.
+  request.on('close', () => refuse({ msg: 'Should arrive whole', type: 'unreadable' }, ['body']));
+  request.pipe(parser);
+  return promise.finally(() => request.unpipe(parser));
+}
+
+async function parserFor(request: Request) {
+  const { default: busboy } = await importOptional(
+    'busboy',
+    'uploads to the sandbox',
+    () => import('busboy'),
+  ).catch((error: unknown) => {
+    throw error instanceof ConfigError ? new ApiError('unavailable', error.message) : error;
+  });
+  try {
+    return busboy({
+      headers: request.headers,
+      defParamCharset: 'utf8',
+      limits: { files: 1, fileSize: maxRead },
+    });
+  } catch {
+    const msg = 'Should be multipart/form-data with a file, and the Content-Type should say so';
+    throw invalidRequest({ loc: ['body'], msg, type: 'content_type' });
+  }
+}

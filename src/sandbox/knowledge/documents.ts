@@ -1,0 +1,202 @@
+import type { Statement } from 'better-sqlite3';
+import { randomUUID } from 'node:crypto';
+import type { Connection, Database } from '../database.ts';
+import type { DocumentProblem } from './document-problem.ts';
+import type { ProcessedDocument } from './processing/processing-thread.ts';
+
+/** Where a document comes from. */
+export type DocumentSource =
+  | { readonly kind: 'file'; readonly contentType: string | undefined }
+  | { readonly kind: 'website'; readonly urls: readonly string[] };
+
+/** `completed` is the one that the platform's document names: its content can be found. The others are the sandbox's choice. */
+export type DocumentStatus = 'queued' | 'processing' | 'completed' | 'failed';
+
+/** A document, without what it holds. Times in milliseconds since 1970. */
+export interface KnowledgeDocument {
+  readonly position: number;
+  readonly id: string;
+  readonly knowledgeBaseId: string;
+  readonly name: string;
+  readonly source: DocumentSource;
+  /** Of a file, in bytes; 0 until a website was read. */
+  readonly size: number;
+  readonly status: DocumentStatus;
+  /** Why it has failed. */
+  readonly problem: DocumentProblem | undefined;
+  readonly chunkCount: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** What is submitted. Without content, a file was too large to be kept. */
+export interface Submission {
+  readonly knowledgeBaseId: string;
+  readonly name: string;
+  readonly source: DocumentSource;
+  readonly content: Uint8Array | undefined;
+  readonly size: number;
+}
+
+const columns = `position, id, knowledge_base_id, name, source, size, status, problem, chunk_count, created_at, updated_at`;
+
+interface Row {
+  readonly position: number;
+  readonly id: string;
+  readonly knowledge_base_id: string;
+  readonly name: string;
+  readonly source: string;
+  readonly size: number;
+  readonly status: DocumentStatus;
+  readonly problem: string | null;
+  readonly chunk_count: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+}
+
+/** How often the process may end while a document is processed. */
+const maxAttempts = 5;
+
+/** The documents of all knowledge bases, and the queue of those that are to be processed. The tables are there before. */
+export class Documents {
+  readonly #connection: Connection;
+  readonly #insert: Statement<[Record<string, unknown>]>;
+  readonly #find: Statement<[string, string], Row>;
+  readonly #list: Statement<[string, number, number], Row>;
+  readonly #delete: Statement<[string]>;
+  readonly #next: Statement<[], Row>;
+  readonly #begin: Statement<[number, number]>;
+  readonly #content: Statement<[number], Buffer | null>;
+  readonly #settle: Statement<[Record<string, unknown>]>;
+  readonly #insertChunk: Statement<[number, string, Buffer]>;
+
+  constructor({ connection }: Database) {
+    this.#connection = connection;
+    this.#insert = connection.prepare(`
+      insert into documents (id, knowledge_base_id, name, source, size, content, created_at, updated_at)
+      values (@id, @knowledgeBaseId, @name, @source, @size, @content, @now, @now)`);
+    this.#find = connection.prepare(
+      `select ${columns} from documents where knowledge_base_id = ? and id = ?`,
+    );
+    this.#list = connection.prepare(
+      `select ${columns} from documents where knowledge_base_id = ? and position > ? order by position limit ?`,
+    );
+    this.#delete = connection.prepare('delete from documents where id = ?');
+    this.#next = connection.prepare(
+      `select ${columns} from documents where status = 'queued' order by position limit 1`,
+    );
+    this.#begin = connection.prepare(
+      `update documents set status = 'processing', attempts = attempts + 1, updated_at = ? where position = ?`,
+    );
+    this.#content = connection
+      .prepare<[number], Buffer | null>('select content from documents where position = ?')
+      .pluck();
+    // What a file held is not needed any more.
+    this.#settle = connection.prepare(`
+      update documents set status = @status, problem = @problem, chunk_count = @chunkCount, size = @size,
+        frequencies = @frequencies, content = null, updated_at = @now
+      where position = @position and status = 'processing'`);
+    this.#insertChunk = connection.prepare('insert into chunks (document, text, vector) values (?, ?, ?)');
+  }
+
+  /** Stores what is submitted and queues it: a document of its own each time (platform document, Documents). */
+  add({ source, content, ...submission }: Submission, now: number): KnowledgeDocument {
+    const id = `doc_${randomUUID()}`;
+    this.#insert.run({ ...submission, id, source: JSON.stringify(source), content: content ?? null, now });
+    return this.#require(submission.knowledgeBaseId, id);
+  }
+
+  find(knowledgeBaseId: string, id: string): KnowledgeDocument | undefined {
+    const row = this.#find.get(knowledgeBaseId, id);
+    return row && documentOf(row);
+  }
+
+  /** Those behind a position, and the position of the last one if there are more. */
+  list(knowledgeBaseId: string, after: number, size: number) {
+    const rows = this.#list.all(knowledgeBaseId, after, size + 1);
+    const page = rows.slice(0, size);
+    return { items: page.map(documentOf), next: rows.length > size ? page.at(-1)?.position : undefined };
+  }
+
+  /** Deletes a document with its chunks; what is being made of it comes to nothing. */
+  delete({ id }: KnowledgeDocument): void {
+    this.#delete.run(id);
+  }
+
+  /**
+   * Puts back what was being processed when the process ended, whatever ended it. What was begun too often has failed: it may be
+   * the document that ends the process.
+   */
+  resume(now: number): void {
+    const problem = {
+      code: 'interrupted',
+      message: `The sandbox has ended ${maxAttempts} times while it processed this document.`,
+    };
+    this.#connection
+      .prepare(
+        `update documents set status = 'failed', problem = ?, content = null, updated_at = ?
+         where status = 'processing' and attempts >= ?`,
+      )
+      .run(JSON.stringify(problem), now, maxAttempts);
+    this.#connection.prepare(`update documents set status = 'queued' where status = 'processing'`).run();
+  }
+
+  /** Begins with the document that has waited for the longest; undefined if none waits. */
+  begin(now: number): KnowledgeDocument | undefined {
+    const row = this.#next.get();
+    if (!row) return undefined;
+    this.#begin.run(now, row.position);
+    return documentOf(row);
+  }
+
+  /** What a file holds; undefined if it was too large to be kept. */
+  contentOf({ position }: KnowledgeDocument): Uint8Array<ArrayBuffer> | undefined {
+    const content = this.#content.get(position);
+    return content ? new Uint8Array(content) : undefined;
+  }
+
+  /** In one transaction: a document is found whole or not at all. Returns the ids of the chunks; undefined if it was deleted. */
+  complete(
+    { position }: KnowledgeDocument,
+    { chunks, vectors, frequencies }: ProcessedDocument,
+    size: number,
+    now: number,
+  ): readonly number[] | undefined {
+    return this.#connection.transaction(() => {
+      const settled = { status: 'completed', problem: null, chunkCount: chunks.length, frequencies };
+      if (this.#settle.run({ ...settled, position, size, now }).changes === 0) return undefined;
+      return chunks.map((text, place) => {
+        const vector = vectors[place] ?? new Float32Array();
+        const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+        return Number(this.#insertChunk.run(position, text, bytes).lastInsertRowid);
+      });
+    })();
+  }
+
+  fail({ position, size }: KnowledgeDocument, problem: DocumentProblem, now: number): void {
+    const settled = { status: 'failed', problem: JSON.stringify(problem), chunkCount: 0, frequencies: null };
+    this.#settle.run({ ...settled, position, size, now });
+  }
+
+  #require(knowledgeBaseId: string, id: string): KnowledgeDocument {
+    const document = this.find(knowledgeBaseId, id);
+    if (!document) throw new Error('a document that was just stored is not there');
+    return document;
+  }
+}
+
+function documentOf({ source, problem, ...row }: Row): KnowledgeDocument {
+  return {
+    position: row.position,
+    id: row.id,
+    knowledgeBaseId: row.knowledge_base_id,
+    name: row.name,
+    source: JSON.parse(source) as DocumentSource,
+    size: row.size,
+    status: row.status,
+    problem: problem === null ? undefined : (JSON.parse(problem) as DocumentProblem),
+    chunkCount: row.chunk_count,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

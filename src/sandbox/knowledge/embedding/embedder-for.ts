@@ -1,0 +1,22 @@
+import type { Embedder } from './embedder.ts';
+import { offlineEmbedder } from './offline-embedder.ts';
+import { openaiEmbedder } from './openai-embedder.ts';
+
+/** An OpenAI-compatible service that makes embeddings. */
+export interface EmbeddingService {
+  /** The address before `/embeddings`, such as `http://127.0.0.1:11434/v1`. */
+  readonly url: string;
+  /** Sent as a bearer token. @default an empty one, for services that need none */
+  readonly apiKey?: string | undefined;
+}
+
+/**
+ * What embeds for knowledge bases of a model.
+ *
+ * @param service Asked for the model by its name; without one, the embedder is the same for every model
+ */
+export function embedderFor(model: string, service: EmbeddingService | undefined): Embedder {
+  return service
+    ? openaiEmbedder({ url: service.url, apiKey: service.apiKey ?? '', model })
+    : offlineEmbedder();
+}

@@ -1,0 +1,95 @@
+/** The fields of a knowledge base (platform document, KnowledgeBase), as a seed and the API give them. */
+import { z } from 'zod';
+import { chunkingStrategies } from './chunking/chunk.ts';
+
+/**
+ * The document says that there are five, in an order, but doesn't name them: these stand for their names. They are names and
+ * nothing else: all of them search the same index.
+ */
+const vectorBackends = ['vector_db_1', 'vector_db_2', 'vector_db_3', 'vector_db_4', 'vector_db_5'] as const;
+
+/** Platform document, EmbeddingModelType. */
+const embeddingModels = ['text-embedding-3-small', 'text-embedding-3-large'] as const;
+
+/** The most tokens that the embedding models take. */
+const maxChunkSize = 8_191;
+
+const text = z.string('text');
+const name = z.string('text').min(1, 'text that is not empty').max(1_000, 'text of at most 1,000 characters');
+const textOrNull = z.string('text or null').nullable();
+const size = `a whole number from 1 to ${maxChunkSize}`;
+const time = z.iso.datetime('a time in ISO 8601, such as 2026-01-01T00:00:00.000Z');
+
+const shared = {
+  name,
+  description: textOrNull.default(null),
+  document_language: text.refine(isLanguage, 'a language, such as en').default('en'),
+  chunking_strategy: z
+    .enum(chunkingStrategies, `one of ${chunkingStrategies.join(', ')}`)
+    .default('recursive'),
+  vector_backend: z.enum(vectorBackends, `one of ${vectorBackends.join(', ')}`).default('vector_db_1'),
+  chunk_size: z.int(size).min(1, size).max(maxChunkSize, size).default(512),
+  chunk_overlap: z.int('a whole number from 0').min(0, 'a whole number from 0').default(50),
+  assistant_persona: textOrNull.default(null),
+  workspace_id: textOrNull.default(null),
+};
+
+const embeddingModel = z.enum(embeddingModels, `one of ${embeddingModels.join(', ')}`);
+
+/** What a client gives to create one: the default of the model differs from that of older ones (platform document). */
+export const newKnowledgeBaseSchema = z
+  .object({ ...shared, embedding_model: embeddingModel.default('text-embedding-3-large') }, 'an object')
+  .superRefine(refuseOverlap);
+
+/** What a client gives to replace one. The model is fixed at creation time (platform document). */
+export const changedKnowledgeBaseSchema = z
+  .object({ ...shared, embedding_model: embeddingModel.optional() }, 'an object')
+  .superRefine(refuseOverlap);
+
+/** A document of a seed: its text, as a file of that name would have it. */
+const documentSeedSchema = z.strictObject({
+  name: name.describe('The name of a file; its ending says what it is: .txt, .md or .html.'),
+  text: text.min(1, 'text that is not empty'),
+});
+
+/**
+ * A knowledge base in a seed: the fields of the platform's document with its defaults. One without `user_id` belongs to every
+ * user of its organization. The default of the times is the time of the seeding.
+ *
+ * @example { "id": "kb_1", "organization_id": "org_1", "name": "Handbook" }
+ */
+export const knowledgeBaseSeedSchema = z.strictObject({
+  id: name,
+  ...shared,
+  embedding_model: embeddingModel.default('text-embedding-3-small'),
+  organization_id: name,
+  user_id: textOrNull.default(null),
+  created_at: time.optional(),
+  updated_at: time.optional(),
+  documents: z
+    .array(documentSeedSchema, 'a list of documents')
+    .default([])
+    .describe('Processed when the sandbox starts, as uploads are.'),
+});
+
+/** A knowledge base of a seed, with its defaults filled in. */
+export type KnowledgeBaseSeed = z.output<typeof knowledgeBaseSeedSchema>;
+
+/** What a client may set. */
+export type KnowledgeBaseFields = z.output<typeof newKnowledgeBaseSchema>;
+
+function refuseOverlap(
+  { chunk_size: chunkSize, chunk_overlap: overlap }: { chunk_size: number; chunk_overlap: number },
+  context: z.RefinementCtx,
+): void {
+  if (overlap < chunkSize) return;
+  context.addIssue({ code: 'custom', path: ['chunk_overlap'], message: 'less than chunk_size' });
+}
+
+function isLanguage(language: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(language).length === 1;
+  } catch {
+    return false;
+  }
+}

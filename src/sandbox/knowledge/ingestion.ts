@@ -1,0 +1,150 @@
+import type { Logger } from 'pino';
+import { type Clock, pause } from '../../kit/clock.ts';
+import { messageOf } from '../../kit/error-text.ts';
+import type { Failures } from '../failures.ts';
+import { type GetPage, crawl } from './crawl.ts';
+import { DocumentFailure } from './document-problem.ts';
+import type { Documents, KnowledgeDocument } from './documents.ts';
+import type { KnowledgeBaseFields } from './fields.ts';
+import type { ProcessingThread } from './processing/processing-thread.ts';
+import { documentTypeOf } from './reading/document-types.ts';
+import type { Material } from './reading/read-document.ts';
+import { UnreadableDocument } from './reading/unreadable-document.ts';
+import type { Search } from './search.ts';
+
+/** What documents are processed with. */
+export interface IngestionParts {
+  readonly documents: Documents;
+  readonly search: Search;
+  readonly thread: ProcessingThread;
+  /** The fields of a document's knowledge base, as they are when it is processed; undefined if it was deleted. */
+  readonly fieldsOf: (knowledgeBaseId: string) => KnowledgeBaseFields | undefined;
+  readonly getPage: GetPage;
+  readonly failures: Failures;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Aborted when the sandbox stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** The name under which a test makes ingestions fail. */
+export const ingestOperation = 'knowledge-bases.ingest';
+
+/** How long the pages of a document may take altogether, in milliseconds. */
+const crawlTimeout = 60_000;
+
+/** How many documents are processed at once: while the pages of one arrive, another can be read. */
+const concurrency = 4;
+
+/**
+ * Processes documents, those that have waited for the longest first: reads, cuts and embeds them, and lets them be found. What
+ * is submitted meanwhile waits in the database; what the end of the process has interrupted is begun anew at the next start.
+ */
+export class Ingestion {
+  readonly #parts: IngestionParts;
+  readonly #working = new Set<Promise<void>>();
+  #isStarted = false;
+
+  constructor(parts: IngestionParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const { documents, clock } = this.#parts;
+    documents.resume(clock.now());
+    this.#isStarted = true;
+    for (let worker = 0; worker < concurrency; worker += 1) this.submitted();
+  }
+
+  /** A document may wait. */
+  submitted(): void {
+    if (!this.#isStarted || this.#working.size >= concurrency) return;
+    const working = this.#work().finally(() => this.#working.delete(working));
+    this.#working.add(working);
+  }
+
+  /** Resolves when nothing is processed any more. The sandbox is stopping. */
+  async stop(): Promise<void> {
+    this.#isStarted = false;
+    await Promise.all(this.#working);
+    await this.#parts.thread.end();
+  }
+
+  async #work(): Promise<void> {
+    const { documents, clock, stopping } = this.#parts;
+    while (!stopping.aborted) {
+      const document = documents.begin(clock.now());
+      if (!document) return;
+      await this.#process(document);
+    }
+  }
+
+  /** Never rejects: a document that can't be processed harms no other. */
+  async #process(document: KnowledgeDocument): Promise<void> {
+    const { documents, search, thread, fieldsOf, clock, logger, stopping } = this.#parts;
+    try {
+      await this.#failOnDemand();
+      const materials = await this.#materialsOf(document);
+      const fields = fieldsOf(document.knowledgeBaseId);
+      // It was deleted with its knowledge base.
+      if (!fields) return;
+      const processed = await thread.process({ materials, ...settingsIn(fields) }, stopping);
+      const size = materials.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+      const chunkIds = documents.complete(document, processed, size, clock.now());
+      if (chunkIds) search.add(document, chunkIds, processed);
+      logger.debug({ event: 'document_completed', document: document.id }, 'a document can be found');
+    } catch (error) {
+      // It is begun anew at the next start.
+      if (stopping.aborted) return;
+      const isTold = error instanceof DocumentFailure;
+      const { code, message } = isTold ? error : unexpected;
+      documents.fail(document, { code, message }, clock.now());
+      if (isTold) logger.debug({ event: 'document_failed', document: document.id, code }, message);
+      else
+        logger.error({ event: 'document_failed', document: document.id, error: messageOf(error) }, message);
+    }
+  }
+
+  async #failOnDemand(): Promise<void> {
+    const { failures, clock, stopping } = this.#parts;
+    const failure = failures.takeExactly(ingestOperation);
+    if (failure?.kind === 'late') await pause(clock, failure.delay, stopping);
+    else if (failure) throw new DocumentFailure(demanded);
+    stopping.throwIfAborted();
+  }
+
+  async #materialsOf(document: KnowledgeDocument): Promise<readonly Material[]> {
+    const { source, name } = document;
+    if (source.kind === 'website') return this.#pagesAt(source.urls);
+    const bytes = this.#parts.documents.contentOf(document);
+    if (!bytes) throw new UnreadableDocument('too_large');
+    const type = documentTypeOf({ name, contentType: source.contentType });
+    if (!type) throw new UnreadableDocument('unsupported_type');
+    return [{ bytes, type }];
+  }
+
+  async #pagesAt(urls: readonly string[]): Promise<readonly Material[]> {
+    const { getPage, clock, stopping } = this.#parts;
+    const timeout = new AbortController();
+    const cancel = clock.after(crawlTimeout, () => timeout.abort(new DocumentFailure(slowPages)));
+    try {
+      return await crawl(urls, getPage, AbortSignal.any([timeout.signal, stopping]));
+    } finally {
+      cancel();
+    }
+  }
+}
+
+const unexpected = { code: 'unexpected', message: 'The sandbox could not process the document' } as const;
+const demanded = { code: 'demanded', message: 'The document was made to fail' } as const;
+const slowPages = { code: 'unreachable', message: 'The pages take longer than a minute' } as const;
+
+function settingsIn(fields: KnowledgeBaseFields) {
+  const chunking = {
+    strategy: fields.chunking_strategy,
+    size: fields.chunk_size,
+    overlap: fields.chunk_overlap,
+    language: fields.document_language,
+  };
+  return { chunking, model: fields.embedding_model };
+}

@@ -1,0 +1,141 @@
+import type { Statement } from 'better-sqlite3';
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../database.ts';
+import { type Caller, isoTime } from '../model.ts';
+import type { KnowledgeBaseFields, KnowledgeBaseSeed } from './fields.ts';
+
+/** What is stored of a knowledge base: the rest follows from its documents. */
+export interface StoredKnowledgeBase extends KnowledgeBaseFields {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly user_id: string | null;
+  /** ISO 8601 with milliseconds and `Z`. */
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** A knowledge base as the platform answers it: every field is there (platform document, KnowledgeBase). */
+export interface KnowledgeBase extends StoredKnowledgeBase {
+  readonly document_count: number;
+  readonly status: 'processing' | 'completed' | 'failed' | null;
+}
+
+/** A knowledge base belongs to one organization and one user (platform document, Tenancy). */
+const owned = 'organization_id = @organizationId and (user_id is null or user_id = @userId)';
+
+/** How the documents of a knowledge base stand, counted. */
+const columns = `
+  position, body,
+  (select count(*) from documents where knowledge_base_id = knowledge_bases.id) as documents,
+  (select count(*) from documents where knowledge_base_id = knowledge_bases.id
+    and status in ('queued', 'processing')) as waiting,
+  (select count(*) from documents where knowledge_base_id = knowledge_bases.id and status = 'failed') as failed
+`;
+
+interface Row {
+  readonly position: number;
+  readonly body: string;
+  readonly documents: number;
+  readonly waiting: number;
+  readonly failed: number;
+}
+
+type Id = Caller & { readonly id: string };
+
+/** The knowledge bases of every tenant. The tables are there before. */
+export class KnowledgeBases {
+  readonly #insert: Statement<[Record<string, unknown>]>;
+  readonly #find: Statement<[Id], Row>;
+  readonly #body: Statement<[string], string>;
+  readonly #list: Statement<[Caller & { readonly after: number; readonly limit: number }], Row>;
+  readonly #update: Statement<[Id & { readonly body: string }]>;
+  readonly #delete: Statement<[Id]>;
+
+  constructor({ connection }: Database) {
+    this.#insert = connection.prepare(`
+      insert into knowledge_bases (id, organization_id, user_id, body)
+      values (@id, @organizationId, @userId, @body)`);
+    this.#find = connection.prepare(`select ${columns} from knowledge_bases where id = @id and ${owned}`);
+    this.#body = connection
+      .prepare<[string], string>('select body from knowledge_bases where id = ?')
+      .pluck();
+    this.#list = connection.prepare(`
+      select ${columns} from knowledge_bases where ${owned} and position > @after order by position limit @limit`);
+    this.#update = connection.prepare(`update knowledge_bases set body = @body where id = @id and ${owned}`);
+    this.#delete = connection.prepare(`delete from knowledge_bases where id = @id and ${owned}`);
+  }
+
+  /** Adds a knowledge base of a seed; `now` is its time if the seed has none, in milliseconds since 1970. */
+  add(seed: Omit<KnowledgeBaseSeed, 'documents'>, now: number): void {
+    const createdAt = seed.created_at ?? isoTime(now);
+    this.#write({
+      ...seed,
+      created_at: isoTime(Date.parse(createdAt)),
+      updated_at: isoTime(Date.parse(seed.updated_at ?? createdAt)),
+    });
+  }
+
+  create(caller: Caller, fields: KnowledgeBaseFields, now: number): KnowledgeBase {
+    const stored = {
+      id: `kb_${randomUUID()}`,
+      ...fields,
+      organization_id: caller.organizationId,
+      user_id: caller.userId,
+      created_at: isoTime(now),
+      updated_at: isoTime(now),
+    };
+    this.#write(stored);
+    return { ...stored, document_count: 0, status: null };
+  }
+
+  /** The knowledge base with that id that the caller owns. */
+  find({ organizationId, userId }: Caller, id: string): KnowledgeBase | undefined {
+    const row = this.#find.get({ id, organizationId, userId });
+    return row && knowledgeBaseOf(row);
+  }
+
+  /** What is set of any tenant's knowledge base. */
+  fieldsOf(id: string): KnowledgeBaseFields | undefined {
+    const body = this.#body.get(id);
+    return body === undefined ? undefined : (JSON.parse(body) as StoredKnowledgeBase);
+  }
+
+  /** Those behind a position, and the position of the last one if there are more. */
+  list({ organizationId, userId }: Caller, after: number, size: number) {
+    const rows = this.#list.all({ organizationId, userId, after, limit: size + 1 });
+    const page = rows.slice(0, size);
+    return { items: page.map(knowledgeBaseOf), next: rows.length > size ? page.at(-1)?.position : undefined };
+  }
+
+  /** Replaces what a client may set, except the model. */
+  replace(
+    { organizationId, userId }: Caller,
+    id: string,
+    fields: Omit<KnowledgeBaseFields, 'embedding_model'>,
+    now: number,
+  ): KnowledgeBase | undefined {
+    const found = this.find({ organizationId, userId }, id);
+    if (!found) return undefined;
+    const { document_count: _count, status: _status, ...stored } = found;
+    const { embedding_model } = stored;
+    const body = { ...stored, ...fields, embedding_model, updated_at: isoTime(now) };
+    this.#update.run({ id, organizationId, userId, body: JSON.stringify(body) });
+    return { ...found, ...body };
+  }
+
+  /** Its documents go with it. Returns whether there was one. */
+  delete({ organizationId, userId }: Caller, id: string): boolean {
+    return this.#delete.run({ id, organizationId, userId }).changes > 0;
+  }
+
+  #write(stored: StoredKnowledgeBase): void {
+    const { id, organization_id: organizationId, user_id: userId } = stored;
+    this.#insert.run({ id, organizationId, userId, body: JSON.stringify(stored) });
+  }
+}
+
+function knowledgeBaseOf({ body, documents, waiting, failed }: Row): KnowledgeBase {
+  const stored = JSON.parse(body) as StoredKnowledgeBase;
+  const settled = failed > 0 ? 'failed' : documents > 0 ? 'completed' : null;
+  return { ...stored, document_count: documents, status: waiting > 0 ? 'processing' : settled };
+}

@@ -1,0 +1,78 @@
+/** The processing thread: it reads, cuts and embeds one document after another. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { ConfigError } from '../../../errors/errors.ts';
+import { messageOf } from '../../../kit/error-text.ts';
+import { chunk } from '../chunking/chunk.ts';
+import { tokenizer } from '../chunking/tokenizer.ts';
+import { DocumentFailure } from '../document-problem.ts';
+import { embedderFor } from '../embedding/embedder-for.ts';
+import { EmbeddingProblem } from '../embedding/openai-embedder.ts';
+import { Frequencies } from '../embedding/frequencies.ts';
+import { type Material, readDocument } from '../reading/read-document.ts';
+import { UnreadableDocument, maxCharacters } from '../reading/unreadable-document.ts';
+import type { ProcessedDocument, ProcessingJob, ProcessingMessage, ThreadData } from './processing-thread.ts';
+
+/** The most chunks of a document: each is a vector in the memory of the sandbox. */
+const maxChunks = 10_000;
+
+const { service } = workerData as ThreadData;
+// What a library throws outside of what it was called for is due to the document too.
+process.on('uncaughtException', (error) =>
+  tell(failureOf(new UnreadableDocument('broken', { cause: error }))),
+);
+parentPort?.on('message', (job: ProcessingJob) => {
+  processed(job).then(
+    (document) => tell({ kind: 'processed', document }),
+    (error: unknown) => tell(failureOf(error)),
+  );
+});
+
+function tell(message: ProcessingMessage): void {
+  parentPort?.postMessage(message, []);
+}
+
+async function processed({ materials, chunking, model }: ProcessingJob): Promise<ProcessedDocument> {
+  const texts = await textsOf(materials);
+  tell({ kind: 'read' });
+  const embedder = embedderFor(model, service);
+  const embed = (parts: readonly string[]) => embedder.embed(parts, { purpose: 'document' });
+  const tokens = await tokenizer();
+  const chunks: string[] = [];
+  // A chunk never spans two pages.
+  for (const text of texts) chunks.push(...(await chunk(text, chunking, tokens, embed)));
+  if (chunks.length > maxChunks) {
+    const message = `The document would be cut into ${chunks.length} chunks, and ${maxChunks} is the most: choose larger ones`;
+    throw new DocumentFailure({ code: 'too_many_chunks', message });
+  }
+  const frequencies = new Frequencies();
+  for (const text of chunks) frequencies.add(text);
+  return { chunks, vectors: await embed(chunks), frequencies: frequencies.toBytes() };
+}
+
+/** @throws DocumentFailure, ConfigError `package_missing` */
+async function textsOf(materials: readonly Material[]): Promise<readonly string[]> {
+  const texts: string[] = [];
+  let characters = 0;
+  for (const material of materials) {
+    const text = await readDocument(material).catch((error: unknown) => {
+      // A parser may throw anything at what it can't read.
+      const isTold = error instanceof DocumentFailure || error instanceof ConfigError;
+      throw isTold ? error : new UnreadableDocument('broken', { cause: error });
+    });
+    characters += text.length;
+    if (characters > maxCharacters) throw new UnreadableDocument('too_large');
+    texts.push(text);
+  }
+  return texts;
+}
+
+/** Errors lose their class on the way between threads. */
+function failureOf(error: unknown): ProcessingMessage {
+  if (error instanceof DocumentFailure || error instanceof ConfigError) {
+    return { kind: 'failed', problem: { code: error.code, message: error.message } };
+  }
+  if (error instanceof EmbeddingProblem) {
+    return { kind: 'failed', problem: { code: 'embedding_failed', message: error.message } };
+  }
+  return { kind: 'unexpected', cause: messageOf(error) };
+}
