@@ -23,8 +23,8 @@ const occasions: Readonly<Record<KnownEventName, { readonly when: string; readon
 
 const introduction = `# Events
 
-\`npm run schemas\` writes this page from the schemas that read the events; don't edit it. The package has JSON Schemas of
-the events in \`ringback/schemas/*\`.
+\`npm run schemas\` writes this page from the schemas that read the events; don't edit it. The package has
+[JSON Schemas](#json-schemas) of the events, made from the same.
 
 ## Names
 
@@ -65,6 +65,24 @@ receiver.on('CallHandler.CallTransferred', async ({ payload }, ctx) => {
   \`ai_agent_id\`.
 - The values given are those that are known. Others may come.
 - The platform may add fields: they are on the payload too, without a type, and in \`event.body\` as they were sent.
+
+## JSON Schemas
+
+\`ringback/schemas/\` has a JSON Schema (2020-12) of each event's bodies: \`call-started.schema.json\`,
+\`call-ended.schema.json\`, \`call-transferred.schema.json\`, \`pca-completed.schema.json\`. A body of an event is valid
+exactly when a handler for that event gets it; otherwise it goes to the fallback.
+
+- **The name may be in the header alone.** So a body without \`eventName\` is valid by the schema of every event whose
+  fields it has. Choose the schema by the body's \`eventName\`, else by the header \`X-Webhook-Event\`. If neither has a
+  name, only a transfer is recognized, by its fields.
+- **The payload may be flat**, at the top level, if \`payload\` is missing or null.
+  \`call-transferred-wrapped.schema.json\` takes only transfers in the envelope.
+- **Ids count under all their names.** What is under one doesn't matter if there is an id under another.
+- **Nothing else around the payload matters.** A \`traceId\`, \`organizationId\` or \`timestamp\` of another type counts as
+  missing, and as [drift](drift.md). \`envelope.schema.json\` has the documented types.
+
+A JSON Schema can't say everything. When an event is read, only the first 1,000 items of a list are compared, integers
+beyond 2^53 become texts, and the 512 characters of an id or name are UTF-16 units, without halves of pairs.
 `;
 
 /** The text of the document. */

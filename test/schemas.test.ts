@@ -53,4 +53,20 @@ describe('the JSON Schemas', () => {
     expect(validate({ eventName: 'CallHandler.CallEnded', payload })).toBe(expected);
     expect(validate({ eventName: 'CallHandler.CallStarted', payload })).toBe(false);
   });
+
+  const eventName = 'CallHandler.CallEnded';
+  it.each([
+    ['flat', { eventName, call_id: 'c' }, true],
+    ['flat beside null', { eventName, call_id: 'c', payload: null }, true],
+    ['without its fields', { eventName, payload: null }, false],
+    ['with a payload that is no object', { eventName, call_id: 'c', payload: 'gone' }, false],
+    ['named by the header alone', { payload: { call_id: 'c' } }, true],
+    ['with another name', { eventName: 'CallHandler.CallPaused', payload: { call_id: 'c' } }, false],
+    ['with odd fields around it', { eventName, traceId: {}, timestamp: [], payload: { call_id: 'c' } }, true],
+    ['with an odd agent', { eventName, call_id: 'c', agent_id: {} }, false],
+    ['with an agent under another name', { eventName, call_id: 'c', agent_id: {}, ai_agent_id: 7 }, true],
+  ])('take a call that ended, %s: %j: %s', (_form, body, expected) => {
+    const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(callEnded);
+    expect(validate(body)).toBe(expected);
+  });
 });

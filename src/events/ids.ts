@@ -1,7 +1,7 @@
 import type { CallEvent, Headers } from './model.ts';
 
 /** The longest id that counts. Ids are keys of the inbox and are logged: without a bound, a body could fill both. */
-const maxId = 512;
+export const maxId = 512;
 
 /**
  * An id as a string, or undefined when there is none. Numbers become strings. Empty and blank texts are no ids, nor are

@@ -32,7 +32,8 @@ describe('the document of the events', () => {
       expect(rows.map(([field]) => literal(field))).toEqual(fieldsOf(payload));
       const required = rows.filter(([, type]) => type?.endsWith(', required'));
       // The id of the call is required under one of its names, of which the first is the documented one.
-      const inSchema = [...(payload.anyOf?.[0]?.required ?? []), ...(payload.required ?? [])];
+      const ids = payload.allOf?.flatMap(({ anyOf }) => anyOf?.[0]?.required ?? []) ?? [];
+      const inSchema = [...ids, ...(payload.required ?? [])];
       expect(required.map(([field]) => literal(field))).toEqual(inSchema);
       const sections = anchors(document).slice(-knownEventNames.length);
       expect(sections[index]).toBe(name.toLowerCase().replace('.', ''));
@@ -44,6 +45,7 @@ describe('the document of the events', () => {
 interface Json {
   readonly properties?: Readonly<Record<string, Json>>;
   readonly items?: Json;
+  readonly allOf?: readonly Json[];
   readonly anyOf?: readonly Json[];
   readonly required?: readonly string[];
 }
