@@ -1,0 +1,61 @@
+/** The statements about custom tools, prompts and website lookup. */
+import type { Statement } from './statement.ts';
+
+export const toolStatements: readonly Statement[] = [
+  ['TOOL-1', 'A tool belongs to an agent: a function for the model, and the HTTP call that runs it'],
+  ['TOOL-2', 'openai_tool is an object: the function that the model sees'],
+  ['TOOL-3', 'openai_tool.name is a text'],
+  ['TOOL-4', 'openai_tool.description is a text'],
+  ['TOOL-5', 'parameters.type is object'],
+  ['TOOL-6', 'parameters.properties has an object with type and description for each name'],
+  ['TOOL-7', 'parameters.required is a list of names'],
+  ['TOOL-8', 'parameters.additionalProperties is true or false'],
+  ['TOOL-9', 'additional_tool_info is an object: the call, and other details of the tool'],
+  ['TOOL-10', 'tool_type is custom'],
+  ['TOOL-11', 'api.endpoint is a text: the address that is called'],
+  ['TOOL-12', 'api.method is a text: the method of the call'],
+  ['TOOL-13', 'api.headers has texts by name: the headers of the call'],
+  ['TOOL-14', 'fixed_params has an object with the texts description and value for each name'],
+  ['TOOL-15', 'The value of a fixed parameter is part of every call'],
+  ['TOOL-16', 'runtime_params is an object: what comes with a call; left open: its entries'],
+  ['TOOL-17', 'tool_id is a text, and unique'],
+  ['TOOL-18', 'tool_start_message is an optional text for the start of a call'],
+  ['TOOL-19', 'tool_delayed_message is an optional text for a call that takes long'],
+  ['TOOL-20', 'tool_complete_message is an optional text for a call that is done'],
+  ['TOOL-21', 'tool_failed_message is an optional text for a call that fails'],
+  ['TOOL-22', 'created_at is a date and time, in answers only'],
+  ['TOOL-23', 'updated_at is a date and time, in answers only'],
+  ['TOOL-24', 'POST /v2/ai-agents/{ai_agent_id}/custom-tools/ creates a tool'],
+  ['TOOL-25', 'ai_agent_id is a text in the path'],
+  ['TOOL-26', 'The body has openai_tool, additional_tool_info, tool_id and the messages'],
+  ['TOOL-27', 'The answer has the fields as stored, and both times'],
+  ['TOOL-28', 'An invalid tool is answered with 422 and an HTTPValidationError'],
+  ['TOOL-29', 'Left open: which fields are required'],
+  ['TOOL-30', 'Left open: the status of success'],
+  ['TOOL-31', 'Left open: list, get, update and delete'],
+];
+
+export const promptStatements: readonly Statement[] = [
+  ['PROMPT-1', 'POST /v1/prompt-generation/prompt/generate makes a prompt of a raw one and instructions'],
+  ['PROMPT-2', 'raw_prompt is a text'],
+  ['PROMPT-3', 'instructions is a text; its default is the empty text'],
+  ['PROMPT-4', 'The answer has the text user_id'],
+  ['PROMPT-5', 'The answer has the text prompt_id'],
+  ['PROMPT-6', 'The answer has the text prompt'],
+  ['PROMPT-7', 'An invalid request is answered with 422 and an HTTPValidationError'],
+  ['PROMPT-8', 'Left open: which fields are required'],
+  ['PROMPT-9', 'Left open: the status of success'],
+];
+
+export const websiteStatements: readonly Statement[] = [
+  ['SITE-1', 'GET /api/v1/knowledge-bases/documents/website/sitemaps lists what a website publishes'],
+  ['SITE-2', 'It is about no knowledge base: there is no id in its path'],
+  ['SITE-3', 'It stores nothing'],
+  ['SITE-4', "One parameter of the query has the website's address; there is no body"],
+  ['SITE-5', "Left open: that parameter's name"],
+  ['SITE-6', 'The answer has success, true or false'],
+  ['SITE-7', 'The answer has links, a list of addresses'],
+  ['SITE-8', 'Two errors have the texts error and message'],
+  ['SITE-9', 'Left open: the statuses of these two'],
+  ['SITE-10', 'An invalid request is answered with 422 and an HTTPValidationError'],
+];
