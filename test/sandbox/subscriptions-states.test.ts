@@ -192,4 +192,23 @@ describe('a replacement', () => {
     expect([status, json]).toMatchObject([400, { details: { name: expect.stringContaining('unique') } }]);
     expect((await ask(sandbox, `GET ${path}/${one?.id}`)).json).toMatchObject({ name: 'calls' });
   });
+
+  it.each([
+    ['name', { name: ' \t' }],
+    ['name', { name: undefined }],
+    ['description', { description: 'x'.repeat(1_501) }],
+    ['url', { url: 'ftp://calls.example.com' }],
+    ['url', { url: undefined }],
+    ['active', { active: undefined }],
+    ['events.0', { events: ['CallEnded'] }],
+    ['headers.X-Shop', { headers: { 'X-Shop': 7 } }],
+  ])('with a wrong %s is answered with 400, and changes nothing: %j', async (place, wrong) => {
+    const sandbox = await startedSandbox();
+    const [before] = await steps(sandbox, [unsigned]);
+    const at = `${path}/${before?.id}`;
+    const { status, json } = await ask(sandbox, `PUT ${at}`, { body: { ...unsigned, ...wrong } });
+    expect([status, json]).toMatchObject([400, { type: 'VALIDATION_ERROR', path: at }]);
+    expect(Object.keys((json as { details: object }).details)).toEqual([place]);
+    expect((await ask(sandbox, `GET ${at}`)).json).toStrictEqual(before);
+  });
 });
