@@ -161,3 +161,14 @@ test.each([
   expect(status).toBe(422);
   expect(json).toStrictEqual({ detail: [{ loc: ['query', 'url'], msg: expect.stringMatching(/./), type }] });
 });
+
+test('nothing of what is found is stored: a knowledge base is the same as before', async () => {
+  const website = await startedWebsite(() => ({ '/sitemap.xml': sitemapOf('https://shop.example.com/a') }));
+  const sandbox = await startedSandbox();
+  const stored = async () => (await ask(sandbox, 'GET /api/v1/knowledge-bases/kb_plain')).text;
+  const before = await stored();
+  const { json } = await ask(sandbox, `GET ${path}?url=${website.url}`);
+  expect(json.links).toHaveLength(1);
+  expect(await stored()).toBe(before);
+  expect(website.asked).not.toContain('/a');
+});
