@@ -1,13 +1,17 @@
-/** The files and tests that docs/coverage.md names must exist. */
+/** docs/coverage.md covers every statement of the platform's document, by files and tests that there are. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { statements } from './document-statements.ts';
 import { root, tableRows, tables } from './documents.ts';
+import { idsIn, inOrder } from './statement-ids.ts';
 
-const rows = tables('docs/coverage.md', 'the document', 'client', 'sandbox', 'shown by').flat();
-const receiverRows = tableRows('docs/coverage.md', 'the document', 'receiver', 'shown by');
+const page = 'docs/coverage.md';
+const rows = tables(page, 'statements', 'the document', 'client', 'sandbox', 'shown by').flat();
+const receiverRows = tableRows(page, 'statements', 'the document', 'receiver', 'shown by');
+const allRows = [...rows, ...receiverRows];
 /** The last cell of every row. */
-const proofs = [...rows, ...receiverRows].map((row) => row.at(-1) ?? '');
+const proofs = allRows.map((row) => row.at(-1) ?? '');
 
 /** The tests that a row names: a file, and titles in it. */
 function testsOf(shownBy: string): { file: string; titles: string[] }[] {
@@ -20,6 +24,26 @@ function testsOf(shownBy: string): { file: string; titles: string[] }[] {
       titles: [...titles.matchAll(/"([^"]+)"/g)].map(([, title = '']) => title),
     }));
 }
+
+describe('the statements of the document', () => {
+  const known = statements.map(([id]) => id);
+
+  it('are numbered without a gap in each section', () => {
+    expect(known.length).toBeGreaterThan(230);
+    expect(known).toEqual(inOrder(known));
+  });
+
+  it('are each said once', () => {
+    const words = statements.map(([id, said]) => `${id.replace(/-\d+$/, '')}: ${said}`);
+    expect(words.filter((said, index) => words.indexOf(said) !== index)).toEqual([]);
+  });
+
+  it('have a row each, and no row has a number that there is not', () => {
+    const covered = new Set(allRows.flatMap(([cell]) => idsIn(cell)));
+    expect(statements.filter(([id]) => !covered.has(id)).map(([id, said]) => `${id}: ${said}`)).toEqual([]);
+    expect([...covered].filter((id) => !known.includes(id))).toEqual([]);
+  });
+});
 
 describe('what of the document is built', () => {
   it('has rows, and each names a test or says why there is none', () => {
@@ -44,11 +68,11 @@ describe('what of the document is built', () => {
 
   it('names files that there are', () => {
     const cells = [
-      ...rows.flatMap(([, client, sandbox]) => [
+      ...rows.flatMap(([, , client, sandbox]) => [
         { folder: 'src/platform', cell: client },
         { folder: 'src/sandbox', cell: sandbox },
       ]),
-      ...receiverRows.map(([, receiver]) => ({ folder: 'src', cell: receiver })),
+      ...receiverRows.map(([, , receiver]) => ({ folder: 'src', cell: receiver })),
     ];
     const files = cells.flatMap(({ folder, cell = '' }) =>
       [...cell.matchAll(/`([\w/-]+(?:\.ts|\/))`/g)].map(([, file = '']) => join(folder, file)),
