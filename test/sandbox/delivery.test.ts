@@ -182,6 +182,17 @@ test('an inactive subscription gets nothing, and nothing later of what happened 
   expect(headersNamed(received, 'x-webhook-traceid').toSorted()).toEqual(traceIds.toSorted());
 });
 
+test('an active subscription that is paused gets nothing of what happens then', async () => {
+  const sandbox = await startedSandbox({ speed });
+  const { url, received } = await destination();
+  const subscription = await subscribed(sandbox, url);
+  await sandbox.calls.play({ scenario: 'unanalysed' });
+  expect(received).toHaveLength(2);
+  await changed(sandbox, subscription, { active: false });
+  await sandbox.calls.play({ scenario: 'unanalysed' });
+  expect(received).toHaveLength(2);
+});
+
 for (const [what, end] of [
   [
     'paused',
