@@ -92,3 +92,14 @@ test.each<[string, (platform: Platform) => Promise<unknown>, string, unknown, ob
   const others = Object.keys(request.headers).filter((name) => !ofHttp.test(name));
   expect(others).toEqual(['authorization']);
 });
+
+test.each([200, 201, 202])(
+  'answered with %i is done: the document does not show the status of success',
+  async (status) => {
+    const json = { ...tool, user_id: 'user_1', prompt_id: 'prompt_1', prompt: 'x' };
+    const { url } = await standIn({ status, json });
+    const { platform } = clientOf(url);
+    expect(await platform.customTools.create('agent_1', tool)).toMatchObject(tool);
+    expect(await platform.prompts.generate(prompt)).toMatchObject({ prompt: 'x' });
+  },
+);
