@@ -2,7 +2,7 @@
 import type { Statement } from './statement.ts';
 
 export const deliveryStatements: readonly Statement[] = [
-  ['DELIVERY-1', 'An event goes to the url of each active subscription whose events have it'],
+  ['DELIVERY-1', 'Every active subscription that asks for an event gets it, at its url'],
   ['DELIVERY-2', 'The method is POST'],
   ['DELIVERY-3', 'The protocol is HTTPS'],
   ['DELIVERY-4', 'The host is a domain name, never an IP address'],
@@ -31,7 +31,10 @@ export const eventStatements: readonly Statement[] = [
   ['EVENT-2', 'CallHandler.CallEnded, CallEnded for short: a call is over'],
   ['EVENT-3', 'CallHandler.CallTransferred: the agent starts a transfer; left open: its short name'],
   ['EVENT-4', 'callAnalysis.pcaCompleted, pcaCompleted for short: the analysis is ready'],
-  ['EVENT-5', 'The analysis comes 1 to 30 seconds after the end, as a rule'],
+  [
+    'EVENT-5',
+    'As a rule, the analysis follows the end of the call within 30 seconds, and not within the first',
+  ],
   ['EVENT-6', 'Left open: the names of other events'],
   ['EVENT-7', 'traceId is a text, unique to the delivery, to tell duplicates by'],
   ['EVENT-8', 'organizationId is a text'],
@@ -53,7 +56,7 @@ export const transferStatements: readonly Statement[] = [
   ['TRANSFER-3', 'agent_id is a text'],
   ['TRANSFER-4', 'status is pending, initiated, success or failed'],
   ['TRANSFER-5', 'Left open: from which status to which a transfer goes'],
-  ['TRANSFER-6', 'transfer_to is a text: a SIP address, a phone number or an extension'],
+  ['TRANSFER-6', 'transfer_to is a text: a phone number, an extension or a SIP address'],
   ['TRANSFER-7', 'caller.phone_number is a text'],
   ['TRANSFER-8', 'duration_seconds is a number: how long the call was until the transfer'],
   ['TRANSFER-9', 'topics_discussed is a list of texts'],

@@ -2,9 +2,9 @@
 import type { Statement } from './statement.ts';
 
 export const knowledgeBaseStatements: readonly Statement[] = [
-  ['KB-1', 'A knowledge base belongs to one organization and one user'],
+  ['KB-1', 'One organization and one user own a knowledge base'],
   ['KB-2', "One that is not the token's is answered with 404 and a fixed sentence, never with 403"],
-  ['KB-3', "A missing id, a malformed id and another tenant's id are answered alike"],
+  ['KB-3', "An id that is malformed, unknown or somebody else's makes no difference to the answer"],
   ['KB-4', 'id, name, created_at and updated_at are in every answer'],
   ['KB-5', 'id is a text, and unique'],
   ['KB-6', 'name is a text'],

@@ -65,7 +65,7 @@ export const limitStatements: readonly Statement[] = [
   ['LIMIT-4', 'An attempt has 1000 milliseconds by default'],
   ['LIMIT-5', 'The default of chunk_size is 512'],
   ['LIMIT-6', 'The default of chunk_overlap is 50'],
-  ['LIMIT-7', 'The analysis is ready 1 to 30 seconds after the end of a call, as a rule'],
+  ['LIMIT-7', 'As a rule, an analysis is ready within 30 seconds of the end, and not within the first'],
   ['LIMIT-8', 'Left open: how many requests are allowed'],
   ['LIMIT-9', 'Left open: the bounds of maxRetryAttempts, maxRetryDelayMs and request_timeout_ms'],
 ];
