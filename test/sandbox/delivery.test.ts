@@ -191,6 +191,8 @@ test('an active subscription that is paused gets nothing of what happens then', 
   await changed(sandbox, subscription, { active: false });
   await sandbox.calls.play({ scenario: 'unanalysed' });
   expect(received).toHaveLength(2);
+  // There was nothing to deliver, and so nothing that could be given up.
+  expect(sandbox.deliveries.givenUp()).toEqual([]);
 });
 
 for (const [what, end] of [
