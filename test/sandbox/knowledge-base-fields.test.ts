@@ -15,7 +15,6 @@ describe('a knowledge base has each value of', () => {
     ['chunking_strategy', ['fixed_size', 'semantic', 'sentence', 'paragraph', 'recursive']],
     ['vector_backend', ['vector_db_1', 'vector_db_2', 'vector_db_3', 'vector_db_4', 'vector_db_5']],
     ['embedding_model', ['text-embedding-3-small', 'text-embedding-3-large']],
-    ['status', ['processing', 'completed', 'failed', null]],
   ])('%s', async (field, values) => {
     const bases = values.map((value, index) => ({ ...base, id: `kb_${index}`, [field]: value }));
     const sandbox = await startedSandbox({ seed: seedWith(...bases) });
@@ -33,10 +32,13 @@ describe('a seed is refused for a knowledge base with', () => {
     ['another strategy', 'chunking_strategy', 'Recursive'],
     ['another backend', 'vector_backend', 'vector_db_6'],
     ['another model', 'embedding_model', 'text-embedding-3'],
-    ['another status', 'status', 'done'],
+    ['a status, which its documents have', 'status', 'completed'],
     ['a name that is no text', 'name', 7],
     ['a language that is no text', 'document_language', null],
-    ['a part of a document', 'document_count', 0.5],
+    ['a count, which its documents are', 'document_count', 1],
+    ['an overlap as large as a chunk', 'chunk_overlap', 512],
+    ['a language that is none', 'document_language', 'e'],
+    ['documents that are no list', 'documents', {}],
     ['part of a chunk', 'chunk_size', 512.5],
     ['an overlap that is no number', 'chunk_overlap', '50'],
     ['a time that is none', 'created_at', 'yesterday'],
