@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isObject } from '../errors/option-problems.ts';
 import { configError } from '../errors/errors.ts';
 import type { Documents, Submission } from './knowledge/documents.ts';
-import { knowledgeBaseSeedSchema } from './knowledge/fields.ts';
+import { advances, knowledgeBaseSeedSchema } from './knowledge/fields.ts';
 import type { KnowledgeBases } from './knowledge/knowledge-bases.ts';
 import type { Tenants } from './tenants.ts';
 
@@ -152,6 +152,10 @@ function refuseDangling({ users, workspaces, agents, knowledge_bases: bases }: O
   for (const [index, base] of bases.entries()) {
     expectKnown(`knowledge_bases.${index}.workspace_id`, base.workspace_id, hasWorkspace);
     expectKnown(`knowledge_bases.${index}.user_id`, base.user_id, hasUser);
+    if (!advances(base)) {
+      const place = `${at}.knowledge_bases.${index}.chunk_overlap`;
+      throw configError('seed_invalid', { place, expected: 'less than chunk_size' });
+    }
   }
 }
 

@@ -50,7 +50,9 @@ export async function readUpload(request: Request): Promise<Upload> {
   parser.on('error', () => refuse({ msg: 'Should be multipart/form-data', type: 'unreadable' }, ['body']));
   parser.on('close', () => refuse({ msg: 'Should be given', type: 'missing' }));
   // A client that goes away in the middle ends the request, and never the parser.
-  request.on('close', () => refuse({ msg: 'Should arrive whole', type: 'unreadable' }, ['body']));
+  request.on('close', () => {
+    if (!request.complete) refuse({ msg: 'Should arrive whole', type: 'unreadable' }, ['body']);
+  });
   request.pipe(parser);
   return promise.finally(() => request.unpipe(parser));
 }

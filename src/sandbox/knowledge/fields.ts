@@ -78,12 +78,20 @@ export type KnowledgeBaseSeed = z.output<typeof knowledgeBaseSeedSchema>;
 /** What a client may set. */
 export type KnowledgeBaseFields = z.output<typeof newKnowledgeBaseSchema>;
 
-function refuseOverlap(
-  { chunk_size: chunkSize, chunk_overlap: overlap }: { chunk_size: number; chunk_overlap: number },
-  context: z.RefinementCtx,
-): void {
-  if (overlap < chunkSize) return;
-  context.addIssue({ code: 'custom', path: ['chunk_overlap'], message: 'less than chunk_size' });
+/** Whether a chunk has more tokens than the next one repeats of it. */
+export function advances({ chunk_size: size, chunk_overlap: overlap }: ChunkFields): boolean {
+  return overlap < size;
+}
+
+interface ChunkFields {
+  readonly chunk_size: number;
+  readonly chunk_overlap: number;
+}
+
+/** An issue of the whole: either field may be the one that was not given. */
+function refuseOverlap(fields: ChunkFields, context: z.RefinementCtx): void {
+  if (context.issues.length > 0 || advances(fields)) return;
+  context.addIssue({ code: 'custom', message: 'an object whose chunk_overlap is less than its chunk_size' });
 }
 
 function isLanguage(language: string): boolean {
