@@ -1,7 +1,5 @@
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import { type AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { temporaryDatabase } from '../../support/temporary.ts';
 import { ask, startedSandbox } from '../support.ts';
 import {
   type AnsweredDocument,
@@ -14,27 +12,9 @@ import {
   settled,
   upload,
 } from './library.ts';
+import { pages } from './website.ts';
 
 const demonstration = 'kb_demonstration';
-
-/** A website on loopback until the test ends: its pages, by their paths. Returns its address. */
-async function website(pages: Readonly<Record<string, string>>): Promise<string> {
-  const server = createServer((request, response) => {
-    const page = pages[request.url ?? ''];
-    if (page === undefined) response.writeHead(404).end();
-    else
-      response
-        .writeHead(200, { 'content-type': page.startsWith('<?xml') ? 'text/xml' : 'text/html' })
-        .end(page);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 test('a file is found once its document is completed, and not before', async () => {
   const sandbox = await startedSandbox();
@@ -71,12 +51,14 @@ test('a file is found once its document is completed, and not before', async () 
 });
 
 test('from a website’s addresses to a search result: discovered, crawled, queued, completed, found', async () => {
-  const pages: Record<string, string> = {};
-  const origin = await website(pages);
-  pages['/sitemap.xml'] =
-    `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${origin}/returns</loc></url><url><loc>${origin}/hours</loc></url></urlset>`;
-  pages['/returns'] = '<title>Returns</title><p>Shoes can be returned within thirty days.</p>';
-  pages['/hours'] = '<title>Hours</title><p>The shop is open until six in the evening.</p>';
+  const site: Record<string, string> = {
+    '/returns': '<title>Returns</title><p>Shoes can be returned within thirty days.</p>',
+    '/hours': '<title>Hours</title><p>The shop is open until six in the evening.</p>',
+  };
+  const origin = await pages(site);
+  const urls = Object.keys(site).map((path) => `<url><loc>${origin}${path}</loc></url>`);
+  const namespace = 'http://www.sitemaps.org/schemas/sitemap/0.9';
+  site['/sitemap.xml'] = `<?xml version="1.0"?><urlset xmlns="${namespace}">${urls.join('')}</urlset>`;
   const sandbox = await startedSandbox();
   const discovered = await ask(sandbox, `GET ${knowledgeBasePath}/documents/website/sitemaps?url=${origin}`);
   const { links } = discovered.json as { links: readonly string[] };
@@ -114,4 +96,128 @@ test('a document whose text is found goes with its knowledge base', async () => 
   expect(await search(sandbox, knowledgeBase, 'parking')).toHaveLength(1);
   expect((await ask(sandbox, `DELETE ${knowledgeBasePath}/${knowledgeBase}`)).status).toBe(204);
   expect((await ask(sandbox, `GET ${knowledgeBasePath}/${knowledgeBase}`)).status).toBe(404);
+});
+
+describe('each strategy', () => {
+  const text = 'We open at nine. We close at six.\n\nShoes can be returned. Bring the bill.';
+
+  test.each([
+    ['fixed_size', ['We open at nine. We close', 'at six.\n\nShoes can be', 'returned. Bring the bill.']],
+    ['sentence', ['We open at nine.', 'We close at six.', 'Shoes can be returned.', 'Bring the bill.']],
+    ['paragraph', ['We open at nine. We close at six.', 'Shoes can be returned. Bring the bill.']],
+    ['recursive', ['We open at nine. We close at six.', 'Shoes can be returned. Bring the bill.']],
+  ])('cuts as it is called: %s', async (strategy, expected) => {
+    const size = strategy === 'fixed_size' ? 7 : strategy === 'sentence' ? 6 : 12;
+    const sandbox = await startedSandbox();
+    const fields = { chunking_strategy: strategy, chunk_size: size, chunk_overlap: 0 };
+    const knowledgeBase = await createdKnowledgeBase(sandbox, fields);
+    const { chunk_count: count } = await processed(sandbox, knowledgeBase, { name: 'a.txt', content: text });
+    const found = await search(sandbox, knowledgeBase, text, 100);
+    expect(found.map((result) => result.text).toSorted()).toEqual(expected.toSorted());
+    expect(count).toBe(expected.length);
+  });
+
+  test('counts for what is processed later, and leaves what is there', async () => {
+    const sandbox = await startedSandbox();
+    const knowledgeBase = await createdKnowledgeBase(sandbox);
+    const file = { name: 'a.txt', content: text };
+    const before = await processed(sandbox, knowledgeBase, file);
+    const body = { name: 'Handbook', chunking_strategy: 'sentence', chunk_size: 6, chunk_overlap: 0 };
+    await ask(sandbox, `PUT ${knowledgeBasePath}/${knowledgeBase}`, { body });
+    const after = await processed(sandbox, knowledgeBase, file);
+    expect([before.chunk_count, after.chunk_count]).toEqual([1, 4]);
+    const path = `${knowledgeBasePath}/${knowledgeBase}/documents/${before.document_id}`;
+    expect((await ask(sandbox, `GET ${path}`)).json).toStrictEqual(before);
+  });
+});
+
+test('the documents of a seed are processed when the sandbox starts', async () => {
+  const seed = {
+    organizations: [
+      {
+        id: 'org_1',
+        name: 'One',
+        users: [{ id: 'user_1', name: 'Ada', keys: ['key_of_ada'] }],
+        knowledge_bases: [
+          { id: 'kb_1', name: 'Menu', documents: [{ name: 'soup.md', text: 'Soup of the *day*' }] },
+        ],
+      },
+    ],
+  };
+  const sandbox = await startedSandbox({ seed });
+  const key = 'key_of_ada';
+  await vi.waitFor(
+    async () => {
+      const { json } = await ask(sandbox, `GET ${knowledgeBasePath}/kb_1`, { key });
+      expect(json).toMatchObject({ status: 'completed', document_count: 1 });
+    },
+    { timeout: 60_000, interval: 10 },
+  );
+  const body = { query: 'soup' };
+  const { json } = await ask(sandbox, `POST ${knowledgeBasePath}/kb_1/search`, { key, body });
+  expect(json).toMatchObject({ results: [{ document_name: 'soup.md', text: 'Soup of the day' }] });
+});
+
+test('what waits or is processed when the sandbox stops is completed after its next start', async () => {
+  const database = temporaryDatabase();
+  const sandbox = await startedSandbox({ database });
+  const key = sandbox.apiKey ?? '';
+  const knowledgeBase = await createdKnowledgeBase(sandbox);
+  // As many as are processed at once, and some that wait for them.
+  sandbox.fail('knowledge-bases.ingest', 4, { delay: '1h' });
+  const ids: string[] = [];
+  for (let number = 0; number < 6; number += 1) {
+    const file = { name: `${number}.txt`, content: `Table number ${number}` };
+    ids.push(queuedId(await upload(sandbox, knowledgeBase, file)));
+  }
+  await sandbox.stop();
+
+  const again = await startedSandbox({ database });
+  for (const [number, id] of ids.entries()) {
+    const document = await settled(again, knowledgeBase, id, key);
+    expect(document).toMatchObject({ status: 'completed', name: `${number}.txt` });
+  }
+  expect(await search(again, knowledgeBase, 'table', 100, key)).toHaveLength(6);
+});
+
+test('a document that is deleted while it is processed is never found', async () => {
+  const sandbox = await startedSandbox();
+  const knowledgeBase = await createdKnowledgeBase(sandbox);
+  sandbox.fail('knowledge-bases.ingest', 1, { delay: '100ms' });
+  const id = queuedId(await upload(sandbox, knowledgeBase, { name: 'a.txt', content: 'Never found' }));
+  await ask(sandbox, `DELETE ${knowledgeBasePath}/${knowledgeBase}/documents/${id}`);
+  await processed(sandbox, knowledgeBase, { name: 'b.txt', content: 'Found' });
+  await sandbox.deliveries.settled();
+  const found = await search(sandbox, knowledgeBase, 'found', 100);
+  expect(found.map((result) => result.document_name)).toEqual(['b.txt']);
+});
+
+test('a demanded failure fails one document, and its message says so', async () => {
+  const sandbox = await startedSandbox();
+  const knowledgeBase = await createdKnowledgeBase(sandbox);
+  sandbox.fail('knowledge-bases.ingest', 1);
+  const failed = await processed(sandbox, knowledgeBase, { name: 'a.txt', content: 'Text' });
+  expect(failed).toMatchObject({ status: 'failed', error: { code: 'demanded' }, chunk_count: 0 });
+  const { json } = await ask(sandbox, `GET ${knowledgeBasePath}/${knowledgeBase}`);
+  expect(json).toMatchObject({ document_count: 1, status: 'failed' });
+  const completed = await processed(sandbox, knowledgeBase, { name: 'a.txt', content: 'Text' });
+  expect(completed.status).toBe('completed');
+});
+
+test('words that few chunks have count more, and a document that is deleted counts no longer', async () => {
+  const sandbox = await startedSandbox();
+  const knowledgeBase = await createdKnowledgeBase(sandbox);
+  await processed(sandbox, knowledgeBase, { name: 'lasagne.txt', content: 'lasagne' });
+  const tables: string[] = [];
+  for (let number = 0; number < 10; number += 1) {
+    const file = { name: `${number}.txt`, content: `table ${'abcdefghij'[number]}` };
+    tables.push((await processed(sandbox, knowledgeBase, file)).document_id);
+  }
+  const [first] = await search(sandbox, knowledgeBase, 'table lasagne');
+  expect(first?.document_name).toBe('lasagne.txt');
+  const scoreOfLasagne = first?.score ?? 0;
+  for (const id of tables.slice(1))
+    await ask(sandbox, `DELETE ${knowledgeBasePath}/${knowledgeBase}/documents/${id}`);
+  const [same] = await search(sandbox, knowledgeBase, 'lasagne table');
+  expect(same?.score).toBeLessThan(scoreOfLasagne);
 });

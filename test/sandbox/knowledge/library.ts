@@ -60,10 +60,13 @@ export async function settled(
   sandbox: Sandbox,
   knowledgeBase: string,
   id: string,
+  key = sandbox.apiKey ?? null,
 ): Promise<AnsweredDocument> {
   return vi.waitFor(
     async () => {
-      const { json } = await ask(sandbox, `GET ${knowledgeBasePath}/${knowledgeBase}/documents/${id}`);
+      const { json } = await ask(sandbox, `GET ${knowledgeBasePath}/${knowledgeBase}/documents/${id}`, {
+        key,
+      });
       const document = json as AnsweredDocument;
       expect(['completed', 'failed']).toContain(document.status);
       return document;
@@ -87,9 +90,13 @@ export async function search(
   knowledgeBase: string,
   query: string,
   limit = 5,
+  key = sandbox.apiKey ?? null,
 ): Promise<readonly SearchResult[]> {
   const body = { query, limit };
-  const { status, json } = await ask(sandbox, `POST ${knowledgeBasePath}/${knowledgeBase}/search`, { body });
+  const { status, json } = await ask(sandbox, `POST ${knowledgeBasePath}/${knowledgeBase}/search`, {
+    key,
+    body,
+  });
   expect(status).toBe(200);
   return (json as { results: readonly SearchResult[] }).results;
 }
