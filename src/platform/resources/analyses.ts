@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import type { Duration } from '../../kit/duration.ts';
 import { parseStrictly } from '../../errors/option-problems.ts';
-import { durationOption } from '../options.ts';
-import { type CallOptions, aSignal } from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
 import { pathPart } from '../requests/address.ts';
 import { PlatformError } from '../requests/platform-error.ts';
-import { wait } from '../requests/retry.ts';
+import { type WaitOptions, untilReady, waitOptionsSchema } from '../requests/until-ready.ts';
 
 /** One finding of a call's analysis. */
 export interface AnalysisItem {
@@ -29,21 +27,15 @@ export interface Analysis {
 }
 
 /** Options of `analyses.get`. */
-export interface AnalysisOptions extends CallOptions {
+export interface AnalysisOptions extends WaitOptions {
   /**
    * How long to wait for an analysis that isn't ready; 0 asks once. In a handler, set it well below the handler's
    * timeout, which is 30 s by default. @default '60s': twice the longest that is typical
    */
   readonly timeout?: Duration;
-  /** How long to wait before asking again. @default '2s' */
-  readonly interval?: Duration;
 }
 
-const optionsSchema = z.strictObject({
-  signal: aSignal.optional(),
-  timeout: durationOption.default(60_000),
-  interval: durationOption.default(2_000),
-});
+const optionsSchema = waitOptionsSchema(60_000);
 const itemShape = z.looseObject({}) satisfies z.ZodType<AnalysisItem>;
 const answerShape = z.looseObject({
   data: z
@@ -76,18 +68,10 @@ export class Analyses {
    */
   async get(agentId: string, callId: string, options: AnalysisOptions = {}): Promise<Analysis> {
     const operation = 'analyses.get';
-    const { timeout, interval, signal } = parseStrictly(optionsSchema, options, operation);
+    const waiting = parseStrictly(optionsSchema, options, operation);
     const agentPart = pathPart(agentId, 'agentId', operation);
     const path = `/v2/ai-agents/${agentPart}/postcall-analysis/results/${pathPart(callId, 'callId', operation)}`;
-    const { clock } = this.#connection;
-    const deadline = clock.elapsed() + timeout;
-    for (;;) {
-      const answer = await this.#ask(operation, path, signal);
-      if (!(answer instanceof PlatformError)) return answer;
-      const left = deadline - clock.elapsed();
-      if (left <= 0) throw answer;
-      await wait(clock, Math.min(interval, left), signal);
-    }
+    return untilReady(this.#connection.clock, waiting, () => this.#ask(operation, path, waiting.signal));
   }
 
   /** The analysis, or the error that says that it isn't ready. */

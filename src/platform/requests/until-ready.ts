@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { Clock } from '../../kit/clock.ts';
+import type { Duration } from '../../kit/duration.ts';
+import { durationOption } from '../options.ts';
+import { type CallOptions, aSignal } from './call-options.ts';
+import { PlatformError } from './platform-error.ts';
+import { wait } from './retry.ts';
+
+/** Options of operations that wait for what the platform is still working on. */
+export interface WaitOptions extends CallOptions {
+  /** How long to wait in all; 0 asks once. */
+  readonly timeout?: Duration;
+  /** How long to wait before asking again. @default '2s' */
+  readonly interval?: Duration;
+}
+
+/** The schema of such options, with the operation's own longest wait, in milliseconds. */
+export function waitOptionsSchema(timeout: number) {
+  return z.strictObject({
+    signal: aSignal.optional(),
+    timeout: durationOption.default(timeout),
+    interval: durationOption.default(2_000),
+  });
+}
+
+/** The options with everything filled in. */
+type Waiting = z.output<ReturnType<typeof waitOptionsSchema>>;
+
+/**
+ * Asks until the answer is no error. `ask` resolves to the error that says what is not ready: it is thrown if the time is
+ * over. What `ask` throws ends the wait at once.
+ */
+export async function untilReady<Answer>(
+  clock: Clock,
+  { timeout, interval, signal }: Waiting,
+  ask: () => Promise<Answer | PlatformError>,
+): Promise<Answer> {
+  const deadline = clock.elapsed() + timeout;
+  for (;;) {
+    const answer = await ask();
+    if (!(answer instanceof PlatformError)) return answer;
+    const left = deadline - clock.elapsed();
+    if (left <= 0) throw answer;
+    await wait(clock, Math.min(interval, left), signal);
+  }
+}
