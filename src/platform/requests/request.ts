@@ -5,6 +5,8 @@ export interface PlatformRequest {
   /** What was called, such as `subscriptions.get`: errors and the log name it. */
   readonly operation: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Whether it changes nothing although its method could, as a search does. @default whether it is a GET */
+  readonly isRead?: boolean;
   /** Begins with a slash; its parts are encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -33,19 +35,21 @@ export interface Answer {
 }
 
 /** What an error needs to know of the request. */
-export type AskedFor = Pick<PlatformRequest, 'operation' | 'method' | 'ifInDoubt'> & {
+export type AskedFor = Pick<PlatformRequest, 'operation' | 'method' | 'isRead' | 'ifInDoubt'> & {
   /** The answer leaves no doubt that it was carried out: it has a new secret, say. */
   readonly isCarriedOut?: boolean;
 };
 
+/** Whether a request changes nothing, so that it may be repeated whatever became of it. */
+export function isRead({ method, isRead: isKnown }: Pick<PlatformRequest, 'method' | 'isRead'>): boolean {
+  return isKnown ?? method === 'GET';
+}
+
 /** What an error adds about a write that may have been carried out although no answer says so. Empty for a read. */
-export function doubtAbout({
-  method,
-  ifInDoubt = 'Look at the present state before you repeat it.',
-  isCarriedOut = false,
-}: AskedFor): string {
+export function doubtAbout(request: AskedFor): string {
+  const { ifInDoubt = 'Look at the present state before you repeat it.', isCarriedOut = false } = request;
   if (isCarriedOut) return ' It was carried out all the same.';
-  return method === 'GET' ? '' : ` The platform may have carried it out nevertheless. ${ifInDoubt}`;
+  return isRead(request) ? '' : ` The platform may have carried it out nevertheless. ${ifInDoubt}`;
 }
 
 /** Statuses after which a read is tried again, because the failure may pass. */

@@ -2,7 +2,7 @@ import { backoffAfter } from '../../kit/backoff.ts';
 import { type Clock, refProcess, pause } from '../../kit/clock.ts';
 import type { ResolvedPlatformOptions } from '../options.ts';
 import { PlatformError } from './platform-error.ts';
-import { type PlatformRequest, passing, undone } from './request.ts';
+import { type PlatformRequest, isRead, passing, undone } from './request.ts';
 
 /**
  * How long to wait before the next attempt, in milliseconds; undefined when there is none.
@@ -25,12 +25,14 @@ export function waitBefore(
   return error.retryAfter > retry.cap ? undefined : Math.min(error.retryAfter + jitter, retry.cap);
 }
 
-function mayPass({ method, finalStatuses = [] }: PlatformRequest, error: PlatformError): boolean {
+function mayPass(request: PlatformRequest, error: PlatformError): boolean {
+  const { finalStatuses = [] } = request;
   const { status, code, neverSent } = error;
-  const isRead = method === 'GET';
-  if (status === undefined) return neverSent || (isRead && (code === 'unreachable' || code === 'timeout'));
+  const mayBeRepeated = isRead(request);
+  if (status === undefined)
+    return neverSent || (mayBeRepeated && (code === 'unreachable' || code === 'timeout'));
   if (finalStatuses.includes(status)) return false;
-  return undone.has(status) || (isRead && passing.has(status));
+  return undone.has(status) || (mayBeRepeated && passing.has(status));
 }
 
 /** The error of the last attempt. If there were several, its message says how many. */
