@@ -1,5 +1,7 @@
 /** What a request to the platform and its answer are, and whether the request was carried out. */
 
+import type { EncodedForm } from './form.ts';
+
 /** One request to the platform, as an operation describes it. */
 export interface PlatformRequest {
   /** What was called, such as `subscriptions.get`: errors and the log name it. */
@@ -12,6 +14,8 @@ export interface PlatformRequest {
   readonly query?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent instead. Nothing of its file may be in an error. */
+  readonly form?: EncodedForm;
   readonly signal?: AbortSignal | undefined;
   /**
    * Whether the answer may contain a secret, which the platform shows only once. Its signal doesn't end such a request

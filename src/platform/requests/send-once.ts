@@ -43,7 +43,7 @@ export async function sendOnce(
 }
 
 function send(
-  { method, path, query, body }: PlatformRequest,
+  { method, path, query, body, form }: PlatformRequest,
   { fetch: sendRequest, baseUrl, apiKey }: ResolvedPlatformOptions,
   signal: AbortSignal,
 ): Promise<Response> {
@@ -53,8 +53,10 @@ function send(
       accept: 'application/json',
       authorization: `Bearer ${apiKey}`,
       ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(form !== undefined && { 'content-type': form.contentType }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(form !== undefined && { body: form.bytes }),
     redirect: 'manual',
     signal,
   });
