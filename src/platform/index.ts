@@ -18,7 +18,14 @@ export type { SubscriptionWarning } from './subscriptions/checks.ts';
 export type { RotatedSecret, SubscriptionResult } from './subscriptions/writer.ts';
 export type { EnsuredSubscription, WantedSubscription } from './subscriptions/ensure.ts';
 export type { Subscriptions } from './subscriptions/subscriptions.ts';
-export type { KnowledgeBase, KnowledgeBases } from './resources/knowledge-bases.ts';
+export type {
+  KnowledgeBase,
+  KnowledgeBaseFields,
+  SearchResult,
+  SearchResults,
+} from './resources/knowledge-base.ts';
+export type { KnowledgeBasePaths } from './resources/knowledge-base-paths.ts';
+export type { KnowledgeBases, SearchOptions } from './resources/knowledge-bases.ts';
 export type { CustomTool, NewCustomTool, ToolApi, ToolFunction } from './resources/custom-tool.ts';
 export type { CustomTools } from './resources/custom-tools.ts';
 export type { EnsuredCustomTool } from './resources/ensure-tool.ts';

@@ -4,6 +4,7 @@ import type { Clock, Random } from '../kit/clock.ts';
 import { type Duration, parseDuration, parsePositiveDuration } from '../kit/duration.ts';
 import { checked, clockOption, hasMethods, isObject, parseStrictly } from '../errors/option-problems.ts';
 import { readBaseUrl } from './requests/address.ts';
+import { type KnowledgeBasePaths, knowledgeBasePathsOption } from './resources/knowledge-base-paths.ts';
 
 /** What the client logs to, for example a pino instance. No line contains a key, a secret or a body. */
 export interface PlatformLogger {
@@ -39,6 +40,13 @@ export interface PlatformOptions {
   retry?: PlatformRetryOptions;
   /** Where requests that are tried again are logged, and warnings, which are in the result as well. @default nowhere */
   logger?: PlatformLogger;
+  /**
+   * Where the operations on knowledge bases are, since the platform's document shows the path of one of them only. Those
+   * that are not given keep their defaults.
+   *
+   * @example { search: '/api/v1/knowledge-bases/{kb_id}/query' }
+   */
+  knowledgeBasePaths?: Partial<KnowledgeBasePaths>;
   /** Time, for tests. @default the machine's */
   clock?: Clock;
   /** The source of random numbers, for tests: from 0 up to, not including, 1. @default Math.random */
@@ -72,6 +80,7 @@ const optionsSchema = z.strictObject({
   logger: checked('a logger, with the methods debug and warn', (value) =>
     hasMethods(value, ['debug', 'warn']) ? (value as PlatformLogger) : undefined,
   ).default(silent),
+  knowledgeBasePaths: knowledgeBasePathsOption,
   clock: clockOption,
   random: aFunction.transform((value) => value as Random).default(() => Math.random),
 });

@@ -33,10 +33,11 @@ export interface Platform {
  * const knowledgeBase = await platform.knowledgeBases.get('kb_1');
  */
 export function createPlatform(options: PlatformOptions): Platform {
-  const connection = new Connection(resolvePlatformOptions(options));
+  const resolved = resolvePlatformOptions(options);
+  const connection = new Connection(resolved);
   return Object.freeze({
     subscriptions: new Subscriptions(connection),
-    knowledgeBases: new KnowledgeBases(connection),
+    knowledgeBases: new KnowledgeBases(connection, resolved.knowledgeBasePaths),
     customTools: new CustomTools(connection),
     prompts: new Prompts(connection),
     websites: new Websites(connection),

@@ -83,7 +83,7 @@ test.each<[string, (platform: Platform) => Promise<unknown>, string, unknown, ob
   const { url, received } = await standIn({ json });
   await call(clientOf(url).platform);
   expect(received).toHaveLength(1);
-  const [request = { method: '', url: '', headers: {}, body: '' }] = received;
+  const [request = { method: '', url: '', headers: {}, body: '', bytes: new Uint8Array() }] = received;
   expect(`${request.method} ${request.url}`).toBe(line);
   expect(request.body === '' ? undefined : JSON.parse(request.body)).toEqual(body);
   expect(request.headers.authorization).toBe(`Bearer ${apiKey}`);

@@ -6,7 +6,15 @@ import {
   createPlatform,
 } from '../../src/platform/index.ts';
 import { Logs } from '../support/logs.ts';
-import { answered, clientOf, otherKey, platformError, sandboxAndPlatform, standIn } from './support.ts';
+import {
+  answered,
+  clientOf,
+  otherKey,
+  platformError,
+  sandboxAndPlatform,
+  standIn,
+  everything,
+} from './support.ts';
 
 const url = 'https://calls.example.com/webhooks';
 const whole: WholeSubscription = {
@@ -19,12 +27,6 @@ const whole: WholeSubscription = {
   headers: { 'x-key': 'abc' },
   agent_ids: ['agent_1'],
 };
-
-async function everything<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const taken = [];
-  for await (const item of items) taken.push(item);
-  return taken;
-}
 
 describe('subscriptions.create', () => {
   it('creates a signed one, whose secret is returned once and not in the subscription', async () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import type { Clock } from '../../src/kit/clock.ts';
 import {
   type Platform,
@@ -48,6 +48,7 @@ export interface Received {
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** What a stand-in answers: JSON, or text as it is. */
@@ -67,7 +68,8 @@ export async function standIn(...answers: (Scripted | ((response: ServerResponse
   const port = await listening((request, response) => {
     const answer = async () => {
       const { method = '', url = '', headers } = request;
-      received.push({ method, url, headers, body: await text(request) });
+      const bytes = new Uint8Array(await buffer(request));
+      received.push({ method, url, headers, body: new TextDecoder().decode(bytes), bytes });
       const scripted = answers.length > 1 ? answers.shift() : answers[0];
       if (typeof scripted === 'function') return scripted(response);
       const { status = 200, json, body = JSON.stringify(json), headers: more } = scripted ?? {};
@@ -150,3 +152,10 @@ export const kb = {
   created_at: '2026-01-01T00:00:00Z',
   updated_at: '2026-01-01T00:00:00Z',
 };
+
+/** All items of a listing. */
+export async function everything<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const taken = [];
+  for await (const item of items) taken.push(item);
+  return taken;
+}

@@ -1,81 +1,89 @@
 import { z } from 'zod';
-import { type CallOptions, readCallOptions } from '../requests/call-options.ts';
+import { givenText, parseStrictly } from '../../errors/option-problems.ts';
+import {
+  type CallOptions,
+  type PageOptions,
+  aSignal,
+  readCallOptions,
+  readPageOptions,
+} from '../requests/call-options.ts';
 import type { Connection } from '../requests/connection.ts';
-import type { OpenEnumeration } from '../requests/shapes.ts';
+import { everyItem, pageQuery, pageToken } from '../requests/pages.ts';
 import { pathPart } from '../requests/address.ts';
+import {
+  type KnowledgeBase,
+  type KnowledgeBaseFields,
+  type SearchResults,
+  fieldsSchema,
+  knowledgeBaseShape,
+  resultsShape,
+} from './knowledge-base.ts';
+import { type KnowledgeBasePaths, filledPath } from './knowledge-base-paths.ts';
 
-/**
- * A knowledge base (platform document, KnowledgeBase). Fields that the answer leaves out have the document's defaults,
- * and fields that are not listed here are as they came.
- */
-export interface KnowledgeBase {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string | null;
-  /** Primary language of the material. @default 'en' */
-  readonly document_language: string;
-  /** How many documents are stored. @default 0 */
-  readonly document_count: number;
-  /** Strategy for new material. @default 'recursive' */
-  readonly chunking_strategy: OpenEnumeration<
-    'fixed_size' | 'semantic' | 'sentence' | 'paragraph' | 'recursive'
-  >;
-  /** Undefined when the answer leaves it out: the document says that there is a default, but not which. */
-  readonly vector_backend?: string | undefined;
-  /**
-   * Undefined when the answer leaves it out, and never filled in: the default differs between knowledge bases of
-   * different age, and searching with the wrong model finds nothing.
-   */
-  readonly embedding_model?: OpenEnumeration<'text-embedding-3-small' | 'text-embedding-3-large'> | undefined;
-  /** Target chunk size for new material. @default 512 */
-  readonly chunk_size: number;
-  /** Overlap between consecutive chunks. @default 50 */
-  readonly chunk_overlap: number;
-  readonly assistant_persona: string | null;
-  /** The status of all documents together. */
-  readonly status: OpenEnumeration<'processing' | 'completed' | 'failed'> | null;
-  readonly workspace_id: string | null;
-  readonly organization_id: string | null;
-  readonly user_id: string | null;
-  /** ISO 8601, UTC. */
-  readonly created_at: string;
-  /** ISO 8601, UTC. */
-  readonly updated_at: string;
-  readonly [field: string]: unknown;
+/** Options of `knowledgeBases.search`. */
+export interface SearchOptions extends CallOptions {
+  /** How many results to ask for. @default the platform's own */
+  readonly limit?: number;
 }
 
-const textOrNull = z
-  .string()
-  .nullish()
-  .transform((text) => text ?? null);
+const expectedLimit = 'a whole number of 1 or more';
+const searchOptionsSchema = z.strictObject({
+  limit: z.int(expectedLimit).min(1, expectedLimit).optional(),
+  signal: aSignal.optional(),
+});
+const questionSchema = z.strictObject({ query: givenText });
+const listShape = z.looseObject({ knowledge_bases: z.array(knowledgeBaseShape), next_page_token: pageToken });
 
-const knowledgeBaseShape = z.looseObject({
-  id: z.string(),
-  name: z.string(),
-  description: textOrNull,
-  document_language: z.string().default('en'),
-  document_count: z.number().default(0),
-  chunking_strategy: z.string().default('recursive'),
-  vector_backend: z.string().optional(),
-  embedding_model: z.string().optional(),
-  chunk_size: z.number().default(512),
-  chunk_overlap: z.number().default(50),
-  assistant_persona: textOrNull,
-  status: textOrNull,
-  workspace_id: textOrNull,
-  organization_id: textOrNull,
-  user_id: textOrNull,
-  created_at: z.string(),
-  updated_at: z.string(),
-}) satisfies z.ZodType<KnowledgeBase>;
-
-/** Stores of documents that agents search. */
+/**
+ * Stores of documents that agents search. Only `get` is in the platform's document; the paths of the others are set with
+ * the option `knowledgeBasePaths`.
+ */
 export class KnowledgeBases {
   readonly #connection: Connection;
+  readonly #paths: KnowledgeBasePaths;
 
   /** @internal */
-  constructor(connection: Connection) {
+  constructor(connection: Connection, paths: KnowledgeBasePaths) {
     this.#connection = connection;
+    this.#paths = paths;
+  }
+
+  /**
+   * Creates a knowledge base. Not in the platform's document: neither the path nor the fields of the request.
+   *
+   * @throws ConfigError for a field that there is not; PlatformError, for example 422
+   * @example const { id } = await platform.knowledgeBases.create({ name: 'Handbook', document_language: 'de' });
+   */
+  async create(fields: KnowledgeBaseFields, options: CallOptions = {}): Promise<KnowledgeBase> {
+    const operation = 'knowledgeBases.create';
+    const body = parseStrictly(fieldsSchema, fields, operation, 'fields');
+    const { signal } = readCallOptions(options, operation);
+    const path = this.#paths.create;
+    const ifInDoubt = 'Look with knowledgeBases.list before you create it again.';
+    return this.#connection.send(
+      { operation, method: 'POST', path, body, signal, ifInDoubt },
+      knowledgeBaseShape,
+    );
+  }
+
+  /**
+   * All knowledge bases. Further pages are fetched as you iterate. Not in the platform's document: neither the path nor
+   * the form of the answer.
+   *
+   * @example for await (const { id, name } of platform.knowledgeBases.list()) console.log(id, name);
+   */
+  list(options: PageOptions = {}): AsyncGenerator<KnowledgeBase, void, undefined> {
+    const operation = 'knowledgeBases.list';
+    const { pageSize, signal } = readPageOptions(options, operation);
+    const path = this.#paths.list;
+    return everyItem(operation, async (token) => {
+      const request = { operation, method: 'GET', path, query: pageQuery(pageSize, token), signal } as const;
+      const { knowledge_bases: items, next_page_token: nextToken } = await this.#connection.send(
+        request,
+        listShape,
+      );
+      return { items, nextToken };
+    });
   }
 
   /**
@@ -90,4 +98,56 @@ export class KnowledgeBases {
     const path = `/api/v1/knowledge-bases/${pathPart(id, 'id', operation)}`;
     return this.#connection.send({ operation, method: 'GET', path, signal }, knowledgeBaseShape);
   }
+
+  /**
+   * Replaces what a knowledge base was given, as a whole. Not in the platform's document: that the PUT replaces
+   * everything is assumed, because it does so for subscriptions: what you leave out goes back to its default. The embedding
+   * model is fixed at creation, so leave it out, or give the one that it has.
+   *
+   * @throws as `create` does; PlatformError 404 as `get` does
+   * @example await platform.knowledgeBases.update('kb_1', { name: 'Handbook', chunk_size: 256, chunk_overlap: 32 });
+   */
+  async update(id: string, fields: KnowledgeBaseFields, options: CallOptions = {}): Promise<KnowledgeBase> {
+    const operation = 'knowledgeBases.update';
+    const path = memberPath(this.#paths.update, id, operation);
+    const body = parseStrictly(fieldsSchema, fields, operation, 'fields');
+    const { signal } = readCallOptions(options, operation);
+    return this.#connection.send({ operation, method: 'PUT', path, body, signal }, knowledgeBaseShape);
+  }
+
+  /**
+   * Deletes a knowledge base. Not in the platform's document; its documents are assumed to go with it.
+   *
+   * @throws PlatformError 404 as `get` does
+   */
+  async delete(id: string, options: CallOptions = {}): Promise<void> {
+    const operation = 'knowledgeBases.delete';
+    const { signal } = readCallOptions(options, operation);
+    const path = memberPath(this.#paths.delete, id, operation);
+    await this.#connection.sendForNothing({ operation, method: 'DELETE', path, signal });
+  }
+
+  /**
+   * The pieces of documents that answer a question best. Documents that are not completed are not searched (platform
+   * document, Ingestion). Not in the platform's document: the path, the fields of the request and of the results.
+   *
+   * @throws ConfigError for an empty question; PlatformError 404 as `get` does
+   * @example
+   * const { results } = await platform.knowledgeBases.search('kb_1', 'What does a repair cost?', { limit: 3 });
+   */
+  async search(id: string, query: string, options: SearchOptions = {}): Promise<SearchResults> {
+    const operation = 'knowledgeBases.search';
+    const path = memberPath(this.#paths.search, id, operation);
+    const asked = parseStrictly(questionSchema, { query }, operation);
+    const { limit, signal } = parseStrictly(searchOptionsSchema, options, operation);
+    const body = { ...asked, ...(limit !== undefined && { limit }) };
+    return this.#connection.send(
+      { operation, method: 'POST', isRead: true, path, body, signal },
+      resultsShape,
+    );
+  }
+}
+
+function memberPath(template: string, id: string, operation: string): string {
+  return filledPath(template, { kb_id: pathPart(id, 'id', operation) });
 }
