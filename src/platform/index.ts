@@ -26,6 +26,9 @@ export type {
 } from './resources/knowledge-base.ts';
 export type { KnowledgeBasePaths } from './resources/knowledge-base-paths.ts';
 export type { KnowledgeBases, SearchOptions } from './resources/knowledge-bases.ts';
+export type { CompletedOptions, Documents } from './documents/documents.ts';
+export type { KnowledgeDocument } from './documents/document.ts';
+export type { FileToUpload, Submission } from './documents/submission.ts';
 export type { CustomTool, NewCustomTool, ToolApi, ToolFunction } from './resources/custom-tool.ts';
 export type { CustomTools } from './resources/custom-tools.ts';
 export type { EnsuredCustomTool } from './resources/ensure-tool.ts';

@@ -2,6 +2,7 @@ import { Analyses } from './resources/analyses.ts';
 import { PlatformCalls } from './resources/calls.ts';
 import { Connection } from './requests/connection.ts';
 import { CustomTools } from './resources/custom-tools.ts';
+import { Documents } from './documents/documents.ts';
 import { KnowledgeBases } from './resources/knowledge-bases.ts';
 import { type PlatformOptions, resolvePlatformOptions } from './options.ts';
 import { Prompts } from './resources/prompts.ts';
@@ -12,6 +13,8 @@ import { Websites } from './resources/websites.ts';
 export interface Platform {
   readonly subscriptions: Subscriptions;
   readonly knowledgeBases: KnowledgeBases;
+  /** Not in the platform's document, except for how they behave. */
+  readonly documents: Documents;
   readonly customTools: CustomTools;
   readonly prompts: Prompts;
   readonly websites: Websites;
@@ -38,6 +41,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   return Object.freeze({
     subscriptions: new Subscriptions(connection),
     knowledgeBases: new KnowledgeBases(connection, resolved.knowledgeBasePaths),
+    documents: new Documents(connection, resolved.knowledgeBasePaths),
     customTools: new CustomTools(connection),
     prompts: new Prompts(connection),
     websites: new Websites(connection),

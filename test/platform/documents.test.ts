@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import { ConfigError } from '../../src/errors/errors.ts';
-import { type PlatformOptions, createPlatform } from '../../src/platform/index.ts';
+import { createPlatform } from '../../src/platform/index.ts';
 import { literal, tableRows } from '../docs/documents.ts';
 
 const page = 'docs/platform.md';
 const options = { baseUrl: 'https://api.example.com', apiKey: 'key' };
 
-/** The known options, as the error for an unknown option lists them. */
-function knownOptions(): string[] {
+/** The known options, as the error for these, among which one is unknown, lists them. */
+function knownOptions(unknown: object): string[] {
   try {
-    createPlatform({ ...options, xxxxxxxxxxxxxxxxxxxx: 1 } as PlatformOptions);
+    createPlatform({ ...options, ...unknown });
   } catch (error) {
     if (error instanceof ConfigError)
       return (/options are: (.*)\.$/.exec(error.message)?.[1] ?? '').split(', ');
@@ -19,7 +19,13 @@ function knownOptions(): string[] {
 
 test('the document lists every option, and no other', () => {
   const documented = tableRows(page, 'option of `createPlatform`').map((row) => literal(row[0]) ?? '');
-  expect(documented.sort()).toEqual(knownOptions().sort());
+  expect(documented.sort()).toEqual(knownOptions({ xxxxxxxxxxxxxxxxxxxx: 1 }).sort());
+});
+
+test('the document lists every path that can be set, and no other', () => {
+  const documented = tableRows(page, 'key of `knowledgeBasePaths`').map((row) => literal(row[0]) ?? '');
+  const known = knownOptions({ knowledgeBasePaths: { xxxxxxxxxxxxxxxxxxxx: 1 } });
+  expect(documented.sort()).toEqual(known.sort());
 });
 
 test('the document lists every operation, and no other', () => {

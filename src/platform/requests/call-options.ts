@@ -4,8 +4,8 @@ import { parseStrictly } from '../../errors/option-problems.ts';
 /** Options of every operation. */
 export interface CallOptions {
   /**
-   * Ends the operation, which rejects with the signal's reason. A request that may issue a secret is not ended once it
-   * has been sent.
+   * Ends the operation, which rejects with the signal's reason. What may issue a secret, and
+   * `documents.refresh`, are not ended once a request has been sent.
    */
   readonly signal?: AbortSignal | undefined;
 }

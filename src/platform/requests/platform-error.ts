@@ -9,6 +9,8 @@ interface PlatformProblem {
   /** In milliseconds. */
   readonly retryAfter?: number | undefined;
   readonly neverSent?: boolean;
+  /** The error behind this one. */
+  readonly cause?: unknown;
 }
 
 /**
@@ -33,7 +35,7 @@ export class PlatformError extends Error {
   /**
    * The platform's own code (`error` or `type` of its body), `HTTPValidationError`, `http_<status>` for a body in
    * another form, or one of the client's: `unreachable`, `timeout`, `redirected`, `too_large`, `not_json`,
-   * `unexpected_answer`, `page_token_repeated`, `not_ready`.
+   * `unexpected_answer`, `page_token_repeated`, `not_ready`, `ingestion_failed`, `not_resubmitted`.
    */
   readonly code: string;
   /** The platform's details, as they came: the list of an HTTPValidationError, the object of a subscription error. */
@@ -47,7 +49,7 @@ export class PlatformError extends Error {
 
   /** @internal */
   constructor(message: string, problem: PlatformProblem) {
-    super(message);
+    super(message, problem.cause === undefined ? undefined : { cause: problem.cause });
     this.operation = problem.operation;
     this.status = problem.status;
     this.code = problem.code;

@@ -18,10 +18,10 @@ export interface PlatformRequest {
   readonly form?: EncodedForm;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whether the answer may contain a secret, which the platform shows only once. Its signal doesn't end such a request
-   * once it has been sent: the platform might have issued a secret that nobody has.
+   * Whether its signal doesn't end the request once it has been sent, because its answer must be known: the platform might
+   * have issued a secret, which it shows only once.
    */
-  readonly issuesSecret?: boolean;
+  readonly mustBeAnswered?: boolean;
   /** Statuses after which the request is not tried again, because the operation handles them itself. */
   readonly finalStatuses?: readonly number[];
   /** What to do if nobody knows whether the platform has carried out this write. @default to look before repeating it */

@@ -19,7 +19,7 @@ export async function sendOnce(
   options: ResolvedPlatformOptions,
   redact: Redact,
 ): Promise<Answer> {
-  const signal = request.issuesSecret ? undefined : request.signal;
+  const signal = request.mustBeAnswered ? undefined : request.signal;
   const late = new AbortController();
   const cancel = options.clock.after(options.timeout, () => late.abort());
   try {

@@ -106,7 +106,7 @@ export class SubscriptionRequests {
   rotate(operation: string, id: string, signal: AbortSignal | undefined): Promise<unknown> {
     const path = `${pathOf(id, operation)}/rotate/secret`;
     return this.#connection.send(
-      { operation, method: 'POST', path, signal, issuesSecret: true, ifInDoubt: ifRotatedInDoubt },
+      { operation, method: 'POST', path, signal, mustBeAnswered: true, ifInDoubt: ifRotatedInDoubt },
       anyObject,
     );
   }
@@ -120,7 +120,7 @@ function writing(
   operation: string,
   whole: WholeSubscription,
   signal: AbortSignal | undefined,
-): Pick<PlatformRequest, 'operation' | 'body' | 'signal' | 'issuesSecret' | 'confidential'> {
+): Pick<PlatformRequest, 'operation' | 'body' | 'signal' | 'mustBeAnswered' | 'confidential'> {
   const confidential = Object.values(whole.headers ?? {});
-  return { operation, body: whole, signal, issuesSecret: whole.enable_signed_webhooks, confidential };
+  return { operation, body: whole, signal, mustBeAnswered: whole.enable_signed_webhooks, confidential };
 }

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { parseStrictly } from '../../errors/option-problems.ts';
+import { encodedForm } from '../requests/form.ts';
+import type { PlatformRequest } from '../requests/request.ts';
+
+/** A file for a knowledge base. */
+export interface FileToUpload {
+  /** With its ending, by which the platform may tell what it is: `handbook.pdf`. */
+  readonly name: string;
+  /** Text is sent as UTF-8. Never in an error or a log. */
+  readonly content: Uint8Array | string | Blob;
+  /** Such as `application/pdf`. @default that of a Blob, else `application/octet-stream` */
+  readonly contentType?: string;
+}
+
+/** What becomes a document: a file, or the addresses of a website's pages. */
+export type Submission = FileToUpload | readonly string[];
+
+/** What a request has in it for a submission. Each one that arrives makes a document of its own. */
+export interface ReadySubmission extends Pick<PlatformRequest, 'body' | 'form'> {
+  /** Which of the operations takes it. */
+  readonly by: 'upload' | 'crawl';
+}
+
+/** The name of the form's field is not in the platform's document. */
+const field = 'file';
+
+const fileSchema = z.strictObject({
+  name: z.string('the name of a file').min(1, 'the name of a file'),
+  content: z.custom<FileToUpload['content']>(
+    (value) => typeof value === 'string' || value instanceof Uint8Array || value instanceof Blob,
+    'text, a Uint8Array or a Blob',
+  ),
+  contentType: z
+    .string("a media type such as 'application/pdf'")
+    .regex(/^[!-~]+\/[ -~]+$/, "a media type such as 'application/pdf'")
+    .optional(),
+});
+
+const urlsSchema = z.strictObject({
+  urls: z
+    .array(
+      z.url({
+        protocol: /^https?$/,
+        error: 'the address of a page, beginning with https:// or http://',
+      }),
+      'a list of addresses',
+    )
+    .min(1, 'a list with an address in it'),
+});
+
+/** @throws ConfigError, which holds nothing of the content */
+export async function fileSubmission(file: FileToUpload, operation: string): Promise<ReadySubmission> {
+  const { name, content, contentType } = parseStrictly(fileSchema, file, operation, 'file');
+  const type = contentType ?? (content instanceof Blob ? content.type : '');
+  // A copy of the bytes: a Blob takes none that several threads may share.
+  const part = content instanceof Uint8Array ? new Uint8Array(content) : content;
+  return { by: 'upload', form: await encodedForm(field, name, new Blob([part], { type })) };
+}
+
+/** @throws ConfigError */
+export function websiteSubmission(urls: readonly string[], operation: string): ReadySubmission {
+  return { by: 'crawl', body: parseStrictly(urlsSchema, { urls }, operation) };
+}
+
+/** @throws ConfigError */
+export async function readySubmission(submission: Submission, operation: string): Promise<ReadySubmission> {
+  return isList(submission)
+    ? websiteSubmission(submission, operation)
+    : fileSubmission(submission, operation);
+}
+
+function isList(submission: Submission): submission is readonly string[] {
+  return Array.isArray(submission);
+}
