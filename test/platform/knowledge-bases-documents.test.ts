@@ -1,7 +1,5 @@
-import { inspect } from 'node:util';
 import { describe, expect, expectTypeOf, it, test } from 'vitest';
 import type { Documents, FileToUpload, KnowledgeDocument } from '../../src/platform/index.ts';
-import { Logs } from '../support/logs.ts';
 import { untyped } from '../signature/helpers.ts';
 import { type Received, addressOfNobody, clientOf, platformError, standIn, everything } from './support.ts';
 
@@ -213,50 +211,6 @@ describe('the other operations on documents', () => {
     const { url, received } = await standIn({ json: queued });
     await expect(call(clientOf(url).platform.documents)).rejects.toThrow(`The option ${option}`);
     expect(received).toEqual([]);
-  });
-});
-
-describe('nothing of a file is in an error or the log', () => {
-  const content = 'Dear Ms Curie,\nyour account 4711-0815 is overdrawn by 20 euros.\nKind regards';
-  const part = 'account 4711-0815 is overdrawn';
-
-  test.each<[string, number, object | string]>([
-    ['the whole of it', 400, { error: 'unreadable', message: `This is none: ${content}` }],
-    ['a part of it', 400, { error: 'unreadable', message: `There is "${part}" in it` }],
-    ['a part of it as a code', 400, { error: part, message: 'no' }],
-    ['a part of it in a validation error', 422, { detail: [{ loc: ['body', 'file'], msg: `not ${part}` }] }],
-    ['all of it in another form', 500, { trace: { frames: [{ locals: content }] }, [part]: 1 }],
-    ['the request', 502, `POST failed\r\n${content}`],
-  ])('if the platform quotes %s', async (_, status, answer) => {
-    const logs = new Logs();
-    const scripted = typeof answer === 'string' ? { status, body: answer } : { status, json: answer };
-    const { url } = await standIn({ status: 503, json: answer }, scripted);
-    const { platform } = clientOf(url, { logger: logs.logger });
-    const error = await platformError(platform.documents.upload('kb_1', { name: 'letter.txt', content }));
-    const printed = inspect(error, { depth: 9, showHidden: true }) + JSON.stringify(logs.lines);
-    expect(printed).not.toContain('4711');
-    expect(printed).not.toContain('overdrawn');
-    expect(error.message).toContain('documents.upload was answered with');
-  });
-
-  test('and the rest of what the platform says is', async () => {
-    const message = `The file letter.txt is not accepted because of "${part}"`;
-    const { url } = await standIn({ status: 415, json: { error: 'unsupported_type', message } });
-    const error = await platformError(
-      clientOf(url).platform.documents.upload('kb_1', { name: 'letter.txt', content }),
-    );
-    expect(error.code).toBe('unsupported_type');
-    expect(error.message).toMatch(/The file letter\.txt is not accepted because of "\[hidden\]/);
-  });
-
-  test('and a file that is one long line is gone through in no time', async () => {
-    const { url } = await standIn({ status: 400, json: { error: 'bad', message: '-'.repeat(30_000) } });
-    const begun = performance.now();
-    const error = await platformError(
-      clientOf(url).platform.documents.upload('kb_1', { name: 'a', content: '-'.repeat(5_000_000) }),
-    );
-    expect(error.message).not.toContain('---');
-    expect(performance.now() - begun).toBeLessThan(5_000);
   });
 });
 

@@ -19,7 +19,7 @@ export const subscription = {
  * The machine's time, except that a timer of a second or more is not due before a test has ended. The deadline of an
  * attempt is a second, which a busy machine may need; whatever else these tests wait for takes less at their speeds.
  */
-const clockWithoutDeadlines: Clock = {
+export const clockWithoutDeadlines: Clock = {
   ...systemClock,
   after: (ms, action) => systemClock.after(ms < 1_000 ? ms : 86_400_000, action),
 };

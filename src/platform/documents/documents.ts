@@ -52,7 +52,7 @@ export class Documents {
    * Submits a file. It is answered once the file is stored, and found once `completed` resolves. Each upload makes a new
    * document: to replace one, call `refresh`. Not in the platform's document: the path and the form's field, `file`.
    *
-   * @throws ConfigError; PlatformError, which holds nothing of the file
+   * @throws ConfigError; PlatformError
    * @example
    * const { document_id } = await platform.documents.upload('kb_1', {
    *   name: 'prices.md',

@@ -7,7 +7,7 @@ import type { PlatformRequest } from '../requests/request.ts';
 export interface FileToUpload {
   /** With its ending, by which the platform may tell what it is: `handbook.pdf`. */
   readonly name: string;
-  /** Text is sent as UTF-8. Never in an error or a log. */
+  /** Text is sent as UTF-8. */
   readonly content: Uint8Array | string | Blob;
   /** Such as `application/pdf`. @default that of a Blob, else `application/octet-stream` */
   readonly contentType?: string;

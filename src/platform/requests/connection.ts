@@ -1,9 +1,7 @@
 import type { z } from 'zod';
 import type { PlatformLogger, ResolvedPlatformOptions } from '../options.ts';
 import { notJson, parsed, refusalOf } from './answer-error.ts';
-import { fileTextOf } from './form.ts';
 import type { PlatformError } from './platform-error.ts';
-import { quotesFrom } from './quotes.ts';
 import { type Redact, redacting } from './redact.ts';
 import type { Answer, PlatformRequest } from './request.ts';
 import { afterAttempts, wait, waitBefore } from './retry.ts';
@@ -61,12 +59,11 @@ export class Connection {
     const redact = this.#redactFor(request);
     const answer = await sendOnce(request, this.#options, redact);
     if (answer.status >= 200 && answer.status < 300) return answer;
-    throw refusalOf(request, answer, this.#redactFor(request, answer), this.clock.now());
+    throw refusalOf(request, answer, redact, this.clock.now());
   }
 
-  #redactFor({ confidential = [], form }: PlatformRequest, answer?: Answer): Redact {
-    const quoted = form && answer ? quotesFrom(fileTextOf(form), parsed(answer.text) ?? answer.text) : [];
-    return redacting([this.#options.apiKey, ...confidential, ...quoted]);
+  #redactFor({ confidential = [] }: PlatformRequest): Redact {
+    return redacting([this.#options.apiKey, ...confidential]);
   }
 
   #report({ operation }: PlatformRequest, error: unknown, attempt: number, delay: number): void {

@@ -18,9 +18,3 @@ export async function encodedForm(field: string, name: string, content: Blob): P
   const contentType = encoded.headers.get('content-type') ?? 'multipart/form-data';
   return { contentType, bytes: new Uint8Array(await encoded.arrayBuffer()) };
 }
-
-/** What the file of a form holds, as text; of a file that is none, whatever its bytes look like. */
-export function fileTextOf({ bytes }: EncodedForm): string {
-  const text = new TextDecoder().decode(bytes);
-  return text.slice(text.indexOf('\r\n\r\n'));
-}

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
 import { changedKnowledgeBaseSchema, newKnowledgeBaseSchema } from '../knowledge/fields.ts';
 import type { KnowledgeBase, KnowledgeBases } from '../knowledge/knowledge-bases.ts';
+import { EmbeddingProblem } from '../knowledge/embedding/openai-embedder.ts';
 import type { Search } from '../knowledge/search.ts';
 import type { Tenants } from '../tenants.ts';
 import { pageSchema, tokenAfter, validated } from './request.ts';
@@ -78,6 +79,10 @@ export function knowledgeBaseOf(
   return knowledgeBase;
 }
 
+function asUnavailable(error: unknown): never {
+  throw error instanceof EmbeddingProblem ? new ApiError('unavailable', error.message) : error;
+}
+
 class Operations {
   readonly #parts: KnowledgeBaseParts;
 
@@ -131,7 +136,9 @@ class Operations {
   async search(request: ApiRequest): Promise<ApiAnswer> {
     const knowledgeBase = this.find(request);
     const { query, limit } = validated(searchSchema, request.body, 'body');
-    const found = await this.#parts.search.find(knowledgeBase, query, limit, request.signal);
+    const found = await this.#parts.search
+      .find(knowledgeBase, query, limit, request.signal)
+      .catch(asUnavailable);
     const results = found.map(({ documentId, documentName, text, score }) => ({
       document_id: documentId,
       document_name: documentName,

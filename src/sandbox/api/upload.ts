@@ -28,7 +28,9 @@ export async function readUpload(request: Request): Promise<Upload> {
   const { promise, resolve, reject } = Promise.withResolvers<Upload>();
   const refuse = (issue: Omit<Issue, 'loc'>, loc: Issue['loc'] = ['body', 'file']) =>
     reject(invalidRequest({ loc, ...issue }));
+  const refuseForm = () => refuse({ msg: 'Should be multipart/form-data', type: 'unreadable' }, ['body']);
   parser.on('file', (field, stream, { filename, mimeType }) => {
+    stream.on('error', refuseForm);
     if (field !== 'file') {
       stream.resume();
       return;
@@ -47,7 +49,7 @@ export async function readUpload(request: Request): Promise<Upload> {
       resolve({ name: filename ?? 'unnamed', contentType: mimeType, size, content });
     });
   });
-  parser.on('error', () => refuse({ msg: 'Should be multipart/form-data', type: 'unreadable' }, ['body']));
+  parser.on('error', refuseForm);
   parser.on('close', () => refuse({ msg: 'Should be given', type: 'missing' }));
   // A client that goes away in the middle ends the request, and never the parser.
   request.on('close', () => {
@@ -69,7 +71,7 @@ async function parserFor(request: Request) {
     return busboy({
       headers: request.headers,
       defParamCharset: 'utf8',
-      limits: { files: 1, fileSize: maxRead },
+      limits: { fileSize: maxRead },
     });
   } catch {
     const msg = 'Should be multipart/form-data with a file, and the Content-Type should say so';

@@ -43,10 +43,11 @@ async function pageAt(url: URL, get: GetPage, signal: AbortSignal): Promise<Mate
     if (!target) return materialIn(answer, address, signal);
     answer.destroy();
     // Whoever publishes a page may not send the sandbox to other websites.
-    if (target.host !== url.host) throw problem('redirected_away', `${shown(url)} leads to another host`);
+    if (target.host !== url.host)
+      throw problem('redirected_away', `The page ${shown(url)} leads to another host`);
     address = target;
   }
-  throw problem('redirected_away', `${shown(url)} redirects more than ${maxRedirects} times`);
+  throw problem('redirected_away', `The page ${shown(url)} redirects more than ${maxRedirects} times`);
 }
 
 async function answerAt(url: URL, get: GetPage, signal: AbortSignal): Promise<IncomingMessage> {
@@ -55,9 +56,9 @@ async function answerAt(url: URL, get: GetPage, signal: AbortSignal): Promise<In
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof WebsiteProblem && error.kind === 'not_allowed') {
-      throw problem('not_allowed', `${shown(url)} is not on a host that the sandbox may look at`);
+      throw problem('not_allowed', `The page ${shown(url)} is not on a host that the sandbox may look at`);
     }
-    throw problem('unreachable', `${shown(url)} does not answer`);
+    throw problem('unreachable', `The page ${shown(url)} does not answer`);
   }
 }
 
@@ -71,14 +72,17 @@ async function materialIn(answer: IncomingMessage, address: URL, signal: AbortSi
   const { statusCode = 0, headers } = answer;
   const type = documentTypeOf({ name: address.pathname, contentType: headers['content-type'] });
   if (statusCode !== 200 || !type) answer.destroy();
-  if (statusCode !== 200) throw problem('refused', `${shown(address)} answers with ${statusCode}`);
+  if (statusCode !== 200) throw problem('refused', `The page ${shown(address)} answers with ${statusCode}`);
   if (!type)
-    throw problem('unsupported_type', `${shown(address)} is neither text, Markdown, HTML, PDF nor DOCX`);
+    throw problem(
+      'unsupported_type',
+      `The page ${shown(address)} is neither text, Markdown, HTML, PDF nor DOCX`,
+    );
   const bytes = await readBounded(answer, maxPageBytes).catch(() => {
     signal.throwIfAborted();
-    throw problem('unreachable', `${shown(address)} breaks off`);
+    throw problem('unreachable', `The page ${shown(address)} breaks off`);
   });
-  if (!bytes) throw problem('too_large', `${shown(address)} has more than 10 MB`);
+  if (!bytes) throw problem('too_large', `The page ${shown(address)} has more than 10 MB`);
   return { bytes: new Uint8Array(bytes), type };
 }
 

@@ -79,8 +79,8 @@ export type KnowledgeBaseSeed = z.output<typeof knowledgeBaseSeedSchema>;
 export type KnowledgeBaseFields = z.output<typeof newKnowledgeBaseSchema>;
 
 /** Whether a chunk has more tokens than the next one repeats of it. */
-export function advances({ chunk_size: size, chunk_overlap: overlap }: ChunkFields): boolean {
-  return overlap < size;
+export function advances(fields: ChunkFields): boolean {
+  return fields.chunk_overlap < fields.chunk_size;
 }
 
 interface ChunkFields {

@@ -10,7 +10,7 @@ import type { ProcessingThread } from './processing/processing-thread.ts';
 import { documentTypeOf } from './reading/document-types.ts';
 import type { Material } from './reading/read-document.ts';
 import { UnreadableDocument } from './reading/unreadable-document.ts';
-import type { Search } from './search.ts';
+import { type Search, otherEmbedder } from './search.ts';
 
 /** What documents are processed with. */
 export interface IngestionParts {
@@ -89,6 +89,7 @@ export class Ingestion {
       // It was deleted with its knowledge base.
       if (!fields) return;
       const processed = await thread.process({ materials, ...settingsIn(fields) }, stopping);
+      if (!search.takes(document.knowledgeBaseId, processed.vectors)) throw new DocumentFailure(otherVectors);
       const size = materials.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
       const chunkIds = documents.complete(document, processed, size, clock.now());
       if (chunkIds) search.add(document, chunkIds, processed);
@@ -137,6 +138,7 @@ export class Ingestion {
 
 const unexpected = { code: 'unexpected', message: 'The sandbox could not process the document' } as const;
 const demanded = { code: 'demanded', message: 'The document was made to fail' } as const;
+const otherVectors = { code: 'embedding_failed', message: otherEmbedder } as const;
 const slowPages = { code: 'unreachable', message: 'The pages take longer than a minute' } as const;
 
 function settingsIn(fields: KnowledgeBaseFields) {

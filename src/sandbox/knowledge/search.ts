@@ -1,6 +1,7 @@
 import type { Statement } from 'better-sqlite3';
 import type { Database } from '../database.ts';
 import type { Embedder } from './embedding/embedder.ts';
+import { EmbeddingProblem } from './embedding/openai-embedder.ts';
 import { Frequencies } from './embedding/frequencies.ts';
 import { VectorIndex } from './index/vector-index.ts';
 import type { KnowledgeDocument } from './documents.ts';
@@ -20,6 +21,10 @@ interface SearchIndex {
   readonly vectors: VectorIndex;
   readonly frequencies: Frequencies;
 }
+
+/** Said of documents and questions alike. */
+export const otherEmbedder =
+  'The knowledge base was filled with the embeddings of another model or service: use that one, or a new knowledge base';
 
 interface VectorRow {
   readonly id: number;
@@ -42,6 +47,7 @@ export class Search {
   readonly #vectors: Statement<[string], VectorRow>;
   readonly #frequencies: Statement<[string], Buffer>;
   readonly #frequenciesOf: Statement<[number], Buffer | null>;
+  readonly #vectorLength: Statement<[string], number>;
   readonly #chunkIds: Statement<[number], number>;
   readonly #chunk: Statement<[number], FoundRow>;
 
@@ -58,6 +64,12 @@ export class Search {
       .pluck();
     this.#frequenciesOf = connection
       .prepare<[number], Buffer | null>('select frequencies from documents where position = ?')
+      .pluck();
+    this.#vectorLength = connection
+      .prepare<[string], number>(
+        `select length(chunks.vector) from documents join chunks on chunks.document = documents.position
+         where documents.knowledge_base_id = ? limit 1`,
+      )
       .pluck();
     this.#chunkIds = connection.prepare<[number], number>('select id from chunks where document = ?').pluck();
     this.#chunk = connection.prepare(`
@@ -82,11 +94,21 @@ export class Search {
       frequencies,
       signal,
     });
-    if (!vector) return [];
+    if (!vector || vectors.size === 0) return [];
+    if (vector.length !== vectors.dimensions) throw new EmbeddingProblem(otherEmbedder);
     return vectors.search(vector, limit).flatMap(({ id: chunk, score }) => {
       const found = this.#chunk.get(chunk);
       return found && score > 0 ? [{ ...found, score }] : [];
     });
+  }
+
+  /**
+   * Whether vectors can be compared with those that a knowledge base has. Others come from another embedder, which the sandbox
+   * was started with before.
+   */
+  takes(knowledgeBaseId: string, [vector]: readonly Float32Array[]): boolean {
+    const bytes = this.#vectorLength.get(knowledgeBaseId);
+    return !vector || bytes === undefined || bytes === vector.byteLength;
   }
 
   /** Lets the chunks of a document be found, once it is completed. */

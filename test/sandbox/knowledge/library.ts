@@ -34,11 +34,13 @@ export async function upload(
   sandbox: Sandbox,
   knowledgeBase: string,
   { name, content, type = '' }: { name: string; content: string | Uint8Array<ArrayBuffer>; type?: string },
+  key = sandbox.apiKey ?? null,
 ): Promise<Answer> {
   const form = new FormData();
   form.set('file', new File([content], name, { type }));
   const encoded = new Response(form);
   return ask(sandbox, `POST ${knowledgeBasePath}/${knowledgeBase}/documents/file`, {
+    key,
     body: await encoded.bytes(),
     headers: { 'content-type': encoded.headers.get('content-type') ?? '' },
   });
@@ -80,8 +82,10 @@ export async function processed(
   sandbox: Sandbox,
   knowledgeBase: string,
   file: Parameters<typeof upload>[2],
+  key = sandbox.apiKey ?? null,
 ): Promise<AnsweredDocument> {
-  return settled(sandbox, knowledgeBase, queuedId(await upload(sandbox, knowledgeBase, file)));
+  const answer = await upload(sandbox, knowledgeBase, file, key);
+  return settled(sandbox, knowledgeBase, queuedId(answer), key);
 }
 
 /** What a search finds. */

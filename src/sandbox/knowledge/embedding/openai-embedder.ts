@@ -64,7 +64,7 @@ async function embedBatch(
     const response = await fetch(`${url.replace(/\/+$/, '')}/embeddings`, request);
     if (response.status !== 200) {
       await response.body?.cancel();
-      throw new EmbeddingProblem(`The embedding service answered ${response.status}.`, response.status);
+      throw new EmbeddingProblem(`The embedding service answered ${response.status}`, response.status);
     }
     const bytes = await readBounded(response.body, maxBytes);
     return vectorsIn(jsonOrText(bytes?.toString() ?? ''), texts.length);
@@ -72,7 +72,7 @@ async function embedBatch(
     signal?.throwIfAborted();
     if (error instanceof EmbeddingProblem) throw error;
     // The error of a key that can't be in a header tells the key.
-    throw new EmbeddingProblem(`The embedding service can't be asked${codeOf(error)}.`);
+    throw new EmbeddingProblem(`The embedding service can't be asked${codeOf(error)}`);
   }
 }
 
@@ -87,7 +87,7 @@ function vectorsIn(answer: unknown, count: number): readonly Float32Array[] {
 
 function notEmbeddings(): EmbeddingProblem {
   return new EmbeddingProblem(
-    'The embedding service answered 200, but not with one vector for each text.',
+    'The embedding service answered 200, but not with one vector for each text',
     200,
   );
 }

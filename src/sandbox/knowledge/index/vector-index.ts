@@ -18,6 +18,11 @@ export class VectorIndex {
   readonly #ids: number[] = [];
   readonly #positions = new Map<number, number>();
 
+  /** The length of every vector; 0 without any. */
+  get dimensions(): number {
+    return this.size === 0 ? 0 : this.#dimensions;
+  }
+
   /** How many vectors there are. */
   get size(): number {
     return this.#ids.length;
