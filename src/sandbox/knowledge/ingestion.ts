@@ -97,13 +97,18 @@ export class Ingestion {
     } catch (error) {
       // It is begun anew at the next start.
       if (stopping.aborted) return;
-      const isTold = error instanceof DocumentFailure;
-      const { code, message } = isTold ? error : unexpected;
-      documents.fail(document, { code, message }, clock.now());
-      if (isTold) logger.debug({ event: 'document_failed', document: document.id, code }, message);
-      else
-        logger.error({ event: 'document_failed', document: document.id, error: messageOf(error) }, message);
+      this.#fail(document, error);
     }
+  }
+
+  #fail(document: KnowledgeDocument, error: unknown): void {
+    const { documents, clock, logger } = this.#parts;
+    const isTold = error instanceof DocumentFailure;
+    const { code, message } = isTold ? error : unexpected;
+    documents.fail(document, { code, message }, clock.now());
+    const fields = { event: 'document_failed', document: document.id, code };
+    if (isTold) logger.warn(fields, 'a document has failed');
+    else logger.error({ ...fields, error: messageOf(error) }, 'a document has failed unexpectedly');
   }
 
   async #failOnDemand(): Promise<void> {

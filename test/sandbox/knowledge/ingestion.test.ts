@@ -98,6 +98,16 @@ test('a document whose text is found goes with its knowledge base', async () => 
   expect((await ask(sandbox, `GET ${knowledgeBasePath}/${knowledgeBase}`)).status).toBe(404);
 });
 
+test('the same file again is a second document', async () => {
+  const sandbox = await startedSandbox();
+  const knowledgeBase = await createdKnowledgeBase(sandbox);
+  const file = { name: 'a.txt', content: 'The same text' };
+  const first = await processed(sandbox, knowledgeBase, file);
+  const second = await processed(sandbox, knowledgeBase, file);
+  const found = await search(sandbox, knowledgeBase, 'same text');
+  expect(found.map((result) => result.document_id)).toEqual([first.document_id, second.document_id]);
+});
+
 describe('each strategy', () => {
   const text = 'We open at nine. We close at six.\n\nShoes can be returned. Bring the bill.';
 

@@ -229,6 +229,17 @@ describe('every operation', () => {
   }
 });
 
+test('a document is not updated: there is no such operation', async () => {
+  const sandbox = await startedSandbox();
+  const crawl = { ...ada, body: { urls: ['http://127.0.0.1:1/'] } };
+  const documents = `${knowledgeBasePath}/kb_plain/documents`;
+  const { json } = await ask(sandbox, `POST ${documents}/website`, crawl);
+  for (const method of ['PUT', 'PATCH', 'POST']) {
+    const answer = await ask(sandbox, `${method} ${documents}/${String(json['document_id'])}`, crawl);
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, DELETE']);
+  }
+});
+
 test('a document of another knowledge base, or of none, is not found', async () => {
   const sandbox = await startedSandbox();
   const crawl = { ...ada, body: { urls: ['http://127.0.0.1:1/'] } };
