@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { ask, startedSandbox } from '../support.ts';
 import {
@@ -156,13 +156,8 @@ test('the documents of a seed are processed when the sandbox starts', async () =
   };
   const sandbox = await startedSandbox({ seed });
   const key = 'key_of_ada';
-  await vi.waitFor(
-    async () => {
-      const { json } = await ask(sandbox, `GET ${knowledgeBasePath}/kb_1`, { key });
-      expect(json).toMatchObject({ status: 'completed', document_count: 1 });
-    },
-    { timeout: 60_000, interval: 10 },
-  );
+  const read = async () => (await ask(sandbox, `GET ${knowledgeBasePath}/kb_1`, { key })).json;
+  await expect.poll(read).toMatchObject({ status: 'completed', document_count: 1 });
   const body = { query: 'soup' };
   const { json } = await ask(sandbox, `POST ${knowledgeBasePath}/kb_1/search`, { key, body });
   expect(json).toMatchObject({ results: [{ document_name: 'soup.md', text: 'Soup of the day' }] });

@@ -1,5 +1,5 @@
 /** Fills knowledge bases of a sandbox and searches them as any client would, with plain `fetch`. */
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/index.ts';
 import { type Answer, ask } from '../support.ts';
 
@@ -64,17 +64,10 @@ export async function settled(
   id: string,
   key = sandbox.apiKey ?? null,
 ): Promise<AnsweredDocument> {
-  return vi.waitFor(
-    async () => {
-      const { json } = await ask(sandbox, `GET ${knowledgeBasePath}/${knowledgeBase}/documents/${id}`, {
-        key,
-      });
-      const document = json as AnsweredDocument;
-      expect(['completed', 'failed']).toContain(document.status);
-      return document;
-    },
-    { timeout: 60_000, interval: 10 },
-  );
+  const path = `${knowledgeBasePath}/${knowledgeBase}/documents/${id}`;
+  const read = async () => (await ask(sandbox, `GET ${path}`, { key })).json as AnsweredDocument;
+  await expect.poll(async () => (await read()).status, { interval: 10 }).toMatch(/completed|failed/);
+  return read();
 }
 
 /** Sends a file, and waits until its document is completed or failed. */
