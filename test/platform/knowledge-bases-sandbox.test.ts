@@ -50,8 +50,9 @@ describe('a knowledge base of the sandbox', () => {
     const { sandbox } = await sandboxAndPlatform();
     const { knowledgeBases, documents } = createPlatform({ baseUrl: sandbox.url, apiKey: otherKey });
     expect(await everything(knowledgeBases.list())).toEqual([]);
-    for (const asked of [knowledgeBases.search('kb_1', 'a'), documents.upload('kb_1', prices)])
-      expect(await platformError(asked)).toMatchObject({ status: 404, code: 'not_found' });
+    const unowned = { status: 404, code: 'not_found' };
+    expect(await platformError(knowledgeBases.search('kb_1', 'a'))).toMatchObject(unowned);
+    expect(await platformError(documents.upload('kb_1', prices))).toMatchObject(unowned);
   });
 
   it('learns a website: discovered, chosen, crawled, completed, searched', async () => {
