@@ -1,18 +1,9 @@
-import { once } from 'node:events';
-import { type RequestListener, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { RequestListener } from 'node:http';
+import { listening } from '../../support/servers.ts';
 
 /** A website on loopback until the test ends. Returns its address, such as `http://127.0.0.1:49152`. */
 export async function website(answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listening(answer)}`;
 }
 
 /** A website of HTML pages and sitemaps, by their paths. */
