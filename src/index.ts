@@ -1,4 +1,8 @@
-/** The public names of Ringback; nothing else is public. */
+/**
+ * The public names of Ringback; nothing else is public.
+ *
+ * @module ringback
+ */
 export { createReceiver, type EventHandler, type FallbackContext, Receiver } from './receiver/receiver.ts';
 export type { StopOptions } from './receiver/lifecycle.ts';
 export type { AppOptions, ReceiverOptions, RetentionOptions, RetryOptions } from './receiver/options.ts';

@@ -1,4 +1,8 @@
-/** The public names of `ringback/platform`: a client of the platform's API, and the tools that the platform calls. */
+/**
+ * The public names of `ringback/platform`: a client of the platform's API, and the tools that the platform calls.
+ *
+ * @module ringback/platform
+ */
 export { createPlatform, type Platform } from './platform.ts';
 export type { PlatformLogger, PlatformOptions, PlatformRetryOptions } from './options.ts';
 export { PlatformError } from './requests/platform-error.ts';

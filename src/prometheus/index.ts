@@ -1,2 +1,6 @@
-/** The public entry `ringback/prometheus`. It needs the package `@prometheus-io/client`. */
+/**
+ * The public entry `ringback/prometheus`. It needs the package `@prometheus-io/client`.
+ *
+ * @module ringback/prometheus
+ */
 export { collectMetrics } from './collect-metrics.ts';

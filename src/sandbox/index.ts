@@ -1,4 +1,8 @@
-/** The public names of `ringback/sandbox`. */
+/**
+ * The public names of `ringback/sandbox`.
+ *
+ * @module ringback/sandbox
+ */
 export { createSandbox } from './sandbox.ts';
 export type { Deliveries, Sandbox } from './sandbox.ts';
 export type { FailureOptions } from './failures.ts';

@@ -1,6 +1,8 @@
 /**
  * `ringback/store`: the contract of an inbox, for whoever writes a store of their own. It is unstable until two stores have
  * passed its conformance suite for a release: a minor version may change it.
+ *
+ * @module ringback/store
  */
 export type { Recording, RunEnd, RunState, Store, StoreCounts, StoreFactory } from './store.ts';
 export type { Sequence, Settled } from './sequence.ts';

@@ -1,4 +1,8 @@
-/** The public names of `ringback/testing`: what tests of handlers need. */
+/**
+ * The public names of `ringback/testing`: what tests of handlers need.
+ *
+ * @module ringback/testing
+ */
 export { type DeliveryAnswer, deliver, deliverTo } from './deliver.ts';
 export {
   buildDelivery,

@@ -1,4 +1,8 @@
-/** `ringback/postgres`: an inbox in Postgres, shared by any number of processes on any number of machines. */
+/**
+ * `ringback/postgres`: an inbox in Postgres, shared by any number of processes on any number of machines.
+ *
+ * @module ringback/postgres
+ */
 import type { Pool, PoolClient } from 'pg';
 import { z } from 'zod';
 import { blameCaller } from '../../errors/errors.ts';
