@@ -117,6 +117,11 @@ function orPinned(scheme: string | undefined): string {
   );
 }
 
+/** What to do about a body that is the JSON of a Buffer: supertest, like any client of superagent, makes that of bytes. */
+export const jsonOfBufferFix =
+  'The body is the JSON of a Buffer instead of its bytes, as supertest sends a Buffer whose Content-Type is JSON: send its ' +
+  'text, with send(body.toString()).';
+
 /** A reason that has a fix. */
 type FixReason = keyof typeof fixes;
 
@@ -138,6 +143,11 @@ export class Refusal extends Error {
     this.reason = reason;
     this.fix = fix;
     this.quarantineId = quarantineId;
+  }
+
+  /** The same refusal, with something better to do about it. */
+  fixedBy(fix: string): Refusal {
+    return new Refusal(this.code, this.reason, fix, this.quarantineId);
   }
 
   /** The same refusal, of a delivery that is in quarantine. */

@@ -1,4 +1,4 @@
-import { Refusal, refusal } from '../errors/refusals.ts';
+import { jsonOfBufferFix, refusal, Refusal } from '../errors/refusals.ts';
 import { messageOf } from '../kit/error-text.ts';
 import type { Activity } from '../kit/activity.ts';
 import type { Tracing } from '../kit/tracing.ts';
@@ -176,8 +176,9 @@ export class Intake {
       const { recorder, authenticator } = this.#parts;
       const otherScheme = () => authenticator.authenticateOtherwise(bytes, headers, receivedAt)?.scheme;
       this.#rotation.refused(problem.reason, headers, otherScheme);
-      const kept = await recorder.keepUnauthenticated(bytes, headers, problem.reason, receivedAt);
-      if (kept !== undefined) throw problem.keptAs(kept);
+      const refused = isJsonOfBuffer(bytes) ? problem.fixedBy(jsonOfBufferFix) : problem;
+      const kept = await recorder.keepUnauthenticated(bytes, headers, refused.reason, receivedAt);
+      throw kept === undefined ? refused : refused.keptAs(kept);
     }
     throw problem;
   }
@@ -203,4 +204,10 @@ export class Intake {
     this.#inside -= 1;
     if (this.#inside === 0) for (const resolve of this.#empty.splice(0)) resolve();
   }
+}
+
+const startOfJsonOfBuffer = Buffer.from('{"type":"Buffer","data":[');
+
+function isJsonOfBuffer(bytes: Uint8Array): boolean {
+  return startOfJsonOfBuffer.equals(bytes.subarray(0, startOfJsonOfBuffer.length));
 }

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { jsonOfBufferFix } from '../errors/refusals.ts';
 import { defined } from '../kit/values.ts';
 import type { ReceiverOptions } from '../receiver/options.ts';
 import { type Receiver, createReceiver } from '../receiver/receiver.ts';
@@ -6,12 +7,14 @@ import { testSecret } from './delivery.ts';
 
 /**
  * The sentence for a mistake that would let a test pass wrongly, or fail it without a reason: an event name that is
- * probably misspelled, or a receiver that was never started. Undefined for all other log lines.
+ * probably misspelled, a receiver that was never started, or a body that was sent as the JSON of a Buffer. Undefined for
+ * all other log lines.
  */
 function mistakeIn({ event, reason, fix, msg, handler, eventName, meant }: Record<string, unknown>) {
   if (event === 'event_name_unknown')
     return `${String(msg)} ${JSON.stringify({ handler, eventName, meant })}`;
-  return event === 'refusal_fix' && reason === 'not_open' ? String(fix) : undefined;
+  const isMistake = reason === 'not_open' || fix === jsonOfBufferFix;
+  return event === 'refusal_fix' && isMistake ? String(fix) : undefined;
 }
 
 /** A logger that prints only mistakes in a test's set-up, on the console. */
@@ -25,9 +28,9 @@ function setUpLogger(): Logger {
 }
 
 /**
- * A receiver for tests: its inbox is in memory, its secret is `testSecret`, and it takes plain HTTP. It logs only two
- * mistakes of a test, on the console: a handler for a name that is close to a known one, and a receiver that was never
- * started. Every option of `createReceiver` can be given, and replaces these. Register handlers, then `await start()`.
+ * A receiver for tests: its inbox is in memory, its secret is `testSecret`, and it takes plain HTTP. It logs only three
+ * mistakes of a test, on the console: a handler for a name that is close to a known one, a receiver that was never
+ * started, and a Buffer that supertest has turned into JSON. Every option of `createReceiver` can be given, and replaces these. Register handlers, then `await start()`.
  *
  * @example
  * const receiver = testReceiver();

@@ -46,6 +46,16 @@ describe('a test receiver', () => {
     await handled(receiver, 'trace-emoji');
   });
 
+  it('says on the console what supertest makes of bytes', async () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
+    onTestFinished(() => warn.mockRestore());
+    const receiver = await started(testReceiver().on('*', () => {}));
+    const app = express().use('/webhooks', receiver.middleware());
+    const { body, headers } = buildDelivery('call-ended');
+    expect((await request(app).post('/webhooks').set(headers).send(body)).status).toBe(401);
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('send(body.toString())')]]);
+  });
+
   it('takes the options of any receiver', async () => {
     const receiver = await started(
       testReceiver({ secrets: 'whsec_b3duIHNlY3JldA==', https: { hosts: ['a.test'] } }),
