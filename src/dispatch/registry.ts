@@ -18,13 +18,15 @@ const fallbackName = 'fallback';
 /** The handlers of a receiver. Refuses a second handler with the same name, and any handler after start. */
 export class Registry {
   readonly #defaults: Pick<ResolvedOptions, 'timeout' | 'retry' | 'concurrency'>;
+  readonly #isStrict: boolean;
   readonly #handlers: Handler[] = [];
   readonly #lanes: Lanes[] = [];
   #fallback: Handler | undefined;
   #isClosed = false;
 
-  constructor(defaults: Pick<ResolvedOptions, 'timeout' | 'retry' | 'concurrency'>) {
-    this.#defaults = defaults;
+  constructor(options: Pick<ResolvedOptions, 'timeout' | 'retry' | 'concurrency' | 'strictNames'>) {
+    this.#defaults = options;
+    this.#isStrict = options.strictNames;
   }
 
   get handlers(): readonly Handler[] {
@@ -58,12 +60,15 @@ export class Registry {
     }
     for (const pattern of patterns) requirePattern(pattern);
     requireFunction('on', handle);
-    this.#handlers.push(this.#register(this.#build(patterns, resolveHandlerOptions(options), handle)));
+    const resolved = resolveHandlerOptions(options);
+    this.#requireKnown('on', patterns);
+    this.#handlers.push(this.#register(this.#build(patterns, resolved, handle)));
   }
 
   addJoin(options: JoinOptions, handle: Handler['handle']): void {
     requireFunction('onCall', handle);
     const { events, within, late, ...rest } = resolveJoinOptions(options);
+    this.#requireKnown('onCall', events);
     const join = { events, within, runsAgain: late === 'run-again' };
     const handler = { ...this.#build(events, { ...rest, order: 'call' }, handle), join };
     this.#handlers.push(this.#register(Object.freeze(handler)));
@@ -93,6 +98,15 @@ export class Registry {
   /** From now on nothing can be registered. */
   close(): void {
     this.#isClosed = true;
+  }
+
+  /** With `strictNames`, refuses a name that is probably misspelled: its handler would wait for what never comes. */
+  #requireKnown(method: 'on' | 'onCall', patterns: readonly string[]): void {
+    if (!this.#isStrict) return;
+    for (const eventName of patterns) {
+      const meant = meantName(eventName);
+      if (meant !== undefined) throw configError('event_name_unknown', { method, eventName, meant });
+    }
   }
 
   #register(handler: Handler): Handler {

@@ -47,6 +47,10 @@ export const problems = {
     'dispatched without it. Register every handler before start().',
   handler_invalid: (d: { method: keyof typeof registrations; found: string; fix?: string }) =>
     `${registrations[d.method]}, but found ${d.found}.${d.fix === undefined ? '' : ` ${d.fix}`}`,
+  event_name_unknown: (d: { method: 'on' | 'onCall'; eventName: string; meant: string }) =>
+    `With strictNames, ${d.method} expects names of known events, or names that are not close to one, but found ` +
+    `${JSON.stringify(d.eventName)}. Did you mean ${JSON.stringify(d.meant)}? If an event is really called so, leave ` +
+    'strictNames out.',
   fallback_duplicate: () =>
     'A fallback is already registered, and there can be only one. Put both pieces of work into one function.',
   receiver_started: (d?: { app: string }) =>

@@ -108,6 +108,12 @@ export interface ReceiverOptions<Transaction = UserDatabase> {
   timeout?: Duration;
   /** How many runs of each handler may be active at once in this process. @default 16 */
   concurrency?: number;
+  /**
+   * Whether a handler or a join for a name that no known event has, but that is close to a known one, is refused. Without
+   * it, the log names it at start. A name that is close to none is always taken: the platform may have new events.
+   * @default false
+   */
+  strictNames?: boolean;
   /** A pino instance, or options for one. @default pino's own defaults */
   logger?: Logger | LoggerOptions;
   /** The source of time, for tests. @default the machine's */
@@ -182,6 +188,7 @@ const optionsSchema = z.strictObject({
   retry: retryWithDefaults.prefault({}),
   timeout: attemptTime.default(30_000),
   concurrency: count.default(16),
+  strictNames: z.boolean('true or false').default(false),
   logger: logger.default({}),
   clock: clockOption,
   random: random.default(() => Math.random),

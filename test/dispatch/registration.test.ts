@@ -121,6 +121,44 @@ describe('a name that is probably misspelled', () => {
   });
 });
 
+describe('with strictNames, a name that is probably misspelled', () => {
+  const strict = () => made({ strictNames: true }).receiver;
+
+  test.each([
+    ['CallHandler.CallEnd', 'CallHandler.CallEnded'],
+    ['callEnded', 'CallHandler.CallEnded'],
+    ['callhandler.*', 'CallHandler.*'],
+  ])('is refused: %s', (eventName, meant) => {
+    const problem = problemOf(() => strict().on(['*', eventName], { name: 'a' }, handler));
+    expect(problem?.code).toBe('event_name_unknown');
+    expect(problem?.message).toContain(`on expects names of known events`);
+    expect(problem?.message).toContain(`but found "${eventName}". Did you mean "${meant}"?`);
+    expect(problem?.stack?.split('\n')[1]).toContain('registration.test.ts');
+  });
+
+  test('is refused in a join', () => {
+    const join = { name: 'j', events: ['CallHandler.CallEnded', 'pcaCompleted'], within: '1m' } as const;
+    const problem = problemOf(() => strict().onCall(join, handler));
+    expect(problem?.code).toBe('event_name_unknown');
+    expect(problem?.message).toContain('Did you mean "callAnalysis.pcaCompleted"?');
+  });
+
+  test('leaves nothing registered, and no other name is refused', () => {
+    const receiver = strict();
+    expect(codeOf(() => receiver.on('CallHandler.CallEnd', { name: 'a' }, handler))).toBe(
+      'event_name_unknown',
+    );
+    receiver
+      .on(
+        ['CallHandler.CallEnded', 'Billing.Paid', 'Billing.*', 'CallHandler.CallParked'],
+        { name: 'a' },
+        handler,
+      )
+      .on(['CallHandler.*', '*'], { name: 'b' }, handler)
+      .onCall({ name: 'c', events: ['CallHandler.CallEnded', 'Billing.Paid'], within: '1m' }, handler);
+  });
+});
+
 describe('an event goes', () => {
   test('to every handler whose names match, and not to the fallback', async () => {
     const seen: string[] = [];
