@@ -7,10 +7,12 @@ import {
   type ResolvedHandlerOptions,
   resolveHandlerOptions,
   resolveJoinOptions,
+  shortDurationsOfHandler,
 } from '../receiver/handler-options.ts';
 import { meantName } from '../events/names.ts';
 import { defined } from '../kit/values.ts';
 import type { ResolvedOptions } from '../receiver/options.ts';
+import type { ShortDuration } from '../receiver/short-durations.ts';
 
 /** The name under which the fallback's runs are stored. */
 const fallbackName = 'fallback';
@@ -21,6 +23,7 @@ export class Registry {
   readonly #isStrict: boolean;
   readonly #handlers: Handler[] = [];
   readonly #lanes: Lanes[] = [];
+  readonly #shortDurations: (ShortDuration & { readonly handler: string })[] = [];
   #fallback: Handler | undefined;
   #isClosed = false;
 
@@ -62,7 +65,7 @@ export class Registry {
     requireFunction('on', handle);
     const resolved = resolveHandlerOptions(options);
     this.#requireKnown('on', patterns);
-    this.#handlers.push(this.#register(this.#build(patterns, resolved, handle)));
+    this.#handlers.push(this.#register(this.#build(patterns, resolved, handle), options));
   }
 
   addJoin(options: JoinOptions, handle: Handler['handle']): void {
@@ -71,7 +74,7 @@ export class Registry {
     this.#requireKnown('onCall', events);
     const join = { events, within, runsAgain: late === 'run-again' };
     const handler = { ...this.#build(events, { ...rest, order: 'call' }, handle), join };
-    this.#handlers.push(this.#register(Object.freeze(handler)));
+    this.#handlers.push(this.#register(Object.freeze(handler), options));
   }
 
   setFallback(handle: Handler['handle']): void {
@@ -95,6 +98,11 @@ export class Registry {
     );
   }
 
+  /** Durations of handlers that were probably meant as seconds. */
+  get shortDurations(): readonly (ShortDuration & { readonly handler: string })[] {
+    return this.#shortDurations;
+  }
+
   /** From now on nothing can be registered. */
   close(): void {
     this.#isClosed = true;
@@ -109,12 +117,15 @@ export class Registry {
     }
   }
 
-  #register(handler: Handler): Handler {
+  #register(handler: Handler, options: HandlerOptions | JoinOptions = {}): Handler {
     const { name } = handler;
     if (this.#isClosed) throw configError('handler_too_late', { name });
     if (this.#lanes.some(({ handler: other }) => other.name === name))
       throw configError('handler_duplicate', { name });
     this.#lanes.push(new Lanes(handler));
+    this.#shortDurations.push(
+      ...shortDurationsOfHandler(options).map((short) => ({ ...short, handler: name })),
+    );
     return handler;
   }
 

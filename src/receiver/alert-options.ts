@@ -4,7 +4,8 @@ import { type Size, parseSize } from '../kit/bytes.ts';
 import { type Duration, parseDuration } from '../kit/duration.ts';
 import type { Secrets } from '../signature/secrets.ts';
 import { type SignOptions, sign } from '../signature/sign.ts';
-import { count, duration, durationWords, orFalse, sizeWords } from './option-values.ts';
+import { count, durationWords, orFalse, sizeWords, timeSpan } from './option-values.ts';
+import { sensibleFrom } from './short-durations.ts';
 
 /** What alerts are about, in the order in which they are told. */
 export const alertNames = [
@@ -102,6 +103,7 @@ function canSign(secrets: Secrets): boolean {
   }
 }
 
+const second = 1_000;
 const minute = 60_000;
 const day = 86_400_000;
 
@@ -110,10 +112,11 @@ export const alertsSchema = z.strictObject({
   notify: notify.optional(),
   deadLetters: orFalse('a whole number of 1 or more', (value) => count.safeParse(value).data).default(1),
   failedAttempts: orFalse('a whole number of 1 or more', (value) => count.safeParse(value).data).default(10),
-  oldestWaiting: orFalse(durationWords, parseDuration).default(15 * minute),
-  noDeliveries: orFalse(`'unusual', ${durationWords}`, (value) =>
-    value === 'unusual' ? value : parseDuration(value),
+  oldestWaiting: sensibleFrom(second, orFalse(durationWords, parseDuration)).default(15 * minute),
+  noDeliveries: sensibleFrom(
+    second,
+    orFalse(`'unusual', ${durationWords}`, (value) => (value === 'unusual' ? value : parseDuration(value))),
   ).default('unusual'),
   freeDisk: orFalse(sizeWords, parseSize).default(1024 ** 3),
-  remind: duration.default(day),
+  remind: timeSpan.default(day),
 });

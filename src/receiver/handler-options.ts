@@ -5,8 +5,9 @@ import type { Order } from '../dispatch/handling.ts';
 import type { Duration } from '../kit/duration.ts';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';
 import type { Rate } from '../kit/rate.ts';
-import { attemptTime, count, duration, rate } from './option-values.ts';
+import { attemptTime, count, rate, timeSpan } from './option-values.ts';
 import { type RetryOptions, retrySchema } from './options.ts';
+import { type ShortDuration, shortDurationsIn } from './short-durations.ts';
 
 /** Options of one handler: `receiver.on(names, options, handler)`. */
 export interface HandlerOptions {
@@ -64,7 +65,7 @@ const joinSchema = handlerSchema.omit({ order: true }).extend({
     .array(eventName, 'a list of names of events')
     .min(1, 'a list of at least one name')
     .transform((names) => [...new Set(names)]),
-  within: duration,
+  within: timeSpan,
   late: z.enum(['run-again', 'ignore'], "'run-again' or 'ignore'").default('run-again'),
 });
 
@@ -79,4 +80,9 @@ export function resolveJoinOptions(options: JoinOptions): z.output<typeof joinSc
 /** Checks the options of one handler. */
 export function resolveHandlerOptions(options: HandlerOptions): ResolvedHandlerOptions {
   return parseStrictly(handlerSchema, options, 'receiver.on');
+}
+
+/** The durations among the options of a handler, or of a join, that were probably meant as seconds. */
+export function shortDurationsOfHandler(options: HandlerOptions | JoinOptions): readonly ShortDuration[] {
+  return shortDurationsIn(joinSchema, options);
 }

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { configError, ringbackError } from '../errors/errors.ts';
 import type { Duration } from '../kit/duration.ts';
 import { parseStrictly } from '../errors/option-problems.ts';
-import { duration } from './option-values.ts';
+import { timeSpan } from './option-values.ts';
 import type { ResolvedOptions } from './options.ts';
+import { type ShortDuration, shortDurationsIn } from './short-durations.ts';
 import { type Parts, wire } from './wiring.ts';
 
 /** How `stop` ends the runs that are in flight. */
@@ -15,7 +16,7 @@ export interface StopOptions {
 /** How long a stop waits for a locked database once `drain` is over, in milliseconds. */
 const lockTimeout = 5_000;
 
-const stopSchema = z.strictObject({ drain: duration.default(10_000) });
+const stopSchema = z.strictObject({ drain: timeSpan.default(10_000) });
 
 type State = 'created' | 'starting' | 'started' | 'stopping' | 'stopped';
 
@@ -23,6 +24,7 @@ type State = 'created' | 'starting' | 'started' | 'stopping' | 'stopped';
 export class Lifecycle {
   readonly parts: Parts;
   readonly #options: ResolvedOptions;
+  readonly #shortDurations: readonly ShortDuration[];
   #state: State = 'created';
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
@@ -30,8 +32,10 @@ export class Lifecycle {
   #isDatabaseLent = false;
   #isDatabaseReplaced = false;
 
-  constructor(options: ResolvedOptions) {
+  /** @param shortDurations those among the options: they are reported at start, when there is somebody to read it */
+  constructor(options: ResolvedOptions, shortDurations: readonly ShortDuration[]) {
     this.#options = options;
+    this.#shortDurations = shortDurations;
     this.parts = wire(options, {
       door: () => (this.#isOpen ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
       requireStarted: this.requireStarted,
@@ -84,6 +88,7 @@ export class Lifecycle {
 
   async stop(options: StopOptions): Promise<void> {
     const { drain } = parseStrictly(stopSchema, options, 'stop');
+    this.#reportShort(shortDurationsIn(stopSchema, options));
     if (this.#state === 'created') await this.#closeUnstarted();
     // A start that fails rejects to its own caller, and closes what it opened.
     if (this.#state === 'starting') await this.#starting?.catch(() => {});
@@ -182,7 +187,12 @@ export class Lifecycle {
       handlers: registry.all.map((handler) => handler.name),
     });
     for (const name of registry.misspelled) telemetry.report('event_name_unknown', name);
+    this.#reportShort([...this.#shortDurations, ...registry.shortDurations]);
     if (!https.required) telemetry.report('https_not_required');
     if (secrets === undefined) telemetry.report('signature_not_checked');
+  }
+
+  #reportShort(durations: readonly ShortDuration[]): void {
+    for (const short of durations) this.parts.telemetry.report('duration_suspicious', { ...short });
   }
 }

@@ -12,16 +12,21 @@ import { messageOf } from '../kit/error-text.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
 import { checked, hasMethods, isObject } from '../errors/option-problems.ts';
 import { type Database, isDatabaseName } from './database.ts';
+import { sensibleFrom } from './short-durations.ts';
 
 export const durationWords = "milliseconds or a duration such as '90s', '5m', '30d'";
 export const sizeWords = "bytes or a size such as '512kb', '5mb'";
 
-/** A length of time, which may be zero. */
+/** A length of time, which may be zero, and as short as anybody likes: the wait before a retry. */
 export const duration = checked(durationWords, parseDuration);
-/** A length of time above zero: no attempt could end within zero. */
-export const attemptTime = checked(
-  "more than 0: milliseconds or a duration such as '90s', '5m'",
-  parsePositiveDuration,
+/** A length of time, which may be zero, but else makes no sense below a second. */
+export const timeSpan = sensibleFrom(1_000, checked(durationWords, parseDuration));
+/** How long something is kept, which may be zero, but else makes no sense below an hour. */
+export const keepingTime = sensibleFrom(3_600_000, checked(durationWords, parseDuration));
+/** A length of time above zero: no attempt could end within zero, and few end within less than a second. */
+export const attemptTime = sensibleFrom(
+  1_000,
+  checked("more than 0: milliseconds or a duration such as '90s', '5m'", parsePositiveDuration),
 );
 /** How often something may happen, with the time from one to the next. */
 export const rate = checked(

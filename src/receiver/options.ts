@@ -15,12 +15,15 @@ import {
   database,
   duration,
   host,
+  keepingTime,
   logger,
   random,
   size,
+  timeSpan,
   trustProxy,
 } from './option-values.ts';
 import { type AlertOptions, alertsSchema } from './alert-options.ts';
+import { type ShortDuration, shortDurationsIn } from './short-durations.ts';
 import { type SignatureOption, resolveSchemes } from '../signature/schemes.ts';
 import { type Secrets, prepareSecrets } from '../signature/secrets.ts';
 import type { Store, StoreFactory } from '../store/store.ts';
@@ -150,10 +153,10 @@ const retryWithDefaults = z.strictObject({
 
 /** The options of retention, with their defaults. */
 export const retentionSchema = z.strictObject({
-  done: duration.default(30 * day),
-  dead: duration.default(90 * day),
-  quarantine: duration.default(7 * day),
-  traceIds: duration.default(180 * day),
+  done: keepingTime.default(30 * day),
+  dead: keepingTime.default(90 * day),
+  quarantine: keepingTime.default(7 * day),
+  traceIds: keepingTime.default(180 * day),
 });
 
 const optionsSchema = z.strictObject({
@@ -164,7 +167,7 @@ const optionsSchema = z.strictObject({
     )
     .default(new Map<string, string>()),
   signature: z.unknown().optional(),
-  tolerance: duration.default(300_000),
+  tolerance: timeSpan.default(300_000),
   https: z
     .strictObject({
       required: z.boolean('true or false').default(true),
@@ -177,7 +180,7 @@ const optionsSchema = z.strictObject({
     .strictObject({
       body: size.default(5 * 1024 ** 2),
       inflight: size.default(64 * 1024 ** 2),
-      bodyTimeout: duration.default(10_000),
+      bodyTimeout: timeSpan.default(10_000),
       values: count.default(500_000),
       fields: count.default(20_000),
       depth: count.default(1_000),
@@ -215,6 +218,11 @@ export function resolveOptions<Transaction>(options: ReceiverOptions<Transaction
     schemes: resolveSchemes(signature),
     isSchemeGiven: signature !== 'auto',
   });
+}
+
+/** The durations among the options that were probably meant as seconds. */
+export function shortDurationsOf(options: object): readonly ShortDuration[] {
+  return shortDurationsIn(optionsSchema, options);
 }
 
 /** Without signatures, only the subscription's headers show which deliveries are the platform's. */

@@ -28,7 +28,7 @@ import type { InboxEvents } from '../operate/events.ts';
 import type { Quarantine } from '../operate/quarantine.ts';
 import { Lifecycle, type StopOptions } from './lifecycle.ts';
 import type { CallEvent, Delivery, Reply } from '../events/model.ts';
-import { type ReceiverOptions, resolveOptions } from './options.ts';
+import { type ReceiverOptions, resolveOptions, shortDurationsOf } from './options.ts';
 import type { StoreCounts } from '../store/store.ts';
 import type { Parts } from './wiring.ts';
 
@@ -133,7 +133,7 @@ export class Receiver<Transaction = UserDatabase> {
   constructor(options: ReceiverOptions<Transaction>) {
     const resolved = resolveOptions(options);
     this.#clock = resolved.clock;
-    this.#lifecycle = new Lifecycle(resolved);
+    this.#lifecycle = new Lifecycle(resolved, shortDurationsOf(options));
     this.#parts = this.#lifecycle.parts;
     const { calls, events, failures, handlers, quarantine, drift, audit, history, alerts } = this.#parts;
     this.calls = calls;

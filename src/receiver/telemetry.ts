@@ -101,6 +101,10 @@ const logEvents = {
     'warn',
     'no known event has the name that this handler is registered for; did you mean the one in `meant`?',
   ],
+  duration_suspicious: [
+    'warn',
+    "an option was given as a number, which counts as milliseconds, and is so short that seconds may have been meant: write it with its unit, such as '30s', or '30ms' if it is right",
+  ],
   handler_missing: [
     'warn',
     'stored runs wait for a handler that is not registered: register one of that name, or dismiss its runs with receiver.events.dismiss',

@@ -20,7 +20,7 @@ test('a signal that is first asked for after the deadline has been reached is ab
   const signal = Promise.withResolvers<AbortSignal>();
   const deadline = Promise.withResolvers<void>();
   const { receiver, logs } = await started({}, (r) =>
-    r.on('*', { name: 'late', timeout: 1, retry: { attempts: 1 } }, async (_event, context) => {
+    r.on('*', { name: 'late', timeout: '1ms', retry: { attempts: 1 } }, async (_event, context) => {
       await deadline.promise;
       signal.resolve(context.signal);
     }),

@@ -198,7 +198,7 @@ describe('the deadline of an attempt', () => {
   test("is the handler's own, where it has one", async () => {
     const clock = new ManualClock();
     const { receiver, logs } = await started({ clock }, (r) =>
-      r.on('*', { timeout: 250, retry: { attempts: 1 } }, () => new Promise(() => {})),
+      r.on('*', { timeout: '250ms', retry: { attempts: 1 } }, () => new Promise(() => {})),
     );
     await deliver(receiver);
     await clock.timer(250);

@@ -26,5 +26,5 @@ say('delivered');
 other.close();
 
 await begun.promise;
-await receiver.stop({ drain: 50 });
+await receiver.stop({ drain: '50ms' });
 say('stopped');
