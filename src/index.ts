@@ -29,16 +29,17 @@ export {
   type Scheme,
   type Reply,
 } from './events/model.ts';
-export {
-  type CallEndedPayload,
-  type CallStartedPayload,
-  type CallTransferredPayload,
-  type EventMap,
-  type EventOf,
-  isKnownEvent,
-  type KnownEvent,
-  type PcaCompletedPayload,
-} from './events/event-types.ts';
+export { type EventMap, type EventOf, isKnownEvent, type KnownEvent } from './events/event-types.ts';
+export type {
+  CallEndedPayload,
+  CallStartedPayload,
+  CallTransferredPayload,
+  PcaCompletedPayload,
+  TranscriptMessage,
+  TransferCaller,
+  TransferMetadata,
+  TransferSummary,
+} from './events/payloads.ts';
 export { eventNames, type EventPattern, type KnownEventName } from './events/names.ts';
 export { sign, type SignOptions } from './signature/sign.ts';
 export { verify, type Verification, type VerifyOptions } from './signature/verify.ts';

@@ -1,25 +1,12 @@
-import type { z } from 'zod';
 import type { CallEvent } from './model.ts';
 import { isKnownEventName } from './names.ts';
 import type { KnownEventName } from './names.ts';
-import type { payloadSchemas } from './schemas.ts';
-
-type PayloadNamed<Name extends KnownEventName> = z.output<(typeof payloadSchemas)[Name]>;
-
-/**
- * The payload of a call that started. The type has documented fields only, so that a misspelled one is an error. Fields
- * that the platform adds are on the payload at run time, but for the compiler only in `event.body`.
- */
-export type CallStartedPayload = PayloadNamed<'CallHandler.CallStarted'>;
-
-/** The payload of a call that ended. Fields that the platform adds: see `event.body`. */
-export type CallEndedPayload = PayloadNamed<'CallHandler.CallEnded'>;
-
-/** The payload of a call that was transferred, flat or wrapped. Fields that the platform adds: see `event.body`. */
-export type CallTransferredPayload = PayloadNamed<'CallHandler.CallTransferred'>;
-
-/** The payload of a post-call analysis. Fields that the platform adds: see `event.body`. */
-export type PcaCompletedPayload = PayloadNamed<'callAnalysis.pcaCompleted'>;
+import type {
+  CallEndedPayload,
+  CallStartedPayload,
+  CallTransferredPayload,
+  PcaCompletedPayload,
+} from './payloads.ts';
 
 /** The payload of each known event, by the event's name. */
 export interface EventMap {
@@ -29,10 +16,8 @@ export interface EventMap {
   'callAnalysis.pcaCompleted': PcaCompletedPayload;
 }
 
-type KnownEventNamed<Name extends KnownEventName> = CallEvent<Name, EventMap[Name]>;
-
 /** Any of the four known events; comparing `eventName` tells them apart. */
-export type KnownEvent = { [Name in KnownEventName]: KnownEventNamed<Name> }[KnownEventName];
+export type KnownEvent = { [Name in KnownEventName]: CallEvent<Name, EventMap[Name]> }[KnownEventName];
 
 /**
  * Whether an event is one of the four, with all that its type promises. A handler for a pattern asks this first:
@@ -55,7 +40,7 @@ type KnownEventOfService<Service extends string> = Extract<
 type EventOfPattern<Pattern extends string> = string extends Pattern
   ? KnownEvent | CallEvent
   : Pattern extends KnownEventName
-    ? KnownEventNamed<Pattern>
+    ? CallEvent<Pattern, EventMap[Pattern]>
     : Pattern extends '*'
       ? KnownEvent | CallEvent
       : Pattern extends `${infer Service}.*`

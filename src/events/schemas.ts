@@ -1,7 +1,8 @@
 /**
  * What the platform's document says of each event, read leniently: unknown fields are kept, enumerations stay
  * open, ids sent as numbers become strings, and a `null` in an optional field counts as a missing one (it is left
- * out of the payload; `event.body` still has it). Only what an event is useless without is required.
+ * out of the payload; `event.body` still has it). Only what an event is useless without is required. What editors show of
+ * the fields is in `payloads.ts`.
  */
 import { z } from 'zod';
 import { eventNames } from './names.ts';
@@ -43,11 +44,8 @@ function optional<Schema extends z.ZodType>(schema: Schema) {
 const instant = () => z.union([z.string(), z.number()], { error: 'string or number' });
 
 const callFields = {
-  /** Call id; stable identity of the call. Its format is not fixed. */
   call_id: requiredId().describe('Call id; stable identity of the call. Its format is not fixed.'),
-  /** Id of the AI agent. Also taken from `ai_agent_id`. */
   agent_id: optional(id()).describe('Id of the AI agent.'),
-  /** Status; `success` is the one value that is known. */
   status: optional(openEnum('success')).describe('Status. Other values may come.'),
 };
 
@@ -60,28 +58,22 @@ const callEndedPayload = lenientObject(callFields);
 /** The payload of `callAnalysis.pcaCompleted`. Source: "Payload fields". */
 const pcaCompletedPayload = lenientObject({
   ...callFields,
-  /** Why the analysis has this status. */
   reason: optional(z.string()).describe('Reason.'),
-  /** When the analysis was ready; documented as milliseconds since 1970. */
   timestamp: optional(instant()).describe('Documented as a UNIX timestamp in milliseconds.'),
 });
 
 const caller = lenientObject({
-  /** Phone number of the caller. */
   phone_number: optional(id()).describe("Caller's phone number."),
 });
 
 const callSummary = lenientObject({
-  /** Length of the call before the transfer, in seconds. */
   duration_seconds: optional(z.number()).describe('Call duration in seconds before the transfer.'),
   topics_discussed: optional(z.array(z.string())).describe('Topics.'),
-  /** What the AI agent did. */
   actions_taken: optional(z.array(z.string())).describe('Actions by the AI agent.'),
   transfer_reason: optional(z.string()).describe('Reason for the transfer.'),
   customer_sentiment: optional(openEnum('positive', 'neutral', 'negative')).describe(
     'Sentiment of the caller.',
   ),
-  /** What was still open before the transfer. */
   unresolved_issues: optional(z.array(z.string())).describe('Issues unresolved before the transfer.'),
 });
 
@@ -91,11 +83,8 @@ const transcriptItem = lenientObject({
 });
 
 const callMetadata = lenientObject({
-  /** When the call started, in ISO 8601. */
   call_start_time: optional(instant()).describe('Documented as an ISO 8601 start time.'),
-  /** When the call ended or the transfer was initiated, in ISO 8601. */
   call_end_time: optional(instant()).describe('Documented as an ISO 8601 end or transfer-initiation time.'),
-  /** Language code of the form `xx-XX`. */
   language: optional(z.string()).describe('Language code, for example of the form xx-XX.'),
 });
 
@@ -105,13 +94,10 @@ const callMetadata = lenientObject({
  */
 export const callTransferredPayload = lenientObject({
   ...callFields,
-  /** How far the transfer is. */
   status: optional(openEnum('pending', 'initiated', 'success', 'failed')).describe('State of the transfer.'),
-  /** Destination: a SIP address, a phone number, or an internal extension. */
   transfer_to: requiredId().describe('Destination: a SIP address, a phone number or an internal extension.'),
   caller: optional(caller).describe('The caller.'),
   call_summary: optional(callSummary).describe('The call before the transfer.'),
-  /** The complete transcript. */
   transcript: optional(z.array(transcriptItem)).describe('Complete transcript.'),
   metadata: optional(callMetadata).describe('Times and language of the call.'),
 });

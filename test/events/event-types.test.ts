@@ -3,6 +3,9 @@ import { isKnownEvent } from '../../src/events/event-types.ts';
 import type { EventMap, EventOf, KnownEvent } from '../../src/events/event-types.ts';
 import { readEvent } from '../../src/events/reading.ts';
 import type { CallEvent } from '../../src/events/model.ts';
+import type { KnownEventName } from '../../src/events/names.ts';
+import type { payloadSchemas } from '../../src/events/schemas.ts';
+import type { z } from 'zod';
 
 type Ended = EventOf<'CallHandler.CallEnded'>;
 
@@ -60,6 +63,13 @@ describe('EventOf', () => {
     expectTypeOf<EventOf<'*'>>().toEqualTypeOf<KnownEvent | CallEvent>();
     expectTypeOf<EventOf<string[]>>().toEqualTypeOf<KnownEvent | CallEvent>();
     expectTypeOf<KnownEvent>().toExtend<CallEvent>();
+  });
+});
+
+describe('the payload types', () => {
+  it('have the fields that the schemas read, each of the same type', () => {
+    type Read = { [Name in KnownEventName]: z.output<(typeof payloadSchemas)[Name]> };
+    expectTypeOf<EventMap>().toEqualTypeOf<Read>();
   });
 });
 
