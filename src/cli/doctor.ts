@@ -6,6 +6,7 @@ import {
   databaseOf,
   databaseOption,
   expected,
+  readBodySize,
   readEnvironment,
   readUrl,
   refuseCredentials,
@@ -17,6 +18,7 @@ interface DoctorFlags {
   readonly database?: string;
   readonly url?: URL;
   readonly platform?: URL;
+  readonly body?: number;
   readonly json?: true;
 }
 
@@ -36,6 +38,11 @@ export function addDoctor(program: Command, exitWith: (code: number) => void): v
       'the address of the platform (RINGBACK_PLATFORM_URL)',
       argument(expected.url, readUrl),
     )
+    .option(
+      '--body <size>',
+      "the size of the large body that is posted: the receiver's limits.body (default: 5mb)",
+      argument(expected.bodySize, readBodySize),
+    )
     .option('--json', 'print the findings as JSON')
     .addHelpText(
       'after',
@@ -54,7 +61,7 @@ export function addDoctor(program: Command, exitWith: (code: number) => void): v
       asUsage(() => refuseCredentials(url, '--url'));
       asUsage(() => refuseCredentials(platform, '--platform'));
       const database = asUsage(() => databaseOf(flags, environment));
-      const findings = await examine({ database, url, platform, environment });
+      const findings = await examine({ database, url, platform, environment, body: flags.body });
       const text = flags.json ? jsonOf(findings) : linesOf(findings).join('\n');
       process.stdout.write(`${withoutSecrets(text)}\n`);
       if (!isWell(findings)) exitWith(exitCodes.failure);

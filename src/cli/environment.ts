@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
+import { parseSize } from '../kit/bytes.ts';
 import { compileTrustProxy } from '../kit/trust-proxy.ts';
 import { isDatabaseName } from '../receiver/database.ts';
 import { checked, givenText, parseStrictly } from '../errors/option-problems.ts';
@@ -12,6 +13,7 @@ export const expected = {
   trustProxy: "a number of hops, 'loopback', or a list of addresses and CIDR ranges separated by commas",
   switch: 'true or false',
   url: 'an http or https address such as https://calls.example.com/webhooks',
+  bodySize: "a size from '1kb' to '100mb', such as '5mb'",
   logLevel: 'trace, debug, info, warn, error, fatal or silent',
 } as const;
 
@@ -109,6 +111,15 @@ export function readTrustProxy(value: unknown): string | undefined {
 export function readUrl(value: unknown): URL | undefined {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
   return url && ['http:', 'https:'].includes(url.protocol) ? url : undefined;
+}
+
+const minBody = 1024;
+const maxBody = 100 * 1024 ** 2;
+
+/** How large a body is, or undefined: one that is too small shows nothing, and one that is too large fills the memory. */
+export function readBodySize(value: unknown): number | undefined {
+  const bytes = parseSize(value);
+  return bytes !== undefined && bytes >= minBody && bytes <= maxBody ? bytes : undefined;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { type RefusalCode, isRefusal } from '../../errors/refusals.ts';
 import { isAddressLiteral } from '../../kit/addresses.ts';
 import { type Finding, finding } from './findings.ts';
-import type { Probe } from './probe.ts';
+import { foreignAnswer } from './foreign-answer.ts';
+import type { Answer, Probe } from './probe.ts';
 
 /** Whether the platform would deliver to this address at all: HTTPS, and a domain name (platform document, Limits). */
 export function checkAddress(url: URL): readonly Finding[] {
@@ -83,7 +84,7 @@ export function checkReceiver(probe: Probe, url: URL): readonly Finding[] {
     return upTo('reachable', `${url.href} can't be reached (${probe.cause}): ${hint}`, url);
   }
   const { status, code, latency } = probe;
-  if (!isRefusal(code, status)) return upTo('reachable', strangeAnswer(status, url), url);
+  if (!isRefusal(code, status)) return upTo('reachable', strangeAnswer(probe, url), url);
   const [stage, message] = heldUp[code];
   return [...upTo(stage, code === 'not_authentic' ? undefined : message, url), answerTime(latency)];
 }
@@ -108,11 +109,18 @@ function passed(stage: Stage, { protocol }: URL): Finding {
   );
 }
 
-function strangeAnswer(status: number, url: URL): string {
+/** What is in the way of deliveries that are refused so, and what to do. */
+export function refusalMessage(code: RefusalCode): string {
+  return heldUp[code][1];
+}
+
+function strangeAnswer(answer: Answer, url: URL): string {
+  const { status } = answer;
   if (status >= 200 && status < 300) {
     return `${url.href} takes what is not signed (${status}): that is no receiver, or something in front answers for it.`;
   }
-  const hint = 'check the path, and what the proxy does with it.';
+  const byAnother = foreignAnswer(answer, { body: 'even a small body' });
+  const hint = byAnother ?? 'check the path, and what the proxy does with it.';
   return `${url.href} answers ${status}, but not in a receiver's words: ${hint}`;
 }
 

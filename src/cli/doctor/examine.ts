@@ -7,10 +7,11 @@ import { hasSecrets } from '../secrets.ts';
 import { checkAddress, checkClock, checkReceiver } from './check-address.ts';
 import { checkDatabase, checkDisk } from './check-database.ts';
 import { checkNode, checkSecrets } from './check-environment.ts';
+import { checkLargeBody, checkLimiter, defaultBody, isByReceiver, notSent } from './check-large-body.ts';
 import { checkPostgres } from './check-postgres.ts';
 import { type ListSubscriptions, checkSubscription, sourcesOfOptions } from './check-subscription.ts';
 import { type Finding, finding } from './findings.ts';
-import { type Probe, probeClock, probeReceiver } from './probe.ts';
+import { type Probe, probeClock, probeLargeBody, probeReceiver } from './probe.ts';
 
 /** What to examine. */
 export interface Deployment {
@@ -20,6 +21,8 @@ export interface Deployment {
   /** The platform's address. */
   readonly platform: URL | undefined;
   readonly environment: Environment;
+  /** How large a body the receiver takes, in bytes: its `limits.body`. */
+  readonly body?: number | undefined;
 }
 
 /** Examines a deployment from the inside out: this machine, its address, the platform. */
@@ -34,7 +37,11 @@ export async function examine(
   const address =
     url === undefined || answer === undefined
       ? [finding('address', 'skipped', 'set --url to the address that the platform delivers to')]
-      : [...checkAddress(url), ...checkReceiver(answer, url)];
+      : [
+          ...checkAddress(url),
+          ...checkReceiver(answer, url),
+          ...(await checkSize(deployment, answer, clock)),
+        ];
   const platformAnswer = platform && (await probeClock(platform, clock));
   return [
     ...inside,
@@ -45,6 +52,17 @@ export async function examine(
       hasSecrets: hasSecrets(environment),
     })),
   ];
+}
+
+/** Posts a large body, if a small one has reached a receiver. */
+async function checkSize(
+  { url, body = defaultBody }: Deployment,
+  small: Probe,
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  if (url === undefined || !isByReceiver(small)) return [notSent, ...checkLimiter([small])];
+  const large = await probeLargeBody(url, body, clock);
+  return [checkLargeBody(large, small, body), ...checkLimiter([small, large])];
 }
 
 async function checkInbox(database: string, clock: Clock): Promise<readonly Finding[]> {

@@ -4,28 +4,48 @@ import type { Clock } from '../../kit/clock.ts';
 
 /** How long to wait for an answer, in milliseconds. */
 const timeout = 10_000;
+/** The same for a large body, which takes time to send: about as long as the platform goes on trying. */
+export const largeTimeout = 30_000;
+
+/** What somebody answered. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Its body, or nothing if that is longer than any refusal. */
+  readonly text: string;
+}
 
 /** The answer to a request, or why there was none. */
 export type Probe =
   | { readonly kind: 'failed'; readonly cause: string }
-  | {
+  | (Answer & {
       readonly kind: 'answered';
-      readonly status: number;
       /** The `error` of a JSON body, which names a receiver's refusal. */
       readonly code: string | undefined;
       /** In milliseconds. */
       readonly latency: number;
       /** How far this machine's clock is ahead of the answer's Date header, in milliseconds; undefined without one. */
       readonly ahead: number | undefined;
-    };
+    });
 
 /**
  * Sends an unsigned delivery, as anybody could. A receiver refuses it, and the refusal shows what is in the way of
  * genuine ones. It is not signed, because a delivery that verifies would be stored, and could pin a scheme.
  */
 export function probeReceiver(url: URL, clock: Clock): Promise<Probe> {
-  const body = new TextEncoder().encode('{"probe":"doctor"}');
-  return probe(url, { method: 'POST', ...sentOnce(body, { 'content-type': 'application/json' }) }, clock);
+  return post(url, '{"probe":"doctor"}', clock, timeout);
+}
+
+/** The same with a body of so many bytes. Of such a delivery, the receiver keeps no more than the beginning. */
+export function probeLargeBody(url: URL, bytes: number, clock: Clock): Promise<Probe> {
+  const [head, tail] = ['{"probe":"doctor","filled":"', '"}'];
+  const filling = 'x'.repeat(Math.max(0, bytes - head.length - tail.length));
+  return post(url, `${head}${filling}${tail}`, clock, largeTimeout);
+}
+
+function post(url: URL, text: string, clock: Clock, within: number): Promise<Probe> {
+  const sent = sentOnce(new TextEncoder().encode(text), { 'content-type': 'application/json' });
+  return probe(url, { method: 'POST', ...sent }, clock, within);
 }
 
 /** Sends a HEAD request, without any key, for the Date header of the answer. */
@@ -33,18 +53,22 @@ export function probeClock(url: URL, clock: Clock): Promise<Probe> {
   return probe(url, { method: 'HEAD' }, clock);
 }
 
-async function probe(url: URL, request: RequestInit, clock: Clock): Promise<Probe> {
+async function probe(url: URL, request: RequestInit, clock: Clock, within = timeout): Promise<Probe> {
   const startedAt = clock.elapsed();
   const sentAt = clock.now();
   try {
-    const signal = AbortSignal.timeout(timeout);
+    const signal = AbortSignal.timeout(within);
     const response = await fetch(url, { ...request, redirect: 'manual', signal });
     const latency = clock.elapsed() - startedAt;
-    const date = Date.parse(response.headers.get('date') ?? '');
+    const { status, headers } = response;
+    const date = Date.parse(headers.get('date') ?? '');
+    const text = await textOf(response);
     return {
       kind: 'answered',
-      status: response.status,
-      code: codeOf(await textOf(response)),
+      status,
+      headers,
+      text,
+      code: codeOf(text),
       latency: Math.round(latency),
       ahead: Number.isNaN(date) ? undefined : Math.round(sentAt + latency / 2 - (date + halfSecond)),
     };

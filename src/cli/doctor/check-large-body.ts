@@ -1,0 +1,96 @@
+/** Whether a body as large as the receiver takes reaches it, and if it doesn't, who refuses it. */
+import { isRefusal } from '../../errors/refusals.ts';
+import { refusalMessage } from './check-address.ts';
+import { type Finding, finding } from './findings.ts';
+import { foreignAnswer, limiterHeaderOf, whoAnswered } from './foreign-answer.ts';
+import { type Probe, largeTimeout } from './probe.ts';
+
+/** The receiver's default `limits.body`, in bytes. */
+export const defaultBody = 5 * 1024 ** 2;
+
+/** How long the platform waits for an answer, in milliseconds (platform document, Limits). */
+const platformTimeout = 1_000;
+
+const check = 'large body';
+
+/** Whether a receiver answered, so that it makes sense to ask whether a large body reaches it as well. */
+export function isByReceiver(probe: Probe): boolean {
+  return probe.kind === 'answered' && isRefusal(probe.code, probe.status);
+}
+
+/** A large body is not sent where a small one doesn't reach a receiver. */
+export const notSent = finding(check, 'skipped', 'no delivery comes so far: see "reachable"');
+
+/** What the answer to a large body shows, beside that to a small one, which a receiver gave. */
+export function checkLargeBody(large: Probe, small: Probe, bytes: number): Finding {
+  const body = `a body of ${inWords(bytes)}`;
+  if (large.kind === 'failed') return finding(check, 'wrong', unanswered(body, large.cause));
+  const { status, code, latency } = large;
+  if (!isRefusal(code, status)) return finding(check, 'wrong', byAnother(large, body));
+  if (code === 'too_large') {
+    return finding(
+      check,
+      'warning',
+      `the receiver itself refuses ${body}, so its limits.body is smaller: give that in --body, to check what is in front.`,
+    );
+  }
+  if (code === 'timeout' || code === 'unavailable') {
+    return finding(check, 'wrong', `${reached[code]} ${body}: ${hints[code]}`);
+  }
+  if (small.kind !== 'answered' || code !== small.code) {
+    return finding(check, 'wrong', `${body} is refused where a small one is not: ${refusalMessage(code)}`);
+  }
+  if (latency < platformTimeout) return finding(check, 'ok', `${body} comes as far as a small one`);
+  return finding(
+    check,
+    'warning',
+    `${body} comes as far as a small one, but was answered within ${latency} ms, and the platform waits for ` +
+      `${platformTimeout} ms: something in front buffers it, or the line from here is slow.`,
+  );
+}
+
+const reached = {
+  timeout: 'the receiver did not get all of',
+  unavailable: 'the receiver had no room for',
+} as const;
+
+const hints = {
+  timeout: 'let the proxy pass bodies on as they come, and faster than limits.bodyTimeout.',
+  unavailable: 'raise limits.inflight, or see its log.',
+} as const;
+
+function unanswered(body: string, cause: string): string {
+  return (
+    `${body} is not answered within ${largeTimeout / 1_000} s (${cause}), while a small one is: something in front of the ` +
+    'receiver breaks it off, or buffers it and gives up. Raise its limit for bodies, and let it pass them on as they come.'
+  );
+}
+
+function byAnother(large: Extract<Probe, { kind: 'answered' }>, body: string): string {
+  return (
+    foreignAnswer(large, { body }) ??
+    `${whoAnswered(large)} answers ${body} with ${large.status}, while a small one reaches the receiver: check its limits ` +
+      'and its rules.'
+  );
+}
+
+/**
+ * A rate limiter in front that says so in its headers, if the answers show one. It answers for the receiver once it has
+ * counted enough, so a few requests don't meet its refusal.
+ */
+export function checkLimiter(probes: readonly (Probe | undefined)[]): readonly Finding[] {
+  const header = probes
+    .map((probe) => (probe?.kind === 'answered' ? limiterHeaderOf(probe) : undefined))
+    .find((name) => name !== undefined);
+  if (header === undefined) return [];
+  const message =
+    `a rate limiter in front of the receiver counts deliveries (the header ${header}): a delivery that it refuses with 429 ` +
+    'may be lost. Exempt this path from it, or mount the receiver before it.';
+  return [finding('rate limiter', 'warning', message)];
+}
+
+/** A size for a person: `5 MB`, `100 KB`. */
+function inWords(bytes: number): string {
+  const [unit, name] = bytes >= 1024 ** 2 ? [1024 ** 2, 'MB'] : [1024, 'KB'];
+  return `${Math.round((10 * bytes) / unit) / 10} ${name}`;
+}

@@ -1,0 +1,74 @@
+/** An answer that is not the receiver's: who gave it, as far as it shows, and what to do about it. */
+import type { Answer } from './probe.ts';
+
+/** What a probe sent. */
+interface Sent {
+  /** For a sentence: `a small body`, `a body of 5 MB`. */
+  readonly body: string;
+}
+
+/** What to do about an answer of another, in a sentence. Undefined for a status that says nothing about the cause. */
+export function foreignAnswer(answer: Answer, { body }: Sent): string | undefined {
+  const who = whoAnswered(answer);
+  const { status } = answer;
+  if (status === 413) {
+    return `${who} refuses ${body} with 413, so that long transcripts never reach the receiver: ${largerLimit(answer)}.`;
+  }
+  if (status === 429) {
+    return (
+      `${who} refuses ${body} with 429, as a rate limiter does, and a delivery that is refused so may be lost: ` +
+      'exempt this path from it, or mount the receiver before it.'
+    );
+  }
+  return isGivingUp(status)
+    ? `${who} gives up on ${body} with ${status}: let it pass bodies on as they come instead of buffering them (nginx: ` +
+        'proxy_request_buffering off), and wait 30 s for the answer.'
+    : undefined;
+}
+
+/** A timeout, or nothing that could be passed on, also in the words of content delivery networks (520 to 524). */
+function isGivingUp(status: number): boolean {
+  return [408, 499, 502, 503, 504].includes(status) || (status >= 520 && status <= 524);
+}
+
+function largerLimit(answer: Answer): string {
+  return isBodyParser(answer)
+    ? 'this is a body parser such as express.json(), so mount the receiver before it'
+    : 'raise its limit to limits.body (nginx: client_max_body_size)';
+}
+
+/** Express shows the name of the error in development only; its header, unless it is switched off. */
+function isBodyParser({ headers, text }: Answer): boolean {
+  return (
+    headers.get('x-powered-by') === 'Express' || /PayloadTooLargeError|request entity too large/i.test(text)
+  );
+}
+
+/** How much of a name is quoted. */
+const maxName = 40;
+
+/**
+ * Who answered, by the answer's own headers. A proxy writes Server over that of the app behind it, while X-Powered-By comes
+ * from whoever made the answer.
+ */
+export function whoAnswered({ headers }: Pick<Answer, 'headers'>): string {
+  for (const header of ['x-powered-by', 'server', 'via']) {
+    const name = headers.get(header)?.trim();
+    if (name) return `something in front of the receiver (${header}: ${name.slice(0, maxName)})`;
+  }
+  return 'something in front of the receiver, which does not name itself,';
+}
+
+/** The headers by which rate limiters say what is left; the receiver never sends them. */
+const limiterHeaders = [
+  'ratelimit',
+  'ratelimit-policy',
+  'ratelimit-limit',
+  'x-ratelimit-limit',
+  'x-rate-limit-limit',
+];
+
+/** The header that shows that a rate limiter has counted the request, whoever answered it. */
+export function limiterHeaderOf({ headers }: Pick<Answer, 'headers'>): string | undefined {
+  return limiterHeaders.find((name) => headers.has(name));
+}
