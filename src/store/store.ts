@@ -58,6 +58,8 @@ export interface Recording {
 /** How much the inbox holds, by state. What is open or dead is counted up to a hundred thousand of each. */
 export interface StoreCounts {
   readonly events: { readonly new: number; readonly open: number; readonly done: number };
+  /** How many of the new events a process has claimed: it runs their handlers, or will as soon as there is room. */
+  readonly claims: { readonly events: number };
   readonly runs: {
     readonly due: number;
     readonly running: number;

@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { deliver } from '../../src/testing/deliver.ts';
 import { buildDelivery } from '../../src/testing/delivery.ts';
-import { ringback, secret } from './command.ts';
+import { testReceiver } from '../../src/testing/test-receiver.ts';
+import { folder, ringback, secret } from './command.ts';
 import { env, inboxWithTrouble, linesOf } from './inbox-support.ts';
 
 const sent = (fixture: string, traceId: string) => buildDelivery(fixture, { secret, traceId });
@@ -12,9 +15,34 @@ describe('ringback inbox', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(JSON.parse(stdout)).toEqual({
       events: { new: 0, open: 0, done: 2 },
+      claims: { events: 0 },
       runs: { due: 0, running: 0, blocked: 0, dead: 1 },
       quarantine: { notAuthentic: 1, unreadable: 0, dropped: 0 },
     });
+  });
+
+  it('tells what a process has claimed from what waits for one', async () => {
+    const cwd = folder();
+    const counted = async () =>
+      JSON.parse((await ringback(['inbox', 'counts'], { env, cwd })).stdout) as unknown;
+    const database = join(cwd, 'ringback.db');
+    const receiver = testReceiver({ secrets: secret, database });
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    receiver.on('*', { name: 'journal' }, async () => {
+      begun.resolve();
+      await released.promise;
+    });
+    await receiver.start();
+    await deliver(receiver, sent('call-ended', 't-held'));
+    await begun.promise;
+    expect(await counted()).toMatchObject({ events: { new: 1, done: 0 }, claims: { events: 1 } });
+    released.resolve();
+    await receiver.stop();
+    const idle = testReceiver({ secrets: secret, database });
+    await idle.start();
+    await deliver(idle, sent('call-ended', 't-waiting'));
+    await idle.stop();
+    expect(await counted()).toMatchObject({ events: { new: 1, done: 1 }, claims: { events: 0 } });
   });
 
   it('shows calls, and one call, as their events report them', async () => {

@@ -142,6 +142,9 @@ export const results = {
   Access: z.strictObject({ by: z.string().optional(), actions: z.array(z.enum(actions)) }),
   Counts: z.strictObject({
     events: z.strictObject({ new: count, open: count, done: count }),
+    claims: z.strictObject({
+      events: count.describe('How many of the new events a process has claimed, to run their handlers.'),
+    }),
     runs: z.strictObject({ due: count, running: count, blocked: count, dead: count }),
     quarantine: z.strictObject({ notAuthentic: count, unreadable: count, dropped: count }),
   }),

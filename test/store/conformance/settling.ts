@@ -35,12 +35,15 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
       const [first, second] = store.route(event, [one, handlerOf('two')]);
       if (!first || !second) throw new Error('nothing was routed');
       await store.settle(first, endOf(dueAt(0)));
-      expect((await store.counts()).events).toEqual({ new: 1, open: 0, done: 0 });
+      expect(await store.counts()).toMatchObject({
+        events: { new: 1, open: 0, done: 0 },
+        claims: { events: 1 },
+      });
       await store.settle(second, endOf(done));
       expect((await store.counts()).events).toEqual({ new: 0, open: 1, done: 0 });
       expect(await store.waitingHandlers()).toEqual(['one']);
       const run = only(await claimDue(store, one));
-      expect((await store.counts()).runs).toMatchObject({ due: 0, running: 1 });
+      expect(await store.counts()).toMatchObject({ claims: { events: 0 }, runs: { due: 0, running: 1 } });
       await store.settle(run, endOf(dead, { attempts: 2 }));
       expect(await store.counts()).toMatchObject({ events: { new: 0, open: 0, done: 1 }, runs: { dead: 1 } });
       expect(await store.waitingHandlers()).toEqual([]);
@@ -51,6 +54,18 @@ export function describeSettling(name: string, opened: () => Promise<Store>): vo
         reason: 'given up',
         settledAt: presentTime,
       });
+    });
+
+    test('a new event is claimed, or waits for a process that claims it', async () => {
+      const store = await opened();
+      await store.record(eventOf('waiting'), false).written;
+      expect(await store.counts()).toMatchObject({ events: { new: 1 }, claims: { events: 0 } });
+      await store.claimEvents(1);
+      expect(await store.counts()).toMatchObject({ events: { new: 1 }, claims: { events: 1 } });
+      const { written, claimed } = store.record(eventOf('at once'), true);
+      await written;
+      const also = (await claimed) === undefined ? 0 : 1;
+      expect(await store.counts()).toMatchObject({ events: { new: 2 }, claims: { events: 1 + also } });
     });
 
     test('what is not held any more is lost, and changes nothing', async () => {

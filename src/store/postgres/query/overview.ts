@@ -17,6 +17,7 @@ export async function waitingHandlers(session: Session): Promise<readonly string
 
 interface CountRow {
   readonly new: number;
+  readonly claimed: number;
   readonly open: number;
   readonly due: number;
   readonly running: number;
@@ -48,14 +49,16 @@ async function eventsIn(session: Session): Promise<number> {
 const runs = (condition: string): string =>
   `(select count(*) from (select from ringback.runs where ${condition} limit ${maxCounted}) r)`;
 
-const newEvents = `select sequence from ringback.waiting union select sequence from ringback.claims
-  union select sequence from ringback.all_owned`;
+/** Those that the write that recorded them has claimed have no row but their own. */
+const claimedEvents = 'select sequence from ringback.claims union select sequence from ringback.all_owned';
+const newEvents = 'select sequence from ringback.waiting union select sequence from claimed_events';
 
 export async function counts(session: Session): Promise<StoreCounts> {
   const total = await eventsIn(session);
   const [row] = await session.query<CountRow>(
-    `with new_events as materialized (${newEvents})
+    `with claimed_events as materialized (${claimedEvents}), new_events as materialized (${newEvents})
      select (select count(*) from new_events) as new,
+       (select count(*) from claimed_events) as claimed,
        (select count(distinct sequence) from (
           select sequence from ringback.runs where state in ('due', 'claimed', 'blocked') limit ${maxCounted}) r
         where sequence not in (select sequence from new_events)) as open,
@@ -69,6 +72,7 @@ export async function counts(session: Session): Promise<StoreCounts> {
   const { open, due, running, blocked, dead, not_authentic: notAuthentic, unreadable, dropped } = row;
   return {
     events: { new: row.new, open, done: Math.max(0, total - row.new - open) },
+    claims: { events: row.claimed },
     runs: { due, running, blocked, dead },
     quarantine: { notAuthentic, unreadable, dropped },
   };

@@ -19,7 +19,7 @@ export function prepareOverview(database: Database.Database) {
   // Counted without going through the events: there may be ten million.
   const countEvents = database.prepare(`
     select (select events from event_totals) as total,
-      (select count(*) from waiting) + (select count(*) from claims) as new,
+      (select count(*) from waiting) as waiting, (select count(*) from claims) as claimed,
       (select count(distinct sequence) from (select sequence from (${openSequences}) limit ${maxCounted})
         where sequence not in (select sequence from waiting) and sequence not in (select sequence from claims)) as open`);
   const upTo = (condition: string) =>
@@ -37,10 +37,14 @@ export function prepareOverview(database: Database.Database) {
     /** Another number as soon as another connection has written. */
     dataVersion: () => dataVersion.get() as number,
     counts(): StoreCounts {
-      const { total, ...events } = countEvents.get() as { total: number; new: number; open: number };
+      const { total, waiting, claimed, open } = countEvents.get() as Record<
+        'total' | 'waiting' | 'claimed' | 'open',
+        number
+      >;
       const quarantine = countsOf(countQuarantine);
       return {
-        events: { ...events, done: total - events.new - events.open },
+        events: { new: waiting + claimed, open, done: total - waiting - claimed - open },
+        claims: { events: claimed },
         runs: countRuns.get() as StoreCounts['runs'],
         quarantine: {
           notAuthentic: quarantine('not_authentic'),

@@ -4,6 +4,7 @@ export type RunState = 'due' | 'running' | 'blocked' | 'done' | 'dead';
 
 export interface Counts {
   readonly events: { readonly new: number; readonly open: number; readonly done: number };
+  readonly claims: { readonly events: number };
   readonly runs: Readonly<Record<Exclude<RunState, 'done'>, number>>;
   readonly quarantine: {
     readonly notAuthentic: number;

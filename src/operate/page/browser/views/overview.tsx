@@ -20,7 +20,7 @@ export function OverviewView({ query }: Place) {
   );
 }
 
-function Figures({ counts: { events, runs, quarantine } }: { readonly counts: Counts }) {
+function Figures({ counts: { events, claims, runs, quarantine } }: { readonly counts: Counts }) {
   const kept = quarantine.notAuthentic + quarantine.unreadable;
   const isEmpty = events.new + events.open + events.done + kept === 0;
   return (
@@ -49,8 +49,8 @@ function Figures({ counts: { events, runs, quarantine } }: { readonly counts: Co
           {number(quarantine.notAuthentic)} not authentic, {number(quarantine.unreadable)} unreadable
           {quarantine.dropped > 0 && `, ${number(quarantine.dropped)} not kept`}
         </Figure>
-        <Figure label="Waiting events" value={events.new} href={linkTo(['events'], { state: 'new' })}>
-          not yet taken by a process
+        <Figure label="New events" value={events.new} href={linkTo(['events'], { state: 'new' })}>
+          {number(claims.events)} claimed by a process, {number(events.new - claims.events)} waiting for one
         </Figure>
         <Figure label="Due runs" value={runs.due} href={linkTo(['events'], { state: 'open' })}>
           wait for their next attempt
