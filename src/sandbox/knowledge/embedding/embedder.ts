@@ -17,8 +17,19 @@ export interface Embedder {
   embed(texts: readonly string[], options: EmbedOptions): Promise<readonly Float32Array[]>;
 }
 
-/** Makes a vector one of unit length; one of nothing but zeros stays so. */
+/** How far a length may be from 1: numbers of 32 bits are no more exact. */
+const rounding = 1e-6;
+
+/**
+ * Makes a vector one of unit length; one of nothing but zeros stays so. With loops, because an index does it for thousands of
+ * vectors while the sandbox waits: functions that are called for each number take twenty times as long.
+ */
 export function toUnitLength(vector: Float32Array): Float32Array {
-  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
-  return length === 0 ? vector : vector.map((value) => value / length);
+  let sum = 0;
+  for (let index = 0; index < vector.length; index += 1) sum += (vector[index] ?? 0) ** 2;
+  const length = Math.sqrt(sum);
+  if (length === 0 || Math.abs(length - 1) < rounding) return vector;
+  const unit = new Float32Array(vector.length);
+  for (let index = 0; index < vector.length; index += 1) unit[index] = (vector[index] ?? 0) / length;
+  return unit;
 }
