@@ -54,6 +54,21 @@ test('an empty index takes vectors of any length, and then only of the same', ()
   expect(index.search(vectorOf(4), 1)).toEqual([{ id: 2, score: 1 }]);
 });
 
+test('of many vectors, each is found, and none that was removed', () => {
+  const index = new VectorIndex();
+  const count = 3_000;
+  const angleOf = (id: number) => (id / count) * 2 * Math.PI;
+  const vectorFor = (id: number) => vectorOf(Math.cos(angleOf(id)), Math.sin(angleOf(id)));
+  for (let id = 0; id < count; id += 1) index.add(id, vectorFor(id));
+  for (let id = 0; id < count; id += 2) index.remove(id);
+  expect(index.size).toBe(count / 2);
+  const near = (id: number) => index.search(vectorFor(id), 1)[0]?.id ?? NaN;
+  for (let id = 0; id < count; id += 1) {
+    const distance = Math.abs(near(id) - id);
+    expect(Math.min(distance, count - distance)).toBe(id % 2 === 0 ? 1 : 0);
+  }
+});
+
 test('after any changes, a search finds what comparing all vectors finds', () => {
   const vector = fc
     .array(fc.integer({ min: -9, max: 9 }), { minLength: 5, maxLength: 5 })

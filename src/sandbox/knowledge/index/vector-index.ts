@@ -9,11 +9,17 @@ export interface Match {
 /** How many vectors are compared at once: each number of the query is read once for all of them. */
 const together = 4;
 
-/** Finds the most similar vectors, exactly: it compares all of them. They lie one after the other in memory. */
+/** How many vectors lie one after the other in memory: a multiple of `together`. */
+const blockSize = 1_024;
+
+/**
+ * Finds the most similar vectors, exactly: it compares all of them. They lie in blocks, which stay where they are: one that
+ * grew with them would be copied again and again, which takes a tenth of a second and twice the memory when there are many.
+ */
 export class VectorIndex {
   /** The length of every vector; unknown before the first one. */
   #dimensions = 0;
-  #vectors = new Float32Array(0);
+  readonly #blocks: Float32Array[] = [];
   /** The id of each vector, in the order of the vectors. */
   readonly #ids: number[] = [];
   readonly #positions = new Map<number, number>();
@@ -34,11 +40,10 @@ export class VectorIndex {
    * @throws RangeError if it is longer or shorter than those that are there
    */
   add(id: number, vector: Float32Array): void {
-    if (this.size === 0) this.#dimensions = vector.length;
+    if (this.size === 0) this.#begin(vector);
     this.#requireDimensions(vector);
     const position = this.#positions.get(id) ?? this.size;
-    this.#grow((position + 1) * this.#dimensions);
-    this.#vectors.set(toUnitLength(vector), position * this.#dimensions);
+    this.#write(position, toUnitLength(vector));
     this.#ids[position] = id;
     this.#positions.set(id, position);
   }
@@ -49,8 +54,7 @@ export class VectorIndex {
     const lastId = this.#ids.at(-1);
     if (position === undefined || lastId === undefined) return;
     // The last one takes its place, so that there is no gap.
-    const last = (this.size - 1) * this.#dimensions;
-    this.#vectors.copyWithin(position * this.#dimensions, last, last + this.#dimensions);
+    this.#write(position, this.#read(this.size - 1));
     this.#ids[position] = lastId;
     this.#positions.set(lastId, position);
     this.#ids.pop();
@@ -78,8 +82,8 @@ export class VectorIndex {
 
   /** The scores of the vectors at a position and after it. */
   #scoresFrom(position: number, query: Float32Array): readonly [number, number, number, number] {
-    const vectors = this.#vectors;
-    const first = position * this.#dimensions;
+    const vectors = this.#blockOf(position);
+    const first = (position % blockSize) * this.#dimensions;
     const second = first + this.#dimensions;
     const third = second + this.#dimensions;
     const fourth = third + this.#dimensions;
@@ -100,12 +104,26 @@ export class VectorIndex {
     }
   }
 
-  /** Makes room for so many numbers. Twice the room each time keeps the copying short on the whole. */
-  #grow(length: number): void {
-    if (length <= this.#vectors.length) return;
-    const grown = new Float32Array(Math.max(length, 2 * this.#vectors.length));
-    grown.set(this.#vectors);
-    this.#vectors = grown;
+  /** The first vector says how long all others are. */
+  #begin({ length }: Float32Array): void {
+    if (length !== this.#dimensions) this.#blocks.length = 0;
+    this.#dimensions = length;
+  }
+
+  #read(position: number): Float32Array {
+    const start = (position % blockSize) * this.#dimensions;
+    return this.#blockOf(position).subarray(start, start + this.#dimensions);
+  }
+
+  #write(position: number, vector: Float32Array): void {
+    this.#blockOf(position).set(vector, (position % blockSize) * this.#dimensions);
+  }
+
+  /** The block in which a vector is or will be. */
+  #blockOf(position: number): Float32Array {
+    return (this.#blocks[Math.floor(position / blockSize)] ??= new Float32Array(
+      blockSize * this.#dimensions,
+    ));
   }
 }
 
