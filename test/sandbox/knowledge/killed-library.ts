@@ -70,18 +70,32 @@ export class KilledRun {
 
   /** Submits all documents, kills the sandbox meanwhile, and waits until every document is completed or failed. */
   async run(): Promise<void> {
-    const { kills, until } = this.#options;
+    const { kills, count } = this.#options;
     for (const kill of kills) {
-      await until(() => this.#isSettled(kill.afterSettled));
+      await this.#until(() => this.#isSettled(kill.afterSettled));
       await this.#survive(kill);
     }
-    await until(() => this.#isSettled(this.#options.count));
+    await this.#until(() => this.#isSettled(count));
     // Those that were stored without an answer are known only from the list.
-    await until(async () => {
+    await this.#until(async () => {
       await this.#lookAtAll();
       return (await this.#client.documents()).every(isSettled);
     });
     await this.#lookAtAll();
+  }
+
+  /** What goes wrong ends the waiting: asking again would not mend it. */
+  async #until(isReached: () => Promise<boolean>): Promise<void> {
+    let failure: unknown;
+    await this.#options.until(async () => {
+      try {
+        return await isReached();
+      } catch (error) {
+        failure = error;
+        return true;
+      }
+    });
+    if (failure !== undefined) throw failure;
   }
 
   /** Keeps the queue filled, and tells whether so many documents are settled. */
