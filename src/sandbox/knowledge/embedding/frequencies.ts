@@ -16,11 +16,12 @@ export class Frequencies {
 
   /** Adds what was counted elsewhere, given as `toBytes` gives it, or takes it away again. */
   merge(bytes: Uint8Array, sign: 1 | -1 = 1): void {
-    const [chunks = 0, ...rest] = new Uint32Array(bytes.slice().buffer);
-    this.#chunks += sign * chunks;
-    for (let place = 0; place + 1 < rest.length; place += 2) {
-      const index = rest[place] ?? 0;
-      this.#counts[index] = (this.#counts[index] ?? 0) + sign * (rest[place + 1] ?? 0);
+    // Not `slice`: for a Buffer, that is no copy, and what it lies in may be larger.
+    const numbers = new Uint32Array(new Uint8Array(bytes).buffer);
+    this.#chunks += sign * (numbers[0] ?? 0);
+    for (let place = 1; place + 1 < numbers.length; place += 2) {
+      const index = numbers[place] ?? 0;
+      this.#counts[index] = (this.#counts[index] ?? 0) + sign * (numbers[place + 1] ?? 0);
     }
   }
 
