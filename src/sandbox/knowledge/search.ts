@@ -2,8 +2,7 @@ import type { Statement } from 'better-sqlite3';
 import type { Database } from '../database.ts';
 import type { Embedder } from './embedding/embedder.ts';
 import { EmbeddingProblem } from './embedding/openai-embedder.ts';
-import { Frequencies } from './embedding/frequencies.ts';
-import { VectorIndex } from './index/vector-index.ts';
+import { LibraryIndex, type StoredChunk } from './index/library-index.ts';
 import type { KnowledgeDocument } from './documents.ts';
 import type { ProcessedDocument } from './processing/processing-thread.ts';
 
@@ -16,20 +15,17 @@ export interface Found {
   readonly score: number;
 }
 
-/** What is searched of a knowledge base. In memory, because the vectors of 50,000 chunks are read in no time from there. */
-interface SearchIndex {
-  readonly vectors: VectorIndex;
-  readonly frequencies: Frequencies;
+interface DocumentRow {
+  readonly position: number;
+  readonly frequencies: Buffer;
 }
 
 /** Said of documents and questions alike. */
 export const otherEmbedder =
   'The knowledge base was filled with the embeddings of another model or service: use that one, or a new knowledge base';
 
-interface VectorRow {
-  readonly id: number;
-  readonly vector: Buffer;
-}
+/** How many chunks are read at once. */
+const chunksAtOnce = 200;
 
 interface FoundRow {
   readonly documentId: string;
@@ -43,9 +39,9 @@ interface FoundRow {
  */
 export class Search {
   readonly #embedderFor: (model: string) => Embedder;
-  readonly #indexes = new Map<string, SearchIndex>();
-  readonly #vectors: Statement<[string], VectorRow>;
-  readonly #frequencies: Statement<[string], Buffer>;
+  readonly #indexes = new Map<string, LibraryIndex>();
+  readonly #nextDocument: Statement<[string, number], DocumentRow>;
+  readonly #nextChunks: Statement<[number, number], StoredChunk>;
   readonly #frequenciesOf: Statement<[number], Buffer | null>;
   readonly #vectorLength: Statement<[string], number>;
   readonly #chunkIds: Statement<[number], number>;
@@ -54,14 +50,12 @@ export class Search {
   /** @param embedder What makes vectors for knowledge bases with this `embedding_model` */
   constructor({ connection }: Database, embedder: (model: string) => Embedder) {
     this.#embedderFor = embedder;
-    this.#vectors = connection.prepare(`
-      select chunks.id, chunks.vector from documents join chunks on chunks.document = documents.position
-      where documents.knowledge_base_id = ?`);
-    this.#frequencies = connection
-      .prepare<[string], Buffer>(
-        'select frequencies from documents where knowledge_base_id = ? and frequencies is not null',
-      )
-      .pluck();
+    this.#nextDocument = connection.prepare(`
+      select position, frequencies from documents
+      where knowledge_base_id = ? and position > ? and status = 'completed' order by position limit 1`);
+    this.#nextChunks = connection.prepare(
+      `select id, vector from chunks where document = ? and id > ? order by id limit ${chunksAtOnce}`,
+    );
     this.#frequenciesOf = connection
       .prepare<[number], Buffer | null>('select frequencies from documents where position = ?')
       .pluck();
@@ -88,7 +82,10 @@ export class Search {
     limit: number,
     signal: AbortSignal,
   ): Promise<readonly Found[]> {
-    const { vectors, frequencies } = this.#indexOf(id);
+    const index = this.#indexOf(id);
+    await index.isRead;
+    signal.throwIfAborted();
+    const { vectors, frequencies } = index;
     const [vector] = await this.#embedderFor(model).embed([question], {
       purpose: 'query',
       frequencies,
@@ -112,22 +109,20 @@ export class Search {
   }
 
   /** Lets the chunks of a document be found, once it is completed. */
-  add({ knowledgeBaseId }: KnowledgeDocument, ids: readonly number[], document: ProcessedDocument): void {
-    const index = this.#indexes.get(knowledgeBaseId);
-    if (!index) return;
-    for (const [place, id] of ids.entries()) {
-      index.vectors.add(id, document.vectors[place] ?? new Float32Array());
-    }
-    index.frequencies.merge(document.frequencies);
+  add(
+    { knowledgeBaseId, position }: KnowledgeDocument,
+    ids: readonly number[],
+    { vectors, frequencies }: ProcessedDocument,
+  ): void {
+    this.#indexes.get(knowledgeBaseId)?.add(position, ids, vectors, frequencies);
   }
 
   /** Forgets the chunks of a document, before it is deleted. */
   remove({ knowledgeBaseId, position }: KnowledgeDocument): void {
-    const index = this.#indexes.get(knowledgeBaseId);
-    if (!index) return;
-    for (const id of this.#chunkIds.iterate(position)) index.vectors.remove(id);
     const frequencies = this.#frequenciesOf.get(position);
-    if (frequencies) index.frequencies.merge(frequencies, -1);
+    // Otherwise it is not completed.
+    if (frequencies)
+      this.#indexes.get(knowledgeBaseId)?.remove(position, this.#chunkIds.all(position), frequencies);
   }
 
   /** Forgets a knowledge base that was deleted. */
@@ -135,20 +130,17 @@ export class Search {
     this.#indexes.delete(knowledgeBaseId);
   }
 
-  #indexOf(knowledgeBaseId: string): SearchIndex {
+  /** Searches that come while an index is read wait for the same one. */
+  #indexOf(knowledgeBaseId: string): LibraryIndex {
     const known = this.#indexes.get(knowledgeBaseId);
     if (known) return known;
-    const index = { vectors: new VectorIndex(), frequencies: new Frequencies() };
-    for (const { id, vector } of this.#vectors.iterate(knowledgeBaseId))
-      index.vectors.add(id, vectorOf(vector));
-    for (const counts of this.#frequencies.iterate(knowledgeBaseId)) index.frequencies.merge(counts);
+    const index = new LibraryIndex({
+      next: (after) => this.#nextDocument.get(knowledgeBaseId, after),
+      chunks: (position, after) => this.#nextChunks.all(position, after),
+    });
     this.#indexes.set(knowledgeBaseId, index);
+    // The next search tries again.
+    index.isRead.catch(() => this.forget(knowledgeBaseId));
     return index;
   }
-}
-
-/** SQLite's bytes needn't lie where numbers may begin. */
-function vectorOf(bytes: Buffer): Float32Array {
-  const copy = new Uint8Array(bytes);
-  return new Float32Array(copy.buffer, 0, copy.byteLength / Float32Array.BYTES_PER_ELEMENT);
 }
