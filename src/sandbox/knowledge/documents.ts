@@ -68,7 +68,9 @@ export class Documents {
   readonly #begin: Statement<[number, number]>;
   readonly #content: Statement<[number], Buffer | null>;
   readonly #settle: Statement<[Record<string, unknown>]>;
+  readonly #isProcessing: Statement<[number]>;
   readonly #insertChunk: Statement<[number, string, Buffer]>;
+  readonly #deleteChunks: Statement<[number]>;
 
   constructor({ connection }: Database) {
     this.#connection = connection;
@@ -96,7 +98,11 @@ export class Documents {
       update documents set status = @status, problem = @problem, chunk_count = @chunkCount, size = @size,
         frequencies = @frequencies, content = null, updated_at = @now
       where position = @position and status = 'processing'`);
+    this.#isProcessing = connection.prepare(
+      `select 1 from documents where position = ? and status = 'processing'`,
+    );
     this.#insertChunk = connection.prepare('insert into chunks (document, text, vector) values (?, ?, ?)');
+    this.#deleteChunks = connection.prepare('delete from chunks where document = ?');
   }
 
   /** Stores what is submitted and queues it: a document of its own each time (platform document, Documents). */
@@ -124,21 +130,29 @@ export class Documents {
   }
 
   /**
-   * Puts back what was being processed when the process ended, whatever ended it. What was begun too often has failed: it may be
-   * the document that ends the process.
+   * Puts back what was being processed when the process ended, whatever ended it, without the chunks that were stored. What was
+   * begun too often has failed: it may be the document that ends the process.
    */
   resume(now: number): void {
     const problem = {
       code: 'interrupted',
       message: `The sandbox has ended ${maxAttempts} times while it processed this document.`,
     };
-    this.#connection
-      .prepare(
-        `update documents set status = 'failed', problem = ?, content = null, updated_at = ?
-         where status = 'processing' and attempts >= ?`,
-      )
-      .run(JSON.stringify(problem), now, maxAttempts);
-    this.#connection.prepare(`update documents set status = 'queued' where status = 'processing'`).run();
+    const isInterrupted = `status = 'processing'`;
+    this.#connection.transaction(() => {
+      this.#connection
+        .prepare(
+          `delete from chunks where document in (select position from documents where ${isInterrupted})`,
+        )
+        .run();
+      this.#connection
+        .prepare(
+          `update documents set status = 'failed', problem = ?, content = null, updated_at = ?
+           where ${isInterrupted} and attempts >= ?`,
+        )
+        .run(JSON.stringify(problem), now, maxAttempts);
+      this.#connection.prepare(`update documents set status = 'queued' where ${isInterrupted}`).run();
+    })();
   }
 
   /** Begins with the document that has waited for the longest; undefined if none waits. */
@@ -155,16 +169,17 @@ export class Documents {
     return content ? new Uint8Array(content) : undefined;
   }
 
-  /** In one transaction: a document is found whole or not at all. Returns the ids of the chunks; undefined if it was deleted. */
-  complete(
+  /**
+   * Stores some chunks of a document that is being processed; nobody finds them before it is completed. Returns their ids, or
+   * undefined if it was deleted.
+   */
+  addChunks(
     { position }: KnowledgeDocument,
-    { chunks, vectors, frequencies }: ProcessedDocument,
-    size: number,
-    now: number,
+    chunks: readonly string[],
+    vectors: readonly Float32Array[],
   ): readonly number[] | undefined {
     return this.#connection.transaction(() => {
-      const settled = { status: 'completed', problem: null, chunkCount: chunks.length, frequencies };
-      if (this.#settle.run({ ...settled, position, size, now }).changes === 0) return undefined;
+      if (!this.#isProcessing.get(position)) return undefined;
       return chunks.map((text, place) => {
         const vector = vectors[place] ?? new Float32Array();
         const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
@@ -173,9 +188,23 @@ export class Documents {
     })();
   }
 
+  /** Lets a document be found whose chunks are all stored. Returns whether it is still there. */
+  complete(
+    { position }: KnowledgeDocument,
+    { chunks, frequencies }: ProcessedDocument,
+    size: number,
+    now: number,
+  ): boolean {
+    const settled = { status: 'completed', problem: null, chunkCount: chunks.length, frequencies };
+    return this.#settle.run({ ...settled, position, size, now }).changes > 0;
+  }
+
   fail({ position, size }: KnowledgeDocument, problem: DocumentProblem, now: number): void {
     const settled = { status: 'failed', problem: JSON.stringify(problem), chunkCount: 0, frequencies: null };
-    this.#settle.run({ ...settled, position, size, now });
+    this.#connection.transaction(() => {
+      this.#deleteChunks.run(position);
+      this.#settle.run({ ...settled, position, size, now });
+    })();
   }
 
   #require(knowledgeBaseId: string, id: string): KnowledgeDocument {

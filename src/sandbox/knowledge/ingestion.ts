@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, pause } from '../../kit/clock.ts';
 import { messageOf } from '../../kit/error-text.ts';
@@ -6,7 +7,7 @@ import { type GetPage, crawl } from './crawl.ts';
 import { DocumentFailure } from './document-problem.ts';
 import type { Documents, KnowledgeDocument } from './documents.ts';
 import type { KnowledgeBaseFields } from './fields.ts';
-import type { ProcessingThread } from './processing/processing-thread.ts';
+import type { ProcessedDocument, ProcessingThread } from './processing/processing-thread.ts';
 import { documentTypeOf } from './reading/document-types.ts';
 import type { Material } from './reading/read-document.ts';
 import { UnreadableDocument } from './reading/unreadable-document.ts';
@@ -32,6 +33,9 @@ export const ingestOperation = 'knowledge-bases.ingest';
 
 /** How long the pages of a document may take altogether, in milliseconds. */
 const crawlTimeout = 60_000;
+
+/** How many chunks are stored before other work has its turn. */
+const chunksAtOnce = 200;
 
 /** How many documents are processed at once: while the pages of one arrive, another can be read. */
 const concurrency = 4;
@@ -91,8 +95,9 @@ export class Ingestion {
       const processed = await thread.process({ materials, ...settingsIn(fields) }, stopping);
       if (!search.takes(document.knowledgeBaseId, processed.vectors)) throw new DocumentFailure(otherVectors);
       const size = materials.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-      const chunkIds = documents.complete(document, processed, size, clock.now());
-      if (chunkIds) search.add(document, chunkIds, processed);
+      const chunkIds = await this.#storeChunks(document, processed);
+      if (!chunkIds || !documents.complete(document, processed, size, clock.now())) return;
+      search.add(document, chunkIds, processed);
       logger.debug({ event: 'document_completed', document: document.id }, 'a document can be found');
     } catch (error) {
       // It is begun anew at the next start.
@@ -109,6 +114,27 @@ export class Ingestion {
     const fields = { event: 'document_failed', document: document.id, code };
     if (isTold) logger.warn(fields, 'a document has failed');
     else logger.error({ ...fields, error: messageOf(error) }, 'a document has failed unexpectedly');
+  }
+
+  /** In steps: to store thousands of chunks takes longer than an answer may. Returns their ids; undefined if it was deleted. */
+  async #storeChunks(
+    document: KnowledgeDocument,
+    { chunks, vectors }: ProcessedDocument,
+  ): Promise<readonly number[] | undefined> {
+    const ids: number[] = [];
+    for (let start = 0; start < chunks.length; start += chunksAtOnce) {
+      const end = start + chunksAtOnce;
+      const stored = this.#parts.documents.addChunks(
+        document,
+        chunks.slice(start, end),
+        vectors.slice(start, end),
+      );
+      if (!stored) return undefined;
+      ids.push(...stored);
+      await setImmediate();
+      this.#parts.stopping.throwIfAborted();
+    }
+    return ids;
   }
 
   async #failOnDemand(): Promise<void> {
