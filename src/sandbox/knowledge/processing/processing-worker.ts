@@ -22,16 +22,23 @@ process.on('uncaughtException', (error) =>
 );
 parentPort?.on('message', (job: ProcessingJob) => {
   processed(job).then(
-    (document) => tell({ kind: 'processed', document }),
+    ({ document, memory }) => tell({ kind: 'processed', document }, [memory]),
     (error: unknown) => tell(failureOf(error)),
   );
 });
 
-function tell(message: ProcessingMessage): void {
-  parentPort?.postMessage(message, []);
+/** @param moved What belongs to the other thread from then on, and is not copied. */
+function tell(message: ProcessingMessage, moved: readonly ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, [...moved]);
 }
 
-async function processed({ materials, chunking, model }: ProcessingJob): Promise<ProcessedDocument> {
+/** A document whose vectors lie in one piece of memory: to copy thousands of them would hold up the sandbox. */
+interface Processed {
+  readonly document: ProcessedDocument;
+  readonly memory: ArrayBuffer;
+}
+
+async function processed({ materials, chunking, model }: ProcessingJob): Promise<Processed> {
   const texts = await textsOf(materials);
   tell({ kind: 'read' });
   const embedder = embedderFor(model, service);
@@ -46,7 +53,19 @@ async function processed({ materials, chunking, model }: ProcessingJob): Promise
   }
   const frequencies = new Frequencies();
   for (const text of chunks) frequencies.add(text);
-  return { chunks, vectors: await embed(chunks), frequencies: frequencies.toBytes() };
+  const { vectors, memory } = together(await embed(chunks));
+  return { document: { chunks, vectors, frequencies: frequencies.toBytes() }, memory };
+}
+
+function together(apart: readonly Float32Array[]) {
+  const all = new Float32Array(apart.reduce((sum, { length }) => sum + length, 0));
+  let start = 0;
+  const vectors = apart.map((vector) => {
+    all.set(vector, start);
+    start += vector.length;
+    return all.subarray(start - vector.length, start);
+  });
+  return { vectors, memory: all.buffer };
 }
 
 /** @throws DocumentFailure, ConfigError `package_missing` */
