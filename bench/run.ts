@@ -1,7 +1,7 @@
 /**
  * The benchmark. `npm run bench` compares servers in full, `npm run bench -- --quick` in under a minute. `--large`,
- * `--memory`, `--slow-disk`, `--bodies`, `--profile`, `--peers`, `--postgres`, `--operate`, `--views` and `--bloat` are
- * separate measurements. bench/README.md says what is measured and when a run is valid.
+ * `--memory`, `--slow-disk`, `--bodies`, `--profile`, `--peers`, `--postgres`, `--operate`, `--views`, `--bloat` and
+ * `--knowledge` are separate measurements. bench/README.md says what is measured and when a run is valid.
  */
 import { parseArgs } from 'node:util';
 
@@ -17,6 +17,7 @@ const { values: flags } = parseArgs({
     operate: { type: 'boolean', default: false },
     views: { type: 'boolean', default: false },
     bodies: { type: 'boolean', default: false },
+    knowledge: { type: 'boolean', default: false },
     bloat: { type: 'string' },
     only: { type: 'string' },
     heap: { type: 'string' },
@@ -45,6 +46,9 @@ if (flags.large) {
 } else if (flags.bodies) {
   const { measureBodies } = await import('./bodies.ts');
   await measureBodies(flags.only, flags.heap === undefined ? [] : [`--max-old-space-size=${flags.heap}`]);
+} else if (flags.knowledge) {
+  const { measureKnowledge } = await import('./knowledge/knowledge.ts');
+  await measureKnowledge({ isQuick: flags.quick });
 } else if (flags.bloat !== undefined) {
   const { measureBloat } = await import('./postgres/bloat.ts');
   await measureBloat(Number(flags.bloat));

@@ -125,12 +125,10 @@ const vocabulary =
     ' ',
   );
 
+/** The word stands in it twice, among few others: without a model, a search compares hashes, and much text hides a single one. */
 function paragraphOf(word: string, start: number): string {
-  const words = Array.from(
-    { length: 30 },
-    (_, index) => vocabulary[(start * 5 + index * index) % vocabulary.length],
-  );
-  return `The ${words.slice(0, 15).join(' ')} of ${word} is a ${words.slice(15).join(' ')}.`;
+  const words = Array.from({ length: 8 }, (_, index) => vocabulary[(start * 5 + index) % vocabulary.length]);
+  return `The ${words.slice(0, 4).join(' ')} of ${word} is a ${words.slice(4).join(' ')}, says ${word}.`;
 }
 
 /** A page with scripts before, in and after its text. */

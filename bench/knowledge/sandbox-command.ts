@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { KillableSandbox } from '../../test/sandbox/knowledge/killed-library.ts';
+
+const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+
+/** `ringback sandbox` in a process of its own. */
+export interface SandboxProcess extends KillableSandbox {
+  readonly pid: number;
+  /** Milliseconds from the start of the process until it listened. */
+  readonly startedIn: number;
+}
+
+/** Starts the built command on one file and one port as often as it is asked to. The port is 0 or one that was free. */
+export function sandboxOn(database: string, port: number): () => Promise<SandboxProcess> {
+  let apiKey = '';
+  return async () => {
+    const startedAt = performance.now();
+    const args = [command, 'sandbox', '--database', database, '--port', String(port)];
+    const child = spawn(process.execPath, args, {
+      env: { ...process.env, RINGBACK_LOG_LEVEL: 'error' },
+      // The second start says that it shows no key.
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
+    const gone = once(child, 'exit').finally(() => process.off('exit', kill));
+    const told = await firstLine(child);
+    // It is shown only by the first one.
+    if (told.apiKey !== undefined) apiKey = told.apiKey;
+    const end = (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      return gone;
+    };
+    return {
+      url: told.url,
+      apiKey,
+      pid: child.pid ?? 0,
+      startedIn: performance.now() - startedAt,
+      kill: () => end('SIGKILL'),
+      stop: () => end('SIGTERM'),
+    };
+  };
+}
+
+/** The line `listening`, before which only errors are written. Later lines are read, as by a log collector, and dropped. */
+async function firstLine({ stdout }: ChildProcess): Promise<{ url: string; apiKey?: string }> {
+  if (!stdout) throw new Error('The command has no output to read');
+  for await (const line of createInterface({ input: stdout })) {
+    const told = JSON.parse(line) as { event?: string; url?: string; apiKey?: string };
+    if (told.event !== 'listening' || told.url === undefined) continue;
+    stdout.resume();
+    return { url: told.url, ...(told.apiKey !== undefined && { apiKey: told.apiKey }) };
+  }
+  throw new Error('The command ended before it listened');
+}
+
+/** The memory of a process, in MB: now, and the most that it had. */
+export function memoryOf(pid: number): { readonly now: number; readonly most: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const megabytes = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1_024;
+  return { now: megabytes('VmRSS'), most: megabytes('VmHWM') };
+}
