@@ -8,6 +8,7 @@ import {
   chunk,
   chunkingStrategies,
 } from '../../../src/sandbox/knowledge/chunking/chunk.ts';
+import { chunksOf } from '../../../src/sandbox/knowledge/chunking/document-chunks.ts';
 import { tokenizer } from '../../../src/sandbox/knowledge/chunking/tokenizer.ts';
 import { offlineEmbedder } from '../../../src/sandbox/knowledge/embedding/offline-embedder.ts';
 
@@ -192,4 +193,21 @@ test('only the semantic strategy asks for vectors', async () => {
     });
   }
   expect(asked).toBe(1);
+});
+
+test('a document of far more chunks than it may have is refused for that, and not for what they do to the stack', async () => {
+  const options = { strategy: 'fixed_size', size: 1, overlap: 0, language: 'en' } as const;
+  await expect(chunksOf(['a', 'It is '.repeat(80_000)], options, tokens, embed)).rejects.toMatchObject({
+    code: 'too_many_chunks',
+    message: expect.stringMatching(/^The document would be cut into 16\d{4} chunks, and 10000 is the most/),
+  });
+});
+
+test('the chunks of a document are those of its texts, in their order', async () => {
+  const options = { strategy: 'paragraph', size: 20, overlap: 0, language: 'en' } as const;
+  expect(await chunksOf(['One.', 'Two.', 'Three.'], options, tokens, embed)).toEqual([
+    'One.',
+    'Two.',
+    'Three.',
+  ]);
 });

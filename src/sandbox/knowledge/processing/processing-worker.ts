@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { ConfigError } from '../../../errors/errors.ts';
 import { messageOf } from '../../../kit/error-text.ts';
-import { chunk } from '../chunking/chunk.ts';
+import { chunksOf } from '../chunking/document-chunks.ts';
 import { tokenizer } from '../chunking/tokenizer.ts';
 import { DocumentFailure } from '../document-problem.ts';
 import { embedderFor } from '../embedding/embedder-for.ts';
@@ -11,9 +11,6 @@ import { Frequencies } from '../embedding/frequencies.ts';
 import { type Material, readDocument } from '../reading/read-document.ts';
 import { UnreadableDocument, maxCharacters } from '../reading/unreadable-document.ts';
 import type { ProcessedDocument, ProcessingJob, ProcessingMessage, ThreadData } from './processing-thread.ts';
-
-/** The most chunks of a document: each is a vector in the memory of the sandbox. */
-const maxChunks = 10_000;
 
 const { service } = workerData as ThreadData;
 // What a library throws outside of what it was called for is due to the document too.
@@ -43,14 +40,7 @@ async function processed({ materials, chunking, model }: ProcessingJob): Promise
   tell({ kind: 'read' });
   const embedder = embedderFor(model, service);
   const embed = (parts: readonly string[]) => embedder.embed(parts, { purpose: 'document' });
-  const tokens = await tokenizer();
-  const chunks: string[] = [];
-  // A chunk never spans two pages.
-  for (const text of texts) chunks.push(...(await chunk(text, chunking, tokens, embed)));
-  if (chunks.length > maxChunks) {
-    const message = `The document would be cut into ${chunks.length} chunks, and ${maxChunks} is the most: choose larger ones`;
-    throw new DocumentFailure({ code: 'too_many_chunks', message });
-  }
+  const chunks = await chunksOf(texts, chunking, await tokenizer(), embed);
   const frequencies = new Frequencies();
   for (const text of chunks) frequencies.add(text);
   const { vectors, memory } = together(await embed(chunks));
