@@ -66,6 +66,7 @@ export class Documents {
   readonly #delete: Statement<[string]>;
   readonly #next: Statement<[], Row>;
   readonly #begin: Statement<[number, number]>;
+  readonly #countAttempt: Statement<[number]>;
   readonly #content: Statement<[number], Buffer | null>;
   readonly #settle: Statement<[Record<string, unknown>]>;
   readonly #isProcessing: Statement<[number]>;
@@ -88,7 +89,10 @@ export class Documents {
       `select ${columns} from documents where status = 'queued' order by position limit 1`,
     );
     this.#begin = connection.prepare(
-      `update documents set status = 'processing', attempts = attempts + 1, updated_at = ? where position = ?`,
+      `update documents set status = 'processing', updated_at = ? where position = ?`,
+    );
+    this.#countAttempt = connection.prepare(
+      'update documents set attempts = attempts + 1 where position = ?',
     );
     this.#content = connection
       .prepare<[number], Buffer | null>('select content from documents where position = ?')
@@ -161,6 +165,11 @@ export class Documents {
     if (!row) return undefined;
     this.#begin.run(now, row.position);
     return documentOf(row);
+  }
+
+  /** Called when the processing thread takes a document: what still waits for the thread doesn't end the process. */
+  countAttempt({ position }: KnowledgeDocument): void {
+    this.#countAttempt.run(position);
   }
 
   /** What a file holds; undefined if it was too large to be kept. */

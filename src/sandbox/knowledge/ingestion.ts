@@ -92,7 +92,9 @@ export class Ingestion {
       const fields = fieldsOf(document.knowledgeBaseId);
       // It was deleted with its knowledge base.
       if (!fields) return;
-      const processed = await thread.process({ materials, ...settingsIn(fields) }, stopping);
+      const processed = await thread.process({ materials, ...settingsIn(fields) }, stopping, () =>
+        documents.countAttempt(document),
+      );
       if (!search.takes(document.knowledgeBaseId, processed.vectors)) throw new DocumentFailure(otherVectors);
       const size = materials.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
       const chunkIds = await this.#storeChunks(document, processed);

@@ -66,10 +66,15 @@ export class ProcessingThread {
    * Processes a document after those that were given before. Its bytes are copied.
    *
    * @param signal Ends the processing, which then rejects with the signal's reason
+   * @param begins Called when it is the document's turn
    * @throws DocumentFailure
    */
-  process(job: ProcessingJob, signal: AbortSignal): Promise<ProcessedDocument> {
-    const processing = this.#last.then(() => this.#process(job, signal));
+  process(job: ProcessingJob, signal: AbortSignal, begins: () => void): Promise<ProcessedDocument> {
+    const processing = this.#last.then(() => {
+      signal.throwIfAborted();
+      begins();
+      return this.#process(job, signal);
+    });
     this.#last = processing.catch(() => {});
     return processing;
   }
@@ -83,7 +88,6 @@ export class ProcessingThread {
   }
 
   async #process(job: ProcessingJob, signal: AbortSignal): Promise<ProcessedDocument> {
-    signal.throwIfAborted();
     const worker = (this.#worker ??= this.#start());
     const { promise, resolve, reject } = Promise.withResolvers<ProcessedDocument>();
     const abort = (): void => reject(signal.reason);
