@@ -11,7 +11,7 @@ import { memoryOf, sandboxOn } from './sandbox-command.ts';
 const warmUp = 10;
 const searches = 200;
 const documents = 20;
-const settings = { name: 'Large', chunking_strategy: 'paragraph', chunk_size: 120, chunk_overlap: 0 };
+const settings = { name: 'Large', chunking_strategy: 'paragraph', chunk_size: 60, chunk_overlap: 0 };
 /** How many words the documents have between them, besides those that only one chunk has. */
 const vocabulary = 5_000;
 

@@ -69,7 +69,7 @@ export class ProcessingThread {
    * @param begins Called when it is the document's turn
    * @throws DocumentFailure
    */
-  process(job: ProcessingJob, signal: AbortSignal, begins: () => void): Promise<ProcessedDocument> {
+  process(job: ProcessingJob, signal: AbortSignal, begins = () => {}): Promise<ProcessedDocument> {
     const processing = this.#last.then(() => {
       signal.throwIfAborted();
       begins();
