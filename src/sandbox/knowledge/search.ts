@@ -2,7 +2,7 @@ import type { Statement } from 'better-sqlite3';
 import type { Database } from '../database.ts';
 import type { Embedder } from './embedding/embedder.ts';
 import { EmbeddingProblem } from './embedding/openai-embedder.ts';
-import { LibraryIndex, type StoredChunk } from './index/library-index.ts';
+import { KnowledgeBaseIndex, type StoredChunk } from './index/knowledge-base-index.ts';
 import type { KnowledgeDocument } from './documents.ts';
 import type { ProcessedDocument } from './processing/processing-thread.ts';
 
@@ -39,7 +39,7 @@ interface FoundRow {
  */
 export class Search {
   readonly #embedderFor: (model: string) => Embedder;
-  readonly #indexes = new Map<string, LibraryIndex>();
+  readonly #indexes = new Map<string, KnowledgeBaseIndex>();
   readonly #nextDocument: Statement<[string, number], DocumentRow>;
   readonly #nextChunks: Statement<[number, number], StoredChunk>;
   readonly #frequenciesOf: Statement<[number], Buffer | null>;
@@ -131,10 +131,10 @@ export class Search {
   }
 
   /** Searches that come while an index is read wait for the same one. */
-  #indexOf(knowledgeBaseId: string): LibraryIndex {
+  #indexOf(knowledgeBaseId: string): KnowledgeBaseIndex {
     const known = this.#indexes.get(knowledgeBaseId);
     if (known) return known;
-    const index = new LibraryIndex({
+    const index = new KnowledgeBaseIndex({
       next: (after) => this.#nextDocument.get(knowledgeBaseId, after),
       chunks: (position, after) => this.#nextChunks.all(position, after),
     });

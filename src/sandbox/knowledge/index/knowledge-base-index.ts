@@ -9,7 +9,7 @@ export interface StoredChunk {
 }
 
 /** Reads what is stored of the documents of a knowledge base that are completed. */
-export interface StoredLibrary {
+export interface StoredDocuments {
   /** The first document behind a position. */
   readonly next: (after: number) => { readonly position: number; readonly frequencies: Buffer } | undefined;
   /** Some chunks of a document, those with the smallest ids behind one; none when there are no more. */
@@ -20,7 +20,7 @@ export interface StoredLibrary {
 const share = 10;
 
 /** What is searched of a knowledge base: in memory, because the vectors of 50,000 chunks are read in no time from there. */
-export class LibraryIndex {
+export class KnowledgeBaseIndex {
   readonly vectors = new VectorIndex();
   readonly frequencies = new Frequencies();
   /** Resolves when all documents are there that were completed when it was made. */
@@ -29,7 +29,7 @@ export class LibraryIndex {
   #position = 0;
 
   /** Reads what is stored, document by document in their order, in steps between which other work has its turn. */
-  constructor(stored: StoredLibrary) {
+  constructor(stored: StoredDocuments) {
     this.isRead = this.#read(stored);
   }
 
@@ -52,7 +52,7 @@ export class LibraryIndex {
     this.frequencies.merge(frequencies, -1);
   }
 
-  async #read({ next, chunks }: StoredLibrary): Promise<void> {
+  async #read({ next, chunks }: StoredDocuments): Promise<void> {
     let begunAt = performance.now();
     for (let document = next(0); document; document = next(this.#position)) {
       this.#position = document.position;

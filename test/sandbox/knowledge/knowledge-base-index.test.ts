@@ -1,7 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Frequencies } from '../../../src/sandbox/knowledge/embedding/frequencies.ts';
-import { LibraryIndex, type StoredLibrary } from '../../../src/sandbox/knowledge/index/library-index.ts';
+import {
+  KnowledgeBaseIndex,
+  type StoredDocuments,
+} from '../../../src/sandbox/knowledge/index/knowledge-base-index.ts';
 
 const vector = Float32Array.of(1, 2);
 
@@ -12,7 +15,7 @@ function frequenciesOf(text: string): Buffer {
 }
 
 /** Completed documents with two chunks each, by their positions. A chunk's id begins with the position. */
-class Stored implements StoredLibrary {
+class Stored implements StoredDocuments {
   readonly #positions: Set<number>;
 
   constructor(...positions: readonly number[]) {
@@ -30,12 +33,12 @@ class Stored implements StoredLibrary {
       .slice(0, 1)
       .map((id) => ({ id, vector: Buffer.from(vector.buffer) }));
 
-  complete(position: number, index: LibraryIndex): void {
+  complete(position: number, index: KnowledgeBaseIndex): void {
     this.#positions.add(position);
     index.add(position, Stored.idsOf(position), [vector, vector], frequenciesOf('garden'));
   }
 
-  delete(position: number, index: LibraryIndex): void {
+  delete(position: number, index: KnowledgeBaseIndex): void {
     index.remove(position, Stored.idsOf(position), frequenciesOf('garden'));
     this.#positions.delete(position);
   }
@@ -53,7 +56,7 @@ function slowly(): void {
 }
 
 /** The ids of the chunks that are found, and how rare a word is for the index. */
-const contentOf = ({ vectors, frequencies }: LibraryIndex) => ({
+const contentOf = ({ vectors, frequencies }: KnowledgeBaseIndex) => ({
   ids: vectors
     .search(vector, 100)
     .map(({ id }) => id)
@@ -63,7 +66,7 @@ const contentOf = ({ vectors, frequencies }: LibraryIndex) => ({
 
 test('an index is read in steps, between which other work has its turn', async () => {
   slowly();
-  const index = new LibraryIndex(new Stored(1, 2, 3));
+  const index = new KnowledgeBaseIndex(new Stored(1, 2, 3));
   await setImmediate();
   expect(index.vectors.size).toBeLessThan(6);
   await index.isRead;
@@ -73,7 +76,7 @@ test('an index is read in steps, between which other work has its turn', async (
 test('what is completed or deleted while an index is read is in it once, or not at all', async () => {
   slowly();
   const stored = new Stored(2, 4, 6, 8);
-  const index = new LibraryIndex(stored);
+  const index = new KnowledgeBaseIndex(stored);
   while (index.vectors.size < 3) await setImmediate();
   expect(index.vectors.size).toBe(3);
   // Behind, at and before what is read.
@@ -86,7 +89,7 @@ test('what is completed or deleted while an index is read is in it once, or not 
   await index.isRead;
   stored.complete(9, index);
   stored.delete(3, index);
-  const expected = new LibraryIndex(new Stored(1, 6, 7, 9));
+  const expected = new KnowledgeBaseIndex(new Stored(1, 6, 7, 9));
   await expected.isRead;
   expect(contentOf(index)).toEqual(contentOf(expected));
   expect(contentOf(index).ids).toEqual([10, 11, 60, 61, 70, 71, 90, 91]);
