@@ -156,6 +156,14 @@ describe('a page', () => {
   test.each([
     ['without a root', '<p>One<p>Two<div>Three</div>', 'One\n\nTwo\n\nThree'],
     ['of text only', 'Just text', 'Just text'],
+    ['without a head', '<html><title>Title</title><body><p>One</body></html>', 'Title\n\nOne'],
+    ['without a body', '<html><head><title>Title</title></head><p>One<p>Two</html>', 'Title\n\nOne\n\nTwo'],
+    [
+      'with text before its root',
+      '<p>One</p><html><body><p>Two</p></body></html>Three',
+      'One\n\nTwo\n\nThree',
+    ],
+    ['that names its root elsewhere', '<!-- <html> --><p>One</p>', 'One'],
     ['with what is hidden', '<body><p hidden>No</p><p>Yes</p><template>No</template></body>', 'Yes'],
     [
       'arranged by a table',

@@ -5,7 +5,7 @@ import { maxDepth, maxElements } from './unreadable-document.ts';
 
 /** What is used of a page's document. */
 interface PageDocument {
-  readonly body: PageNode | null;
+  readonly documentElement: PageNode;
   querySelector(selector: string): { readonly textContent: string | null } | null;
 }
 
@@ -27,7 +27,7 @@ export async function readHtml(bytes: Uint8Array): Promise<string> {
   const { document } = parseHTML(completed(decodeHtml(bytes)));
   const page = document as PageDocument;
   const title = collapsed(page.querySelector('title')?.textContent ?? '');
-  const whole = page.body ? textOfPage(page.body) : { text: '', depth: 0 };
+  const whole = textOfPage(page.documentElement);
   // Looking for the main content changes the document, so that it comes last.
   const findContent = () => new Readability<PageNode>(document, options).parse()?.content;
   const text = (whole.depth <= maxDepth ? mainTextOf(findContent) : undefined) ?? whole.text;
@@ -48,9 +48,12 @@ function mainTextOf(findContent: () => PageNode | null | undefined): string | un
   }
 }
 
-/** The parser takes the first element for the root, whatever it is, and what is after it is lost. */
+/**
+ * The parser adds no `html`, `head` or `body` that a page leaves out, as pages may: without them it loses what they would hold.
+ * So that all of them are there, the whole page lies in a body.
+ */
 function completed(html: string): string {
-  return /<html[\s>]/i.test(html) ? html : `<!doctype html><html><body>${html}</body></html>`;
+  return `<!doctype html><html><head></head><body>${html}`;
 }
 
 function collapsed(text: string): string {
