@@ -57,10 +57,10 @@ describe('a file fails', () => {
     await expectFailure(sandbox, base, await processed(sandbox, base, file), code);
   });
 
-  test('that would be cut into too many chunks', async () => {
+  test.each([10_001, 500_000])('that would be cut into too many chunks: %i', async (chunks) => {
     const sandbox = await startedSandbox();
     const base = await createdKnowledgeBase(sandbox, { chunk_size: 1, chunk_overlap: 0 });
-    const file = { name: 'a.txt', content: 'a '.repeat(10_001) };
+    const file = { name: 'a.txt', content: 'a '.repeat(chunks) };
     const document = await processed(sandbox, base, file);
     expect(document.error?.code).toBe('too_many_chunks');
   });
