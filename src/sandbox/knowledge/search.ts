@@ -45,7 +45,7 @@ export class Search {
   readonly #frequenciesOf: Statement<[number], Buffer | null>;
   readonly #vectorLength: Statement<[string], number>;
   readonly #chunkIds: Statement<[number], number>;
-  readonly #chunk: Statement<[number], FoundRow>;
+  readonly #chunk: Statement<[number, string], FoundRow>;
 
   /** @param embedder What makes vectors for knowledge bases with this `embedding_model` */
   constructor({ connection }: Database, embedder: (model: string) => Embedder) {
@@ -68,7 +68,8 @@ export class Search {
     this.#chunkIds = connection.prepare<[number], number>('select id from chunks where document = ?').pluck();
     this.#chunk = connection.prepare(`
       select documents.id as documentId, documents.name as documentName, chunks.text
-      from chunks join documents on documents.position = chunks.document where chunks.id = ?`);
+      from chunks join documents on documents.position = chunks.document
+      where chunks.id = ? and documents.knowledge_base_id = ?`);
   }
 
   /**
@@ -94,7 +95,8 @@ export class Search {
     if (!vector || vectors.size === 0) return [];
     if (vector.length !== vectors.dimensions) throw new EmbeddingProblem(otherEmbedder);
     return vectors.search(vector, limit).flatMap(({ id: chunk, score }) => {
-      const found = this.#chunk.get(chunk);
+      // While the question was embedded, the knowledge base may have been deleted: its ids may then be those of other chunks.
+      const found = this.#chunk.get(chunk, id);
       return found && score > 0 ? [{ ...found, score }] : [];
     });
   }

@@ -62,6 +62,30 @@ test('without an answer of the service, documents fail and searches are answered
   expect(await search(sandbox, base, 'soup')).toMatchObject([{ document_name: 'soup.txt' }]);
 });
 
+test('a search of a knowledge base that is deleted meanwhile finds nothing of another', async () => {
+  const asked = Promise.withResolvers<void>();
+  const mayAnswer = Promise.withResolvers<void>();
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { input } = (await readJson(request)) as EmbeddingRequest;
+    if (input[0] === 'Where?') {
+      asked.resolve();
+      await mayAnswer.promise;
+    }
+    response.end(JSON.stringify({ data: input.map((_, index) => ({ index, embedding: [1] })) }));
+  };
+  const url = await website((request, response) => void answer(request, response));
+  const sandbox = await startedSandbox({ embeddings: { url } });
+  const deleted = await createdKnowledgeBase(sandbox);
+  await processed(sandbox, deleted, { name: 'old.txt', content: 'Old' });
+  const searching = search(sandbox, deleted, 'Where?');
+  await asked.promise;
+  await ask(sandbox, `DELETE ${knowledgeBasePath}/${deleted}`);
+  const other = await createdKnowledgeBase(sandbox);
+  await processed(sandbox, other, { name: 'secret.txt', content: 'Secret' });
+  mayAnswer.resolve();
+  expect(await searching).toEqual([]);
+});
+
 test('what another embedder has filled is not compared with the vectors of a service', async () => {
   const database = temporaryDatabase();
   const offline = await startedSandbox({ database });
