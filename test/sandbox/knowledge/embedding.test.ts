@@ -135,6 +135,14 @@ test.each([302, 400, 401, 429, 500])('an answer of %i is a problem with that sta
 test.each<[string, Answer]>([
   ['no JSON', (response) => response.end('private words')],
   ['too few vectors', (response) => answerWith(response, [])],
+  [
+    'a number too large for a vector',
+    (response) => response.end('{"data":[{"index":0,"embedding":[1e39]}]}'),
+  ],
+  [
+    'a vector longer than any',
+    (response) => answerWith(response, [{ index: 0, embedding: Array.from({ length: 200_000 }, () => 1) }]),
+  ],
   ['an empty vector', (response) => answerWith(response, [{ index: 0, embedding: [] }])],
   ['the vector of another text', (response) => answerWith(response, [{ index: 1, embedding: [1] }])],
 ])('an answer with %s is a problem', async (_what, answer) => {

@@ -25,8 +25,8 @@ export class EmbeddingProblem extends Error {
 /** How many texts go into one request. */
 const batchSize = 100;
 
-/** The most bytes of an answer: a hundred vectors of 3,072 numbers, written in full, are seven million. */
-const maxBytes = 32 * 1024 * 1024;
+/** The most bytes of an answer for each text: a vector of 3,072 numbers, written in full, is seventy thousand. */
+const maxBytes = 320 * 1024;
 
 const answerSchema = z.object({
   data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()).min(1) })),
@@ -66,7 +66,7 @@ async function embedBatch(
       await response.body?.cancel();
       throw new EmbeddingProblem(`The embedding service answered ${response.status}`, response.status);
     }
-    const bytes = await readBounded(response.body, maxBytes);
+    const bytes = await readBounded(response.body, texts.length * maxBytes);
     return vectorsIn(jsonOrText(bytes?.toString() ?? ''), texts.length);
   } catch (error) {
     signal?.throwIfAborted();
@@ -82,7 +82,10 @@ function vectorsIn(answer: unknown, count: number): readonly Float32Array[] {
   const sorted = data?.data.toSorted((left, right) => left.index - right.index) ?? [];
   const isComplete = sorted.length === count && sorted.every(({ index }, position) => index === position);
   if (!success || !isComplete) throw notEmbeddings();
-  return sorted.map(({ embedding }) => toUnitLength(Float32Array.from(embedding)));
+  const vectors = sorted.map(({ embedding }) => toUnitLength(Float32Array.from(embedding)));
+  // JSON has larger numbers than vectors can hold.
+  if (!vectors.every((vector) => vector.every(Number.isFinite))) throw notEmbeddings();
+  return vectors;
 }
 
 function notEmbeddings(): EmbeddingProblem {
