@@ -38,6 +38,7 @@ describe('a seed is refused for a knowledge base with', () => {
     ['a count, which its documents are', 'document_count', 1],
     ['an overlap as large as a chunk', 'chunk_overlap', 512],
     ['a language that is none', 'document_language', 'e'],
+    ['a language longer than any', 'document_language', `en-x${'-a'.repeat(50)}`],
     ['documents that are no list', 'documents', {}],
     ['part of a chunk', 'chunk_size', 512.5],
     ['an overlap that is no number', 'chunk_overlap', '50'],

@@ -14,6 +14,9 @@ const embeddingModels = ['text-embedding-3-small', 'text-embedding-3-large'] as 
 /** The most tokens that the embedding models take. */
 const maxChunkSize = 8_191;
 
+/** The most characters of a language: the time that reading one takes grows with the square of them, and BCP 47 expects up to 35. */
+const maxLanguage = 100;
+
 const text = z.string('text');
 const name = z.string('text').min(1, 'text that is not empty').max(1_000, 'text of at most 1,000 characters');
 const textOrNull = z.string('text or null').nullable();
@@ -96,7 +99,7 @@ function refuseOverlap(fields: ChunkFields, context: z.RefinementCtx): void {
 
 function isLanguage(language: string): boolean {
   try {
-    return Intl.getCanonicalLocales(language).length === 1;
+    return language.length <= maxLanguage && Intl.getCanonicalLocales(language).length === 1;
   } catch {
     return false;
   }
