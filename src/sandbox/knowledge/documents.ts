@@ -211,8 +211,8 @@ export class Documents {
   fail({ position, size }: KnowledgeDocument, problem: DocumentProblem, now: number): void {
     const settled = { status: 'failed', problem: JSON.stringify(problem), chunkCount: 0, frequencies: null };
     this.#connection.transaction(() => {
-      this.#deleteChunks.run(position);
-      this.#settle.run({ ...settled, position, size, now });
+      const { changes } = this.#settle.run({ ...settled, position, size, now });
+      if (changes > 0) this.#deleteChunks.run(position);
     })();
   }
 

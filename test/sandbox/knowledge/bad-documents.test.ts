@@ -66,6 +66,20 @@ describe('a file fails', () => {
   });
 });
 
+test('a file whose chunks repeat nearly everything fails', async () => {
+  const sandbox = await startedSandbox();
+  const base = await createdKnowledgeBase(sandbox, {
+    chunking_strategy: 'fixed_size',
+    chunk_size: 8_191,
+    chunk_overlap: 8_190,
+  });
+  const document = await processed(sandbox, base, { name: 'a.txt', content: ' reservation'.repeat(8_500) });
+  expect(document.error).toMatchObject({
+    code: 'too_many_chunks',
+    message: expect.stringContaining('overlap'),
+  });
+});
+
 describe('an upload is refused with 422, and submits nothing', () => {
   const part = (name: string) =>
     `--b\r\nContent-Disposition: form-data; name="${name}"; filename="a.txt"\r\n\r\nText\r\n`;

@@ -5,6 +5,8 @@ import type { Tokenizer } from './tokenizer.ts';
 
 /** The most chunks of a document: each is a vector in the memory of the sandbox. */
 const maxChunks = 10_000;
+/** The most characters of all chunks together: with a large overlap, each chunk repeats nearly all of the one before. */
+const maxCharacters = 20_000_000;
 
 /**
  * The chunks of a document with these texts. None spans two of them.
@@ -20,7 +22,19 @@ export async function chunksOf(
   let chunks: readonly string[] = [];
   // Not `push`: it takes each as an argument, and a long text may have more than a call takes.
   for (const text of texts) chunks = chunks.concat(await chunk(text, options, tokenizer, embed));
-  if (chunks.length <= maxChunks) return chunks;
-  const message = `The document would be cut into ${chunks.length} chunks, and ${maxChunks} is the most: choose larger ones`;
-  throw new DocumentFailure({ code: 'too_many_chunks', message });
+  if (chunks.length > maxChunks) {
+    throw tooMany(
+      `The document would be cut into ${chunks.length} chunks, and ${maxChunks} is the most: choose larger ones`,
+    );
+  }
+  if (chunks.reduce((sum, { length }) => sum + length, 0) > maxCharacters) {
+    throw tooMany(
+      `The chunks of the document repeat so much that they have more than ${maxCharacters} characters: choose less overlap`,
+    );
+  }
+  return chunks;
+}
+
+function tooMany(message: string): DocumentFailure {
+  return new DocumentFailure({ code: 'too_many_chunks', message });
 }
