@@ -56,7 +56,8 @@ export async function readUpload(request: Request): Promise<Upload> {
     if (!request.complete) refuse({ msg: 'Should arrive whole', type: 'unreadable' }, ['body']);
   });
   request.pipe(parser);
-  return promise.finally(() => request.unpipe(parser));
+  // The rest of a form is read, and not looked at: a connection on which it lay would take no further request.
+  return promise.finally(() => request.unpipe(parser).resume());
 }
 
 async function parserFor(request: Request) {

@@ -1,6 +1,7 @@
 /** What can't be processed fails with a reason, and harms nothing else. */
-import type { ServerResponse } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/index.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { ask, startedSandbox } from '../support.ts';
@@ -78,6 +79,27 @@ test('a file whose chunks repeat nearly everything fails', async () => {
     code: 'too_many_chunks',
     message: expect.stringContaining('overlap'),
   });
+});
+
+test('a form that is refused is read to its end: its connection takes the next request', async () => {
+  const sandbox = await startedSandbox();
+  // The parser is loaded for the first form, and what arrives meanwhile is kept elsewhere.
+  await processed(sandbox, 'kb_demonstration', { name: 'a.txt', content: 'Text' });
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const headers = {
+    authorization: `Bearer ${sandbox.apiKey}`,
+    'content-type': 'multipart/form-data; boundary=b',
+  };
+  const url = `${sandbox.url}${knowledgeBasePath}/kb_demonstration/documents`;
+  const sent = http.request(`${url}/file`, { agent, method: 'POST', headers });
+  sent.end(`--b\r\nX: ${'a'.repeat(32 * megabyte)}`);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  expect(answer.resume().statusCode).toBe(422);
+  const next = http.request(url, { agent, headers }).end();
+  const [listed] = (await once(next, 'response')) as [IncomingMessage];
+  expect([listed.statusCode, next.socket === sent.socket]).toEqual([200, true]);
+  listed.resume();
 });
 
 describe('an upload is refused with 422, and submits nothing', () => {
