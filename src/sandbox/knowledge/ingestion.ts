@@ -63,8 +63,16 @@ export class Ingestion {
   /** A document may wait. */
   submitted(): void {
     if (!this.#isStarted || this.#working.size >= concurrency) return;
-    const working = this.#work().finally(() => this.#working.delete(working));
+    const working = this.#work()
+      .catch((error: unknown) => this.#report(error))
+      .finally(() => this.#working.delete(working));
     this.#working.add(working);
+  }
+
+  /** The database doesn't take what became of a document, on a full disk, say. The document is begun anew at the next start. */
+  #report(error: unknown): void {
+    const fields = { event: 'ingestion_failed', error: messageOf(error) };
+    this.#parts.logger.error(fields, 'documents are not processed any more until another is submitted');
   }
 
   /** Resolves when nothing is processed any more. The sandbox is stopping. */
@@ -83,7 +91,7 @@ export class Ingestion {
     }
   }
 
-  /** Never rejects: a document that can't be processed harms no other. */
+  /** Rejects only if the database does: a document that can't be processed harms no other. */
   async #process(document: KnowledgeDocument): Promise<void> {
     const { documents, search, thread, fieldsOf, clock, logger, stopping } = this.#parts;
     try {

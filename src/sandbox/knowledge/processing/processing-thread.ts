@@ -93,14 +93,17 @@ export class ProcessingThread {
     const abort = (): void => reject(signal.reason);
     signal.addEventListener('abort', abort);
     const watch = new Watch(worker, this.#clock, reject);
-    worker.on('message', (message: ProcessingMessage) => {
-      if (message.kind === 'read') watch.isRead();
-      else if (message.kind === 'processed') resolve(message.document);
-      else
-        reject(message.kind === 'failed' ? new DocumentFailure(message.problem) : new Error(message.cause));
-    });
-    worker.on('error', (error) => reject(reasonFor(error)));
-    worker.on('exit', () => reject(new UnreadableDocument('broken')));
+    const listeners = {
+      message: (message: ProcessingMessage) => {
+        if (message.kind === 'read') watch.isRead();
+        else if (message.kind === 'processed') resolve(message.document);
+        else
+          reject(message.kind === 'failed' ? new DocumentFailure(message.problem) : new Error(message.cause));
+      },
+      error: (error: unknown) => reject(reasonFor(error)),
+      exit: () => reject(new UnreadableDocument('broken')),
+    };
+    for (const [event, listener] of Object.entries(listeners)) worker.on(event, listener);
     // A thread that waits for documents doesn't keep the process alive.
     worker.ref();
     try {
@@ -112,17 +115,22 @@ export class ProcessingThread {
     } finally {
       watch.end();
       signal.removeEventListener('abort', abort);
-      // Not all listeners: by some of its own, a worker notices that somebody listens.
-      for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event);
+      for (const [event, listener] of Object.entries(listeners)) worker.off(event, listener);
       worker.unref();
     }
   }
 
   #start(): Worker {
-    return new Worker(threadFile('processing-worker', import.meta.url), {
+    const worker = new Worker(threadFile('processing-worker', import.meta.url), {
       workerData: this.#data,
       resourceLimits,
     });
+    // One that ends between two documents ends nothing else, and the next document gets another one.
+    worker.on('error', () => {});
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    return worker;
   }
 }
 
