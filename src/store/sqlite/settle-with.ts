@@ -7,6 +7,7 @@ import { inTransaction, isLockedOut } from './connection/in-transaction.ts';
 import type { OpenInbox } from './connection/open-inbox.ts';
 import type { Session } from './connection/session.ts';
 import { scopedDatabase } from './connection/user-database.ts';
+import { beginCounting, rowsWritten, watchWrites, type WrittenRows } from './connection/written-rows.ts';
 import type { SettlementRow } from './work/settle.ts';
 
 /** How long to let another process finish its transaction before trying again, in milliseconds. */
@@ -28,6 +29,33 @@ export function settleWith(
     if (result === 'settled') runScoped(inbox, effects);
     return result;
   });
+}
+
+/** Undoes a transaction in which nothing has failed. */
+const undone = new Error('the transaction is only a rehearsal');
+
+/**
+ * Runs users' effects as `settleWith` does, undoes them, and resolves to what they would have written. Rejects with what they
+ * throw.
+ */
+export async function rehearse(
+  session: Session,
+  clock: Clock,
+  effects: (database: UserDatabase) => unknown,
+): Promise<readonly WrittenRows[]> {
+  const { database } = session.opened();
+  // Before the transaction, which would undo the triggers with everything else.
+  watchWrites(database);
+  let written: readonly WrittenRows[] = [];
+  await withLock(session, clock, (inbox): undefined => {
+    beginCounting(database);
+    runScoped(inbox, effects);
+    written = rowsWritten(database);
+    throw undone;
+  }).catch((thrown: unknown) => {
+    if (thrown !== undone) throw thrown;
+  });
+  return written;
 }
 
 /** Runs a transaction with the lock; waits while another process has locked the database. */

@@ -31,7 +31,8 @@ import { SqliteFailures } from './query/sqlite-failures.ts';
 import { SqliteAlerts } from './query/sqlite-alerts.ts';
 import { SqliteHistory } from './query/sqlite-history.ts';
 import { SqliteHandlers } from './query/sqlite-handlers.ts';
-import { settleWith } from './settle-with.ts';
+import type { WrittenRows } from './connection/written-rows.ts';
+import { rehearse, settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
 import { eventRow } from './work/record.ts';
 import { type SettlementRow, runRow, settlementRow } from './work/settle.ts';
@@ -205,6 +206,11 @@ export class SqliteStore implements Store {
       throw new Unconfirmed(error, () => this.#session.writer.sync());
     }
     return settled;
+  }
+
+  /** Runs users' effects, undoes them, and resolves to what they would have written: for a backtest, on a copy. */
+  rehearse(effects: (database: UserDatabase) => unknown): Promise<readonly WrittenRows[]> {
+    return rehearse(this.#session, this.#clock, effects);
   }
 
   async unblock(handler: string, order: Order): Promise<void> {

@@ -40,8 +40,8 @@ function foreignIn(database: Database.Database): string | undefined {
     : undefined;
 }
 
-/** The names of what the migrations create. */
-const ownNames = new Set(
+/** The names of what the migrations create, in lower case. */
+export const ownNames: ReadonlySet<string> = new Set(
   migrations.flatMap((migration) =>
     [...migration.matchAll(/^\s*create (?:table|view|index|trigger) (\w+)/gm)].map(([, name = '']) => name),
   ),
