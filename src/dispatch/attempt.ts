@@ -12,7 +12,8 @@ import { type AttemptSpan, type Tracing, untraced } from '../kit/tracing.ts';
 import { isThenable } from '../kit/values.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
 import { mayBePoison } from '../store/claims.ts';
-import type { RunState, Store } from '../store/store.ts';
+import type { CallStore } from '../store/call-store.ts';
+import type { RunState } from '../store/store.ts';
 import { type Conclusion, conclude, concludedBefore, failureOf, unreadable } from './conclude.ts';
 import { AttemptContext, Commit, type Committed } from './context.ts';
 import { EarlyEnd, untilEnd } from './deadline.ts';
@@ -24,8 +25,8 @@ import type { Settler } from './settler.ts';
 
 /** What attempts need. */
 export interface AttemptParts {
-  readonly store: Store;
-  readonly settler: Settler;
+  readonly store: { readonly calls: Pick<CallStore, 'eventsOf' | 'see'> };
+  readonly settler: Pick<Settler, 'settle' | 'settleWith' | 'begin' | 'readNoted' | 'persist'>;
   readonly telemetry: Telemetry;
   readonly activity: Activity;
   readonly tracing: Tracing;

@@ -7,6 +7,7 @@ import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { ClaimedEvent } from '../store/claims.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import { storePause } from '../store/store-pause.ts';
+import type { Store } from '../store/store.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
 import { type AttemptParts, Attempts } from './attempt.ts';
 import { Claimer } from './claimer.ts';
@@ -23,7 +24,8 @@ import type { Run } from './run.ts';
 import { Settler } from './settler.ts';
 
 /** What the dispatcher works with. */
-export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler'> {
+export interface DispatcherParts extends Omit<AttemptParts, 'stop' | 'settler' | 'store'> {
+  readonly store: Store;
   readonly decoder: BodyDecoder;
   readonly registry: Registry;
   /** Called with each new event after its answer, and before its handlers, which may change it. */

@@ -82,6 +82,13 @@ export let backlogOf: (
 ) => Promise<{ readonly waiting: number; readonly oldestWaiting: number }>;
 
 /**
+ * What a receiver handles events with.
+ *
+ * @internal
+ */
+export let handlingOf: (receiver: Receiver) => Pick<Parts, 'registry' | 'decoder'>;
+
+/**
  * The clock that a receiver was given.
  *
  * @internal
@@ -120,6 +127,7 @@ export class Receiver<Transaction = UserDatabase> {
     checkReady = (receiver) => receiver.#lifecycle.checkReady();
     clockOf = (receiver) => receiver.#clock;
     activityOf = (receiver) => receiver.#parts.activity;
+    handlingOf = (receiver) => receiver.#parts;
     tracingOf = (receiver) => receiver.#parts.tracing;
     backlogOf = async (receiver) => {
       receiver.#lifecycle.requireStarted('backlog');
