@@ -27,10 +27,18 @@ export function stopSignal(): Promise<NodeJS.Signals> {
 /** Signals of a terminal that is closed or asks to quit. Without a listener, no `exit` event comes before the end. */
 const sudden = ['SIGHUP', 'SIGQUIT'] as const;
 
-/** Calls `finish` before the process ends, unless it ends by a signal that can't be listened to, or by a crash. */
-export function beforeEnd(finish: () => void): void {
+/**
+ * Calls `finish` before the process ends, unless it ends by a signal that can't be listened to, or by a crash. Returns the
+ * function that takes this back.
+ */
+export function beforeEnd(finish: () => void): () => void {
+  const listeners = sudden.map((signal) => [signal, () => endBy(signal, finish)] as const);
   process.once('exit', finish);
-  for (const signal of sudden) process.once(signal, () => endBy(signal, finish));
+  for (const [signal, listener] of listeners) process.once(signal, listener);
+  return () => {
+    process.off('exit', finish);
+    for (const [signal, listener] of listeners) process.off(signal, listener);
+  };
 }
 
 /** Finishes, and then lets the signal do what it would have done. */
