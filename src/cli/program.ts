@@ -12,6 +12,7 @@ const commands: Commands = {
   send: async () => (await import('./send.ts')).addSend,
   signature: async () => (await import('./signature.ts')).addSignature,
   inbox: async () => (await import('./inbox.ts')).addInbox,
+  backtest: async () => (await import('./backtest.ts')).addBacktest,
   backup: async () => (await import('./backup.ts')).addBackup,
   doctor: async () => (await import('./doctor.ts')).addDoctor,
   sandbox: async () => (await import('./sandbox.ts')).addSandbox,

@@ -145,9 +145,14 @@ export const problems = {
   move_incomplete: (d: { from: string; to: string; differences: string }) =>
     `There should be as much in ${d.to} as in ${d.from} after the move, but there are: ${d.differences}. The source is ` +
     'unchanged. If a receiver was started on the new place, stop it, remove what is there, and move again.',
-  backup_failed: (d: { to: string; cause: string }) =>
+  backup_failed: (d: { to: string; cause: string; fix?: string | undefined }) =>
     `The copy of the inbox should be written to ${d.to}, but ${d.cause}. Nothing is left there, and the inbox is unchanged. ` +
-    'Name a new file in a folder that you may write to.',
+    (d.fix ?? 'Name a new file in a folder that you may write to.'),
+  backtest_ended: (d: { how: string }) =>
+    `The backtest should go on until every event was tried, but its process ended: ${d.how}. See above for what the app ` +
+    'said, and have neither a handler nor the app file end the process.',
+  network_refused: (d: { to: string }) =>
+    `network refused in a backtest: ${d.to}. Let the app use a stand-in for what it calls, or pass --allow-network.`,
   package_missing: (d: { name: string; purpose: string }) =>
     `The package ${d.name} should be installed for ${d.purpose}, but it is not: Ringback does not bring it, because ` +
     `most do without. Run npm install ${d.name}.`,

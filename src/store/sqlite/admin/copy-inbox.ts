@@ -5,15 +5,19 @@ import { ringbackError } from '../../../errors/errors.ts';
 import { openingCause } from '../connection/connection.ts';
 import { whyNoInbox } from '../connection/why-no-inbox.ts';
 
+/** What to do if a copy can't be made that is removed again. */
+export const temporaryFix = 'Set TMPDIR to a folder that you may write to, and that has room for a copy.';
+
 /**
  * Makes a copy of an inbox in one consistent state, while receivers go on with it. It is made under another name and gets its
  * own when it is whole and on disk, so that half a copy can't be taken for a backup, and an earlier one is never overwritten.
  *
  * `vacuum into` and not SQLite's backup interface, which begins again whenever something is written.
  *
+ * @param fix What to do if it fails, in a sentence
  * @throws RingbackError `backup_failed`
  */
-export function copyInbox(file: string, to: string): void {
+export function copyInbox(file: string, to: string, fix?: string): void {
   const partial = `${to}.partial`;
   try {
     // Left by a copy that was killed.
@@ -35,7 +39,7 @@ export function copyInbox(file: string, to: string): void {
     sync(dirname(to));
   } catch (error) {
     rmSync(partial, { force: true });
-    throw ringbackError('backup_failed', { to, cause: causeOf(error) });
+    throw ringbackError('backup_failed', { to, cause: copyCause(error), fix });
   }
 }
 
@@ -48,7 +52,8 @@ function sync(path: string): void {
   }
 }
 
-function causeOf(error: unknown): string {
+/** Why a copy can't be made. */
+export function copyCause(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EEXIST') return 'there is a file of that name already';
   if (code === 'ENOENT') return 'there is no such folder';

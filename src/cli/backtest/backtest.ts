@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { Handler } from '../../dispatch/handling.ts';
+import { route } from '../../dispatch/route.ts';
+import { configError } from '../../errors/errors.ts';
+import { readBytes } from '../../events/read-bytes.ts';
+import { closest } from '../../kit/closest-name.ts';
+import { systemClock } from '../../kit/clock.ts';
+import { createReceiver, handlingOf, openInbox } from '../../receiver/receiver.ts';
+import { type EventFilter, type StoredEvent, joinKey } from '../../store/event-store.ts';
+import { copyInbox, temporaryFix } from '../../store/sqlite/admin/copy-inbox.ts';
+import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
+import { loadApp } from '../app-file.ts';
+import { readEnvironment } from '../environment.ts';
+import { Past } from './past.ts';
+import { type HandlerReport, Tally } from './tally.ts';
+import { type TrialParts, tryRun } from './trial.ts';
+
+/** What is to be backtested, and where. */
+export interface BacktestRequest {
+  /** The file of the inbox, which is copied and stays as it is. */
+  readonly from: string;
+  /** Where the copy is made. */
+  readonly folder: string;
+  readonly app: string;
+  /** Only this handler. */
+  readonly handler?: string | undefined;
+  readonly filter: Pick<EventFilter, 'since' | 'until' | 'eventName'>;
+}
+
+/** What was found. */
+export interface BacktestReport {
+  /** How many events matched. */
+  readonly events: number;
+  /** How many of them can't be read, by the limits that the app sets. */
+  readonly unreadable: number;
+  /** In the order in which they are registered. */
+  readonly handlers: readonly HandlerReport[];
+  /** Handlers that ran then and are not registered now. */
+  readonly gone: readonly string[];
+}
+
+/** Nothing is authenticated, so it stands for the secrets. */
+const noSecret = 'whsec_stand-in';
+
+/**
+ * Runs the handlers of an app file over the events of a copy, one after the other in the order in which these were recorded.
+ * `onRun` is told of each.
+ */
+export async function backtest(
+  { from, folder, app, handler, filter }: BacktestRequest,
+  onRun: (handler: string, traceId: string) => void,
+): Promise<BacktestReport> {
+  const { options, register } = await loadApp(app);
+  const copy = join(folder, 'ringback.db');
+  copyInbox(from, copy, temporaryFix);
+  const store = new SqliteStore(copy, systemClock);
+  const level = readEnvironment().RINGBACK_LOG_LEVEL ?? 'error';
+  const logger = pino({ level }, pino.destination({ dest: 2, sync: true }));
+  const receiver = createReceiver({ ...options, secrets: noSecret, database: store, logger });
+  await register(receiver);
+  const { registry, decoder } = handlingOf(receiver);
+  requireHandler(handler, registry.all);
+  await openInbox(receiver);
+  try {
+    const past = await Past.read(store, filter.since, filter.until);
+    const chosen = registry.all.filter(({ name }) => handler === undefined || name === handler);
+    const tallies = new Map(chosen.map((one) => [one.name, new Tally(one)]));
+    const trials = new Backtest({ store, decoder, logger }, past, tallies, onRun);
+    const upTo = await store.events.lastSequence();
+    let [events, unreadable] = [0, 0];
+    for (let after = 0; after < upTo;) {
+      const stretch = await store.events.stretch(filter, after, upTo);
+      after = stretch.reached;
+      for (const event of stretch.events) {
+        events += 1;
+        const reading = await readBytes(decoder, event);
+        if (reading.ok) await trials.run(event, route(reading.event, registry.handlers, registry.fallback));
+        else unreadable += 1;
+      }
+    }
+    const registered = new Set(registry.all.map(({ name }) => name));
+    const gone = handler === undefined ? past.handlers.filter((name) => !registered.has(name)) : [];
+    return { events, unreadable, handlers: [...tallies.values()].map((tally) => tally.report()), gone };
+  } finally {
+    await receiver.stop();
+  }
+}
+
+/** Tries the runs of one event after the other, and adds up how they end. */
+class Backtest {
+  readonly #parts: TrialParts;
+  readonly #past: Past;
+  readonly #tallies: ReadonlyMap<string, Tally>;
+  readonly #onRun: (handler: string, traceId: string) => void;
+  readonly #joined = new Set<string>();
+
+  constructor(
+    parts: TrialParts,
+    past: Past,
+    tallies: ReadonlyMap<string, Tally>,
+    onRun: (handler: string, traceId: string) => void,
+  ) {
+    this.#parts = parts;
+    this.#past = past;
+    this.#tallies = tallies;
+    this.#onRun = onRun;
+  }
+
+  async run(event: StoredEvent, handlers: readonly Handler[]): Promise<void> {
+    const { traceId } = event;
+    for (const handler of handlers) {
+      const tally = this.#tallies.get(handler.name);
+      if (!tally || (handler.join && !this.#isFirst(handler, event))) continue;
+      this.#onRun(handler.name, traceId);
+      const trial = await tryRun(handler, event, this.#parts);
+      tally.add(trial, this.#past.endingOf(handler.name, await this.#eventsOf(handler, event)), traceId);
+    }
+  }
+
+  /** Whether no event of its call has had the join called: that is done once. */
+  #isFirst({ name: handler }: Handler, { callId }: StoredEvent): boolean {
+    const key = joinKey({ handler, callId });
+    if (this.#joined.has(key)) return false;
+    this.#joined.add(key);
+    return true;
+  }
+
+  /** The events among whose runs that of the handler is: those that a join waits for, else the event alone. */
+  async #eventsOf({ join: terms }: Handler, { traceId, callId }: StoredEvent) {
+    const { events, calls } = this.#parts.store;
+    const rows = terms && callId !== undefined ? await calls.eventsOf(callId) : [];
+    const awaited = rows.filter(({ eventName }) => terms?.events.includes(eventName));
+    const traceIds = terms ? awaited.map((row) => row.traceId) : [traceId];
+    const found = await Promise.all(traceIds.map((id) => events.get(id)));
+    return found.filter((event) => event !== undefined);
+  }
+}
+
+/** @throws ConfigError `handler_unknown` */
+function requireHandler(name: string | undefined, registered: readonly Handler[]): void {
+  const known = registered.map((handler) => handler.name);
+  if (name === undefined || known.includes(name)) return;
+  const details = { before: 'it is backtested', meant: closest(name, known), known: known.join(', ') };
+  throw configError('handler_unknown', { name, ...details });
+}

@@ -1,0 +1,78 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ringbackError } from '../../errors/errors.ts';
+import { threadFile } from '../../kit/thread-file.ts';
+import { beforeEnd, stopSignal } from '../signals.ts';
+import { copyCause, temporaryFix } from '../../store/sqlite/admin/copy-inbox.ts';
+import type { BacktestRequest } from './backtest.ts';
+import type { BacktestEnd } from './backtest-process.ts';
+
+/**
+ * Makes a backtest in a process of its own and a temporary folder, which is removed however that ends. Resolves to undefined
+ * if a signal has stopped it.
+ *
+ * @throws RingbackError `backtest_ended`, `backup_failed`
+ */
+export async function inProcess(
+  request: Omit<BacktestRequest, 'folder'>,
+  { isNetworkAllowed }: { readonly isNetworkAllowed: boolean },
+): Promise<BacktestEnd | undefined> {
+  const stopped = stopSignal().then(() => undefined);
+  const folder = makeFolder();
+  let child: ChildProcess | undefined;
+  const clear = () => {
+    child?.kill('SIGKILL');
+    // The process that is being killed may still be making a file.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  };
+  const takeBack = beforeEnd(clear);
+  try {
+    child = start({ ...request, folder }, isNetworkAllowed);
+    const closed = once(child, 'close');
+    const ended = endOf(child, closed);
+    const end = await Promise.race([ended, stopped]);
+    child.kill('SIGKILL');
+    await closed;
+    if (end === undefined) ended.catch(() => {});
+    return end;
+  } finally {
+    takeBack();
+    clear();
+  }
+}
+
+/** @throws RingbackError `backup_failed` */
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'ringback-backtest-'));
+  } catch (error) {
+    throw ringbackError('backup_failed', { to: tmpdir(), cause: copyCause(error), fix: temporaryFix });
+  }
+}
+
+function start(request: BacktestRequest, isNetworkAllowed: boolean): ChildProcess {
+  const refusal = isNetworkAllowed ? [] : ['--import', threadFile('refuse-network', import.meta.url).href];
+  const child = fork(threadFile('backtest-process', import.meta.url), [JSON.stringify(request)], {
+    execArgv: [...process.execArgv, ...refusal],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  // stdout is for the report: what the app prints goes to stderr.
+  for (const output of [child.stdout, child.stderr])
+    output?.on('data', (text: Buffer) => process.stderr.write(text));
+  return child;
+}
+
+/** Resolves to what the process has told, once all that it has printed is here. */
+async function endOf(child: ChildProcess, closed: Promise<unknown[]>): Promise<BacktestEnd> {
+  let end: BacktestEnd | undefined;
+  child.once('message', (message) => {
+    end = message as BacktestEnd;
+  });
+  const [code, signal] = (await closed) as [number | null, NodeJS.Signals | null];
+  if (end) return end;
+  const how = signal === null ? `with the exit code ${code}` : `by the signal ${signal}`;
+  throw ringbackError('backtest_ended', { how });
+}

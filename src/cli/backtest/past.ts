@@ -1,0 +1,62 @@
+import type { KeptEventWithBytes } from '../../store/event-store.ts';
+import { resolutions } from '../../store/history-store.ts';
+import type { Store } from '../../store/store.ts';
+
+/** What became of a handler's run then: `open` if it has not ended yet, `none` if there was none, as far as is known. */
+export const pastEndings = ['done', 'discarded', 'dead', 'open', 'none'] as const;
+export type PastEnding = (typeof pastEndings)[number];
+
+const { length: hour } = resolutions.hour;
+
+/**
+ * What happened to the events of a backtest when they came. Most runs that are done have left no row: whether a handler was
+ * there at all is known from the history, which counts its runs by the hour.
+ */
+export class Past {
+  /** The hours in which something of a handler was done, by its name. */
+  readonly #hours: ReadonlyMap<string, ReadonlySet<number>>;
+  /** The names of the handlers that have run. */
+  readonly handlers: readonly string[];
+
+  private constructor(rows: readonly { readonly at: number; readonly name: string }[]) {
+    const runs = rows.flatMap(({ at, name }) => {
+      const [, way, handler] = /^(done|failed):(.*)$/s.exec(name) ?? [];
+      return handler === undefined ? [] : [{ at, handler, isDone: way === 'done' }];
+    });
+    this.handlers = [...new Set(runs.map(({ handler }) => handler))].sort();
+    const done = Map.groupBy(
+      runs.filter(({ isDone }) => isDone),
+      ({ handler }) => handler,
+    );
+    this.#hours = new Map([...done].map(([handler, all]) => [handler, new Set(all.map(({ at }) => at))]));
+  }
+
+  /** Reads the history of a time; each end may be open. */
+  static async read(
+    store: Pick<Store, 'history'>,
+    since = 0,
+    until = Number.MAX_SAFE_INTEGER,
+  ): Promise<Past> {
+    return new Past(await store.history.list('hour', hourOf(since), until));
+  }
+
+  /** What became of a handler's run. Of a join's there is one for all events of the call. */
+  endingOf(handler: string, events: readonly KeptEventWithBytes[]): PastEnding {
+    const run = events.flatMap(({ runs }) => runs).find((one) => one.handler === handler);
+    if (run?.state === 'dead') return run.failures[0]?.cause === 'Discard' ? 'discarded' : 'dead';
+    if (run) return run.state === 'done' ? 'done' : 'open';
+    if (events.some(({ state }) => state === 'new')) return 'open';
+    return events.some(({ receivedAt }) => this.#wasThere(handler, receivedAt)) ? 'done' : 'none';
+  }
+
+  /** Whether runs of the handler were done in the hour in which an event came, or in the next: it may have had to wait. */
+  #wasThere(handler: string, receivedAt: number): boolean {
+    const hours = this.#hours.get(handler);
+    const at = hourOf(receivedAt);
+    return hours !== undefined && (hours.has(at) || hours.has(at + hour));
+  }
+}
+
+function hourOf(time: number): number {
+  return Math.floor(time / hour) * hour;
+}

@@ -1,0 +1,101 @@
+import type { Handler } from '../../dispatch/handling.ts';
+import { type PastEnding, pastEndings } from './past.ts';
+import { type Ending, type Trial, endings } from './trial.ts';
+
+/** Runs that failed in the same way, as `ringback inbox failures` groups them. */
+export interface ErrorGroup {
+  readonly id: string;
+  readonly ending: Ending;
+  readonly cause: string;
+  /** Where in the user's own files it was thrown. */
+  readonly place: string | undefined;
+  /** Without what varies. */
+  readonly message: string;
+  runs: number;
+  /** How many of them were done then. */
+  worse: number;
+  /** Of the first event. */
+  readonly traceId: string;
+}
+
+/** Rows that `ctx.commit` would have written to a table. */
+export interface RowCounts {
+  inserted: number;
+  updated: number;
+  deleted: number;
+}
+
+/** What a handler would have done, beside what happened then. */
+export interface HandlerReport {
+  readonly handler: string;
+  /** How many runs there are: one for each event, of a join one for each call. */
+  runs: number;
+  readonly now: Record<Ending, number>;
+  readonly past: Record<PastEnding, number>;
+  /** Runs that were done then, and fail or are discarded now. */
+  worse: number;
+  /** Runs that were dead letters then, and are done now. */
+  better: number;
+  readonly errors: readonly ErrorGroup[];
+  readonly rows: Readonly<Record<string, RowCounts>>;
+}
+
+/** How many groups of a handler are listed. Whoever has more has one problem with many messages. */
+const maxGroups = 200;
+
+/** Adds up the trials of one handler. */
+export class Tally {
+  readonly #handler: string;
+  readonly #now = zeros(endings);
+  readonly #past = zeros(pastEndings);
+  readonly #groups = new Map<string, ErrorGroup>();
+  readonly #rows = new Map<string, RowCounts>();
+  #runs = 0;
+  #worse = 0;
+  #better = 0;
+
+  constructor({ name }: Handler) {
+    this.#handler = name;
+  }
+
+  add({ ending, failure, rows }: Trial, past: PastEnding, traceId: string): void {
+    const isWorse = past === 'done' && (ending === 'failed' || ending === 'discarded');
+    this.#runs += 1;
+    this.#now[ending] += 1;
+    this.#past[past] += 1;
+    if (isWorse) this.#worse += 1;
+    if (ending === 'done' && (past === 'dead' || past === 'discarded')) this.#better += 1;
+    for (const { table, inserted, updated, deleted } of rows) {
+      const sum = this.#rows.get(table) ?? { inserted: 0, updated: 0, deleted: 0 };
+      this.#rows.set(table, sum);
+      sum.inserted += inserted;
+      sum.updated += updated;
+      sum.deleted += deleted;
+    }
+    if (!failure) return;
+    const { group: id, cause, place, message } = failure;
+    const known = this.#groups.get(id);
+    if (!known && this.#groups.size >= maxGroups) return;
+    const group = known ?? { id, ending, cause, place, message, runs: 0, worse: 0, traceId };
+    this.#groups.set(id, group);
+    group.runs += 1;
+    if (isWorse) group.worse += 1;
+  }
+
+  report(): HandlerReport {
+    return {
+      handler: this.#handler,
+      runs: this.#runs,
+      now: this.#now,
+      past: this.#past,
+      worse: this.#worse,
+      better: this.#better,
+      errors: [...this.#groups.values()].toSorted((one, other) => other.runs - one.runs),
+      rows: Object.fromEntries(this.#rows),
+    };
+  }
+}
+
+function zeros<Name extends string>(names: readonly Name[]): Record<Name, number> {
+  return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
+}

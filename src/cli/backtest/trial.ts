@@ -1,0 +1,118 @@
+import { type Logger, pino } from 'pino';
+import type { CallEventRow } from '../../calls/timeline.ts';
+import { Attempts, type AttemptParts } from '../../dispatch/attempt.ts';
+import { readOwn } from '../../dispatch/event-reader.ts';
+import type { Handler, JoinTerms } from '../../dispatch/handling.ts';
+import type { BodyDecoder } from '../../events/body-decoder.ts';
+import { Activity } from '../../kit/activity.ts';
+import { systemClock } from '../../kit/clock.ts';
+import { Tracing } from '../../kit/tracing.ts';
+import { Telemetry } from '../../receiver/telemetry.ts';
+import type { StoredEvent } from '../../store/event-store.ts';
+import type { Failure } from '../../store/failure-store.ts';
+import type { WrittenRows } from '../../store/sqlite/connection/written-rows.ts';
+import type { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
+import { refusalMark } from './network.ts';
+
+/**
+ * How a run ended: `retried` if its handler asked for a later attempt, `refused` if it failed because it wanted to use the
+ * network, and `waiting` for a join that would not be called yet.
+ */
+export const endings = ['done', 'discarded', 'retried', 'failed', 'refused', 'waiting'] as const;
+export type Ending = (typeof endings)[number];
+
+/** What a run would have done. */
+export interface Trial {
+  readonly ending: Ending;
+  readonly failure: Failure | undefined;
+  readonly rows: readonly WrittenRows[];
+}
+
+/** What trials need. */
+export interface TrialParts {
+  /** The copy of the inbox. */
+  readonly store: SqliteStore;
+  readonly decoder: BodyDecoder;
+  /** Behind `ctx.log`. */
+  readonly logger: Logger;
+}
+
+/** What is said of a run by itself has no place in a backtest: the report says it of all of them. */
+const telemetry = new Telemetry(pino({ level: 'silent' }));
+/** Nothing stops a trial, but its deadline and the end of the process. */
+const stop = new AbortController().signal;
+
+/** Makes the first attempt of a run as a receiver would, and undoes what it commits. */
+export async function tryRun(handler: Handler, stored: StoredEvent, parts: TrialParts): Promise<Trial> {
+  const { store, decoder, logger } = parts;
+  if (handler.join && (await isWaiting(handler.join, stored, store)))
+    return { ending: 'waiting', failure: undefined, rows: [] };
+  let failure: Failure | undefined;
+  let ending: Ending = 'done';
+  let rows: readonly WrittenRows[] = [];
+  const settler: AttemptParts['settler'] = {
+    settle(_run, { state }, failed) {
+      failure = failed;
+      ending = endingOf(failed, state.kind === 'dead');
+      return Promise.resolve('settled');
+    },
+    async settleWith(_run, effects) {
+      rows = await store.rehearse(effects);
+      return 'settled';
+    },
+    persist: (write) => write(),
+    begin: ({ claimed }) => Promise.resolve(claimed),
+    readNoted: async (_claimed, read) => ({ value: await read() }),
+  };
+  const attempts = new Attempts({
+    store: { calls: callsOf(handler, stored, store) },
+    settler,
+    telemetry,
+    activity: new Activity(),
+    tracing: new Tracing(),
+    logger,
+    clock: systemClock,
+    random: Math.random,
+    stop,
+  });
+  const claimed = {
+    ...stored,
+    handler: handler.name,
+    attempts: 0,
+    replay: undefined,
+    claim: undefined,
+    crashCount: 0,
+    readingCrashes: 0,
+  };
+  const run = { handler, claimed, event: () => readOwn(decoder, stored) };
+  await attempts.make(run, { onCalled: () => {}, onConcluded: () => {} });
+  return { ending, failure, rows };
+}
+
+function endingOf(failure: Failure | undefined, isDead: boolean): Ending {
+  if (!failure) return 'done';
+  if (failure.reason.includes(refusalMark)) return 'refused';
+  if (failure.cause === 'Discard') return 'discarded';
+  return failure.cause === 'RetryLater' && !isDead ? 'retried' : 'failed';
+}
+
+/** An event's call is as it was when the event came; a join gets all that its call has become, as in a replay. */
+function callsOf({ join }: Handler, { traceId }: StoredEvent, { calls }: SqliteStore) {
+  const eventsOf = async (callId: string): Promise<readonly CallEventRow[]> => {
+    const rows = await calls.eventsOf(callId);
+    return join ? rows : rows.slice(0, rows.findIndex((row) => row.traceId === traceId) + 1);
+  };
+  return {
+    eventsOf,
+    see: async (_handler: string, callId: string) => ({ events: await eventsOf(callId), isSettled: false }),
+  };
+}
+
+/** Whether events of the join are missing, and its time is not over yet. */
+async function isWaiting(join: JoinTerms, { callId }: StoredEvent, { calls }: SqliteStore): Promise<boolean> {
+  const rows = callId === undefined ? [] : await calls.eventsOf(callId);
+  const awaited = rows.filter(({ eventName }) => join.events.includes(eventName));
+  const first = Math.min(...awaited.map(({ receivedAt }) => receivedAt));
+  const isComplete = join.events.every((name) => awaited.some(({ eventName }) => eventName === name));
+  return !isComplete && first + join.within > systemClock.now();
+}
