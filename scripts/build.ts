@@ -1,6 +1,6 @@
 /**
- * Builds the package: `dist/` from `src/`, with type declarations, the command made executable, and the
- * operators' page.
+ * Builds the package: `dist/` from `src/`, with type declarations, the command made executable, what CommonJS finds, and
+ * the operators' page.
  *
  *   npm run build
  *
@@ -10,6 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { buildPage } from './page.ts';
+import { writeRequireEntries } from './require-entries.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const compiler = fileURLToPath(import.meta.resolve('typescript/bin/tsc'));
@@ -21,6 +22,7 @@ const { status } = spawnSync(process.execPath, [compiler, '-p', `${root}tsconfig
 });
 if (status === 0) {
   chmodSync(`${root}dist/cli/main.js`, 0o755);
+  writeRequireEntries(root);
   await buildPage();
 }
 process.exitCode = status ?? 1;

@@ -68,13 +68,17 @@ function linkDependencies(folder: string, installed: string): void {
     bin: Record<string, string>;
   };
   const modules = join(folder, 'node_modules');
-  for (const name of [...Object.keys(manifest.dependencies), '@types/node']) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    symlinkSync(join(root, 'node_modules', name), join(modules, name));
-  }
+  link(modules, [...Object.keys(manifest.dependencies), '@types/node']);
   mkdirSync(join(modules, '.bin'));
   for (const [name, file] of Object.entries(manifest.bin)) {
     symlinkSync(join(installed, file), join(modules, '.bin', name));
+  }
+}
+
+function link(modules: string, names: readonly string[]): void {
+  for (const name of names) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), join(modules, name));
   }
 }
 
@@ -83,14 +87,29 @@ export function runIn({ folder }: PackedProject, command: string, ...args: reado
   return execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** Type-checks the project with all of its libraries, and returns the compiler's error lines. */
-export function typeCheck(project: PackedProject, files: Readonly<Record<string, string>>): string[] {
+/** Installs more packages, of those that are here. */
+export function addPackages({ folder }: PackedProject, ...names: readonly string[]): void {
+  link(join(folder, 'node_modules'), names);
+}
+
+/**
+ * Type-checks the project with all of its libraries, and returns the compiler's error lines.
+ *
+ * @param modules How TypeScript writes and finds modules
+ */
+export function typeCheck(
+  project: PackedProject,
+  files: Readonly<Record<string, string>>,
+  modules: { readonly module: string; readonly moduleResolution: string } = {
+    module: 'NodeNext',
+    moduleResolution: 'NodeNext',
+  },
+): string[] {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project.folder, name), text);
   const compilerOptions = {
     target: 'ES2024',
     lib: ['ES2024'],
-    module: 'NodeNext',
-    moduleResolution: 'NodeNext',
+    ...modules,
     types: ['node'],
     strict: true,
     noEmit: true,

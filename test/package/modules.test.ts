@@ -1,0 +1,138 @@
+/** Every entry point in ES modules and in CommonJS, as Node runs them and as TypeScript resolves them. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PackedProject, addPackages, packProject, runIn, typeCheck } from './packed-project.ts';
+
+let project: PackedProject;
+beforeAll(async () => {
+  project = await packProject();
+  addPackages(project, '@opentelemetry/api', '@prometheus-io/client', '@types/pg', 'pg');
+});
+afterAll(() => project.remove());
+
+/** The entry points, by the names that are imported. */
+function entryPoints(): string[] {
+  const { exports } = JSON.parse(readFileSync(join(project.installed, 'package.json'), 'utf8')) as {
+    exports: Record<string, object | string>;
+  };
+  return Object.keys(exports)
+    .filter((name) => typeof exports[name] === 'object')
+    .map((name) => name.replace('.', 'ringback'));
+}
+
+describe('in Node', () => {
+  it('require gives every entry point, and it is what import gives', () => {
+    const names = entryPoints();
+    expect(names.length).toBe(8);
+    const script = `
+      void (async () => {
+        for (const name of ${JSON.stringify(names)}) {
+          const required = require(name);
+          console.log(name, Object.keys(required).length > 0 && required === (await import(name)));
+        }
+      })();`;
+    const printed = runIn(project, process.execPath, '--input-type=commonjs', '--eval', script);
+    expect(printed.trim().split('\n')).toEqual(names.map((name) => `${name} true`));
+  });
+});
+
+describe('in TypeScript', () => {
+  /** CommonJS is chosen by the file's ending, by the module setting, or by the form of the import. */
+  const settings: [string, Record<string, string>, { module: string; moduleResolution: string }][] = [
+    ['node16, an ES module', { 'app.mts': app() }, { module: 'node16', moduleResolution: 'node16' }],
+    ['node16, CommonJS', { 'app.cts': app() }, { module: 'node16', moduleResolution: 'node16' }],
+    ['nodenext, an ES module', { 'app.mts': app() }, { module: 'nodenext', moduleResolution: 'nodenext' }],
+    ['nodenext, CommonJS', { 'app.cts': app() }, { module: 'nodenext', moduleResolution: 'nodenext' }],
+    ['bundler, an ES module', { 'app.mts': app() }, { module: 'esnext', moduleResolution: 'bundler' }],
+    ['bundler, CommonJS', { 'app.cts': app() }, { module: 'commonjs', moduleResolution: 'bundler' }],
+    [
+      'bundler, CommonJS kept',
+      { 'app.cts': app(required) },
+      { module: 'preserve', moduleResolution: 'bundler' },
+    ],
+  ];
+  it.each(settings)('%s: an app that uses every entry point type-checks', (_name, files, modules) => {
+    expect(typeCheck(project, files, modules)).toEqual([]);
+    expect(entryPoints().filter((name) => !app().includes(`from '${name}'`))).toEqual([]);
+  });
+
+  it('a wrong field is found in CommonJS as well', () => {
+    const wrong = `
+import { createReceiver } from 'ringback';
+createReceiver({ secrets: 'whsec_a' }).on('CallHandler.CallEnded', (event) => event.payload.callId);`;
+    const errors = typeCheck(
+      project,
+      { 'wrong.cts': wrong },
+      { module: 'node16', moduleResolution: 'node16' },
+    );
+    expect(errors).toEqual([expect.stringContaining("wrong.cts(3,93): error TS2551: Property 'callId'")]);
+  });
+
+  it('a receiver of an ES module is one in CommonJS', () => {
+    const files = {
+      'receiver.mts': `
+import { createReceiver } from 'ringback';
+import { stop } from './stop.cjs';
+await stop(createReceiver({ secrets: 'whsec_a' }));`,
+      'stop.cts': `
+import { Receiver, RetryLater } from 'ringback';
+class RetrySoon extends RetryLater {}
+export const soon: RetryLater = new RetrySoon('1s');
+export const stop = (receiver: Receiver): Promise<void> | undefined =>
+  receiver instanceof Receiver ? receiver.stop() : undefined;`,
+    };
+    expect(typeCheck(project, files, { module: 'nodenext', moduleResolution: 'nodenext' })).toEqual([]);
+  });
+
+  it('what CommonJS compiles to runs', () => {
+    writeFileSync(join(project.folder, 'run.cts'), app());
+    const compiler = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
+    const flags = ['--module', 'node16', '--target', 'es2024', '--types', 'node', '--skipLibCheck'];
+    runIn(project, process.execPath, compiler, 'run.cts', '--ignoreConfig', ...flags);
+    expect(runIn(project, process.execPath, 'run.cjs').trim()).toBe('CallHandler.CallEnded true true');
+  });
+});
+
+/** Uses a value and a type of every entry point. */
+function app(written: (statement: string) => string = (statement) => statement): string {
+  const imports = [
+    `import { createReceiver, eventNames, Receiver, type RunContext } from 'ringback';`,
+    `import { postgres, type PostgresTransaction } from 'ringback/postgres';`,
+    `import { instrument, type InstrumentOptions } from 'ringback/otel';`,
+    `import { collectMetrics } from 'ringback/prometheus';`,
+    `import { fixtureNames, type Fixture } from 'ringback/testing';`,
+    `import { createPlatform, PlatformError, type Subscription } from 'ringback/platform';`,
+    `import { createSandbox, type Sandbox } from 'ringback/sandbox';`,
+    `import { Unconfirmed, type Store } from 'ringback/store';`,
+  ];
+  return `${imports.map(written).join('\n')}
+export const receiver: Receiver = createReceiver({ secrets: 'whsec_a', database: ':memory:' });
+receiver.on(eventNames.callEnded, async (event, { attempt }: RunContext) => {
+  const id: string = event.payload.call_id;
+  // @ts-expect-error: no such field, so the types are not lost
+  return event.payload.call_idd ?? id + attempt;
+});
+export const shared = () =>
+  createReceiver({ secrets: 'whsec_a', database: postgres({ connectionString: 'postgres://localhost/app' }) });
+shared satisfies () => Receiver<PostgresTransaction>;
+export type All = [InstrumentOptions, Fixture, Subscription, Sandbox, Store];
+export const sandbox: Sandbox = createSandbox();
+export const functions = [instrument, collectMetrics, createPlatform];
+export const error: unknown = new Unconfirmed('the disk', async () => {});
+console.log(eventNames.callEnded, fixtureNames().length > 3, !(error instanceof PlatformError));
+`;
+}
+
+/** The same import in the form that keeps `require`. */
+function required(statement: string): string {
+  const [, names = '', module = ''] = /\{ (.*) \} from '(.*)'/.exec(statement) ?? [];
+  const object = module.replaceAll(/\W/g, '_');
+  const aliases = names.split(', ').map((name) => {
+    const [bound, type] = name.split(' ').reverse();
+    return type === undefined
+      ? `import ${bound} = ${object}.${bound};`
+      : `type ${bound} = ${object}.${bound};`;
+  });
+  return [`import ${object} = require('${module}');`, ...aliases].join('\n');
+}
