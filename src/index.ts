@@ -3,6 +3,7 @@
  *
  * @module ringback
  */
+import './errors/unbundled.ts';
 export { createReceiver, type EventHandler, type FallbackContext, Receiver } from './receiver/receiver.ts';
 export type { StopOptions } from './receiver/lifecycle.ts';
 export type { AppOptions, ReceiverOptions, RetentionOptions, RetryOptions } from './receiver/options.ts';

@@ -153,6 +153,11 @@ export const problems = {
     'said, and have neither a handler nor the app file end the process.',
   network_refused: (d: { to: string }) =>
     `network refused in a backtest: ${d.to}. Let the app use a stand-in for what it calls, or pass --allow-network.`,
+  bundled: () =>
+    'Ringback should run from its own files in node_modules, because it starts threads and its database driver loads a ' +
+    'binary, but it is part of a bundle. Leave it out of the bundle, and install it where the bundle runs: in esbuild with ' +
+    "external: ['ringback'], in webpack with externals: [/^ringback($|\\/)/] and externalsType: 'node-commonjs', in Next " +
+    "with serverExternalPackages: ['ringback'].",
   package_missing: (d: { name: string; purpose: string }) =>
     `The package ${d.name} should be installed for ${d.purpose}, but it is not: Ringback does not bring it, because ` +
     `most do without. Run npm install ${d.name}.`,

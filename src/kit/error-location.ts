@@ -1,8 +1,13 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isBundled } from './bundled.ts';
+import { ownFile } from './own-file.ts';
 
-/** The folder of Ringback's own files. Users look for the place in their own code that called these. */
-const ownFolder = fileURLToPath(new URL('../', import.meta.url));
+/**
+ * The folder of Ringback's own files. Users look for the place in their own code that called these. In a bundle, these and
+ * theirs are one file.
+ */
+const ownFolder = isBundled() ? undefined : fileURLToPath(ownFile('../', import.meta.url));
 
 /**
  * Where in the user's own files an error comes from, as `file:line:column`; undefined when the error does not say.
@@ -40,7 +45,7 @@ function firstPlaceIn(lines: readonly string[]): string | undefined {
 }
 
 function isUsers(path: string): boolean {
-  return !path.startsWith(ownFolder) && !path.includes('/node_modules/');
+  return (ownFolder === undefined || !path.startsWith(ownFolder)) && !path.includes('/node_modules/');
 }
 
 function fromHere(path: string): string {

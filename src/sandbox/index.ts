@@ -3,6 +3,7 @@
  *
  * @module ringback/sandbox
  */
+import '../errors/unbundled.ts';
 export { createSandbox } from './sandbox.ts';
 export type { Deliveries, Sandbox } from './sandbox.ts';
 export type { FailureOptions } from './failures.ts';

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { ringbackError } from '../errors/errors.ts';
 import { isRecord } from '../events/decoding.ts';
 import { closest } from '../kit/closest-name.ts';
+import { ownFile } from '../kit/own-file.ts';
 
 /** A recorded delivery, without its signature, which is made when the delivery is sent. */
 export interface Fixture {
@@ -15,7 +16,7 @@ export interface Fixture {
   readonly body: Buffer;
 }
 
-const folder = new URL('../../fixtures/', import.meta.url);
+const folder = ownFile('../../fixtures/', import.meta.url);
 
 /**
  * The names of the fixtures that come with Ringback, in alphabetical order.

@@ -3,6 +3,7 @@
  *
  * @module ringback/testing
  */
+import '../errors/unbundled.ts';
 export { type DeliveryAnswer, deliver, deliverTo } from './deliver.ts';
 export {
   buildDelivery,

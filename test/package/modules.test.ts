@@ -129,7 +129,7 @@ function required(statement: string): string {
   const [, names = '', module = ''] = /\{ (.*) \} from '(.*)'/.exec(statement) ?? [];
   const object = module.replaceAll(/\W/g, '_');
   const aliases = names.split(', ').map((name) => {
-    const [bound, type] = name.split(' ').reverse();
+    const [bound, type] = name.split(' ').toReversed();
     return type === undefined
       ? `import ${bound} = ${object}.${bound};`
       : `type ${bound} = ${object}.${bound};`;

@@ -1,5 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { extname } from 'node:path';
+import { ownFile } from '../../kit/own-file.ts';
 
 /** A file of the page as it is answered. */
 export interface Asset {
@@ -8,7 +9,7 @@ export interface Asset {
 }
 
 /** Where the built files are. The path is the same from the sources and from the package. */
-const folder = new URL('../../../dist/operate/page/assets/', import.meta.url);
+const folder = ownFile('../../../dist/operate/page/assets/', import.meta.url);
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
