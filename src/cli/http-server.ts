@@ -5,10 +5,11 @@ import {
   type ServerResponse,
   createServer,
 } from 'node:http';
-import express from 'express';
+import Router from 'router';
 import { listen, urlOf } from '../http/listening.ts';
 import { Slots } from '../kit/churn.ts';
 import { type Clock, pause, systemClock } from '../kit/clock.ts';
+import { answerJson } from '../kit/http-bodies.ts';
 import type { Middleware } from '../http/express.ts';
 import type { Receiver } from '../receiver/receiver.ts';
 import { pagePath } from './guarded-page.ts';
@@ -39,7 +40,7 @@ const healthPaths = { alive: '/healthz', ready: '/readyz' } as const;
 /** The paths that are not for deliveries. */
 export const ownPaths: readonly string[] = [...Object.values(healthPaths), metricsPath, pagePath];
 
-/** Whether it is one of these, or below the page. Case and a slash at the end make no difference to Express. */
+/** Whether it is one of these, or below the page. Case and a slash at the end make no difference to the router. */
 export function isOwnPath(path: string): boolean {
   const plain = path.toLowerCase().replace(/\/$/, '');
   return ownPaths.includes(plain) || plain.startsWith(`${pagePath}/`);
@@ -76,10 +77,10 @@ export class HttpServer {
     const take = receiver.nodeHandler();
     const rest = restOf(receiver, offer);
     this.#server = createServer({ keepAliveTimeout: keepAlive }, (request, response) => {
-      // Express would answer a target that is no path with its own page, and repeat it in a warning.
+      // The router would take the path out of a target that is a whole URL.
       if (request.url?.startsWith('/') !== true) return refuseTarget(response);
       this.#follow(response);
-      // Nearly every request is this, and skips the cost of Express.
+      // Nearly every request is this, and skips the cost of the router.
       const pass = isPlainDelivery(request, path) ? take : rest;
       if (this.#starting && request.method === 'POST') return void this.#passLater(pass, request, response);
       pass(request, response);
@@ -142,12 +143,12 @@ export class HttpServer {
   }
 }
 
-/** Printable ASCII without `#`. With any other character in the query, Express may not end the path at the `?`. */
+/** Printable ASCII without `#`. With any other character in the query, the router may not end the path at the `?`. */
 const plainQuery = /^[!"$-~]*$/;
 
 /**
  * Whether this is a POST whose target is exactly the path, with or without a query, as nearly every delivery is. The
- * other targets that Express sends to the receiver (other case, a slash at the end, a path below) are left to Express:
+ * other targets that the router sends to the receiver (other case, a slash at the end, a path below) are left to it:
  * a second reading of them here would sooner or later differ from it.
  */
 function isPlainDelivery({ method, url = '' }: Pick<IncomingMessage, 'method' | 'url'>, path: string) {
@@ -155,25 +156,29 @@ function isPlainDelivery({ method, url = '' }: Pick<IncomingMessage, 'method' | 
   return url.length === path.length || (url[path.length] === '?' && plainQuery.test(url.slice(path.length)));
 }
 
-/** Express, for requests that are not plainly a delivery. It passes those that may still be one to the receiver. */
+/**
+ * A router, for requests that are not plainly a delivery. It passes those that may still be one to the receiver. It is the
+ * router of Express 5: an app on Express 4 would get a second Express, and this needs nothing else of it.
+ */
 function restOf(
   receiver: Receiver,
   { path, page, metrics, onMisdirected = () => {}, isReady = () => receiver.isReady }: Omit<Offer, 'clock'>,
 ): RequestListener {
-  const app = express().disable('x-powered-by').disable('etag');
-  app.get(healthPaths.alive, (_request, response) => void response.json({ status: 'alive' }));
-  app.get(healthPaths.ready, async (_request, response) => {
+  const router = new Router();
+  router.get(healthPaths.alive, (_request, response) => answerJson(response, 200, { status: 'alive' }));
+  router.get(healthPaths.ready, async (_request, response) => {
     const isWell = await isReady();
-    response.status(isWell ? 200 : 503).json({ status: isWell ? 'ready' : 'not_ready' });
+    answerJson(response, isWell ? 200 : 503, { status: isWell ? 'ready' : 'not_ready' });
   });
-  if (metrics) app.get(metricsPath, metrics);
-  if (page) app.use(pagePath, page);
-  app.use(path, receiver.middleware());
-  app.use((request, response) => {
-    if (looksLikeDelivery(request)) onMisdirected();
-    response.status(404).json({ error: 'not_found' });
-  });
-  return app;
+  if (metrics) router.get(metricsPath, metrics);
+  if (page) router.use(pagePath, page);
+  router.use(path, receiver.middleware());
+  return (request, response) =>
+    router(request, response, (error?: unknown) => {
+      if (error !== undefined) return answerJson(response, 500, { error: 'internal' });
+      if (looksLikeDelivery(request)) onMisdirected();
+      answerJson(response, 404, { error: 'not_found' });
+    });
 }
 
 /** Looks for the platform's headers: the requests of scanners must not count as a subscription with a wrong URL. */

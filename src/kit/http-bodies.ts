@@ -1,5 +1,5 @@
 /** Bodies of requests and answers: sent, read, and left unread. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
  * A request with a body that `fetch` sends once. Bytes it would send again after an answer of 421, and the receiver would
@@ -33,6 +33,31 @@ export async function readBounded(
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/**
+ * Reads the bytes of a request to its end; undefined if there are more than `max`, of which none are kept: a sender that is
+ * refused before it has sent all might not read the answer.
+ *
+ * @throws when the sender goes away
+ */
+export async function readToEnd(request: IncomingMessage, max: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size <= max) chunks.push(chunk);
+    else chunks.length = 0;
+  }
+  return size <= max ? Buffer.concat(chunks) : undefined;
+}
+
+/** Answers with JSON. */
+export function answerJson(response: ServerResponse, status: number, value: unknown): void {
+  response.statusCode = status;
+  response.setHeader('content-type', 'application/json; charset=utf-8');
+  // The head is not written separately: node:http then adds the length itself.
+  response.end(JSON.stringify(value));
 }
 
 /** The value of JSON, or the text itself if it is none. */

@@ -57,8 +57,13 @@ function reference(path: string): RequestListener {
   app.get('/healthz', (_request, response) => void response.json({ status: 'alive' }));
   app.get('/readyz', (_request, response) => void response.json({ status: 'ready' }));
   app.use(path, answerHook);
-  app.use((_request, response) => void response.status(404).json({ error: 'not_found' }));
-  return app;
+  // Given what comes last, Express has no page of its own for a target in which it finds no path.
+  const routed = app as unknown as (...given: [...Parameters<RequestListener>, next: () => void]) => void;
+  return (request, response) =>
+    routed(request, response, () => {
+      response.statusCode = 404;
+      response.setHeader('content-type', 'application/json; charset=utf-8').end('{"error":"not_found"}');
+    });
 }
 
 async function listeningAt(path: string, clock?: Clock): Promise<{ server: HttpServer; port: number }> {

@@ -3,7 +3,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { codeBlocks } from '../docs/documents.ts';
-import { type PackedProject, packProject } from '../package/packed-project.ts';
+import { type PackedProject, addPackages, packProject } from '../package/packed-project.ts';
 import { startProgram } from '../package/program.ts';
 import { freePort } from '../support/free-port.ts';
 
@@ -15,6 +15,7 @@ let started: Program[] = [];
 
 beforeAll(async () => {
   project = await packProject();
+  addPackages(project, 'express');
 });
 afterAll(() => project.remove());
 afterEach(async () => {

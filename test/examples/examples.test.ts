@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildDelivery, deliverTo } from '../../src/testing/index.ts';
 import { testDatabase, withClient } from '../support/postgres.ts';
-import { type PackedProject, packProject } from '../package/packed-project.ts';
+import { type PackedProject, addPackages, packProject } from '../package/packed-project.ts';
 import { startProgram } from '../package/program.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -17,8 +17,7 @@ beforeAll(async () => {
   for (const example of ['express', 'postgres', 'vitest']) {
     cpSync(join(root, 'examples', example), join(project.folder, example), { recursive: true });
   }
-  for (const name of ['drizzle-orm', 'pg', 'vitest'])
-    symlinkSync(join(root, 'node_modules', name), join(project.folder, 'node_modules', name));
+  addPackages(project, 'drizzle-orm', 'express', 'pg', 'vitest');
 });
 afterAll(() => project.remove());
 

@@ -1,7 +1,9 @@
-import type { Request, Response } from 'express';
+import { parse } from 'node:querystring';
 import type { Logger } from 'pino';
+import type { Request, Response } from 'router';
 import { messageOf } from '../../kit/error-text.ts';
 import { type Clock, pause } from '../../kit/clock.ts';
+import { answerJson } from '../../kit/http-bodies.ts';
 import type { Failure, Failures } from '../failures.ts';
 import type { Caller } from '../model.ts';
 import type { Tenants } from '../tenants.ts';
@@ -72,14 +74,14 @@ export class Answering {
     const failure = failures.take(route.operation);
     if (failure?.kind === 'cut') response.destroy();
     if (failure && failure.kind !== 'late') throw requestedError(failure, response);
-    const body = await bodyOf(route, request, response);
+    const body = await bodyOf(route, request);
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, stopping]);
     const answer = await route.handle({
       caller,
       params: request.params as Readonly<Record<string, string>>,
-      query: request.query as Readonly<Record<string, string | readonly string[]>>,
+      query: queryOf(request),
       body,
       path: pathOf(request),
       signal,
@@ -111,15 +113,15 @@ export class Answering {
     if (response.destroyed) return;
     logger.debug({ event: 'request_answered', operation, status }, 'a request was answered');
     if (stopping.aborted) response.setHeader('connection', 'close');
-    response.status(status);
-    if (body === undefined) response.end();
-    else response.json(body);
+    if (body !== undefined) return answerJson(response, status, body);
+    response.statusCode = status;
+    response.end();
   }
 }
 
-function bodyOf({ isUpload, method }: Route, request: Request, response: Response): Promise<unknown> {
+function bodyOf({ isUpload, method }: Route, request: Request): Promise<unknown> {
   if (isUpload === true) return readUpload(request);
-  return withBody.includes(method) ? readBody(request, response) : Promise.resolve(undefined);
+  return withBody.includes(method) ? readBody(request) : Promise.resolve(undefined);
 }
 
 /**
@@ -142,6 +144,12 @@ function requestedError(failure: Exclude<Failure, { kind: 'late' }>, response: R
   if (status === 429) return new ApiError('too_many_requests', 'There are too many requests');
   if (status === 500) return new ApiError('internal', 'An internal error has occurred');
   return new ApiError('unavailable', 'The database is not available');
+}
+
+function queryOf({ originalUrl }: Request): Readonly<Record<string, string | readonly string[]>> {
+  const start = originalUrl.indexOf('?');
+  const query = parse(start === -1 ? '' : originalUrl.slice(start + 1));
+  return query as Readonly<Record<string, string | readonly string[]>>;
 }
 
 function pathOf(request: Request): string {

@@ -1,7 +1,8 @@
 /** Reads what a request contains: its body, and the fields of its path, query and body. */
-import express, { type Request, type Response } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { checked, isObject } from '../../errors/option-problems.ts';
+import { readToEnd } from '../../kit/http-bodies.ts';
 import { type Issue, invalidRequest } from './route.ts';
 
 /** More than any operation needs; the document shows no limit. */
@@ -12,23 +13,15 @@ const maxDepth = 64;
 const maxIssues = 20;
 const maxPageSize = 100;
 
-const readBytes = express.raw({ type: () => true, limit: maxBytes, inflate: false });
-
-/** The message for a body that can't be read, by the body parser's name for the error. */
-const unread: Readonly<Record<string, string>> = {
-  'entity.too.large': `Should have at most ${maxBytes} bytes`,
-  'encoding.unsupported': 'Should come as it is, without a Content-Encoding',
-};
-
 /**
  * The body of a request as JSON; undefined when there is none.
  *
  * @throws ApiError `invalid` for another media type or charset, and for a body that is too large, too deep, compressed,
  *   not UTF-8 or not JSON
  */
-export async function readBody(request: Request, response: Response): Promise<unknown> {
-  const bytes = await bytesOf(request, response);
-  if (bytes === undefined || bytes.byteLength === 0) return undefined;
+export async function readBody(request: IncomingMessage): Promise<unknown> {
+  const bytes = await bytesOf(request);
+  if (bytes.byteLength === 0) return undefined;
   if (!isJsonInUtf8(request.headers['content-type'])) {
     const msg = 'Should be application/json in UTF-8, and the Content-Type should say so';
     throw invalidRequest({ loc: ['body'], msg, type: 'content_type' });
@@ -40,16 +33,15 @@ export async function readBody(request: Request, response: Response): Promise<un
   return body;
 }
 
-async function bytesOf(request: Request, response: Response): Promise<Uint8Array | undefined> {
-  try {
-    await new Promise<void>((resolve, reject) => {
-      readBytes(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
-    });
-  } catch (error) {
-    const { type = '' } = error as { type?: string };
-    throw invalidRequest({ loc: ['body'], msg: unread[type] ?? 'Should arrive whole', type: 'unreadable' });
-  }
-  return request.body as Uint8Array | undefined;
+async function bytesOf(request: IncomingMessage): Promise<Uint8Array> {
+  const refuse = (msg: string) => invalidRequest({ loc: ['body'], msg, type: 'unreadable' });
+  const bytes = await readToEnd(request, maxBytes).catch(() => {
+    throw refuse('Should arrive whole');
+  });
+  const { 'content-encoding': encoding = 'identity' } = request.headers;
+  if (encoding.toLowerCase() !== 'identity') throw refuse('Should come as it is, without a Content-Encoding');
+  if (bytes === undefined) throw refuse(`Should have at most ${maxBytes} bytes`);
+  return bytes;
 }
 
 function isJsonInUtf8(contentType = ''): boolean {

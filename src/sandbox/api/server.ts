@@ -1,4 +1,3 @@
-import express, { type NextFunction, type Request, type Response } from 'express';
 import {
   type IncomingMessage,
   STATUS_CODES,
@@ -7,7 +6,9 @@ import {
   createServer,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
+import Router, { type NextFunction, type Request, type Response } from 'router';
 import { listen, urlOf } from '../../http/listening.ts';
+import { answerJson } from '../../kit/http-bodies.ts';
 import { Answering, type AnsweringParts } from './answering.ts';
 import type { Route } from './route.ts';
 
@@ -19,11 +20,11 @@ export class ApiServer {
   readonly #server: Server;
 
   constructor(routes: readonly Route[], parts: AnsweringParts) {
-    const app = appOf(routes, new Answering(parts));
+    const router = routerOf(routes, new Answering(parts));
     const answer = (request: IncomingMessage, response: ServerResponse) => {
-      // A request target that is not a path gets the 404 of an unknown path; Express would answer with an HTML page.
+      // A request target that is not a path gets the 404 of an unknown path, and none of its parts is taken for one.
       if (request.url?.startsWith('/') !== true) request.url = '/';
-      app(request, response);
+      router(request, response, () => answerJson(response, 500, { error: 'internal' }));
     };
     this.#server = createServer(answer);
     // An unknown `Expect` header is ignored; Node would answer it with an error that has no body.
@@ -56,19 +57,20 @@ export class ApiServer {
   }
 }
 
-function appOf(routes: readonly Route[], answering: Answering): express.Express {
-  const app = express().disable('x-powered-by').disable('etag').enable('case sensitive routing');
-  app.use(makeDecodable);
+function routerOf(routes: readonly Route[], answering: Answering): Router.Router {
+  const router = new Router({ caseSensitive: true });
+  router.use(makeDecodable);
   for (const [path, [first, ...others]] of Map.groupBy(routes, (route) => route.path)) {
-    if (first) app.all(path, (request, response) => answering.answer([first, ...others], request, response));
+    if (first)
+      router.all(path, (request, response) => answering.answer([first, ...others], request, response));
   }
-  app.use((request, response) => answering.answerUnknown(request, response));
-  return app;
+  router.use((request, response) => answering.answerUnknown(request, response));
+  return router;
 }
 
-/** Takes a path that can't be decoded literally: it is then an unknown path or id, and no error page of Express's. */
+/** Takes a path that can't be decoded literally: it is then an unknown path or id, and no error of the router's. */
 function makeDecodable(request: Request, _response: Response, next: NextFunction): void {
-  const [path = '', ...query] = request.url.split('?');
+  const [path = '', ...query] = (request.url ?? '').split('?');
   try {
     decodeURIComponent(path);
   } catch {

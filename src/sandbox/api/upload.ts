@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { importOptional } from '../../errors/optional-package.ts';
 import { ConfigError } from '../../errors/errors.ts';
 import { ApiError, type Issue, invalidRequest } from './route.ts';
@@ -23,7 +23,7 @@ const maxRead = 1024 ** 3;
  *
  * @throws ApiError `invalid` without such a file, and for what is not multipart
  */
-export async function readUpload(request: Request): Promise<Upload> {
+export async function readUpload(request: IncomingMessage): Promise<Upload> {
   const parser = await parserFor(request);
   const { promise, resolve, reject } = Promise.withResolvers<Upload>();
   const refuse = (issue: Omit<Issue, 'loc'>, loc: Issue['loc'] = ['body', 'file']) =>
@@ -60,7 +60,7 @@ export async function readUpload(request: Request): Promise<Upload> {
   return promise.finally(() => request.unpipe(parser).resume());
 }
 
-async function parserFor(request: Request) {
+async function parserFor(request: IncomingMessage) {
   const { default: busboy } = await importOptional(
     'busboy',
     'uploads to the sandbox',
