@@ -74,7 +74,7 @@ const timestamps: Record<string, Fixture> = {
   'timestamp-unreadable': timed('not a time; the header has one', 'trace-ts-unreadable', 'a moment ago'),
 };
 
-/** Texts that are not ASCII, or long. */
+/** Texts that are not ASCII. */
 const texts: Record<string, Fixture> = {
   'transcript-arabic': spoken('Arabic, right to left', 'trace-arabic', 'call_0005', 'ar-EG', [
     'مرحبًا، كيف يمكنني مساعدتك؟',
@@ -101,11 +101,6 @@ const texts: Record<string, Fixture> = {
       'Tie\u0302\u0301ng Vie\u0323\u0302t\u2028Z\u0335\u0321\u0322a\u0336\u0316lgo\u0000end',
     ],
   ),
-  'transcript-1mb': {
-    description: 'A call was transferred after a very long conversation: about 1 MB of transcript.',
-    headers: headers(callTransferred, 'trace-transcript-1mb'),
-    body: transfer({ call_id: 'call_0009', transcript: longTranscript(1_048_576) }),
-  },
 };
 
 /** One call from its start to its analysis. */
@@ -128,7 +123,7 @@ const story: Record<string, Fixture> = {
   }),
 };
 
-/** Every fixture, by its name. */
+/** Every fixture that has a file, by its name. */
 export const fixtures: Readonly<Record<string, Fixture>> = {
   ...documented,
   ...timestamps,
@@ -137,6 +132,15 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   ...texts,
   ...story,
 };
+
+/** Those that tests make when they need them: as a file, this one would be a quarter of the package. */
+export const largeFixtures = {
+  'transcript-1mb': {
+    description: 'A call was transferred after a very long conversation: about 1 MB of transcript.',
+    headers: headers(callTransferred, 'trace-transcript-1mb'),
+    body: transfer({ call_id: 'call_0009', transcript: longTranscript(1_048_576) }),
+  },
+} satisfies Record<string, Fixture>;
 
 /** The text of every fixture file, by file name. */
 export function fixtureFiles(): Files {

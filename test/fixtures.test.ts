@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { fixtureFiles, fixtures } from '../scripts/fixtures.ts';
+import { fixtureFiles, fixtures as filed, largeFixtures } from '../scripts/fixtures.ts';
 import { staleFiles } from '../scripts/generated.ts';
 import { schemaFiles } from '../scripts/schemas.ts';
 import { decodeBody } from '../src/events/decoding.ts';
 import { driftOf } from '../src/events/drift.ts';
 import { readEvent } from '../src/events/reading.ts';
 
+const fixtures: typeof filed = { ...filed, ...largeFixtures };
 const folder = fileURLToPath(new URL('../fixtures', import.meta.url));
 const receivedAt = Date.UTC(2026, 2, 2, 9, 16);
 

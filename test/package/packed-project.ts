@@ -20,6 +20,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** A project that has the packed package installed. */
 export interface PackedProject {
   readonly folder: string;
+  /** The path of the tarball. */
+  readonly tarball: string;
   /** Where the installed package is. */
   readonly installed: string;
   /** Paths of all files in the tarball. */
@@ -33,7 +35,7 @@ export async function packProject(): Promise<PackedProject> {
   const folder = mkdtempSync(join(tmpdir(), 'ringback-package-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
-    return { folder, ...install(tarball, folder), remove };
+    return { folder, tarball, ...install(tarball, folder), remove };
   } catch (error) {
     remove();
     throw error;

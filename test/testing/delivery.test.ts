@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { largeFixtures } from '../../scripts/fixtures.ts';
 import { verify } from '../../src/index.ts';
 import {
   buildDelivery,
@@ -38,6 +39,12 @@ describe('a delivery built from', () => {
     const { body, headers } = buildDelivery(name);
     expect(verify(body, headers, { secrets: testSecret })).toMatchObject({ ok: true });
     expect(body.equals(fixture(name).body)).toBe(true);
+  });
+
+  it('a megabyte of transcript is signed like any other', () => {
+    const { body, headers } = buildDelivery(largeFixtures['transcript-1mb']);
+    expect(verify(body, headers, { secrets: testSecret })).toMatchObject({ ok: true });
+    expect(body.byteLength).toBeGreaterThan(1024 ** 2);
   });
 
   it('refuses an option that there is not', () => {
