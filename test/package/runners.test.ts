@@ -10,7 +10,7 @@ import { type PackedProject, packProject } from './packed-project.ts';
 let project: PackedProject;
 beforeAll(async () => {
   project = await packProject();
-  for (const name of ['jest', 'jest29', 'supertest', 'vitest']) {
+  for (const name of ['express', 'jest', 'jest29', 'supertest', 'vitest']) {
     symlinkSync(join(root, 'node_modules', name), join(project.folder, 'node_modules', name));
   }
 });
