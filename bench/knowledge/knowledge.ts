@@ -84,7 +84,8 @@ function ingestionLines(killed: Ingested, undisturbed: Ingested, kills: number):
 }
 
 function searchLines(large: LargeLibrary): string[] {
-  const { chunks, times, first, second, memory, mostMemory, memoryWhenFilled, found, secondsToFill } = large;
+  const { chunks, times, busy, first, second, memory, mostMemory, memoryWhenFilled, found, secondsToFill } =
+    large;
   return [
     `## Searches of ${chunks} chunks`,
     '',
@@ -93,6 +94,10 @@ function searchLines(large: LargeLibrary): string[] {
       [
         ['searches', String(times.length)],
         ['median, p99, longest, ms', [0.5, 0.99, 1].map((part) => partOf(times, part).toFixed(0)).join(', ')],
+        [
+          'of these, the main thread ran for, ms',
+          [0.5, 0.99, 1].map((part) => partOf(busy, part).toFixed(0)).join(', '),
+        ],
         ['first and second search after a restart, ms', `${first.toFixed(0)}, ${second.toFixed(0)}`],
         ['chunks found by a word of their own beside two others', `${(found * 100).toFixed(0)} %`],
         ['filled in, s', secondsToFill.toFixed(0)],

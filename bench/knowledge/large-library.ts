@@ -6,7 +6,7 @@ import { LibraryClient } from '../../test/sandbox/knowledge/library-client.ts';
 import { wordOf } from '../../test/sandbox/knowledge/mixed-documents.ts';
 import { inFolder } from '../processes.ts';
 import { progress } from '../report.ts';
-import { memoryOf, sandboxOn } from './sandbox-command.ts';
+import { mainThreadTime, memoryOf, sandboxOn } from './sandbox-command.ts';
 
 const warmUp = 10;
 const searches = 200;
@@ -20,6 +20,8 @@ export interface LargeLibrary {
   readonly chunks: number;
   readonly secondsToFill: number;
   readonly times: readonly number[];
+  /** For how long of each the main thread ran: what the search would take if nothing else wanted the cores. */
+  readonly busy: readonly number[];
   /** After a restart: the first search, which reads the index, and the second one. */
   readonly first: number;
   readonly second: number;
@@ -45,11 +47,14 @@ export function searchedLarge(chunks: number): Promise<LargeLibrary> {
     let hits = 0;
     for (let place = 0; place < warmUp; place += 1) await client.search(questionAbout(place));
     const times: number[] = [];
+    const busy: number[] = [];
     for (let place = 0; place < searches; place += 1) {
       const number = Math.floor((place * chunks) / searches);
+      const ranBefore = mainThreadTime(filling.pid);
       const begunAt = performance.now();
       const found = await client.search(questionAbout(number));
       times.push(performance.now() - begunAt);
+      busy.push(mainThreadTime(filling.pid) - ranBefore);
       if (found.some(({ text }) => text.includes(wordOf(number)))) hits += 1;
     }
     const memoryWhenFilled = memoryOf(filling.pid).now;
@@ -66,7 +71,7 @@ export function searchedLarge(chunks: number): Promise<LargeLibrary> {
     const { now: memory, most: mostMemory } = memoryOf(restarted.pid);
     await restarted.stop();
     const figures = { memoryWhenFilled, memory, mostMemory, found: hits / searches };
-    return { chunks: stored, secondsToFill, times, first, second, ...figures };
+    return { chunks: stored, secondsToFill, times, busy, first, second, ...figures };
   });
 }
 

@@ -65,3 +65,9 @@ export function memoryOf(pid: number): { readonly now: number; readonly most: nu
     Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1_024;
   return { now: megabytes('VmRSS'), most: megabytes('VmHWM') };
 }
+
+/** How long the main thread of a process has run, in milliseconds: without the time for which it stood in line for a core. */
+export function mainThreadTime(pid: number): number {
+  const [nanoseconds] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
+  return Number(nanoseconds) / 1e6;
+}
