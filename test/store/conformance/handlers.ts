@@ -24,7 +24,10 @@ export function describeHandlers(name: string, opened: () => Promise<Store>): vo
         store.handlers.pause(pauseOf('crm', 100)),
         store.handlers.pause(pauseOf('crm', 200)),
       ]);
-      expect(pauses).toEqual([pauseOf('crm', 100), pauseOf('crm', 100)]);
+      // Which of the two comes first is the store's affair, if they come at once; a later one is not the first.
+      const [first] = pauses;
+      expect([pauseOf('crm', 100), pauseOf('crm', 200)]).toContainEqual(first);
+      expect([...pauses, await store.handlers.pause(pauseOf('crm', 300))]).toEqual([first, first, first]);
       expect(await store.handlers.resume('crm')).toBe(true);
       expect(await store.handlers.resume('crm')).toBe(false);
     });
