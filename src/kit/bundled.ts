@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { threadFile } from './thread-file.ts';
+import { threadFile } from './own-files.ts';
 
 /** In a module that webpack has bundled, `typeof` of this is `function`. */
 // oxlint-disable-next-line no-underscore-dangle -- the name is webpack's

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { ringbackError } from '../errors/errors.ts';
 import { isRecord } from '../events/decoding.ts';
 import { closest } from '../kit/closest-name.ts';
-import { ownFile } from '../kit/own-file.ts';
+import { ownFile } from '../kit/own-files.ts';
 
 /** A recorded delivery, without its signature, which is made when the delivery is sent. */
 export interface Fixture {

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../kit/clock.ts';
-import { threadFile } from '../../../kit/thread-file.ts';
+import { threadFile } from '../../../kit/own-files.ts';
 import type { ChunkOptions } from '../chunking/chunk.ts';
 import { DocumentFailure, type DocumentProblem } from '../document-problem.ts';
 import type { EmbeddingService } from '../embedding/embedder-for.ts';

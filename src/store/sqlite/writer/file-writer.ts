@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, refProcess } from '../../../kit/clock.ts';
-import { threadFile } from '../../../kit/thread-file.ts';
+import { threadFile } from '../../../kit/own-files.ts';
 import { BorrowedLock } from './write-lock.ts';
 import {
   type Failure,
