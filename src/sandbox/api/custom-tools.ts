@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kit/clock.ts';
 import { type CustomTools, type ToolOwner, customToolSchema } from '../custom-tools/custom-tools.ts';
 import type { Tenants } from '../tenants.ts';
-import { pageSchema, tokenAfter, validated } from './request.ts';
+import { pageIn, tokenAfter, validated } from './request.ts';
 import { type ApiAnswer, ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
 /** What the operations on custom tools work with. */
@@ -13,9 +13,6 @@ export interface CustomToolParts {
 }
 
 const path = '/v2/ai-agents/:ai_agent_id/custom-tools';
-
-/** The size of a page for a request without `page_size`: a choice of the sandbox. */
-const defaultPageSize = '20';
 
 /** Operations on custom tools: the platform's document has create; the others were seen in use (docs/sandbox.md). */
 export function customToolRoutes(parts: CustomToolParts): readonly Route[] {
@@ -49,8 +46,7 @@ class Operations {
 
   list(request: ApiRequest): ApiAnswer {
     const owner = this.#ownerOf(request);
-    const query = { page_size: defaultPageSize, ...request.query };
-    const { size, after } = validated(pageSchema, query, 'query');
+    const { size, after } = pageIn(request.query);
     const { tools, next } = this.#parts.customTools.list(owner, after, size);
     return { status: 200, body: { tools, next_page_token: tokenAfter(next) } };
   }

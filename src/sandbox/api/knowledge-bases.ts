@@ -5,7 +5,7 @@ import type { KnowledgeBase, KnowledgeBases } from '../knowledge/knowledge-bases
 import { EmbeddingProblem } from '../knowledge/embedding/openai-embedder.ts';
 import type { Search } from '../knowledge/search.ts';
 import type { Tenants } from '../tenants.ts';
-import { pageSchema, tokenAfter, validated } from './request.ts';
+import { pageIn, tokenAfter, validated } from './request.ts';
 import { type ApiAnswer, ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
 /** What the operations on knowledge bases work with. */
@@ -18,9 +18,6 @@ export interface KnowledgeBaseParts {
 
 /** Where the operations on knowledge bases are: the document shows it for one of them. */
 export const knowledgeBasePath = '/api/v1/knowledge-bases';
-
-/** The size of a page for a request without `page_size`: a choice of the sandbox. */
-export const defaultPageSize = '20';
 
 /**
  * The document has a 422 for a knowledge base, but says that a malformed id is answered as not found. The sandbox
@@ -98,7 +95,7 @@ class Operations {
   }
 
   list({ caller, query }: ApiRequest): ApiAnswer {
-    const { size, after } = validated(pageSchema, { page_size: defaultPageSize, ...query }, 'query');
+    const { size, after } = pageIn(query);
     const { items, next } = this.#parts.knowledgeBases.list(caller, after, size);
     return { status: 200, body: { knowledge_bases: items, next_page_token: tokenAfter(next) } };
   }

@@ -4,8 +4,8 @@ import type { Documents, KnowledgeDocument, Submission } from '../knowledge/docu
 import type { KnowledgeBases } from '../knowledge/knowledge-bases.ts';
 import type { Search } from '../knowledge/search.ts';
 import { isoTime } from '../model.ts';
-import { defaultPageSize, knowledgeBaseOf, knowledgeBasePath } from './knowledge-bases.ts';
-import { pageSchema, tokenAfter, validated } from './request.ts';
+import { knowledgeBaseOf, knowledgeBasePath } from './knowledge-bases.ts';
+import { pageIn, tokenAfter, validated } from './request.ts';
 import { type ApiAnswer, ApiError, type ApiRequest, type Route, routesOf } from './route.ts';
 import type { Upload } from './upload.ts';
 import { addressSchema } from './websites.ts';
@@ -66,7 +66,7 @@ class Operations {
 
   list(request: ApiRequest): ApiAnswer {
     const { id } = knowledgeBaseOf(request, this.#parts.knowledgeBases);
-    const { size, after } = validated(pageSchema, { page_size: defaultPageSize, ...request.query }, 'query');
+    const { size, after } = pageIn(request.query);
     const { items, next } = this.#parts.documents.list(id, after, size);
     return { status: 200, body: { documents: items.map(shown), next_page_token: tokenAfter(next) } };
   }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { checked, isObject } from '../../errors/option-problems.ts';
 import { readToEnd } from '../../kit/http-bodies.ts';
-import { type Issue, invalidRequest } from './route.ts';
+import { type ApiRequest, type Issue, invalidRequest } from './route.ts';
 
 /** More than any operation needs; the document shows no limit. */
 const maxBytes = 1024 ** 2;
@@ -115,6 +115,16 @@ export const pageSchema = z
     page_token: checked('Should be the next_page_token of another page, once', readToken).optional(),
   })
   .transform(({ page_size: size, page_token: after = 0 }) => ({ size, after }));
+
+/**
+ * The page that a query asks for, with 20 to a page unless it says how many: a choice of the sandbox, where the document shows no
+ * list.
+ *
+ * @throws ApiError `invalid`
+ */
+export function pageIn(query: ApiRequest['query']): z.output<typeof pageSchema> {
+  return validated(pageSchema, { page_size: '20', ...query }, 'query');
+}
 
 /** The token for the page after this position, which clients can't read; null, as the last page has it, for none. */
 export function tokenAfter(position: number | undefined): string | null {
