@@ -1,6 +1,7 @@
 /** Reads the pages that a client has chosen for a knowledge base. */
 import type { IncomingMessage } from 'node:http';
 import { readBounded } from '../../kit/http-bodies.ts';
+import { type FinalAnswer, follow } from '../sitemaps/follow.ts';
 import { WebsiteProblem } from '../sitemaps/website.ts';
 import { DocumentFailure } from './document-problem.ts';
 import { documentTypeOf } from './reading/document-types.ts';
@@ -9,7 +10,6 @@ import type { Material } from './reading/read-document.ts';
 /** The most bytes of one page, and of all pages together. */
 const maxPageBytes = 10 * 1024 * 1024;
 const maxBytes = 50 * 1024 * 1024;
-const maxRedirects = 3;
 
 /** Sends a GET to an address that the sandbox may look at, and resolves once the answer begins. */
 export type GetPage = (url: URL, signal: AbortSignal) => Promise<IncomingMessage>;
@@ -36,18 +36,14 @@ export async function crawl(
 }
 
 async function pageAt(url: URL, get: GetPage, signal: AbortSignal): Promise<Material> {
-  let address = url;
-  for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-    const answer = await answerAt(address, get, signal);
-    const target = targetOf(answer, address);
-    if (!target) return materialIn(answer, address, signal);
-    answer.destroy();
-    // Whoever publishes a page may not send the sandbox to other websites.
-    if (target.host !== url.host)
-      throw problem('redirected_away', `The page ${shown(url)} leads to another host`);
-    address = target;
-  }
-  throw problem('redirected_away', `The page ${shown(url)} redirects more than ${maxRedirects} times`);
+  const found = await follow(
+    url,
+    (address) => answerAt(address, get, signal),
+    ({ host }) => host === url.host,
+  );
+  if (found === 'elsewhere') throw problem('redirected_away', `The page ${shown(url)} leads to another host`);
+  if (found === 'too_often') throw problem('redirected_away', `The page ${shown(url)} redirects too often`);
+  return materialIn(found, signal);
 }
 
 async function answerAt(url: URL, get: GetPage, signal: AbortSignal): Promise<IncomingMessage> {
@@ -62,13 +58,7 @@ async function answerAt(url: URL, get: GetPage, signal: AbortSignal): Promise<In
   }
 }
 
-/** Where a redirect leads; null for an answer that is none. */
-function targetOf({ statusCode = 0, headers }: IncomingMessage, address: URL): URL | null {
-  const isRedirect = statusCode >= 300 && statusCode < 400;
-  return isRedirect ? URL.parse(headers.location ?? '', address.href) : null;
-}
-
-async function materialIn(answer: IncomingMessage, address: URL, signal: AbortSignal): Promise<Material> {
+async function materialIn({ answer, address }: FinalAnswer, signal: AbortSignal): Promise<Material> {
   const { statusCode = 0, headers } = answer;
   const type = documentTypeOf({ name: address.pathname, contentType: headers['content-type'] });
   if (statusCode !== 200 || !type) answer.destroy();

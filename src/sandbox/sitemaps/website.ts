@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { addressMatcher } from '../../kit/addresses.ts';
 import { readBounded } from '../../kit/http-bodies.ts';
+import { follow } from './follow.ts';
 
 /** Why a website can't be looked at: it is neither on this machine nor on a host that was named, or it gives no answer. */
 export class WebsiteProblem extends Error {
@@ -19,7 +20,6 @@ export class WebsiteProblem extends Error {
 
 /** The most bytes of one document, packed and unpacked: a few kilobytes can unpack to gigabytes. */
 const maxBytes = 10 * 1024 * 1024;
-const maxRedirects = 3;
 
 const unzip = promisify(gunzip);
 
@@ -46,18 +46,14 @@ export class Website {
    * @throws WebsiteProblem when the website does not answer, or may not be looked at
    */
   async read(address: URL): Promise<string | undefined> {
-    let url = address;
-    for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-      if (url.origin !== this.origin) return undefined;
-      const answer = await this.#answerOf(url);
-      const { statusCode = 0, headers } = answer;
-      if (statusCode === 200) return textIn(answer);
-      answer.destroy();
-      const target =
-        statusCode >= 300 && statusCode < 400 ? URL.parse(headers.location ?? '', url.href) : null;
-      if (!target) return undefined;
-      url = target;
-    }
+    const found = await follow(
+      address,
+      (url) => this.#answerOf(url),
+      ({ origin }) => origin === this.origin,
+    );
+    if (typeof found === 'string') return undefined;
+    if (found.answer.statusCode === 200) return textIn(found.answer);
+    found.answer.destroy();
     return undefined;
   }
 
