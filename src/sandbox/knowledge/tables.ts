@@ -24,8 +24,8 @@ export const knowledgeTables = `
     created_at integer not null,
     updated_at integer not null
   ) strict;
-  create index if not exists documents_of_knowledge_base on documents (knowledge_base_id, position);
-  create index if not exists documents_waiting on documents (position) where status in ('queued', 'processing');
+  create index if not exists documents_of_knowledge_base on documents (knowledge_base_id, position, status);
+  create index if not exists documents_waiting on documents (position) where status = 'queued';
   create table if not exists chunks (
     id integer primary key,
     document integer not null references documents (position) on delete cascade,
