@@ -5,9 +5,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { seededRandom, wholeNumber } from '../../src/sandbox/calls/seeded-random.ts';
-import { type Kill, KilledRun } from '../../test/sandbox/knowledge/killed-library.ts';
-import { fateProblems, fileProblems, searchProblems } from '../../test/sandbox/knowledge/library-checks.ts';
-import { LibraryClient } from '../../test/sandbox/knowledge/library-client.ts';
+import { type Kill, KilledRun } from '../../test/sandbox/knowledge/killed-run.ts';
+import { fateProblems, fileProblems, searchProblems } from '../../test/sandbox/knowledge/settled-checks.ts';
+import { KnowledgeBaseClient } from '../../test/sandbox/knowledge/knowledge-base-client.ts';
 import { answerPages, oneChunkEach } from '../../test/sandbox/knowledge/mixed-documents.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { inFolder } from '../processes.ts';
@@ -44,7 +44,7 @@ export function ingested(count: number, kills: number, seed: string): Promise<In
     const file = join(folder, 'sandbox.db');
     const start = sandboxOn(file, await freePort());
     const sandbox = await start();
-    const knowledgeBase = await LibraryClient.create(sandbox, { name: 'Mixed', ...oneChunkEach });
+    const knowledgeBase = await KnowledgeBaseClient.create(sandbox, { name: 'Mixed', ...oneChunkEach });
     const { port } = site.address() as AddressInfo;
     const run = new KilledRun(
       {

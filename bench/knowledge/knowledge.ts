@@ -2,7 +2,7 @@
 import { measuredOn, median, progress, publish, table } from '../report.ts';
 import { type Target, targetTable } from '../targets.ts';
 import { type Ingested, ingested } from './ingested.ts';
-import { type LargeLibrary, searchedLarge } from './large-library.ts';
+import { type ManyChunks, searchedLarge } from './many-chunks.ts';
 import { type Stall, stallWith } from './stalls.ts';
 
 const seed = 'ten kills';
@@ -43,7 +43,7 @@ export async function measureKnowledge({ isQuick }: { readonly isQuick: boolean 
 function targetsOf(
   killed: Ingested,
   undisturbed: Ingested,
-  { chunks, times }: LargeLibrary,
+  { chunks, times }: ManyChunks,
 ): readonly Target[] {
   const search = { bound: 'at most', value: 100, unit: 'ms' } as const;
   const none = { bound: 'at most', value: 0 } as const;
@@ -83,7 +83,7 @@ function ingestionLines(killed: Ingested, undisturbed: Ingested, kills: number):
   ];
 }
 
-function searchLines(large: LargeLibrary): string[] {
+function searchLines(large: ManyChunks): string[] {
   const { chunks, times, busy, first, second, memory, mostMemory, memoryWhenFilled, found, secondsToFill } =
     large;
   return [

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { KillableSandbox } from '../../test/sandbox/knowledge/killed-library.ts';
+import type { KillableSandbox } from '../../test/sandbox/knowledge/killed-run.ts';
 
 const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 

@@ -1,7 +1,7 @@
 /** How long the sandbox takes to answer other requests while it takes in, stores and loads a large document. */
 import { join } from 'node:path';
-import { isSettled } from '../../test/sandbox/knowledge/killed-library.ts';
-import { LibraryClient } from '../../test/sandbox/knowledge/library-client.ts';
+import { isSettled } from '../../test/sandbox/knowledge/killed-run.ts';
+import { KnowledgeBaseClient } from '../../test/sandbox/knowledge/knowledge-base-client.ts';
 import { inFolder } from '../processes.ts';
 import { sandboxOn } from './sandbox-command.ts';
 
@@ -25,7 +25,7 @@ export function stallWith(chunkSize: number): Promise<Stall> {
   return inFolder(async (folder) => {
     const sandbox = await sandboxOn(join(folder, 'sandbox.db'), 0)();
     const fields = { name: 'Long', chunk_size: chunkSize, chunk_overlap: 0, chunking_strategy: 'paragraph' };
-    const client = new LibraryClient(sandbox, await LibraryClient.create(sandbox, fields));
+    const client = new KnowledgeBaseClient(sandbox, await KnowledgeBaseClient.create(sandbox, fields));
     await client.submit({ name: 'short.txt', type: 'text/plain', content: 'A short one.' });
     while (!(await client.documents()).every(isSettled)) await pause();
     // The index is in memory, so that the long document is added to it.
@@ -36,7 +36,7 @@ export function stallWith(chunkSize: number): Promise<Stall> {
   });
 }
 
-async function measured(client: LibraryClient): Promise<Stall> {
+async function measured(client: KnowledgeBaseClient): Promise<Stall> {
   const text = longText();
   const answers: Promise<void>[] = [];
   const times: { readonly at: number; readonly time: number }[] = [];

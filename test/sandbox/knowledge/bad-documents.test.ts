@@ -5,17 +5,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/index.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { ask, startedSandbox } from '../support.ts';
-import { docxFiles, encryptedPdf, paragraph, pdfOf, zipOf } from './documents.ts';
-import {
-  type AnsweredDocument,
-  crawl,
-  createdKnowledgeBase,
-  knowledgeBasePath,
-  processed,
-  queuedId,
-  search,
-  settled,
-} from './library.ts';
+import { docxFiles, encryptedPdf, paragraph, pdfOf, zipOf } from './document-files.ts';
+import { crawl, createdKnowledgeBase, processed, queuedId, search, settled } from './filling.ts';
+import { type ShownDocument, knowledgeBasePath } from './knowledge-base-client.ts';
 import { website } from './website.ts';
 
 const megabyte = 1024 ** 2;
@@ -26,7 +18,7 @@ function bytesOf(buffer: Buffer): Uint8Array<ArrayBuffer> {
 }
 
 /** That a document failed with this code, that it tells why, and that the next document is found. */
-async function expectFailure(sandbox: Sandbox, base: string, document: AnsweredDocument, code: string) {
+async function expectFailure(sandbox: Sandbox, base: string, document: ShownDocument, code: string) {
   expect(document).toMatchObject({ status: 'failed', chunk_count: 0, error: { code } });
   expect(document.error?.message).toMatch(/^[A-Z].{10,}[^.]$/);
   await processed(sandbox, base, { name: 'good.txt', content: 'The good one' });

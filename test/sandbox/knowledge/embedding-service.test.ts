@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { ask, startedSandbox } from '../support.ts';
-import { createdKnowledgeBase, knowledgeBasePath, processed, search } from './library.ts';
+import { createdKnowledgeBase, processed, search } from './filling.ts';
+import { knowledgeBasePath } from './knowledge-base-client.ts';
 import { website } from './website.ts';
 
 interface EmbeddingRequest {

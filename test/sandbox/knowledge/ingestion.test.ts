@@ -1,17 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { ask, startedSandbox } from '../support.ts';
-import {
-  type AnsweredDocument,
-  crawl,
-  createdKnowledgeBase,
-  knowledgeBasePath,
-  processed,
-  queuedId,
-  search,
-  settled,
-  upload,
-} from './library.ts';
+import { crawl, createdKnowledgeBase, processed, queuedId, search, settled, upload } from './filling.ts';
+import { type ShownDocument, knowledgeBasePath } from './knowledge-base-client.ts';
 import { pages } from './website.ts';
 
 const demonstration = 'kb_demonstration';
@@ -32,7 +23,7 @@ test('a file is found once its document is completed, and not before', async () 
     error: null,
     chunk_count: 0,
   });
-  expect(['queued', 'processing']).toContain((answer.json as AnsweredDocument).status);
+  expect(['queued', 'processing']).toContain((answer.json as ShownDocument).status);
   expect(await search(sandbox, knowledgeBase, 'When do you open on Mondays?')).toEqual([]);
   const whole = await ask(sandbox, `GET ${knowledgeBasePath}/${knowledgeBase}`);
   expect(whole.json).toMatchObject({ document_count: 1, status: 'processing' });

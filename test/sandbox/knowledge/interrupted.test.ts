@@ -4,13 +4,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type Sandbox, createSandbox } from '../../../src/sandbox/index.ts';
 import { listening } from '../../support/servers.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
-import {
-  type AnsweredDocument,
-  createdKnowledgeBase,
-  knowledgeBasePath,
-  queuedId,
-  upload,
-} from './library.ts';
+import { createdKnowledgeBase, queuedId, upload } from './filling.ts';
+import { type ShownDocument, knowledgeBasePath } from './knowledge-base-client.ts';
 import { ask } from '../support.ts';
 
 /** An embedding service that is asked and doesn't answer: the requests that it has. */
@@ -49,7 +44,7 @@ test('of the documents that wait while another ends the process again and again,
   await expect.poll(() => asked.length).toBe(6);
   const path = `GET ${knowledgeBasePath}/${knowledgeBase}/documents`;
   const { json } = await ask(last, path, { key: apiKey ?? null });
-  const { documents } = json as { documents: readonly AnsweredDocument[] };
+  const { documents } = json as { documents: readonly ShownDocument[] };
   expect(documents.map(({ document_id: id }) => id)).toEqual(ids);
   expect(documents.map(({ error }) => error?.code)).toEqual(['interrupted', undefined, undefined]);
 });

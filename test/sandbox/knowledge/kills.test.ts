@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { Running, folder } from '../../cli/command.ts';
 import { freePort } from '../../support/free-port.ts';
 import { listening } from '../../support/servers.ts';
-import { fileProblems, fateProblems, searchProblems } from './library-checks.ts';
-import { LibraryClient } from './library-client.ts';
-import { type Kill, KilledRun } from './killed-library.ts';
+import { fileProblems, fateProblems, searchProblems } from './settled-checks.ts';
+import { KnowledgeBaseClient } from './knowledge-base-client.ts';
+import { type Kill, KilledRun } from './killed-run.ts';
 import { answerPages, oneChunkEach } from './mixed-documents.ts';
 
 const count = 40;
@@ -37,7 +37,7 @@ test('every document that was accepted is completed or failed once, though the s
   const run = new KilledRun(
     {
       start,
-      knowledgeBase: await LibraryClient.create(sandbox, { name: 'Handbook', ...oneChunkEach }),
+      knowledgeBase: await KnowledgeBaseClient.create(sandbox, { name: 'Handbook', ...oneChunkEach }),
       site: `http://127.0.0.1:${await listening(answerPages)}`,
       count,
       ahead: count,

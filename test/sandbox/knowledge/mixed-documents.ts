@@ -1,7 +1,7 @@
 /** Documents of all kinds, good and bad, whose fate is known: each has a word of its own by which it is found. */
 import { createHash } from 'node:crypto';
 import type { RequestListener } from 'node:http';
-import { docxFiles, encryptedPdf, paragraph, pdfOf, zipOf } from './documents.ts';
+import { docxFiles, encryptedPdf, paragraph, pdfOf, zipOf } from './document-files.ts';
 
 /** What is submitted: a file, or the addresses of pages. */
 export type Submitted =

@@ -7,7 +7,7 @@ import { type DocumentType, documentTypeOf } from '../../../src/sandbox/knowledg
 import type { Material } from '../../../src/sandbox/knowledge/reading/read-document.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { clockWithoutDeadlines } from '../support.ts';
-import { docxFiles, encryptedPdf, paragraph, pdfOf, pdfOfContents, zipOf } from './documents.ts';
+import { docxFiles, encryptedPdf, paragraph, pdfOf, pdfOfContents, zipOf } from './document-files.ts';
 
 function read(type: DocumentType, content: Uint8Array | string): Promise<string> {
   const bytes = new Uint8Array(typeof content === 'string' ? Buffer.from(content) : content);

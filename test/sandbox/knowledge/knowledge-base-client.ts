@@ -3,10 +3,11 @@ import type { Submitted } from './mixed-documents.ts';
 
 /** A document as the sandbox answers it. */
 export interface ShownDocument {
+  readonly [field: string]: unknown;
   readonly document_id: string;
   readonly name: string;
   readonly status: string;
-  readonly error: { readonly code: string } | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
   readonly chunk_count: number;
   readonly updated_at: string;
 }
@@ -16,33 +17,47 @@ export interface FoundChunk {
   readonly text: string;
 }
 
+export const knowledgeBasePath = '/api/v1/knowledge-bases';
+
+/** A file as it is uploaded. */
+export interface UploadedFile {
+  readonly name: string;
+  readonly content: string | Uint8Array<ArrayBuffer>;
+  readonly type?: string;
+}
+
+/** The form of an upload. */
+export function formOf({ name, content, type = '' }: UploadedFile): FormData {
+  const form = new FormData();
+  form.set('file', new File([content], name, { type }));
+  return form;
+}
+
 /** Where a sandbox is, and the key that opens it. */
 export interface SandboxAddress {
   readonly url: string;
   readonly apiKey: string;
 }
 
-export class LibraryClient {
+export class KnowledgeBaseClient {
   readonly #path: string;
   readonly #headers: Readonly<Record<string, string>>;
 
   constructor({ url, apiKey }: SandboxAddress, id: string) {
-    this.#path = `${url}/api/v1/knowledge-bases/${id}`;
+    this.#path = `${url}${knowledgeBasePath}/${id}`;
     this.#headers = { authorization: `Bearer ${apiKey}` };
   }
 
   /** Creates a knowledge base, and returns its id. */
   static async create(address: SandboxAddress, fields: object): Promise<string> {
-    const { id } = await new LibraryClient(address, '').#ask<{ id: string }>('POST', '', fields);
+    const { id } = await new KnowledgeBaseClient(address, '').#ask<{ id: string }>('POST', '', fields);
     return id;
   }
 
   /** Resolves once the sandbox has said that the document is stored. */
   async submit(submitted: Submitted): Promise<ShownDocument> {
     if ('urls' in submitted) return this.#ask('POST', '/documents/website', submitted);
-    const form = new FormData();
-    form.set('file', new File([submitted.content], submitted.name, { type: submitted.type }));
-    return this.#ask('POST', '/documents/file', form);
+    return this.#ask('POST', '/documents/file', formOf(submitted));
   }
 
   document(id: string): Promise<ShownDocument> {

@@ -1,5 +1,10 @@
 /** Fills a knowledge base of a sandbox that is killed meanwhile, and keeps what was answered. */
-import { LibraryClient, RefusedRequest, type SandboxAddress, type ShownDocument } from './library-client.ts';
+import {
+  KnowledgeBaseClient,
+  RefusedRequest,
+  type SandboxAddress,
+  type ShownDocument,
+} from './knowledge-base-client.ts';
 import { type MixedDocument, mixedDocument } from './mixed-documents.ts';
 
 /** A sandbox in a process of its own. */
@@ -51,12 +56,12 @@ export class KilledRun {
   readonly problems: string[] = [];
   readonly #options: KilledRunOptions;
   #sandbox: KillableSandbox;
-  #client: LibraryClient;
+  #client: KnowledgeBaseClient;
 
   constructor(options: KilledRunOptions, sandbox: KillableSandbox) {
     this.#options = options;
     this.#sandbox = sandbox;
-    this.#client = new LibraryClient(sandbox, options.knowledgeBase);
+    this.#client = new KnowledgeBaseClient(sandbox, options.knowledgeBase);
   }
 
   /** The sandbox that runs now. */
@@ -64,7 +69,7 @@ export class KilledRun {
     return this.#sandbox;
   }
 
-  get client(): LibraryClient {
+  get client(): KnowledgeBaseClient {
     return this.#client;
   }
 
@@ -118,7 +123,7 @@ export class KilledRun {
     await this.#sandbox.kill();
     await Promise.all(submissions);
     this.#sandbox = await this.#options.start();
-    this.#client = new LibraryClient(this.#sandbox, this.#options.knowledgeBase);
+    this.#client = new KnowledgeBaseClient(this.#sandbox, this.#options.knowledgeBase);
     await this.#lookAtAll();
     // From the first search on, the index is in memory and follows the documents.
     await this.#client.search('anything');

@@ -2,17 +2,7 @@
 import { expect } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/index.ts';
 import { type Answer, ask } from '../support.ts';
-
-export const knowledgeBasePath = '/api/v1/knowledge-bases';
-
-/** A document as the sandbox answers it. */
-export interface AnsweredDocument {
-  readonly document_id: string;
-  readonly status: 'queued' | 'processing' | 'completed' | 'failed';
-  readonly error: { readonly code: string; readonly message: string } | null;
-  readonly chunk_count: number;
-  readonly [field: string]: unknown;
-}
+import { type ShownDocument, type UploadedFile, formOf, knowledgeBasePath } from './knowledge-base-client.ts';
 
 interface SearchResult {
   readonly document_id: string;
@@ -33,16 +23,14 @@ export async function createdKnowledgeBase(sandbox: Sandbox, fields: object = {}
 export async function upload(
   sandbox: Sandbox,
   knowledgeBase: string,
-  { name, content, type = '' }: { name: string; content: string | Uint8Array<ArrayBuffer>; type?: string },
+  file: UploadedFile,
   key = sandbox.apiKey ?? null,
 ): Promise<Answer> {
-  const form = new FormData();
-  form.set('file', new File([content], name, { type }));
   // As a stream: while a large form is written in one piece, the sandbox would close the connection that the client kept.
   const response = await fetch(`${sandbox.url}${knowledgeBasePath}/${knowledgeBase}/documents/file`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
-    body: form,
+    body: formOf(file),
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
@@ -56,7 +44,7 @@ export function crawl(sandbox: Sandbox, knowledgeBase: string, urls: readonly st
 /** The id of the document of an answer that says that it is queued. */
 export function queuedId({ status, json }: Answer): string {
   expect(status).toBe(202);
-  return (json as AnsweredDocument).document_id;
+  return (json as ShownDocument).document_id;
 }
 
 /** A document that is completed or failed: waits until it is. */
@@ -65,9 +53,9 @@ export async function settled(
   knowledgeBase: string,
   id: string,
   key = sandbox.apiKey ?? null,
-): Promise<AnsweredDocument> {
+): Promise<ShownDocument> {
   const path = `${knowledgeBasePath}/${knowledgeBase}/documents/${id}`;
-  const read = async () => (await ask(sandbox, `GET ${path}`, { key })).json as AnsweredDocument;
+  const read = async () => (await ask(sandbox, `GET ${path}`, { key })).json as ShownDocument;
   await expect.poll(async () => (await read()).status, { interval: 10 }).toMatch(/completed|failed/);
   return read();
 }
@@ -76,9 +64,9 @@ export async function settled(
 export async function processed(
   sandbox: Sandbox,
   knowledgeBase: string,
-  file: Parameters<typeof upload>[2],
+  file: UploadedFile,
   key = sandbox.apiKey ?? null,
-): Promise<AnsweredDocument> {
+): Promise<ShownDocument> {
   const answer = await upload(sandbox, knowledgeBase, file, key);
   return settled(sandbox, knowledgeBase, queuedId(answer), key);
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { ask, keys, startedSandbox } from '../tenants.ts';
-import { knowledgeBasePath } from './library.ts';
+import { knowledgeBasePath } from './knowledge-base-client.ts';
 
 const ada = { key: keys.ada };
 const whole = {

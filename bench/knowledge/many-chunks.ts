@@ -1,8 +1,8 @@
 /** Searches of a knowledge base with many chunks, which the API has filled. */
 import { join } from 'node:path';
 import { seededRandom, wholeNumber } from '../../src/sandbox/calls/seeded-random.ts';
-import { isSettled } from '../../test/sandbox/knowledge/killed-library.ts';
-import { LibraryClient } from '../../test/sandbox/knowledge/library-client.ts';
+import { isSettled } from '../../test/sandbox/knowledge/killed-run.ts';
+import { KnowledgeBaseClient } from '../../test/sandbox/knowledge/knowledge-base-client.ts';
 import { wordOf } from '../../test/sandbox/knowledge/mixed-documents.ts';
 import { inFolder } from '../processes.ts';
 import { progress } from '../report.ts';
@@ -16,7 +16,7 @@ const settings = { name: 'Large', chunking_strategy: 'paragraph', chunk_size: 60
 const vocabulary = 5_000;
 
 /** Times in milliseconds, memory in MB. */
-export interface LargeLibrary {
+export interface ManyChunks {
   readonly chunks: number;
   readonly secondsToFill: number;
   readonly times: readonly number[];
@@ -33,12 +33,12 @@ export interface LargeLibrary {
   readonly found: number;
 }
 
-export function searchedLarge(chunks: number): Promise<LargeLibrary> {
+export function searchedLarge(chunks: number): Promise<ManyChunks> {
   return inFolder(async (folder) => {
     const start = sandboxOn(join(folder, 'sandbox.db'), 0);
     const filling = await start();
-    const id = await LibraryClient.create(filling, settings);
-    const client = new LibraryClient(filling, id);
+    const id = await KnowledgeBaseClient.create(filling, settings);
+    const client = new KnowledgeBaseClient(filling, id);
     const startedAt = performance.now();
     const stored = await fill(client, chunks);
     const secondsToFill = (performance.now() - startedAt) / 1_000;
@@ -61,7 +61,7 @@ export function searchedLarge(chunks: number): Promise<LargeLibrary> {
     await filling.stop();
 
     const restarted = await start();
-    const again = new LibraryClient(restarted, id);
+    const again = new KnowledgeBaseClient(restarted, id);
     const timed = async () => {
       const begunAt = performance.now();
       await again.search(questionAbout(1));
@@ -76,7 +76,7 @@ export function searchedLarge(chunks: number): Promise<LargeLibrary> {
 }
 
 /** Returns how many chunks there are. */
-async function fill(client: LibraryClient, chunks: number): Promise<number> {
+async function fill(client: KnowledgeBaseClient, chunks: number): Promise<number> {
   const each = Math.ceil(chunks / documents);
   for (let document = 0; document < documents; document += 1) {
     const paragraphs = Array.from({ length: each }, (_, place) => paragraphOf(document * each + place));

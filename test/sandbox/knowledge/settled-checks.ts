@@ -1,6 +1,6 @@
 /** What must be true of a knowledge base once all of its documents are completed or failed. Each check returns what is not. */
 import Database from 'better-sqlite3';
-import type { LibraryClient, ShownDocument } from './library-client.ts';
+import type { KnowledgeBaseClient, ShownDocument } from './knowledge-base-client.ts';
 import { type MixedDocument, scripted } from './mixed-documents.ts';
 
 /** Each document is one that was submitted, is there once, and has its fate. */
@@ -24,7 +24,7 @@ export function fateProblems(
 
 /** A search for the word of a completed document finds all of its chunks, before those of any other; that of a failed one none. */
 export async function searchProblems(
-  client: LibraryClient,
+  client: KnowledgeBaseClient,
   documents: readonly ShownDocument[],
   submitted: ReadonlyMap<string, MixedDocument>,
 ): Promise<readonly string[]> {
