@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json as readJson } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.ts';
+import { ManualClock } from '../../support/clock.ts';
 import { temporaryDatabase } from '../../support/temporary.ts';
 import { ask, startedSandbox } from '../support.ts';
-import { createdKnowledgeBase, processed, search } from './filling.ts';
+import { createdKnowledgeBase, processed, queuedId, search, settled, upload } from './filling.ts';
 import { knowledgeBasePath } from './knowledge-base-client.ts';
 import { website } from './website.ts';
 
@@ -85,6 +86,20 @@ test('a search of a knowledge base that is deleted meanwhile finds nothing of an
   await processed(sandbox, other, { name: 'secret.txt', content: 'Secret' });
   mayAnswer.resolve();
   expect(await searching).toEqual([]);
+});
+
+test('a document that was read in time may be embedded for ten minutes, and no longer', async () => {
+  const silent = await website(() => {});
+  const clock = new ManualClock();
+  const sandbox = await startedSandbox({ clock, embeddings: { url: silent } });
+  const base = await createdKnowledgeBase(sandbox);
+  const id = queuedId(await upload(sandbox, base, { name: 'soup.txt', content: 'A soup' }));
+  await clock.timer(600_000);
+  clock.advance(599_999);
+  const line = `GET ${knowledgeBasePath}/${base}/documents/${id}`;
+  expect((await ask(sandbox, line)).json).toMatchObject({ status: 'processing' });
+  clock.advance(1);
+  expect(await settled(sandbox, base, id)).toMatchObject({ status: 'failed', error: { code: 'too_slow' } });
 });
 
 test('what another embedder has filled is not compared with the vectors of a service', async () => {
