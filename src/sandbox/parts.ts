@@ -28,7 +28,7 @@ import { Search } from './knowledge/search.ts';
 import { knowledgeTables } from './knowledge/tables.ts';
 import type { ResolvedSandboxOptions } from './options.ts';
 import { type SeededParts, demonstrationSeed, fillFromSeed } from './seed.ts';
-import { requestAllowed } from './sitemaps/website.ts';
+import { requestAllowed } from './websites/website.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
 import { Tenants, newKey } from './tenants.ts';
 

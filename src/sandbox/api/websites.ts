@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../kit/clock.ts';
-import { discoverLinks } from '../sitemaps/discover-links.ts';
-import { WebsiteProblem } from '../sitemaps/website.ts';
+import { discoverLinks } from '../websites/discover-links.ts';
+import { WebsiteProblem } from '../websites/website.ts';
 import { validated } from './request.ts';
 import { type ApiAnswer, type Route, routesOf } from './route.ts';
 

@@ -1,8 +1,8 @@
 /** Reads the pages that a client has chosen for a knowledge base. */
 import type { IncomingMessage } from 'node:http';
 import { readBounded } from '../../kit/http-bodies.ts';
-import { type FinalAnswer, follow } from '../sitemaps/follow.ts';
-import { WebsiteProblem } from '../sitemaps/website.ts';
+import { type FinalAnswer, follow } from '../websites/follow.ts';
+import { WebsiteProblem } from '../websites/website.ts';
 import { DocumentFailure } from './document-problem.ts';
 import { documentTypeOf } from './reading/document-types.ts';
 import type { Material } from './reading/read-document.ts';
