@@ -102,4 +102,5 @@ export type { ErasureTarget } from './operate/erasure-target.ts';
 export type { Instant } from './errors/option-problems.ts';
 export type { LogEvent } from './receiver/telemetry.ts';
 export type { Access, Action, Authorize, NamedAccess } from './operate/api/access.ts';
+export type { FetchConnection } from './http/fetch.ts';
 export type { Mounted } from './http/web.ts';

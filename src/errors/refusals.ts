@@ -22,14 +22,15 @@ export function isRefusal(code: unknown, status: number): code is RefusalCode {
   return refusals[code as RefusalCode].status === status;
 }
 
-/** How a delivery came: the peer's address is undefined in `receiver.fetch`, and on a Unix socket. */
+/** How a delivery came: the peer's address is undefined in `receiver.fetch` unless it is told, and on a Unix socket. */
 interface Connection {
   readonly peer: string | undefined;
 }
 
 const trustWithoutAddress =
-  "the peer's address is not known (receiver.fetch, or a Unix socket), so no list of addresses in trustProxy can match " +
-  'it. If nothing but your proxy can reach this server, set https: { trustProxy: 1 }';
+  "the peer's address is not known (receiver.fetch without { peerAddress }, or a Unix socket), so no list of addresses in " +
+  'trustProxy can match it. Pass it, if your server knows it: receiver.fetch(request, { peerAddress }). Or, if nothing but ' +
+  'your proxy can reach this server, set https: { trustProxy: 1 }';
 
 function named(peer: string | undefined): string {
   return peer === undefined ? '' : ` ${peer}`;

@@ -1,15 +1,27 @@
 import { Readable } from 'node:stream';
 import type { BodySource, Delivery, Take } from '../events/model.ts';
 
+/** What a Request doesn't say about the connection over which it came, and its server may know. */
+export interface FetchConnection {
+  /**
+   * The address of the socket's peer, never what a header says. Without it, no address in `https.trustProxy` can match:
+   * only a number of hops or `true`.
+   */
+  readonly peerAddress?: string | undefined;
+  /** Whether the socket itself is TLS. @default whether the URL begins with `https:` */
+  readonly encrypted?: boolean | undefined;
+}
+
 /**
- * The receiver for anything that speaks Request and Response. The protocol of the request's URL counts as the
- * connection's; there is no peer, so only `trustProxy: true` or a number of hops can trust one.
+ * The receiver for anything that speaks Request and Response.
  *
- * @example const response = await receiver.fetch(request)
+ * @example const response = await receiver.fetch(request, { peerAddress: socket.remoteAddress })
  */
-export function fetchHandler(take: Take): (request: Request) => Promise<Response> {
-  return async (request) => {
-    const delivery = deliveryOf(request);
+export function fetchHandler(
+  take: Take,
+): (request: Request, connection?: FetchConnection) => Promise<Response> {
+  return async (request, connection) => {
+    const delivery = deliveryOf(request, connection);
     const { status, headers, body } = await take(delivery);
     // The rest of a refused body must not be read on: an endless one would be read forever.
     if (delivery.body.kind === 'stream') delivery.body.stream.destroy();
@@ -17,14 +29,16 @@ export function fetchHandler(take: Take): (request: Request) => Promise<Response
   };
 }
 
-function deliveryOf(request: Request): Delivery {
+function deliveryOf(request: Request, connection: FetchConnection | undefined): Delivery {
+  // Servers that are given the function itself pass other things of their own here.
+  const { peerAddress, encrypted } = connection ?? {};
   const url = new URL(request.url);
   return {
     method: request.method,
     headers: { host: url.host, ...Object.fromEntries(request.headers) },
     body: bodyOf(request),
-    peerAddress: undefined,
-    encrypted: url.protocol === 'https:',
+    peerAddress: typeof peerAddress === 'string' ? peerAddress : undefined,
+    encrypted: typeof encrypted === 'boolean' ? encrypted : url.protocol === 'https:',
     appTrustProxy: undefined,
   };
 }

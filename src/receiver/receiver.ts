@@ -5,7 +5,7 @@ import { type EventPattern, isKnownEventName } from '../events/names.ts';
 import type { HandlerOptions, JoinOptions } from './handler-options.ts';
 import type { DatabaseOf, Handler, JoinedCall, RunContext, UserDatabase } from '../dispatch/handling.ts';
 import { type Middleware, middleware } from '../http/express.ts';
-import { fetchHandler } from '../http/fetch.ts';
+import { type FetchConnection, fetchHandler } from '../http/fetch.ts';
 import { nodeHandler } from '../http/node.ts';
 import { type Mounted, mounted } from '../http/web.ts';
 import type { Authorize } from '../operate/api/access.ts';
@@ -291,10 +291,13 @@ export class Receiver<Transaction = UserDatabase> {
   /**
    * The receiver for anything that speaks Request and Response.
    *
+   * @param connection what the server knows of the connection: behind a proxy, the peer's address lets `https.trustProxy`
+   *   be a list
    * @example const response = await receiver.fetch(request);
+   * @example const response = await receiver.fetch(request, { peerAddress: socket.remoteAddress, encrypted: false });
    */
-  fetch(request: Request): Promise<Response> {
-    return fetchHandler(this.take)(request);
+  fetch(request: Request, connection?: FetchConnection): Promise<Response> {
+    return fetchHandler(this.take)(request, connection);
   }
 
   /**

@@ -108,6 +108,32 @@ describe('over Request and Response', () => {
     expect((await trusting.fetch(proxied())).status).toBe(200);
   });
 
+  test('the address of the peer makes a list of proxies match', async () => {
+    const { receiver, logs } = await started({ https: { trustProxy: 'loopback' } });
+    const from = async (peerAddress: unknown) => {
+      const body = bodyOf();
+      const headers = { ...signedHeaders(body), 'x-forwarded-proto': 'https' };
+      const request = new Request('http://calls.example.com/', { method: 'POST', headers, body });
+      return (await receiver.fetch(request, { peerAddress: peerAddress as string })).status;
+    };
+    expect([await from('127.0.0.1'), await from('::ffff:127.0.0.1')]).toEqual([200, 200]);
+    expect(await from('192.0.2.7')).toBe(403);
+    expect(logs.of('refusal_fix')).toMatchObject([{ fix: expect.stringContaining('The peer 192.0.2.7') }]);
+    // What other servers pass as the second argument.
+    expect([await from(undefined), await from({ address: '127.0.0.1' })]).toEqual([403, 403]);
+  });
+
+  test('what the server knows of the connection goes before the URL', async () => {
+    const { receiver } = await started();
+    const over = async (protocol: string, encrypted: boolean) => {
+      const body = bodyOf();
+      const url = `${protocol}://calls.example.com/`;
+      const request = new Request(url, { method: 'POST', headers: signedHeaders(body), body });
+      return (await receiver.fetch(request, { encrypted })).status;
+    };
+    expect([await over('http', true), await over('https', false)]).toEqual([200, 403]);
+  });
+
   test('a body that was read already, or is missing, is answered', async () => {
     const { receiver } = await started();
     const body = bodyOf();
