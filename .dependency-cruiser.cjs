@@ -27,7 +27,7 @@ const ranks = [
   ['^src/receiver/wiring\\.ts$'],
   ['^src/receiver/lifecycle\\.ts$'],
   ['^src/receiver/receiver\\.ts$'],
-  ['^src/(prometheus|otel)/'],
+  ['^src/(prometheus|otel|fastify)/'],
   // The platform's side: what it may use is told below.
   ['^src/platform/', '^src/sandbox/'],
   ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
@@ -72,7 +72,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/' },
       to: {
-        path: '^src/(index|(otel|prometheus|testing|platform|sandbox|store|store/postgres)/index)\\.ts$',
+        path: '^src/(index|(otel|prometheus|fastify|testing|platform|sandbox|store|store/postgres)/index)\\.ts$',
       },
     },
     {
@@ -125,6 +125,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: ['^src/http/express\\.ts$', '^src/cli/', '^src/sandbox/api/'] },
       to: { path: 'node_modules/(@types/)?express' },
+    },
+    {
+      name: 'fastify-stays-at-the-edge',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/http/fastify\\.ts$' },
+      to: { path: 'node_modules/fastify' },
     },
     {
       name: 'the-browser-stands-alone',

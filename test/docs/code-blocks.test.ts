@@ -42,6 +42,7 @@ function typeErrors(pieces: readonly { name: string; code: string }[]): string[]
           'ringback/testing': [join(root, 'src/testing/index.ts')],
           'ringback/platform': [join(root, 'src/platform/index.ts')],
           'ringback/sandbox': [join(root, 'src/sandbox/index.ts')],
+          'ringback/fastify': [join(root, 'src/fastify/index.ts')],
         },
         typeRoots: [join(root, 'node_modules/@types')],
       },

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import * as fastify from '../../src/fastify/index.ts';
 import * as ringback from '../../src/index.ts';
 import * as platform from '../../src/platform/index.ts';
 import * as sandbox from '../../src/sandbox/index.ts';
@@ -75,6 +76,10 @@ describe('the public names', () => {
         "toolMiddleware",
       ]
     `);
+  });
+
+  it('of ringback/fastify is one plugin', () => {
+    expect(Object.keys(fastify)).toEqual(['receiverPlugin']);
   });
 
   it('of ringback/sandbox are these', () => {

@@ -1,0 +1,28 @@
+import type { FastifyPluginCallback, onRequestHookHandler } from 'fastify';
+import type { Take } from '../events/model.ts';
+import { answer } from './node.ts';
+
+/** Options of `receiverPlugin`. Fastify's own `prefix` is the path. */
+export interface ReceiverPluginOptions {
+  /** What `createReceiver` has returned. */
+  readonly receiver: { readonly take: Take };
+}
+
+/**
+ * The receiver as a plugin of Fastify 4 and 5. It answers every request at its prefix and below. No parser and no limit of
+ * Fastify's meets a delivery, so the app's other routes keep theirs; hooks of the app that were added before do.
+ *
+ * @example
+ * import { receiverPlugin } from 'ringback/fastify';
+ * app.register(receiverPlugin, { prefix: '/webhooks/calls', receiver });
+ */
+export const receiverPlugin: FastifyPluginCallback<ReceiverPluginOptions> = (app, { receiver }, done) => {
+  // The first hook of a request comes before its body is read: the signature is over the bytes as they are sent.
+  const onRequest: onRequestHookHandler = (request, reply) => {
+    reply.hijack();
+    // Fastify keeps its `trustProxy` to itself, so the receiver's own setting alone decides.
+    answer(receiver.take, request.raw, reply.raw, undefined);
+  };
+  for (const path of ['/', '/*']) app.all(path, { onRequest }, () => {});
+  done();
+};
