@@ -27,7 +27,7 @@ const ranks = [
   ['^src/receiver/wiring\\.ts$'],
   ['^src/receiver/lifecycle\\.ts$'],
   ['^src/receiver/receiver\\.ts$'],
-  ['^src/(prometheus|otel|fastify)/'],
+  ['^src/(prometheus|otel|fastify|nest)/'],
   // The platform's side: what it may use is told below.
   ['^src/platform/', '^src/sandbox/'],
   ['^src/index\\.ts$', '^src/cli/', '^src/testing/'],
@@ -72,7 +72,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/' },
       to: {
-        path: '^src/(index|(otel|prometheus|fastify|testing|platform|sandbox|store|store/postgres)/index)\\.ts$',
+        path: '^src/(index|(otel|prometheus|fastify|nest|testing|platform|sandbox|store|store/postgres)/index)\\.ts$',
       },
     },
     {
@@ -131,6 +131,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/http/fastify\\.ts$' },
       to: { path: 'node_modules/fastify' },
+    },
+    {
+      name: 'nest-stays-in-its-folder',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/nest/' },
+      to: { path: 'node_modules/@nestjs/' },
     },
     {
       name: 'the-browser-stands-alone',

@@ -51,6 +51,9 @@ export const problems = {
     `With strictNames, ${d.method} expects names of known events, or names that are not close to one, but found ` +
     `${JSON.stringify(d.eventName)}. Did you mean ${JSON.stringify(d.meant)}? If an event is really called so, leave ` +
     'strictNames out.',
+  provider_not_singleton: (d: { name: string }) =>
+    `The provider ${d.name} has handlers, so there should be one for the whole app, but its scope, or that of something ` +
+    'that it injects, is the request or TRANSIENT. Leave the scope out, or put the handlers into another provider.',
   fallback_duplicate: () =>
     'A fallback is already registered, and there can be only one. Put both pieces of work into one function.',
   receiver_started: (d?: { app: string }) =>

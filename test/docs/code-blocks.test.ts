@@ -43,6 +43,7 @@ function typeErrors(pieces: readonly { name: string; code: string }[]): string[]
           'ringback/platform': [join(root, 'src/platform/index.ts')],
           'ringback/sandbox': [join(root, 'src/sandbox/index.ts')],
           'ringback/fastify': [join(root, 'src/fastify/index.ts')],
+          'ringback/nest': [join(root, 'src/nest/index.ts')],
         },
         typeRoots: [join(root, 'node_modules/@types')],
       },

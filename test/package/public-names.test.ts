@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as fastify from '../../src/fastify/index.ts';
 import * as ringback from '../../src/index.ts';
+import * as nest from '../../src/nest/index.ts';
 import * as platform from '../../src/platform/index.ts';
 import * as sandbox from '../../src/sandbox/index.ts';
 import * as store from '../../src/store/index.ts';
@@ -80,6 +81,10 @@ describe('the public names', () => {
 
   it('of ringback/fastify is one plugin', () => {
     expect(Object.keys(fastify)).toEqual(['receiverPlugin']);
+  });
+
+  it('of ringback/nest are these', () => {
+    expect(Object.keys(nest).sort()).toEqual(['Fallback', 'On', 'OnCall', 'RingbackModule']);
   });
 
   it('of ringback/sandbox are these', () => {

@@ -1,0 +1,90 @@
+import type { JoinedCall, RunContext } from '../dispatch/handling.ts';
+import type { EventOf } from '../events/event-types.ts';
+import type { CallEvent } from '../events/model.ts';
+import type { EventPattern } from '../events/names.ts';
+import type { HandlerOptions, JoinOptions } from '../receiver/handler-options.ts';
+import type { FallbackContext, Receiver } from '../receiver/receiver.ts';
+
+/** What a method is called with, whichever database it has for `ctx.commit`: a method may declare any of them. */
+type Lent<Context> = Omit<Context, 'commit'> & { readonly commit: never };
+
+/** Makes a handler of a method with these parameters, and refuses others. */
+type HandlerDecorator<Parameters extends unknown[]> = <Method extends (...given: Parameters) => unknown>(
+  prototype: object,
+  key: string | symbol,
+  descriptor: TypedPropertyDescriptor<Method>,
+) => void;
+
+type Handle = (...given: never[]) => unknown;
+/** Registers a method, once there is an object to call it on. */
+type Register = (receiver: Receiver, handle: Handle) => void;
+
+/** The decorated methods of each class, by its prototype. */
+const decorated = new WeakMap<object, Map<string | symbol, Register[]>>();
+
+function decorator(register: Register) {
+  return (prototype: object, key: string | symbol) => {
+    const methods = decorated.get(prototype) ?? new Map<string | symbol, Register[]>();
+    decorated.set(prototype, methods.set(key, [...(methods.get(key) ?? []), register]));
+  };
+}
+
+/**
+ * Makes a method of a provider a handler, as `receiver.on` does.
+ *
+ * @example
+ * ```ts
+ * @On('CallHandler.CallEnded', { name: 'save-call' })
+ * async save(event: EventOf<'CallHandler.CallEnded'>, ctx: RunContext) {}
+ * ```
+ */
+export function On<const Names extends EventPattern | readonly EventPattern[]>(
+  names: Names,
+  options: HandlerOptions = {},
+): HandlerDecorator<[event: EventOf<Names>, context: Lent<RunContext>]> {
+  return decorator((receiver, handle) => void receiver.on(names, options, handle as never));
+}
+
+/**
+ * Makes a method of a provider a join, as `receiver.onCall` does.
+ *
+ * @example
+ * ```ts
+ * @OnCall({ name: 'save-order', events: ['CallHandler.CallEnded', 'callAnalysis.pcaCompleted'], within: '2m' })
+ * async saveOrder(call: JoinedCall, ctx: RunContext) {}
+ * ```
+ */
+export function OnCall(
+  options: JoinOptions,
+): HandlerDecorator<[call: JoinedCall, context: Lent<RunContext>]> {
+  return decorator((receiver, handle) => void receiver.onCall(options, handle as never));
+}
+
+/**
+ * Makes a method of a provider the fallback, as `receiver.fallback` does.
+ *
+ * @example
+ * ```ts
+ * @Fallback()
+ * rest(event: CallEvent, { isKnown, log }: FallbackContext) {}
+ * ```
+ */
+export function Fallback(): HandlerDecorator<[event: CallEvent, context: Lent<FallbackContext>]> {
+  return decorator((receiver, handle) => void receiver.fallback(handle as never));
+}
+
+/** The decorated methods of an object's class and of those that it extends; the nearest counts. */
+export function registrationsOf(instance: object): ((receiver: Receiver) => void)[] {
+  const found = new Map<string | symbol, Register[]>();
+  let prototype: unknown = Object.getPrototypeOf(instance);
+  for (; prototype instanceof Object; prototype = Object.getPrototypeOf(prototype)) {
+    for (const [key, registers] of decorated.get(prototype) ?? [])
+      if (!found.has(key)) found.set(key, registers);
+  }
+  const methods = instance as Readonly<Record<string | symbol, Handle>>;
+  return [...found].flatMap(([key, registers]) =>
+    registers.map(
+      (register) => (receiver: Receiver) => register(receiver, (...given) => methods[key]?.(...given)),
+    ),
+  );
+}

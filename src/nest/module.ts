@@ -1,0 +1,72 @@
+import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { Receiver } from '../receiver/receiver.ts';
+import { ReceiverInApp } from './receiver-in-app.ts';
+
+/** Options of `RingbackModule.forRoot`. */
+export interface RingbackModuleOptions<Transaction> {
+  /** Where deliveries are taken, and below: the whole path. A global prefix is not put before it. */
+  readonly path: string;
+  /** What `createReceiver` has returned. It is started and stopped with the app. */
+  readonly receiver: Receiver<Transaction>;
+}
+
+/** Options of `RingbackModule.forRootAsync`. */
+export interface RingbackModuleAsyncOptions<Transaction>
+  extends
+    Pick<RingbackModuleOptions<Transaction>, 'path'>,
+    Pick<ModuleMetadata, 'imports'>,
+    Pick<FactoryProvider<Receiver<Transaction>>, 'inject' | 'useFactory'> {}
+
+/**
+ * The receiver in an app of Nest 11 or 12: it takes deliveries at a path, calls the methods that are decorated with `On`,
+ * `OnCall` and `Fallback`, starts after everything else in the app, and stops before it. Any provider can have it injected,
+ * as `Receiver`.
+ *
+ * @example
+ * ```ts
+ * @Module({
+ *   imports: [RingbackModule.forRoot({ path: '/webhooks/calls', receiver: createReceiver({ secrets }) })],
+ *   providers: [CallHandlers],
+ * })
+ * export class AppModule {}
+ * ```
+ */
+// oxlint-disable-next-line typescript/no-extraneous-class -- Nest knows modules by their classes.
+export class RingbackModule {
+  /** Mounts a receiver. Each app needs a receiver of its own: one that was stopped can't be started again. */
+  static forRoot<Transaction>({ path, receiver }: RingbackModuleOptions<Transaction>): DynamicModule {
+    return RingbackModule.forRootAsync({ path, useFactory: () => receiver });
+  }
+
+  /** Mounts the receiver that a function makes for each app, from providers if it needs any. */
+  static forRootAsync<Transaction>({
+    path,
+    imports = [],
+    inject = [],
+    useFactory,
+  }: RingbackModuleAsyncOptions<Transaction>): DynamicModule {
+    const inApp: FactoryProvider<ReceiverInApp> = {
+      provide: ReceiverInApp,
+      inject: [Receiver, HttpAdapterHost, DiscoveryService, ModulesContainer],
+      useFactory: (
+        receiver: Receiver,
+        host: HttpAdapterHost,
+        discovery: DiscoveryService,
+        modules: ModulesContainer,
+      ) => {
+        // Nest calls the hooks of modules by their distance from the root. No handler is to run before what it uses is
+        // there, nor after.
+        for (const module of modules.values()) if (module.metatype === RingbackModule) module.distance = -1;
+        return new ReceiverInApp(receiver, { path, host, discovery });
+      },
+    };
+    return {
+      module: RingbackModule,
+      global: true,
+      imports: [DiscoveryModule, ...imports],
+      providers: [{ provide: Receiver, inject, useFactory }, inApp],
+      exports: [Receiver],
+    };
+  }
+}
