@@ -40,6 +40,20 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
       });
     });
 
+  /** All lines of an event, once there are this many; rejects when the program ends before. */
+  const lines = (event: string, count: number): Promise<readonly Line[]> =>
+    new Promise((resolve, reject) => {
+      const look = () => {
+        const found = seen.filter((entry) => entry['event'] === event);
+        if (found.length >= count) resolve(found);
+      };
+      look();
+      output.on('line', look);
+      output.once('close', () => {
+        reject(new Error(`It ended before ${count} times ${event}:\n${rest.join('\n')}`));
+      });
+    });
+
   /** Resolves when this text has been written outside of the log. */
   const written = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -55,11 +69,14 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
 
   return {
     line,
+    lines,
     /** Asks the program to end, and resolves to its exit code. */
     stop: () => {
       child.kill('SIGTERM');
       return exited;
     },
+    /** Resolves to the program's exit code once it has ended by itself. */
+    ended: () => exited,
     /** Kills the program if it still runs, and waits until it has ended. */
     kill: async () => {
       child.kill('SIGKILL');
