@@ -1,0 +1,24 @@
+/** The receiver with its handlers. */
+import { type Receiver, createReceiver } from 'ringback';
+
+/** Next may load this file several times in one process, and a process has one receiver. */
+const kept = globalThis as { receiver?: Promise<Receiver> };
+
+/** The receiver, once it has started. */
+export function started(): Promise<Receiver> {
+  return (kept.receiver ??= start());
+}
+
+async function start(): Promise<Receiver> {
+  const receiver = createReceiver({
+    secrets: process.env['WEBHOOK_SECRET'],
+    database: process.env['DATABASE'] ?? './calls.db',
+    // A route handler isn't told the proxy's address: nothing but the proxy may reach the server.
+    https: { trustProxy: 1 },
+  });
+  receiver.on('CallHandler.CallEnded', { name: 'note-call' }, (event, ctx) => {
+    ctx.log.info({ status: event.payload.status }, 'a call has ended');
+  });
+  await receiver.start();
+  return receiver;
+}
