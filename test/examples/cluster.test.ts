@@ -3,7 +3,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { buildDelivery } from '../../src/testing/index.ts';
-import { type PackedProject, packProject } from '../package/packed-project.ts';
+import { type PackedProject, addPackages, packProject } from '../package/packed-project.ts';
 import { type Line, startProgram } from '../package/program.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -12,6 +12,7 @@ let project: PackedProject;
 
 beforeAll(async () => {
   project = await packProject();
+  addPackages(project, 'express');
   cpSync(join(root, 'examples/cluster/app.ts'), join(project.folder, 'app.ts'));
 });
 afterAll(() => project.remove());

@@ -6,13 +6,14 @@ import { type PackedProject, packProject } from '../package/packed-project.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** What the examples need besides the package and what comes with it. */
+/** What the examples need besides the package and what comes with it: each app brings its framework. */
 const packages = [
   '@hono/node-server',
   '@nestjs/common',
   '@nestjs/core',
   '@nestjs/platform-express',
   '@types/express',
+  'express',
   'fastify',
   'hono',
   'reflect-metadata',

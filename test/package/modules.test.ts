@@ -4,10 +4,23 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type PackedProject, addPackages, packProject, runIn, typeCheck } from './packed-project.ts';
 
+/** What entry points need that the app has. */
+const peers = [
+  '@nestjs/common',
+  '@nestjs/core',
+  '@opentelemetry/api',
+  '@prometheus-io/client',
+  '@types/pg',
+  'fastify',
+  'pg',
+  'reflect-metadata',
+  'rxjs',
+];
+
 let project: PackedProject;
 beforeAll(async () => {
   project = await packProject();
-  addPackages(project, '@opentelemetry/api', '@prometheus-io/client', '@types/pg', 'pg');
+  addPackages(project, ...peers);
 });
 afterAll(() => project.remove());
 
@@ -27,7 +40,7 @@ describe('in Node', () => {
   const nodes = [process.execPath, ...(oldest === undefined ? [] : [oldest])];
   it.each(nodes)('%s: require gives every entry point, and it is what import gives', (node) => {
     const names = entryPoints();
-    expect(names.length).toBe(8);
+    expect(names.length).toBe(10);
     const script = `
       void (async () => {
         for (const name of ${JSON.stringify(names)}) {
@@ -108,6 +121,8 @@ function app(written: (statement: string) => string = (statement) => statement):
     `import { createPlatform, PlatformError, type Subscription } from 'ringback/platform';`,
     `import { createSandbox, type Sandbox } from 'ringback/sandbox';`,
     `import { Unconfirmed, type Store } from 'ringback/store';`,
+    `import { receiverPlugin, type ReceiverPluginOptions } from 'ringback/fastify';`,
+    `import { On, RingbackModule } from 'ringback/nest';`,
   ];
   return `${imports.map(written).join('\n')}
 export const receiver: Receiver = createReceiver({ secrets: 'whsec_a', database: ':memory:' });
@@ -119,9 +134,10 @@ receiver.on(eventNames.callEnded, async (event, { attempt }: RunContext) => {
 export const shared = () =>
   createReceiver({ secrets: 'whsec_a', database: postgres({ connectionString: 'postgres://localhost/app' }) });
 shared satisfies () => Receiver<PostgresTransaction>;
-export type All = [InstrumentOptions, Fixture, Subscription, Sandbox, Store];
+export type All = [InstrumentOptions, Fixture, Subscription, Sandbox, Store, ReceiverPluginOptions];
+export const inNest = () => RingbackModule.forRoot({ path: '/calls', receiver: shared() });
 export const sandbox: Sandbox = createSandbox();
-export const functions = [instrument, collectMetrics, createPlatform];
+export const functions = [instrument, collectMetrics, createPlatform, receiverPlugin, On];
 export const error: unknown = new Unconfirmed('the disk', async () => {});
 console.log(eventNames.callEnded, fixtureNames().length > 3, !(error instanceof PlatformError));
 `;
