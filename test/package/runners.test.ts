@@ -1,18 +1,17 @@
 /** The packed package under the test runners that its users have, with and without supertest, in ES modules and CommonJS. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { root } from '../docs/documents.ts';
-import { type PackedProject, packProject } from './packed-project.ts';
+import { frameworkPackages, frameworkTests, frameworks } from './framework-tests.ts';
+import { type PackedProject, addPackages, packProject } from './packed-project.ts';
+import { runners } from './test-runners.ts';
 
 let project: PackedProject;
 beforeAll(async () => {
   project = await packProject();
-  for (const name of ['express', 'jest', 'jest29', 'supertest', 'vitest']) {
-    symlinkSync(join(root, 'node_modules', name), join(project.folder, 'node_modules', name));
-  }
+  addPackages(project, ...frameworkPackages, 'jest', 'jest29', 'supertest', 'vitest');
 });
 afterAll(() => project.remove());
 
@@ -47,72 +46,18 @@ test('a delivery through supertest is handled', async () => {
 });
 `;
 
-const imported = `
-import assert from 'node:assert/strict';
-import express from 'express';
-import request from 'supertest';
-import { buildDelivery, deliver, handled, testReceiver } from 'ringback/testing';
-`;
-const required = `
-const assert = require('node:assert/strict');
-const express = require('express');
-const request = require('supertest');
-const { buildDelivery, deliver, handled, testReceiver } = require('ringback/testing');
-`;
-/** Jest 29 can't require an ES module, whichever Node it runs on. */
-const importedLater = `
-const assert = require('node:assert/strict');
-const express = require('express');
-const request = require('supertest');
-let buildDelivery, deliver, handled, testReceiver;
-beforeAll(async () => {
-  ({ buildDelivery, deliver, handled, testReceiver } = await import('ringback/testing'));
-});
-`;
-
-const jest = (name: string) => ['--experimental-vm-modules', `node_modules/${name}/bin/jest.js`, '--rootDir'];
-const runners: readonly [string, { type: string; text: string; command: readonly string[] }][] = [
-  [
-    'vitest',
-    {
-      type: 'module',
-      text: `import { test } from 'vitest';${imported}`,
-      command: ['node_modules/vitest/vitest.mjs', 'run', '--root'],
-    },
-  ],
-  ['Jest 30 in ES modules', { type: 'module', text: imported, command: jest('jest') }],
-  ['Jest 30 in CommonJS', { type: 'commonjs', text: required, command: jest('jest') }],
-  ['Jest 29 in ES modules', { type: 'module', text: imported, command: jest('jest29') }],
-  ['Jest 29 in CommonJS', { type: 'commonjs', text: importedLater, command: jest('jest29') }],
-  [
-    'node:test in ES modules',
-    {
-      type: 'module',
-      text: `import test from 'node:test';${imported}`,
-      command: ['--test', '--test-reporter=tap'],
-    },
-  ],
-  [
-    'node:test in CommonJS',
-    {
-      type: 'commonjs',
-      text: `const test = require('node:test');${required}`,
-      command: ['--test', '--test-reporter=tap'],
-    },
-  ],
-];
-
-test.each(runners)('%s', async (name, { type, text, command }) => {
+test.each(Object.entries(runners))('%s', async (name, { type, head, command }) => {
   const folder = join(project.folder, name.replaceAll(/\W/g, '-'));
   mkdirSync(folder);
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type }));
-  writeFileSync(join(folder, 'calls.test.js'), text + tests);
+  writeFileSync(join(folder, 'calls.test.js'), head + tests + frameworkTests);
   const target = command.includes('--test') ? join(folder, 'calls.test.js') : folder;
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [...command, target], {
     cwd: project.folder,
     // Not what the runner of this test has set.
     env: { ...process.env, NODE_OPTIONS: '', VITEST: undefined, NO_COLOR: '1' },
   });
-  // Of two tests, in the words of each runner.
-  expect(stdout + stderr).toMatch(/2 passed|# pass 2/);
+  // In the words of each runner: the two tests, and one for each framework.
+  const passed = 2 + frameworks.length;
+  expect(stdout + stderr).toMatch(new RegExp(`\\b${passed} passed|# pass ${passed}\\b`));
 });

@@ -1,0 +1,61 @@
+/** The test runners in which the packed package is tried, in each module kind that they have. */
+
+/** How a test file begins, and how it is run. The path of the file or of its folder is appended to `command`. */
+interface Runner {
+  readonly type: 'module' | 'commonjs';
+  readonly head: string;
+  readonly command: readonly string[];
+}
+
+const imported = `
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import express from 'express';
+import request from 'supertest';
+import { buildDelivery, deliver, deliverTo, handled, testReceiver } from 'ringback/testing';
+const load = (name) => import(name);
+`;
+
+const inCommonJs = `
+const assert = require('node:assert/strict');
+const { once } = require('node:events');
+const { createServer } = require('node:http');
+const express = require('express');
+const request = require('supertest');
+`;
+/** What a package exports in CommonJS may be a function: an `import` has it as the default. */
+const required = `${inCommonJs}
+const { buildDelivery, deliver, deliverTo, handled, testReceiver } = require('ringback/testing');
+const load = async (name) => {
+  const loaded = require(name);
+  return typeof loaded === 'function' ? Object.assign(loaded, { default: loaded }) : loaded;
+};
+`;
+/** Jest 29 can't require an ES module, whichever Node it runs on. */
+const importedLater = `${inCommonJs}
+let buildDelivery, deliver, deliverTo, handled, testReceiver;
+beforeAll(async () => {
+  ({ buildDelivery, deliver, deliverTo, handled, testReceiver } = await import('ringback/testing'));
+});
+const load = (name) => import(name);
+`;
+
+const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--root'];
+const nodeTest = ['--test', '--test-reporter=tap'];
+const jest = (name: string) => ['--experimental-vm-modules', `node_modules/${name}/bin/jest.js`, '--rootDir'];
+
+/** The runners, by the names that the documents give them. */
+export const runners: Readonly<Record<string, Runner>> = {
+  vitest: { type: 'module', head: `import { test } from 'vitest';${imported}`, command: vitest },
+  'node:test': { type: 'module', head: `import test from 'node:test';${imported}`, command: nodeTest },
+  'node:test, CommonJS': {
+    type: 'commonjs',
+    head: `const test = require('node:test');${required}`,
+    command: nodeTest,
+  },
+  'Jest 30': { type: 'module', head: imported, command: jest('jest') },
+  'Jest 30, CommonJS': { type: 'commonjs', head: required, command: jest('jest') },
+  'Jest 29': { type: 'module', head: imported, command: jest('jest29') },
+  'Jest 29, CommonJS': { type: 'commonjs', head: importedLater, command: jest('jest29') },
+};
