@@ -35,13 +35,26 @@ export function writeRequireEntries(root: string): void {
     const { require: files } = entry;
     mkdirSync(dirname(join(root, files.default)), { recursive: true });
     const from = (target: string) => relative(dirname(files.default), target);
-    const code = `'use strict';\nmodule.exports = require('${from(entry.default)}');\n`;
-    writeFileSync(join(root, files.default), code);
+    writeFileSync(join(root, files.default), code(from(entry.default)));
     writeFileSync(
       join(root, files.types),
       declarations(program, join(root, entry.types), from(entry.default)),
     );
   }
+}
+
+/** What requires the ES module. */
+function code(module: string): string {
+  return `'use strict';
+try {
+  module.exports = require('${module}');
+} catch (error) {
+  // Jest puts a require in the place of Node's that takes no ES module, or only with a flag. Node's own does.
+  const node = require('vm').runInThisContext('process').getBuiltinModule('module');
+  if (require('module') === node) throw error;
+  module.exports = node.createRequire(__filename)('${module}');
+}
+`;
 }
 
 /** Every type as the ES module has it; a value, which can't be exported again from a CommonJS file, by its type. */

@@ -7,7 +7,8 @@ export class RingbackError extends Error {
   override readonly name: string = 'RingbackError';
   readonly code: ProblemCode;
 
-  constructor(code: ProblemCode, message: string, options?: ErrorOptions) {
+  // Written out: apps that compile for ES2021 or earlier have no `ErrorOptions`.
+  constructor(code: ProblemCode, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.code = code;
   }

@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isBundled } from './bundled.ts';
+import { isError } from './error-text.ts';
 import { ownFile } from './own-files.ts';
 
 /**
@@ -14,7 +15,7 @@ const ownFolder = isBundled() ? undefined : fileURLToPath(ownFile('../', import.
  * A file below the working directory is named as it is seen from there.
  */
 export function placeOf(error: unknown): string | undefined {
-  return error instanceof Error ? firstPlaceIn((error.stack ?? '').split('\n')) : undefined;
+  return isError(error) ? firstPlaceIn((error.stack ?? '').split('\n')) : undefined;
 }
 
 /**
@@ -23,7 +24,7 @@ export function placeOf(error: unknown): string | undefined {
  */
 export function placeThrownAt(error: unknown): string | undefined {
   try {
-    if (!(error instanceof Error)) return undefined;
+    if (!isError(error)) return undefined;
     const { stack = '', message } = error;
     const [, ...frames] = stack.slice(stack.indexOf(message) + message.length).split('\n');
     const end = frames.findIndex((line) => !/^\s+at /.test(line));

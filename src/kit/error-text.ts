@@ -95,7 +95,7 @@ function shortJson(thrown: object): string | undefined {
 }
 
 /** Whether something is an error, also one from another realm, such as that of a test runner. */
-function isError(value: unknown): value is Error {
+export function isError(value: unknown): value is Error {
   return value instanceof Error || types.isNativeError(value);
 }
 
@@ -105,7 +105,7 @@ function isError(value: unknown): value is Error {
  */
 export function fetchCauseOf(error: unknown): string {
   if (metPlainHttp(error)) return 'what listens there speaks http, not https';
-  const cause = error instanceof Error ? error.cause : undefined;
+  const cause = isError(error) ? error.cause : undefined;
   if (cause === undefined) return messageOf(error);
   const { code } = cause as { readonly code?: string };
   const message = messageOf(cause);
@@ -118,7 +118,7 @@ export function fetchCauseOf(error: unknown): string {
  * own log, which nobody would understand.
  */
 export function metPlainHttp(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
+  const cause = isError(error) ? error.cause : undefined;
   return isError(cause) && 'code' in cause && cause.code === 'ERR_SSL_WRONG_VERSION_NUMBER';
 }
 
@@ -127,7 +127,7 @@ export function metPlainHttp(error: unknown): boolean {
  * isn't one word may hold anything too: then this returns `Error`.
  */
 export function classOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return typeof thrown;
+  if (!isError(thrown)) return typeof thrown;
   const name: unknown = thrown.name;
   return typeof name === 'string' && /^[A-Za-z]\w{0,63}$/.test(name) ? name : 'Error';
 }

@@ -39,7 +39,7 @@ export class ReceiverInApp implements OnApplicationBootstrap, OnModuleDestroy {
     const seen = new Set<unknown>();
     for (const wrapper of [...this.#discovery.getProviders(), ...this.#discovery.getControllers()]) {
       const instance: unknown = wrapper.instance;
-      if (!(instance instanceof Object) || seen.has(instance)) continue;
+      if (typeof instance !== 'object' || instance === null || seen.has(instance)) continue;
       seen.add(instance);
       const registrations = registrationsOf(instance);
       // Nest makes such an object for each request or for each user, and events come with neither.

@@ -11,6 +11,7 @@ import {
   isSpanContextValid,
   trace,
 } from '@opentelemetry/api';
+import { isError } from '../kit/error-text.ts';
 import { type AttemptSpan, type TracedAttempt, type Tracer, untraced } from '../kit/tracing.ts';
 import { isSampled } from './sampling.ts';
 
@@ -105,8 +106,8 @@ function fail(span: Span, cause: string): void {
 }
 
 function causeOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
-  return error instanceof Error ? error.name : typeof error;
+  if (isError(error) && 'code' in error && typeof error.code === 'string') return error.code;
+  return isError(error) ? error.name : typeof error;
 }
 
 /** Inside the span of an HTTP server there is one already; else the sender may have sent its own. */

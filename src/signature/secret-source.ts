@@ -1,5 +1,5 @@
 import { RingbackError, configError } from '../errors/errors.ts';
-import { messageOf } from '../kit/error-text.ts';
+import { isError, messageOf } from '../kit/error-text.ts';
 import { type Clock, pause } from '../kit/clock.ts';
 import { placeThrownAt } from '../kit/error-location.ts';
 import { type PreparedSecret, type Secrets, prepareSecrets } from './secrets.ts';
@@ -151,7 +151,7 @@ async function answered(ask: SecretsFunction): Promise<Secrets> {
 function kindOf(error: unknown): string {
   // Ringback's own messages name the file, and contain no secret.
   if (error instanceof RingbackError) return error.message;
-  if (!(error instanceof Error)) return `it threw something of type ${typeof error}`;
+  if (!isError(error)) return `it threw something of type ${typeof error}`;
   // An error of fetch has the reason for a failed connection in its cause.
   const code = codeOf(error) ?? codeOf(error.cause);
   const place = placeThrownAt(error);

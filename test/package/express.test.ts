@@ -13,6 +13,7 @@ afterAll(() => project.remove());
 
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
@@ -36,6 +37,13 @@ it('no Express is installed with ringback, and few other packages', () => {
   expect(found).toContain('router');
   expect(found.size).toBeLessThan(30);
   expect(manifest.peerDependenciesMeta?.['express']).toEqual({ optional: true });
+});
+
+it('no version of another package that an app has keeps npm from installing ringback', () => {
+  const { peerDependencies = {}, peerDependenciesMeta = {} } = manifestIn(project.installed);
+  expect(Object.keys(peerDependencies)).toContain('pg');
+  for (const [name, range] of Object.entries(peerDependencies))
+    expect({ name, range, ...peerDependenciesMeta[name] }).toEqual({ name, range: '*', optional: true });
 });
 
 it('an app on Express 4 has that one alone, and its deliveries are handled', () => {

@@ -62,6 +62,7 @@ describe('in TypeScript', () => {
     ['nodenext, CommonJS', { 'app.cts': app() }, { module: 'nodenext', moduleResolution: 'nodenext' }],
     ['bundler, an ES module', { 'app.mts': app() }, { module: 'esnext', moduleResolution: 'bundler' }],
     ['bundler, CommonJS', { 'app.cts': app() }, { module: 'commonjs', moduleResolution: 'bundler' }],
+    ['node10, CommonJS', { 'app.ts': app() }, { module: 'commonjs', moduleResolution: 'node10' }],
     [
       'bundler, CommonJS kept',
       { 'app.cts': app(required) },

@@ -112,6 +112,8 @@ export function typeCheck(
     target: 'ES2024',
     lib: ['ES2024'],
     ...modules,
+    // TypeScript 6 has deprecated node10, and apps that are compiled with an older one have it.
+    ...(modules.moduleResolution === 'node10' && { ignoreDeprecations: '6.0' }),
     types: ['node'],
     strict: true,
     noEmit: true,

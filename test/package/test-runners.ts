@@ -1,10 +1,12 @@
 /** The test runners in which the packed package is tried, in each module kind that they have. */
 
 /** How a test file begins, and how it is run. The path of the file or of its folder is appended to `command`. */
-interface Runner {
+export interface Runner {
   readonly type: 'module' | 'commonjs';
   readonly head: string;
   readonly command: readonly string[];
+  /** The frameworks that are not run so, with what the documents say instead. */
+  readonly lacks?: Readonly<Record<string, string>>;
 }
 
 const imported = `
@@ -17,33 +19,23 @@ import { buildDelivery, deliver, deliverTo, handled, testReceiver } from 'ringba
 const load = (name) => import(name);
 `;
 
-const inCommonJs = `
+const required = `
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
 const { createServer } = require('node:http');
 const express = require('express');
 const request = require('supertest');
-`;
-/** What a package exports in CommonJS may be a function: an `import` has it as the default. */
-const required = `${inCommonJs}
 const { buildDelivery, deliver, deliverTo, handled, testReceiver } = require('ringback/testing');
+// What a package exports may be a function: an import has it as the default.
 const load = async (name) => {
   const loaded = require(name);
   return typeof loaded === 'function' ? Object.assign(loaded, { default: loaded }) : loaded;
 };
 `;
-/** Jest 29 can't require an ES module, whichever Node it runs on. */
-const importedLater = `${inCommonJs}
-let buildDelivery, deliver, deliverTo, handled, testReceiver;
-beforeAll(async () => {
-  ({ buildDelivery, deliver, deliverTo, handled, testReceiver } = await import('ringback/testing'));
-});
-const load = (name) => import(name);
-`;
-
 const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--root'];
 const nodeTest = ['--test', '--test-reporter=tap'];
-const jest = (name: string) => ['--experimental-vm-modules', `node_modules/${name}/bin/jest.js`, '--rootDir'];
+const flag = '--experimental-vm-modules';
+const jest = (name: string) => [`node_modules/${name}/bin/jest.js`, '--rootDir'];
 
 /** The runners, by the names that the documents give them. */
 export const runners: Readonly<Record<string, Runner>> = {
@@ -54,8 +46,26 @@ export const runners: Readonly<Record<string, Runner>> = {
     head: `const test = require('node:test');${required}`,
     command: nodeTest,
   },
-  'Jest 30': { type: 'module', head: imported, command: jest('jest') },
-  'Jest 30, CommonJS': { type: 'commonjs', head: required, command: jest('jest') },
-  'Jest 29': { type: 'module', head: imported, command: jest('jest29') },
-  'Jest 29, CommonJS': { type: 'commonjs', head: importedLater, command: jest('jest29') },
+  'Jest 30': { type: 'module', head: imported, command: [flag, ...jest('jest')] },
+  // Nest 12 is an ES module, which Jest requires only with the flag, if at all.
+  'Jest 30, CommonJS': {
+    type: 'commonjs',
+    head: required,
+    command: jest('jest'),
+    lacks: { Nest: 'with the flag' },
+  },
+  'Jest 29': { type: 'module', head: imported, command: [flag, ...jest('jest29')] },
+  'Jest 29, CommonJS': {
+    type: 'commonjs',
+    head: required,
+    command: jest('jest29'),
+    lacks: { Nest: 'no' },
+  },
+};
+
+/** For the frameworks that it lacks without. */
+export const jestInCommonJsWithFlag: Runner = {
+  type: 'commonjs',
+  head: required,
+  command: [flag, ...jest('jest')],
 };
