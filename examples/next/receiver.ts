@@ -20,5 +20,7 @@ async function start(): Promise<Receiver> {
     ctx.log.info({ status: event.payload.status }, 'a call has ended');
   });
   await receiver.start();
+  // Active runs finish before the process ends. Next waits for nothing else with NEXT_MANUAL_SIG_HANDLE=true.
+  process.once('SIGTERM', () => void receiver.stop().then(() => process.exit(0)));
   return receiver;
 }

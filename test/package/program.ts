@@ -11,6 +11,9 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** A program that runs. */
+export type Program = ReturnType<typeof startProgram>;
+
 /** Starts a program. The caller must call `kill` afterwards, however the test ends. */
 export function startProgram(command: string, args: readonly string[], { cwd, env }: Surroundings) {
   const child = spawn(command, args, { cwd, env: { ...process.env, ...env } });
@@ -62,6 +65,7 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
       };
       look();
       output.on('line', look);
+      child.stderr.on('data', look);
       output.once('close', () => {
         reject(new Error(`It ended before it wrote "${text}":\n${rest.join('\n')}`));
       });
