@@ -100,7 +100,7 @@ describe('the example next without serverExternalPackages', () => {
     expect(await there.stop()).toBe(0);
 
     const { server, base } = await startStandalone();
-    await server.written("serverExternalPackages: ['ringback']");
+    await server.written('Error');
     expect(server.text()).toMatch(bundled);
     const { status } = await deliverTo(`${base}/webhooks/calls`, transcript());
     expect(status).toBe(500);
