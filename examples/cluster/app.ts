@@ -3,7 +3,7 @@
  * into a project of your own:
  *
  *   npm install express ringback
- *   WEBHOOK_SECRET=whsec_… node app.ts
+ *   WEBHOOK_SECRET=whsec_… node app.ts      # or, with pm2.config.cjs beside it, pm2 start pm2.config.cjs
  *
  * It expects a proxy that terminates TLS on the same machine, as in ../behind-nginx.
  */
@@ -27,10 +27,13 @@ function supervise(): void {
     else process.exitCode = 1;
   });
   let isStopping = false;
-  process.on('SIGTERM', () => {
+  process.on('SIGTERM', stopWorkers);
+  process.on('SIGINT', stopWorkers);
+
+  function stopWorkers(): void {
     isStopping = true;
     for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGTERM');
-  });
+  }
 }
 
 async function work(): Promise<void> {
@@ -52,10 +55,16 @@ async function work(): Promise<void> {
   });
   server.keepAliveTimeout = 75_000;
   // Not once: the signal comes twice where it is sent to a whole group of processes, and would then end this one at once.
+  // pm2 and Ctrl-C send SIGINT.
   let stopping: Promise<void> | undefined;
-  process.on('SIGTERM', () => void (stopping ??= stop()));
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
 
-  async function stop(): Promise<void> {
+  function stop(): void {
+    stopping ??= end();
+  }
+
+  async function end(): Promise<void> {
     server.close();
     await receiver.stop();
     server.closeAllConnections();

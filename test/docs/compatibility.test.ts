@@ -14,6 +14,7 @@ const packages: Readonly<Record<string, string>> = {
   Nest: '@nestjs/core',
   'Hono on Node': 'hono',
   Next: 'next',
+  pm2: 'pm2',
   Node: 'node',
   'Jest 30': 'jest',
   'Jest 29': 'jest29',
@@ -59,6 +60,6 @@ describe(page, () => {
 it('the examples of frameworks are named with the versions that are installed', () => {
   const rows = tableRows('docs/mounting.md', 'framework', 'version', 'mount it with', 'example');
   const named = rows.filter(([framework = '']) => Object.hasOwn(packages, framework));
-  expect(named.length).toBe(6);
+  expect(named.length).toBe(7);
   for (const [name = '', version] of named) expect([name, version]).toEqual([name, installed(name)]);
 });

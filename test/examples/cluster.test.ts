@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { buildDelivery } from '../../src/testing/index.ts';
 import { type PackedProject, addPackages, packProject } from '../package/packed-project.ts';
-import { type Line, startProgram } from '../package/program.ts';
+import { type Line, type Program, startProgram } from '../package/program.ts';
 
 const root = join(import.meta.dirname, '../..');
 const secret = 'whsec_ZXhhbXBsZXM=';
@@ -13,9 +13,24 @@ let project: PackedProject;
 beforeAll(async () => {
   project = await packProject();
   addPackages(project, 'express');
-  cpSync(join(root, 'examples/cluster/app.ts'), join(project.folder, 'app.ts'));
+  cpSync(join(root, 'examples/cluster'), project.folder, { recursive: true });
 });
 afterAll(() => project.remove());
+
+/** Starts a program in the project. */
+function start(args: readonly string[], more: Readonly<Record<string, string>> = {}): Program {
+  const env = {
+    PORT: '0',
+    WEBHOOK_SECRET: secret,
+    PM2_HOME: join(project.folder, 'pm2'),
+    // It would ask the network.
+    PM2_DISABLE_VERSION_CHECK: 'true',
+    ...more,
+  };
+  const program = startProgram(process.execPath, args, { cwd: project.folder, env });
+  onTestFinished(() => program.kill());
+  return program;
+}
 
 /** Delivers over a connection of its own: the primary process hands each connection to another worker. */
 function deliverAlone(port: number, traceId: string, transcript = ''): Promise<number | undefined> {
@@ -46,24 +61,28 @@ function different(lines: readonly Line[], field: string): number {
   return new Set(lines.map((line) => line[field])).size;
 }
 
-it('handles every delivery once over four workers, and replaces one that is lost', async () => {
-  const env = { PORT: '0', WEBHOOK_SECRET: secret };
-  const app = startProgram(process.execPath, ['app.ts'], { cwd: project.folder, env });
-  onTestFinished(() => app.kill());
+const traceIds = Array.from({ length: 20 }, (_, index) => `trace-${index}`);
+
+/** Waits until four workers listen, and delivers each event three times at once, so that its copies meet in different workers. */
+async function deliverToFour(app: Program): Promise<number> {
   const [first] = (await app.lines('listening', 4)) as unknown as { address: { port: number } }[];
   const port = first?.address.port ?? 0;
-
-  // Each event three times, at the same time, so that its copies meet in different workers.
-  const traceIds = Array.from({ length: 20 }, (_, index) => `trace-${index}`);
   const copies = [...traceIds, ...traceIds, ...traceIds];
   const answers = await Promise.all(
     copies.map((traceId) => deliverUntilTaken(port, traceId, 'x'.repeat(60_000))),
   );
   expect(answers).toEqual(copies.map(() => 200));
-  const done = await app.lines('run_done', 20);
+  const done = await app.lines('run_done', traceIds.length);
   expect(different(done, 'pid')).toBeGreaterThan(1);
+  return port;
+}
 
-  process.kill(Number(done[0]?.['pid']), 'SIGKILL');
+it('handles every delivery once over four workers, and replaces one that is lost', async () => {
+  const app = start(['app.ts']);
+  const port = await deliverToFour(app);
+
+  const [{ pid } = {}] = await app.lines('run_done', 1);
+  process.kill(Number(pid), 'SIGKILL');
   await app.lines('listening', 5);
   expect(await deliverUntilTaken(port, 'after the loss', 'x'.repeat(1_200_000))).toBe(200);
   await app.lines('run_done', 21);
@@ -72,10 +91,32 @@ it('handles every delivery once over four workers, and replaces one that is lost
   expect([runs.length, different(runs, 'traceId')]).toEqual([21, 21]);
 });
 
+it('handles every delivery once under pm2, also while pm2 replaces the workers', async () => {
+  const pm2 = join(root, 'node_modules/pm2/bin');
+  // pm2-runtime stays in the foreground, and leaves nothing behind.
+  const app = start([join(pm2, 'pm2-runtime'), 'start', 'pm2.config.cjs'], { DATABASE: './pm2.db' });
+  const port = await deliverToFour(app);
+
+  const reload = start([join(pm2, 'pm2'), 'reload', 'calls']);
+  const exitCodes: (number | null)[] = [];
+  void reload.ended().then((code) => exitCodes.push(code));
+  let count = traceIds.length;
+  for (; exitCodes.length === 0; count += 1) {
+    expect(await deliverUntilTaken(port, `while it reloads ${count}`, 'x'.repeat(1_200_000))).toBe(200);
+  }
+  expect(exitCodes).toEqual([0]);
+  expect(count).toBeGreaterThan(traceIds.length);
+  await app.lines('listening', 8);
+  // Each of the four has ended by itself.
+  expect(different(await app.lines('receiver_stopped', 4), 'pid')).toBe(4);
+  await app.lines('run_done', count);
+  expect(await app.stop()).toBe(0);
+  const runs = await app.lines('run_done', count);
+  expect([runs.length, different(runs, 'traceId')]).toEqual([count, count]);
+});
+
 it('ends when its workers cannot start', async () => {
-  const env = { PORT: '0', WEBHOOK_SECRET: '' };
-  const app = startProgram(process.execPath, ['app.ts'], { cwd: project.folder, env });
-  onTestFinished(() => app.kill());
+  const app = start(['app.ts'], { WEBHOOK_SECRET: '' });
   await app.lines('worker_lost', 4);
   expect(await app.ended()).toBe(1);
 });
