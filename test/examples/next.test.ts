@@ -11,6 +11,7 @@ import { handlesTranscript, refusesPlainHttp, secret, transcript } from './long-
 
 const root = join(import.meta.dirname, '../..');
 let project: PackedProject;
+let starts = 0;
 
 beforeAll(async () => {
   project = await packProject();
@@ -26,12 +27,13 @@ const env = {
   NODE_ENV: 'production',
   NEXT_TELEMETRY_DISABLED: '1',
   NEXT_MANUAL_SIG_HANDLE: 'true',
-  DATABASE: ':memory:',
   WEBHOOK_SECRET: secret,
 };
 
 function start(args: readonly string[], cwd = project.folder, more: Readonly<Record<string, string>> = {}) {
-  const program = startProgram(process.execPath, args, { cwd, env: { ...env, ...more } });
+  // In a file, so that the receiver starts its threads.
+  const DATABASE = `./inbox-${(starts += 1)}.db`;
+  const program = startProgram(process.execPath, args, { cwd, env: { ...env, DATABASE, ...more } });
   onTestFinished(() => program.kill());
   return program;
 }
