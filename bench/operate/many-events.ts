@@ -47,7 +47,8 @@ const sqliteEvents = `
   with recursive numbered (n) as (values (@first) union all select n + 1 from numbered where n < @last)
   insert into events
   select n, printf('trace-%032d', n), 'CallHandler.CallEnded', printf('call-%032d', n / 5),
-    call_key(printf('call-%032d', n / 5)), 'organization', 'agent', @from + n / 150, @from + n / 150, '{"source":"body"}'
+    call_key(printf('call-%032d', n / 5)), 'organization', 'agent', @from + n / 150, @from + n / 150, '{"source":"body"}',
+    null
   from numbered`;
 
 const sqliteBodies = `

@@ -26,7 +26,11 @@ async function record(body: Uint8Array): Promise<void> {
   const now = Date.now();
   const ids = { traceId, identities: [`body:${traceId}`], callId: randomUUID(), organizationId: undefined };
   const times = { occurredAt: now, receivedAt: now };
-  const told = { eventName: 'CallHandler.CallEnded', facts: { source: 'body' } as const };
+  const told = {
+    eventName: 'CallHandler.CallEnded',
+    facts: { source: 'body' },
+    source: 'delivered',
+  } as const;
   const { written, claimed } = store.record({ ...ids, ...times, ...told, headers, body }, true);
   void claimed.then((event) => event && store.finish(event));
   await written;

@@ -111,7 +111,10 @@ export class Dispatcher {
   record(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> {
     const mayClaim = this.#state === 'running' && this.#claimer.reserve();
     const { written, claimed } = this.#parts.store.record(record, mayClaim);
-    const observe = (): void => this.#parts.observe(event, record.receivedAt);
+    // What was rebuilt here says nothing about what the platform sends.
+    const observe = (): void => {
+      if (record.source === 'delivered') this.#parts.observe(event, record.receivedAt);
+    };
     const place = (found: ClaimedEvent): void => {
       observe();
       this.#claimer.release();

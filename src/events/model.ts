@@ -60,6 +60,12 @@ export interface Scheme {
   readonly key: 'whole' | 'suffix' | 'suffix-base64';
 }
 
+/**
+ * Where an event comes from: a delivery of the platform, or `receiver.reconcile`, which has rebuilt it from what the platform
+ * says of its call.
+ */
+export type EventSource = 'delivered' | 'reconciled';
+
 /** Where an event's time was found. */
 export type OccurredAtSource = 'body' | 'header' | 'arrival';
 
@@ -74,6 +80,8 @@ export interface CallEvent<Name extends string = string, Payload = Record<string
   /** Identity of the event: the body's `traceId`, else the header's, else `sha256:` and the body's digest. */
   readonly traceId: string;
   readonly traceIdSource: 'body' | 'header' | 'digest';
+  /** `reconciled`: its delivery was lost, and it was rebuilt. Its payload then has the ids and nothing else. */
+  readonly source: EventSource;
   /** For example `CallHandler.CallEnded`; `unknown` when neither body nor header names it. */
   readonly eventName: Name;
   /** Identity of the call, if the event has one. Its format is the platform's: don't assume any. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CallEvent, Headers } from './model.ts';
+import type { CallEvent, EventSource, Headers } from './model.ts';
 import type { BodyDecoder } from './body-decoder.ts';
 import type { Decoded, Unreadable } from './decoding.ts';
 import { readEvent } from './reading.ts';
@@ -22,6 +22,8 @@ export interface Bytes {
   readonly body: Uint8Array;
   readonly headers: Headers;
   readonly receivedAt: number;
+  /** @default 'delivered' */
+  readonly source?: EventSource | undefined;
 }
 
 /**
@@ -35,10 +37,12 @@ export function readBytes(decoder: BodyDecoder, bytes: Bytes): Reading | Promise
     : readingOf(decoded, bytes, false);
 }
 
-function readingOf(decoded: Decoded, { body, headers, receivedAt }: Bytes, isLarge: boolean): Reading {
+function readingOf(decoded: Decoded, { body, ...delivered }: Bytes, isLarge: boolean): Reading {
   const digest = digestOf(body);
   if (!decoded.ok) return { ok: false, reason: decoded.reason, digest };
-  const { event, traceIdDiffers } = readEvent({ body: decoded.value, headers, digest, receivedAt, isLarge });
+  const { headers, receivedAt, source } = delivered;
+  const readable = { body: decoded.value, headers, digest, receivedAt, isLarge, source };
+  const { event, traceIdDiffers } = readEvent(readable);
   return { ok: true, event, traceIdDiffers, digest };
 }
 

@@ -1,4 +1,4 @@
-import type { CallEvent, Headers } from './model.ts';
+import type { CallEvent, EventSource, Headers } from './model.ts';
 import { type Instant, nanosecondsOf, parseInstant } from '../kit/time.ts';
 import { firstId, headerOf, readId, readTraceId } from './ids.ts';
 import { eventNames, unknownEventName } from './names.ts';
@@ -20,6 +20,8 @@ export interface Readable {
   readonly receivedAt: number;
   /** Whether the body is too large to be gone through in one go. */
   readonly isLarge?: boolean;
+  /** @default 'delivered' */
+  readonly source?: EventSource | undefined;
 }
 
 /** An event, and whether its body and its header disagree about the trace id (the body, being signed, wins). */
@@ -38,14 +40,22 @@ export interface ReadEvent {
  * const { event } = readEvent({ body: { eventName: 'CallHandler.CallEnded', payload: { call_id: 7 } }, … });
  * event.callId // '7'
  */
-export function readEvent({ body, headers, digest, receivedAt, isLarge = false }: Readable): ReadEvent {
+export function readEvent({
+  body,
+  headers,
+  digest,
+  receivedAt,
+  isLarge = false,
+  source = 'delivered',
+}: Readable): ReadEvent {
   const { traceId, traceIdSource, traceIdDiffers } = readTraceId(body, headers, digest);
   const eventName = readEventName(body, headers);
   const { payload, issues } = readPayload(eventName, body, isLarge);
-  const { timestamp, instant, source } = readTime(body, headers, receivedAt);
+  const { timestamp, instant, source: occurredAtSource } = readTime(body, headers, receivedAt);
   const event: CallEvent = {
     traceId,
     traceIdSource,
+    source,
     eventName,
     callId: readId(payload['call_id']),
     organizationId: readOrganizationId(body, payload),
@@ -54,7 +64,7 @@ export function readEvent({ body, headers, digest, receivedAt, isLarge = false }
     timestamp,
     occurredAt: new Date(instant.milliseconds),
     occurredAtNs: nanosecondsOf(instant),
-    occurredAtSource: source,
+    occurredAtSource,
     issues,
   };
   return { event, traceIdDiffers };

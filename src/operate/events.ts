@@ -219,9 +219,11 @@ export class InboxEvents {
 }
 
 function inboxEvent(kept: KeptEvent): InboxEvent {
-  const { traceId, eventName, callId, organizationId, agentId, state, occurredAt, receivedAt, runs } = kept;
+  const { traceId, source, eventName, callId, organizationId, agentId, state } = kept;
+  const { occurredAt, receivedAt, runs } = kept;
   return {
     traceId,
+    source,
     eventName,
     callId,
     organizationId,

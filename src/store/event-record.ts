@@ -1,9 +1,9 @@
 /** What an event leaves in the inbox, whether it is recorded as it arrives or released from quarantine later. */
 import { type CallFacts, factsOf } from '../calls/timeline.ts';
-import type { CallEvent, Headers } from '../events/model.ts';
+import type { CallEvent, EventSource, Headers } from '../events/model.ts';
 import { bodyIdentity, digestIdentity, headerIdentity, signedHeaderIdentity } from './identity.ts';
 
-/** What one authentic, readable delivery leaves behind. */
+/** What one authentic, readable delivery leaves behind, or an event that was reconciled. */
 export interface EventRecord {
   /** The event's own trace id; `identities` are the keys under which a copy counts as the same event. */
   readonly traceId: string;
@@ -13,6 +13,11 @@ export interface EventRecord {
    * whoever chose that id could otherwise suppress the event that is to come with it.
    */
   readonly lookup?: string | undefined;
+  /**
+   * `reconciled`: the event is a duplicate if any event of its name and call is here, or if its call was erased. A later
+   * delivery of that name and call is then a duplicate of it: see `reconciledIdentity`.
+   */
+  readonly source: EventSource;
   readonly eventName: string;
   readonly callId: string | undefined;
   readonly organizationId: string | undefined;
@@ -41,6 +46,7 @@ export function recordOf(
   return {
     traceId: event.traceId,
     ...keysOf(event, digest, isIdSigned),
+    source: event.source,
     eventName: event.eventName,
     callId: event.callId,
     organizationId: event.organizationId,

@@ -1,6 +1,6 @@
 /** The part of the store that shows events to a person, puts settled runs back to be run again, and dismisses runs. */
 import type { Order } from '../dispatch/handling.ts';
-import type { Headers } from '../events/model.ts';
+import type { EventSource, Headers } from '../events/model.ts';
 import type { ProgressStep } from './audit-store.ts';
 import type { KeptFailure } from './failure-store.ts';
 import type { Sequence } from './sequence.ts';
@@ -15,6 +15,7 @@ export type EventState = 'new' | 'open' | 'done';
 export interface StoredEvent {
   readonly sequence: Sequence;
   readonly traceId: string;
+  readonly source: EventSource;
   readonly eventName: string;
   readonly callId: string | undefined;
   readonly receivedAt: number;
@@ -62,6 +63,7 @@ export interface KeptRunWithFailures extends KeptRun {
 export interface KeptEvent {
   readonly sequence: Sequence;
   readonly traceId: string;
+  readonly source: EventSource;
   readonly eventName: string;
   readonly callId: string | undefined;
   readonly organizationId: string | undefined;

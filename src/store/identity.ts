@@ -1,4 +1,5 @@
 /** The keys under which a copy of an event counts as the same event. Each says where the key was found. */
+import { isReconcilable, reconciledTraceId } from '../events/reconciled.ts';
 
 export function bodyIdentity(traceId: string): string {
   return `body:${traceId}`;
@@ -17,4 +18,18 @@ export function headerIdentity(traceId: string): string {
 /** `digest` is the body's, in hexadecimal. This key is also the trace id of an event that has no other. */
 export function digestIdentity(digest: string): string {
   return `sha256:${digest}`;
+}
+
+/**
+ * The key that a reconciled event of this name and call has, if there can be one. Deliveries have other keys; where this one
+ * is taken, they are duplicates of the reconciled event.
+ */
+export function reconciledIdentity(eventName: string, callId: string | null | undefined): string | undefined {
+  if (typeof callId !== 'string' || !isReconcilable(eventName)) return undefined;
+  return bodyIdentity(reconciledTraceId(eventName, callId));
+}
+
+/** A key that no event has. Where it is taken, the call was erased: its events must not be rebuilt. */
+export function erasedIdentity(callId: string): string {
+  return `erased:${callId}`;
 }

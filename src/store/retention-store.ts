@@ -89,7 +89,7 @@ export interface RetentionStore {
   countEvents(sequences: readonly Sequence[]): Promise<EventCount>;
   /**
    * Removes events of a call with all that belongs to them. With the last event, what the call's joins remember is
-   * removed.
+   * removed. Until `traceIdsUntil`, no event of the call is recorded that is reconciled.
    */
   eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep>;
   /** Removes events: at most as many as one `look` finds. */

@@ -71,7 +71,7 @@ async function withOpenJoins(clock: ManualClock, count: number): Promise<string>
     for (const sql of [
       `${copies} insert into events
          select sequence + n, trace_id || n, event_name, call_id || n, call_key + n, organization_id, agent_id,
-           occurred_at, received_at, facts from events, copies where call_id = 'call'`,
+           occurred_at, received_at, facts, source from events, copies where call_id = 'call'`,
       `${copies} insert into bodies select sequence + n, headers, body from bodies, copies`,
       'insert into call_events select sequence >> 16 as era, call_key, sequence from events order by era, call_key, sequence',
       `update event_totals set last_sequence = (select max(sequence) from events),

@@ -53,6 +53,7 @@ describe('events.get', () => {
     const { receiver, gate } = await fourEvents();
     expect(await receiver.events.get('trace-dead')).toEqual({
       traceId: 'trace-dead',
+      source: 'delivered',
       eventName: 'CallHandler.CallEnded',
       callId: 'call-2',
       organizationId: 'org_example',

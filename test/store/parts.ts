@@ -15,6 +15,7 @@ export function eventOf(traceId: string, parts: Partial<EventRecord> = {}): Even
   return {
     traceId,
     identities: [`body:${traceId}`],
+    source: 'delivered',
     eventName: 'CallHandler.CallEnded',
     callId: `call-of-${traceId}`,
     organizationId: undefined,

@@ -31,6 +31,11 @@ const failure = z.strictObject({
 
 const event = z.strictObject({
   traceId: z.string(),
+  source: z
+    .enum(['delivered', 'reconciled'])
+    .describe(
+      '`reconciled`: its delivery was lost, and it was rebuilt from what the platform says of its call.',
+    ),
   eventName: z.string(),
   callId: z.string().optional(),
   organizationId: z.string().optional(),

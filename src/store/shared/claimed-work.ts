@@ -176,7 +176,7 @@ export function readingKeyOf(claimed: ClaimedEvent | ClaimedRun): {
 
 /** An event that was claimed as it was written: nothing goes before it. */
 export function foundAtOnce(record: EventRecord, sequence: Sequence, owner?: number): FoundEvent {
-  const { traceId, eventName, callId, receivedAt, headers, body } = record;
-  const kept = { sequence, traceId, eventName, callId, receivedAt, headers, body };
+  const { traceId, source, eventName, callId, receivedAt, headers, body } = record;
+  const kept = { sequence, traceId, source, eventName, callId, receivedAt, headers, body };
   return { ...kept, owner, crashCount: 0, readingCrashes: 0, storedHandlers: [], openRuns: [] };
 }

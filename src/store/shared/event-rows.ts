@@ -1,5 +1,5 @@
 /** What the stores in SQL have in common when they read events: the rows of their tables have the same columns. */
-import type { Headers } from '../../events/model.ts';
+import type { EventSource, Headers } from '../../events/model.ts';
 import type { EventState, KeptEvent, KeptRun, KeptRunWithFailures, StoredEvent } from '../event-store.ts';
 import type { KeptFailure } from '../failure-store.ts';
 import type { Sequence } from '../sequence.ts';
@@ -8,6 +8,8 @@ import type { Sequence } from '../sequence.ts';
 export interface StoredEventRow {
   readonly sequence: number;
   readonly trace_id: string;
+  /** Null: it was delivered. */
+  readonly source: EventSource | null;
   readonly event_name: string;
   readonly call_id: string | null;
   readonly received_at: number;
@@ -19,6 +21,8 @@ export interface StoredEventRow {
 export interface KeptEventRow {
   readonly sequence: number;
   readonly trace_id: string;
+  /** Null: it was delivered. */
+  readonly source: EventSource | null;
   readonly event_name: string;
   readonly call_id: string | null;
   readonly organization_id: string | null;
@@ -58,6 +62,7 @@ export function storedEventOf(row: StoredEventRow, read: ReadText): StoredEvent 
   return {
     sequence: row.sequence,
     traceId: read(row.trace_id),
+    source: row.source ?? 'delivered',
     eventName: read(row.event_name),
     callId: textOrUndefined(row.call_id, read),
     receivedAt: row.received_at,
@@ -71,6 +76,7 @@ export function keptEventOf(row: KeptEventRow, runs: readonly KeptRunRow[], read
   return {
     sequence: row.sequence,
     traceId: read(row.trace_id),
+    source: row.source ?? 'delivered',
     eventName: read(row.event_name),
     callId: textOrUndefined(row.call_id, read),
     organizationId: textOrUndefined(row.organization_id, read),

@@ -21,6 +21,7 @@ export const keptTables = {
     occurred_at: 'number',
     received_at: 'number',
     facts: 'text',
+    source: 'text',
   },
   bodies: { sequence: 'number', headers: 'text', body: 'bytes' },
   identities: { identity: 'bytes', sequence: 'number', expires_at: 'number' },

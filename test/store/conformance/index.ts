@@ -12,6 +12,7 @@ import { describeHistory } from './history.ts';
 import { describeJoins } from './joins.ts';
 import { describeOrder } from './order.ts';
 import { describeQuarantine } from './quarantine.ts';
+import { describeReconciling } from './reconciling.ts';
 import { describeRecording } from './recording.ts';
 import { describeReplaying } from './replaying.ts';
 import { describeRetention } from './retention.ts';
@@ -21,6 +22,7 @@ import { describeSharing } from './sharing.ts';
 /** The parts of the suite that one process alone can show. */
 const parts = [
   describeRecording,
+  describeReconciling,
   describeClaiming,
   describeSettling,
   describeOrder,

@@ -21,6 +21,7 @@ import {
   traceIdsOf,
 } from '../parts.ts';
 import { type StoreUnderTest, openedOf } from '../under-test.ts';
+import { reconciledOf } from './reconciling.ts';
 
 /** Runs this part of the suite. */
 export function describeSharing(name: string, makeStore: () => StoreUnderTest): void {
@@ -36,6 +37,21 @@ export function describeSharing(name: string, makeStore: () => StoreUnderTest): 
       expect(await record(store, eventOf('a'))).toBe('duplicate');
       expect(await store.pinnedScheme()).toBe('scheme');
       expect(await store.claimEvents(10)).toMatchObject([{ traceId: 'a', crashCount: 0 }]);
+    });
+
+    test('a delivery in one process and a reconciled event in another at once: exactly one is new', async () => {
+      const under = makeStore();
+      const stores = [await openedOf(under, systemClock), await openedOf(under, systemClock)];
+      const calls = Array.from({ length: 20 }, (_, place) => `call-${place}`);
+      const both = await Promise.all(
+        calls.map((callId, place) => {
+          const records = [reconciledOf(callId), eventOf(`delivered-${place}`, { callId })];
+          return Promise.all(
+            stores.map((store, at) => record(store, records[(at + place) % 2] ?? eventOf('none'))),
+          );
+        }),
+      );
+      for (const results of both) expect(results.toSorted()).toEqual(['duplicate', 'new']);
     });
 
     test('what a dead process held is taken over, once, and remembered as such', async () => {

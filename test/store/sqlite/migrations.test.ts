@@ -11,7 +11,7 @@ function inbox(): Database.Database {
   const database = new Database(':memory:');
   onTestFinished(() => void database.close());
   migrate(database, 'inbox.db');
-  database.exec("insert into events values (1, 'a', 'b', null, null, null, null, 0, 0, '{}')");
+  database.exec("insert into events values (1, 'a', 'b', null, null, null, null, 0, 0, '{}', null)");
   return database;
 }
 

@@ -8,6 +8,8 @@ import type {
   RetentionStore,
 } from '../../retention-store.ts';
 import type { Sequence } from '../../sequence.ts';
+import { erasedIdentity } from '../../identity.ts';
+import { identityKey } from '../../shared/identity-key.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
 import { clean } from './cleaning.ts';
@@ -52,6 +54,11 @@ export class PostgresRetention implements RetentionStore {
       const sequences = events.map(({ sequence }) => sequence);
       const removed = await removeEvents(transaction, sequences, traceIdsUntil);
       if (events.length === 0) await forgetCalls(transaction, [toText(callId)]);
+      await transaction.query(
+        `insert into ringback.identities values ($1, null, $2)
+         on conflict (identity) do update set expires_at = excluded.expires_at`,
+        [identityKey(erasedIdentity(callId)), traceIdsUntil],
+      );
       return { ...removed, hasMore: events.length === atOnce };
     });
   }

@@ -23,7 +23,7 @@ interface SummaryRow extends KeptEventRow {
 /** A stretch ends here even when more events were asked for: they are in memory together. */
 const stretchBytes = 4 * 1024 * 1024;
 
-const summary = `e.sequence, e.trace_id, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
+const summary = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
   e.received_at, ${eventState} as state, (
     select coalesce(json_agg(r order by r.handler), '[]') from ringback.runs r where r.sequence = e.sequence) as runs`;
 
@@ -69,7 +69,7 @@ export async function stretchOf(
   reached: Sequence,
 ): Promise<EventStretch> {
   const rows = await session.query<StoredEventRow>(
-    `select e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body from (
+    `select e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.received_at, b.headers, b.body from (
        select sequence, sum(octet_length(body)) over (order by sequence) - octet_length(body) as before
        from ringback.bodies where sequence = any ($1)) sized
      join ringback.events e using (sequence) join ringback.bodies b using (sequence)

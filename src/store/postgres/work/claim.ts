@@ -28,7 +28,7 @@ interface RunRow extends ClaimedRow {
   readonly replay_reason: string | null;
 }
 
-const fields = `e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body,
+const fields = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.received_at, b.headers, b.body,
   coalesce(c.count, 0) as crash_count, coalesce(c.reading_crashes, 0) as reading_crashes`;
 const sources = `ringback.events e join ringback.bodies b using (sequence)
   left join ringback.crash_counts c using (sequence)`;

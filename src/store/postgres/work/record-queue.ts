@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
 import type { EventRecord } from '../../event-record.ts';
-import type { EventToRecord, Recorded } from './record.ts';
+import { type EventToRecord, type Recorded, isRecordedAlone } from './record.ts';
 
 /** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
 const groupEvents = 256;
@@ -151,7 +151,7 @@ export class RecordQueue {
     const group: WaitingEvent[] = [];
     let bytes = 0;
     for (const event of this.#waiting.slice(0, maxLookedAt)) {
-      const isAlone = event.record.identities.length !== 1;
+      const isAlone = isRecordedAlone(event.record);
       if (group.length === groupEvents || (group.length > 0 && (isAlone || bytes + event.bytes > groupBytes)))
         break;
       if (this.#calls.has(event.record.callId)) continue;
@@ -166,7 +166,7 @@ export class RecordQueue {
 
   async #write(group: readonly WaitingEvent[]): Promise<void> {
     try {
-      const isAlone = group.some(({ record }) => record.identities.length !== 1);
+      const isAlone = group.some(({ record }) => isRecordedAlone(record));
       const recorded = isAlone
         ? await Promise.all(group.map(this.#parts.recordOne))
         : await this.#parts.recordGroup(group);

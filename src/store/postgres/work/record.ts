@@ -1,3 +1,4 @@
+import { erasedIdentity, reconciledIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { listOf } from '../connection/lists.ts';
@@ -24,17 +25,30 @@ export interface Recorder {
   readonly recoveries: number;
 }
 
+/** What a process knows of the inbox, from what it has recorded. */
+export interface KnownInbox {
+  /** Whether it has ever had a reconciled event: only then do deliveries need keys by which these are found. */
+  hasReconciled: boolean;
+}
+
 interface RecordedRow {
+  readonly lacks_keys: boolean;
   readonly lives: boolean;
   readonly new_places: readonly number[];
   readonly claimed_places: readonly number[];
   readonly numbers: readonly number[];
 }
 
-const recordEvents = `
-  select * from ringback.record_events(
-    $1, $2, $3::bytea[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[],
-    $11::bigint[], $12::text[], $13::text[], $14::bytea[], $15::boolean[], $16::bigint[], $17::bigint[])`;
+const recordEvents = (source: string): string => `ringback.record_events(
+  $1, $2, $3::bytea[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[],
+  $11::bigint[], $12::text[], $13::text[], $14::bytea[], $15::boolean[], ${source}, $16::bytea[], $17::bigint[],
+  $18::bigint[])`;
+const recordDelivered = `select * from ${recordEvents('null')}`;
+// The second function is given what the first one says, so that the database can't begin with it.
+const recordIfMissing = `
+  select recorded.* from ringback.may_reconcile($1, $19, $20, $21) as asked (may),
+    lateral ${recordEvents("case when may then 'reconciled' end")} as recorded
+  where may`;
 
 const duplicate: Recorded = { sequence: undefined, isClaimed: false };
 
@@ -52,17 +66,34 @@ export async function recordGroup(
   transaction: Transaction,
   events: readonly EventToRecord[],
   recorder: Recorder | undefined,
+  inbox: KnownInbox,
   ended: Ranges = [],
 ): Promise<RecordedGroup> {
-  const { id = null, recoveries = null } = recorder ?? {};
-  const values = [id, recoveries, ...columnsOf(events), ...firstsAndLasts(ended)];
-  const [row] = await transaction.query<RecordedRow>(recordEvents, values);
-  if (!row) throw new Error('The database has not said what it recorded.');
+  const record = async (): Promise<RecordedRow> => {
+    const keys = inbox.hasReconciled ? listOf('bytea', events.map(reconciledKey)) : null;
+    const values = valuesOf(events, recorder, keys, ended);
+    const [row] = await transaction.query<RecordedRow>(recordDelivered, values);
+    if (!row) throw new Error('The database has not said what it recorded.');
+    return row;
+  };
+  const first = await record();
+  if (!first.lacks_keys) return recordedIn(first, events);
+  // It has written nothing.
+  inbox.hasReconciled = true;
+  return recordedIn(await record(), events);
+}
+
+function recordedIn(row: RecordedRow, events: readonly EventToRecord[]): RecordedGroup {
   const recorded = events.map(() => duplicate);
   const claimed = new Set(row.claimed_places);
   for (const place of row.new_places)
     recorded[place - 1] = { sequence: row.numbers[place - 1], isClaimed: claimed.has(place) };
   return { recorded, lives: row.lives };
+}
+
+/** Whether an event is recorded by itself: see `recordOne` and `recordReconciled`. */
+export function isRecordedAlone({ identities, source }: EventRecord): boolean {
+  return identities.length !== 1 || source === 'reconciled';
 }
 
 /** Records an event that has several identities: one of them that is known makes it a duplicate, and the others stay free. */
@@ -74,13 +105,35 @@ export async function recordOne(
   const [first, ...others] = event.record.identities;
   if (first === undefined) throw new Error('An event needs an identity.');
   if (others.length > 0 && (await isKnown(transaction, event.record.identities))) return duplicate;
-  const [recorded = duplicate] = (await recordGroup(transaction, [event], recorder)).recorded;
+  const inbox = { hasReconciled: true };
+  const [recorded = duplicate] = (await recordGroup(transaction, [event], recorder, inbox)).recorded;
   if (recorded.sequence === undefined || others.length === 0) return recorded;
   await transaction.query(
     'insert into ringback.identities (identity, sequence) select unnest($1::bytea[]), $2',
     [others.map(identityKey), recorded.sequence],
   );
   return recorded;
+}
+
+/**
+ * Records an event that is reconciled, unless it was delivered, in one statement: while it goes on, nothing else is recorded, and
+ * a process that is lost between two statements would stop all others.
+ */
+export async function recordReconciled(
+  intake: Transaction,
+  event: EventToRecord,
+  recorder: Recorder,
+): Promise<Recorded> {
+  const { eventName, callId } = event.record;
+  const erased = callId === undefined ? null : identityKey(erasedIdentity(callId));
+  const values = valuesOf([event], recorder, listOf('bytea', [null]), []);
+  const [row] = await intake.query<RecordedRow>(recordIfMissing, [
+    ...values,
+    toText(eventName),
+    toTextOrNull(callId),
+    erased,
+  ]);
+  return (row && recordedIn(row, [event]).recorded[0]) ?? duplicate;
 }
 
 async function isKnown(transaction: Transaction, identities: readonly string[]): Promise<boolean> {
@@ -96,7 +149,18 @@ async function isKnown(transaction: Transaction, identities: readonly string[]):
   return found.length > 0;
 }
 
-/** The first arguments of `record_events`: a list for each column. */
+/** The arguments of `record_events`, but for the source. */
+function valuesOf(
+  events: readonly EventToRecord[],
+  recorder: Recorder | undefined,
+  reconciledKeys: Buffer | null,
+  ended: Ranges,
+): readonly unknown[] {
+  const { id = null, recoveries = null } = recorder ?? {};
+  return [id, recoveries, ...columnsOf(events), reconciledKeys, ...firstsAndLasts(ended)];
+}
+
+/** A list for each column. */
 function columnsOf(events: readonly EventToRecord[]): readonly Buffer[] {
   const records = events.map(({ record }) => record);
   return [
@@ -154,6 +218,12 @@ function columnsOf(events: readonly EventToRecord[]): readonly Buffer[] {
       events.map(({ mayClaim }) => mayClaim),
     ),
   ];
+}
+
+/** The key by which a delivery is found to have been reconciled. */
+function reconciledKey({ record: { eventName, callId } }: EventToRecord): Buffer | null {
+  const identity = reconciledIdentity(eventName, callId);
+  return identity === undefined ? null : identityKey(identity);
 }
 
 /**

@@ -16,7 +16,7 @@ import type { LendingTransaction } from '../connection/transaction.ts';
 import { ClaimEnds } from './claim-ends.ts';
 import { ClaimsInFlight } from './claims-in-flight.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
-import { type Recorder, recordGroup, recordOne } from './record.ts';
+import { type KnownInbox, type Recorder, recordGroup, recordOne, recordReconciled } from './record.ts';
 import { holdsEvent, holdsRun } from './holding.ts';
 import { InTurn } from './in-turn.ts';
 import { type JoinArrival, arrive } from './joins.ts';
@@ -42,6 +42,7 @@ export class Work {
   readonly #claims = new ClaimsInFlight();
   readonly #recordings = new ClaimsInFlight();
   readonly #putBack = new InTurn();
+  readonly #inbox: KnownInbox = { hasReconciled: false };
   #nextDue: number | null = null;
 
   constructor(session: Session, clock: Clock) {
@@ -55,13 +56,17 @@ export class Work {
       recordGroup: (events) =>
         this.#recordings.add(
           this.#owned.recording(() =>
-            this.#ends.with((ended) => recordGroup(session.intake, events, this.#recorder, ended)),
+            this.#ends.with((ended) =>
+              recordGroup(session.intake, events, this.#recorder, this.#inbox, ended),
+            ),
           ),
         ),
       recordOne: (event) =>
         this.#owned
           .recording(() =>
-            session.write(async (transaction) => [await recordOne(transaction, event, this.#recorder)]),
+            event.record.source === 'reconciled'
+              ? recordReconciled(session.intake, event, this.#recorder).then((one) => [one])
+              : session.write(async (transaction) => [await recordOne(transaction, event, this.#recorder)]),
           )
           .then(([recorded]) => recorded ?? { sequence: undefined, isClaimed: false }),
       isRefused,

@@ -3,6 +3,8 @@ import type { ErasureStep, EventCount, Kept, KeptIn, Look } from '../../retentio
 import type { Sequence } from '../../sequence.ts';
 import { fromEventsOfCall } from '../work/call-index.ts';
 import { callKey } from '../dedupe/keys.ts';
+import { erasedIdentity } from '../../identity.ts';
+import { identityKey } from '../../shared/identity-key.ts';
 import type { ForgetCall, Removable, Remove } from './removal.ts';
 
 /** What one step looks at or removes at the most: deliveries wait for it. */
@@ -69,6 +71,11 @@ export function prepareErasure(
   const runsOfEvent = '(select count(*) from runs r where r.sequence = e.sequence)';
   const runsOfCall = database.prepare(`select ${runsOfEvent} as runs ${fromEventsOfCall}`).pluck();
   const runsOf = database.prepare(`select ${runsOfEvent} as runs from events e where sequence = ?`).pluck();
+  // With the next event's era: a filter of it is made only when that era is over.
+  const keepErased = database.prepare(`
+    insert into identities (era, identity, sequence, expires_at)
+    select (last_sequence + 1) >> 16, @identity, null, @until from event_totals where true
+    on conflict do update set expires_at = excluded.expires_at`);
   const deleteQuarantined = database.prepare('delete from quarantine where id = ?');
   const clearGroup = database.prepare("update failure_groups set message = '' where id = ?");
   const clearAudit = database.prepare(
@@ -100,6 +107,7 @@ export function prepareErasure(
       const events = eventsOfCall.all({ key: callKey(callId), callId }) as Removable[];
       const removed = remove(events, traceIdsUntil);
       if (events.length === 0) forgetCall(callId);
+      keepErased.run({ identity: identityKey(erasedIdentity(callId)), until: traceIdsUntil });
       return { ...removed, hasMore: events.length === atOnce };
     },
 

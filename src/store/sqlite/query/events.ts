@@ -22,7 +22,7 @@ type WholeRow = KeptEventRow & StoredEventRow;
 /** A stretch ends here even when more events were asked for: all of it is read in one turn of the event loop. */
 const stretchBytes = 4 * 1024 * 1024;
 
-const summary = `e.sequence, e.trace_id, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
+const summary = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.organization_id, e.agent_id, e.occurred_at,
   e.received_at, ${eventState} as state`;
 
 /** Reads events as they are kept. */

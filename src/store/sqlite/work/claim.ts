@@ -30,7 +30,7 @@ const maxPassedOver = 500;
 
 /** The verbs by which a process takes work and gives it back. All run inside a transaction of the caller's. */
 export function prepareClaims(database: Database.Database, processes: Processes) {
-  const fields = `e.sequence, e.trace_id, e.event_name, e.call_id, e.received_at, b.headers, b.body,
+  const fields = `e.sequence, e.trace_id, e.source, e.event_name, e.call_id, e.received_at, b.headers, b.body,
     coalesce((select count from crash_counts t where t.sequence = e.sequence), 0) as crash_count,
     coalesce((select reading_crashes from crash_counts t where t.sequence = e.sequence), 0) as reading_crashes`;
   // Joined in this order, so that only the bodies of events that are taken are read.

@@ -7,6 +7,7 @@ import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
 import { ReusedKeys, callKey } from '../dedupe/keys.ts';
 import { byCall, isOpen } from './open-runs.ts';
 import type { Holder } from './processes.ts';
+import { hasReconciled, prepareReconciling } from './reconciling.ts';
 import { prepareTakenCalls } from './taken-calls.ts';
 
 /** An event as it is written. */
@@ -14,6 +15,8 @@ export interface EventRow {
   readonly traceId: string;
   readonly identities: readonly string[];
   readonly lookup: string | null;
+  /** Null: it was delivered. */
+  readonly source: 'reconciled' | null;
   readonly eventName: string;
   readonly callId: string | null;
   readonly organizationId: string | null;
@@ -41,6 +44,7 @@ export function eventRow(record: EventRecord, isWanted: boolean): EventRow {
     traceId: record.traceId,
     identities: record.identities,
     lookup: record.lookup ?? null,
+    source: record.source === 'delivered' ? null : record.source,
     eventName: record.eventName,
     callId: record.callId ?? null,
     organizationId: record.organizationId ?? null,
@@ -63,9 +67,9 @@ const duplicate: RecordedRow = { sequence: undefined, isClaimed: false };
 export function prepareRecord(database: Database.Database, holder: Holder, earlier: EarlierIdentities) {
   const reserve = database.prepare(`
     update event_totals set last_sequence = last_sequence + ?
-    returning last_sequence as last, indexed_sequence as indexed`);
+    returning last_sequence as last, indexed_sequence as indexed, ${hasReconciled} as hasReconciled`);
   const count = database.prepare('update event_totals set events = events + ?');
-  const insertEvent = database.prepare('insert into events values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const insertEvent = database.prepare('insert into events values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const insertBody = database.prepare('insert into bodies values (?, ?, ?)');
   const insertIdentity = database.prepare(
     'insert into identities (era, identity, sequence) values (?, ?, ?) on conflict do nothing',
@@ -78,6 +82,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
   const insertWaiting = database.prepare('insert into waiting values (?)');
   const insertClaim = database.prepare('insert into claims values (?, ?)');
   const mayClaim = prepareMayClaim(database, holder);
+  const reconciling = prepareReconciling(database, earlier);
   const indexCalls = prepareCallIndex(database);
   const reusedKeys = new ReusedKeys();
 
@@ -104,6 +109,7 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
       row.occurredAt,
       row.receivedAt,
       row.facts,
+      row.source,
     );
     insertBody.run(sequence, row.headers, row.body);
     // If another event has this key, that one keeps it: it decides nothing.
@@ -115,14 +121,23 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     // Many groups only end claims, and would write the totals for nothing.
     if (rows.length === 0) return [];
     const claimable = mayClaim();
-    const totals = reserve.get(rows.length) as SequenceTotals;
+    const totals = reserve.get(rows.length) as SequenceTotals & { readonly hasReconciled: number };
+    let isAnyReconciled = totals.hasReconciled === 1;
     const lastCommitted = totals.last - rows.length;
     let sequence = lastCommitted;
     let recorded = 0;
+    const isKnownOtherwise = (row: EventRow): boolean =>
+      row.source === null
+        ? isAnyReconciled && reconciling.wasReconciled(row, sequence)
+        : reconciling.wasDelivered(row, sequence);
     const results = rows.map((row) => {
       sequence += 1;
-      if (!isNew(row.identities, sequence)) return duplicate;
+      if (isKnownOtherwise(row) || !isNew(row.identities, sequence)) return duplicate;
       insert(row, sequence);
+      if (row.source !== null) {
+        reconciling.note();
+        isAnyReconciled = true;
+      }
       recorded += 1;
       const isClaimed = claimable(row);
       if (isClaimed) insertClaim.run(sequence, holder.id);

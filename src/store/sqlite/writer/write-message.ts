@@ -112,20 +112,20 @@ export function unpacked({ writes, values, bodies }: WriteMessage): WriteItem[] 
   });
 }
 
-const valuesOfEvent = 13;
+const valuesOfEvent = 14;
 
 function valuesOf(row: EventRow): unknown[] {
-  const { traceId, identities, lookup, eventName, callId, organizationId, agentId } = row;
+  const { traceId, identities, lookup, source, eventName, callId, organizationId, agentId } = row;
   const { occurredAt, receivedAt, headers, facts, body, isWanted } = row;
-  const ids = [traceId, identities, lookup, eventName, callId, organizationId, agentId];
+  const ids = [traceId, identities, lookup, source, eventName, callId, organizationId, agentId];
   return [...ids, occurredAt, receivedAt, headers, facts, body.byteLength, isWanted];
 }
 
 function rowOf(values: readonly unknown[], bodies: ArrayBuffer, offset: number): EventRow {
-  const [traceId, identities, lookup, eventName, callId, organizationId, agentId, ...others] = values;
+  const [traceId, identities, lookup, source, eventName, callId, organizationId, agentId, ...others] = values;
   const [occurredAt, receivedAt, headers, facts, length, isWanted] = others;
   const body = new Uint8Array(bodies, offset, length as number);
-  const ids = { traceId, identities, lookup, eventName, callId, organizationId, agentId };
+  const ids = { traceId, identities, lookup, source, eventName, callId, organizationId, agentId };
   return { ...ids, occurredAt, receivedAt, headers, facts, body, isWanted } as EventRow;
 }
 

@@ -37,6 +37,7 @@ export interface Run {
 
 export interface Event {
   readonly traceId: string;
+  readonly source: 'delivered' | 'reconciled';
   readonly eventName: string;
   readonly callId?: string;
   readonly organizationId?: string;

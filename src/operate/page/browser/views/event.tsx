@@ -61,7 +61,13 @@ function OneEvent({ event, path }: { readonly event: Event; readonly path: strin
         <Fact name="Organization">
           <Foreign text={event.organizationId} isCode />
         </Fact>
-        <Fact name="Signature">verified at arrival: only what is authentic becomes an event</Fact>
+        {event.source === 'reconciled' ? (
+          <Fact name="Source">
+            reconciled: never delivered, but rebuilt from what the platform says of the call
+          </Fact>
+        ) : (
+          <Fact name="Signature">verified at arrival: only what is authentic becomes an event</Fact>
+        )}
       </Facts>
       <h2>Runs</h2>
       {event.runs.length === 0 ? (

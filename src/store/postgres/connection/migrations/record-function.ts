@@ -38,37 +38,58 @@ export const recordFunction = `
   create function ringback.record_events(
     recorder bigint, recovery bigint, digests bytea[], lookups bytea[], trace_ids text[], event_names text[], call_ids text[],
     organization_ids text[], agent_ids text[], occurred_ats bigint[], received_ats bigint[], all_facts text[],
-    all_headers text[], contents bytea[], may_claim boolean[],
+    all_headers text[], contents bytea[], may_claim boolean[], source text, reconciled bytea[],
     ended_firsts bigint[], ended_lasts bigint[],
-    out lives boolean, out new_places integer[], out claimed_places integer[], out numbers bigint[]
+    out lives boolean, out new_places integer[], out claimed_places integer[], out numbers bigint[], out lacks_keys boolean
   ) language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $function$
   #variable_conflict use_column
   declare
     may_own boolean;
     free_calls text[];
     busy_calls text[];
+    has_reconciled boolean;
+    taken integer[];
   begin
     -- Before anything that may wait: should the connection be lost meanwhile, this goes on, and whoever recovers what it has
     -- recorded has to wait for it. A process that was taken for dead claims nothing any more, and neither does one that has
-    -- recovered since it made this statement: it wouldn't know.
+    -- recovered since it made this statement: it wouldn't know. The second lock keeps out what is reconciled.
     lives := false;
     may_own := false;
-    if recorder is not null then
-      perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder));
+    lacks_keys := false;
+    if recorder is null then
+      perform pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0));
+    else
+      perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder)),
+        pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0));
       lives := ringback.lives(recorder);
       may_own := lives and exists (select from ringback.processes p where p.id = recorder and p.recoveries = recovery);
     end if;
+
+    select array(select nextval('ringback.sequences') from generate_subscripts(digests, 1)),
+      exists (select from ringback.settings where name = 'reconciled')
+    into numbers, has_reconciled;
+
+    -- Of what was reconciled, deliveries are duplicates. Most inboxes never have that, and their deliveries are to cost nothing
+    -- more: so keys to find it by come only once this has told the process that there is any.
+    taken := '{}';
+    if has_reconciled then
+      lacks_keys := reconciled is null;
+      if lacks_keys then return; end if;
+      taken := array(
+        select n from generate_subscripts(reconciled, 1) as s (n)
+        where exists (select from ringback.identities where identity = reconciled[n]));
+    end if;
+
     if lives and cardinality(ended_firsts) > 0 then
       insert into ringback.ended (process, first, last)
       select recorder, ended_firsts[n], ended_lasts[n] from generate_subscripts(ended_firsts, 1) as s (n);
     end if;
 
-    numbers := array(select nextval('ringback.sequences') from generate_subscripts(digests, 1));
-
     -- In one order for all groups, so that two of them that have copies of the same deliveries don't wait for each other.
     with added as (
       insert into ringback.identities (identity, sequence)
-      select digests[n], numbers[n] from generate_subscripts(digests, 1) as s (n) order by digests[n], n
+      select digests[n], numbers[n] from generate_subscripts(digests, 1) as s (n)
+      where n <> all (taken) order by digests[n], n
       on conflict do nothing returning sequence
     )
     select coalesce(array_agg(n.place::integer order by n.place), '{}') into new_places
@@ -104,7 +125,7 @@ export const recordFunction = `
     insert into ringback.events
     select numbers[n.place], trace_ids[n.place], event_names[n.place], call_ids[n.place], organization_ids[n.place],
       agent_ids[n.place], occurred_ats[n.place], received_ats[n.place], all_facts[n.place],
-      case when n.place = any (claimed_places) then recorder end
+      case when n.place = any (claimed_places) then recorder end, source
     from unnest(new_places) as n (place);
 
     insert into ringback.bodies
@@ -123,5 +144,24 @@ export const recordFunction = `
       select numbers[n.place], call_ids[n.place] from unnest(new_places) as n (place)
       where n.place <> all (claimed_places);
     end if;
+  end $function$;
+
+  -- Whether an event that is reconciled may be recorded by this same statement: it may unless one of its name and call is here,
+  -- or its call was erased. Nothing else is recorded meanwhile, so that no delivery comes between this look and the write, and
+  -- each that comes later finds what was written. Deliveries wait for it, and therefore it gives up before they do, should it
+  -- have to wait for one whose process is lost in the middle of a transaction.
+  create function ringback.may_reconcile(recorder bigint, name text, call text, erased bytea) returns boolean
+  language plpgsql set lock_timeout = '300ms' set enable_seqscan = off as $function$
+  begin
+    -- The locks of record_events, in its order.
+    perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder));
+    perform pg_advisory_xact_lock(hashtextextended('ringback.reconciling', 0));
+    if exists (select from ringback.events e where e.call_id = call and e.event_name = name)
+      or exists (select from ringback.identities i where i.identity = erased) then
+      return false;
+    end if;
+    -- From now on, deliveries are looked at.
+    insert into ringback.settings values ('reconciled', 'yes') on conflict do nothing;
+    return true;
   end $function$;
 `;

@@ -15,7 +15,9 @@ export const workTables = `
     occurred_at     bigint not null,
     received_at     bigint not null,
     facts           text not null,
-    owner           bigint
+    owner           bigint,
+    -- Null: it was delivered, as nearly all are.
+    source          text check (source = 'reconciled')
   );
   create index events_of_call on ringback.events (call_id, sequence) where call_id is not null;
   create index events_received on ringback.events (received_at, sequence);

@@ -16,7 +16,9 @@ export const schema1 = `
     agent_id        text,
     occurred_at     integer not null,
     received_at     integer not null,
-    facts           text not null
+    facts           text not null,
+    -- Null: it was delivered, as nearly all are.
+    source          text check (source = 'reconciled')
   );
   create index events_received on events (received_at);
 

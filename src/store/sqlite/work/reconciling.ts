@@ -1,0 +1,63 @@
+import type Database from 'better-sqlite3';
+import { erasedIdentity, reconciledIdentity } from '../../identity.ts';
+import type { Sequence } from '../../sequence.ts';
+import { newIdentityKey, writeIdentityKey } from '../../shared/identity-key.ts';
+import type { EarlierIdentities } from '../dedupe/earlier-identities.ts';
+import { eraOf } from '../dedupe/eras.ts';
+import { callKey } from '../dedupe/keys.ts';
+import { fromEventsOfCall } from './call-index.ts';
+import { asText } from '../connection/parameters.ts';
+
+/**
+ * SQL: whether the inbox ever had a reconciled event. Most never have one, and their deliveries are to cost nothing more: so it
+ * is asked by a statement that each group of them needs anyway.
+ */
+export const hasReconciled = "exists (select 1 from settings where name = 'reconciled')";
+
+/** What is looked at of an event that is to be written. */
+interface Row {
+  readonly eventName: string;
+  readonly callId: string | null;
+}
+
+/**
+ * Decides whether what an event reports is here under another trace id: a delivery may have been reconciled, and what is to be
+ * reconciled may have been delivered. Inside the transaction that writes the event, of which there is one at a time: so nothing
+ * can come between the look and the write.
+ */
+export function prepareReconciling(database: Database.Database, earlier: EarlierIdentities) {
+  const noteReconciled = database.prepare(
+    "insert into settings values ('reconciled', 'yes') on conflict do nothing",
+  );
+  const identityInEra = database.prepare('select 1 from identities where era = ? and identity = ?');
+  const eventOfCall = database.prepare(
+    `select 1 ${fromEventsOfCall} and e.event_name = ${asText('@eventName')} limit 1`,
+  );
+  const key = newIdentityKey();
+
+  const isTaken = (identity: string, sequence: Sequence): boolean => {
+    const era = eraOf(sequence);
+    writeIdentityKey(identity, key);
+    return identityInEra.get(era, key) !== undefined || earlier.has(key, era);
+  };
+
+  return {
+    /** Whether an event that is to be reconciled is here, or its call was erased. */
+    wasDelivered({ eventName, callId }: Row, sequence: Sequence): boolean {
+      if (callId === null) return false;
+      if (eventOfCall.get({ key: callKey(callId), callId, eventName }) !== undefined) return true;
+      return isTaken(erasedIdentity(callId), sequence);
+    },
+
+    /** Whether a delivered event was reconciled before. */
+    wasReconciled({ eventName, callId }: Row, sequence: Sequence): boolean {
+      const identity = reconciledIdentity(eventName, callId);
+      return identity !== undefined && isTaken(identity, sequence);
+    },
+
+    /** An event was reconciled: from now on, deliveries are looked at. */
+    note(): void {
+      noteReconciled.run();
+    },
+  };
+}
