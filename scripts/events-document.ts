@@ -37,6 +37,7 @@ ${knownEventNames.map((name) => `| \`${name}\` | ${occasions[name].when} |`).joi
 | field | what it is |
 |---|---|
 | \`traceId\` | identity of the event: the body's, else the header's, else \`sha256:\` and the body's digest. Ids and event names have at most 512 characters; a longer one counts as missing |
+| \`source\` | where it comes from: \`delivered\`, or \`reconciled\` if it was [rebuilt](reconcile.md) because its delivery was lost |
 | \`traceIdSource\` | where the trace id was found: \`body\`, \`header\` or \`digest\` |
 | \`eventName\` | the event's name; \`unknown\` if neither body nor header has one |
 | \`callId\` | identity of the call, or undefined; don't rely on its format |

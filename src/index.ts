@@ -25,6 +25,7 @@ export { Discard, RetryLater } from './dispatch/outcomes.ts';
 export {
   type CallEvent,
   type Delivery,
+  type EventSource,
   type Headers,
   type Issue,
   type Scheme,
@@ -98,6 +99,13 @@ export type { BulkResult, BulkState } from './operate/bulk/bulk-work.ts';
 export type { DismissOptions } from './operate/dismissal.ts';
 export type { ReplayOptions } from './operate/replay.ts';
 export type { Erased } from './operate/erasure.ts';
+export type {
+  CallsToReconcile,
+  CallToReconcile,
+  ReadCall,
+  Reconciled,
+  ReconcileOptions,
+} from './operate/reconcile/reconcile-options.ts';
 export type { ErasureTarget } from './operate/erasure-target.ts';
 export type { Instant } from './errors/option-problems.ts';
 export type { LogEvent } from './receiver/telemetry.ts';

@@ -110,7 +110,7 @@ export function reasonIn(outcome: Outcome): string | undefined {
 }
 
 /** One word that is safe to log. */
-function causeOf(thrown: unknown): string {
+export function causeOf(thrown: unknown): string {
   return thrown instanceof RingbackError ? thrown.code : classOf(thrown);
 }
 

@@ -78,6 +78,9 @@ export const problems = {
   handler_registered: (d: { name: string }) =>
     `The handler "${d.name}" should be gone before its open runs are dismissed, but it is registered here and will run ` +
     "them. To dismiss its dead letters, say state: 'dead'; to end its open runs, let it throw Discard, or remove it first.",
+  agent_unknown: (d: { callId: string }) =>
+    `The call ${d.callId} should name its agent, without which its analysis can't be read, but calls.get() gave no ` +
+    'ai_agent_id. Give the agent with the call: ids: () => [{ callId, agentId }].',
   event_unknown: (d: { traceId: string; database: string }) =>
     `There should be an event with the trace id "${d.traceId}" in ${d.database}, but there is none: it may have been ` +
     'removed after its time. Look with ringback inbox events --trace-id and a part of it.',

@@ -126,8 +126,9 @@ export class Lifecycle {
   /** What handlers would do from now on could not be stored, and would be done again after the restart. */
   async #endWork(): Promise<void> {
     this.#isDatabaseReplaced = true;
-    const { dispatcher, drift, history, alerts, retention, health, events } = this.parts;
+    const { dispatcher, drift, history, alerts, retention, health, events, reconciliation } = this.parts;
     health.stop();
+    reconciliation.stop();
     await dispatcher.stop(0);
     await events.bulk.close();
     await drift.stop();
@@ -145,6 +146,7 @@ export class Lifecycle {
     telemetry.report('receiver_stopping');
     health.stop();
     changes.close();
+    this.parts.reconciliation.stop();
     // The dispatcher drains at the same time as the intake. One after the other, a sender of half a body and
     // stalls could make the stop take twice as long.
     const dispatched = dispatcher.stop(timeout);
@@ -171,6 +173,7 @@ export class Lifecycle {
   }
 
   async #close(): Promise<void> {
+    this.parts.reconciliation.stop();
     await this.parts.events.bulk.close();
     this.#isInboxOpen = false;
     // After a failed start, or without a start, nothing may use the receiver while the store closes.

@@ -26,6 +26,7 @@ import type { Erased } from '../operate/erasure.ts';
 import type { ErasureTarget } from '../operate/erasure-target.ts';
 import type { InboxEvents } from '../operate/events.ts';
 import type { Quarantine } from '../operate/quarantine.ts';
+import type { Reconciled, ReconcileOptions } from '../operate/reconcile/reconcile-options.ts';
 import { Lifecycle, type StopOptions } from './lifecycle.ts';
 import type { CallEvent, Delivery, Reply } from '../events/model.ts';
 import { type ReceiverOptions, resolveOptions, shortDurationsOf } from './options.ts';
@@ -358,6 +359,23 @@ export class Receiver<Transaction = UserDatabase> {
    */
   erase(target: ErasureTarget, ...others: readonly never[]): Promise<Erased> {
     return this.#parts.erasure.erase(target, others);
+  }
+
+  /**
+   * Records what the platform gave up on while nobody listened: reads calls back, and for each event that is missing (start,
+   * end and analysis of a call) records one with `source: 'reconciled'`, which is handled like any other. Its delivery, if it
+   * comes after all, is a duplicate of it. So it may be called again and again, and in several processes. Goes on when a call
+   * can't be read, and counts it.
+   *
+   * @throws ConfigError for invalid options; RingbackError `receiver_not_started`, also when the receiver is stopped meanwhile;
+   *   what `ids` throws; the reason of `signal`
+   * @example
+   * const { calls, analyses } = createPlatform({ baseUrl, apiKey });
+   * const since = '2h';
+   * const { recorded, failed } = await receiver.reconcile({ calls, analyses, since, ids: (from) => orders.callIdsSince(from) });
+   */
+  reconcile(options: ReconcileOptions): Promise<Reconciled> {
+    return this.#parts.reconciliation.reconcile(options);
   }
 
   /**

@@ -120,6 +120,8 @@ const logEvents = {
   alert_raised: ['error', 'something needs a person: see receiver.alerts, or the page'],
   alert_over: ['info', 'what needed a person is over'],
   alert_failed: ['warn', 'an alert could not be looked for or told, which is tried again'],
+  calls_reconciled: ['info', 'calls were read back, and what was missing of them is recorded'],
+  call_not_reconciled: ['warn', 'a call could not be read back or recorded: call reconcile again for it'],
   erased: ['info', 'erased what was asked to be erased'],
   api_failed: ['error', "a request of the operators' API could not be answered"],
   secrets_failed: ['error', 'the secrets function failed; the last known secrets are used'],

@@ -17,6 +17,7 @@ import { InboxHandlers } from '../operate/handlers.ts';
 import { InboxHealth } from '../operate/health.ts';
 import { InboxEvents } from '../operate/events.ts';
 import { Quarantine } from '../operate/quarantine.ts';
+import { Reconciliation } from '../operate/reconcile/reconciliation.ts';
 import { Retention } from '../operate/retention.ts';
 import { Authenticator } from '../intake/authenticate.ts';
 import { Intake, type IntakeParts } from '../intake/intake.ts';
@@ -63,6 +64,7 @@ export interface Parts {
   readonly drift: DriftLedger;
   readonly erasure: Erasure;
   readonly retention: Retention;
+  readonly reconciliation: Reconciliation;
   readonly health: InboxHealth;
 }
 
@@ -139,6 +141,7 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
     }),
     drift,
     health,
+    reconciliation: buildReconciliation(common, dispatcher),
     ...buildKeeping(common),
   };
 }
@@ -258,6 +261,20 @@ function buildQuarantine(
     events: store.events,
     authentication: authenticator,
     onReleased,
+  });
+}
+
+function buildReconciliation(
+  { options, ties, store, telemetry }: Common,
+  dispatcher: Dispatcher,
+): Reconciliation {
+  return new Reconciliation({
+    calls: store.calls,
+    record: (record, event) => dispatcher.record(record, event),
+    telemetry,
+    clock: options.clock,
+    kept: options.retention.done,
+    requireStarted: ties.requireStarted,
   });
 }
 

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { configError } from '../../errors/errors.ts';
+import { checked, hasMethods, parseStrictly } from '../../errors/option-problems.ts';
+import { readId } from '../../events/ids.ts';
+import { type Duration, inWords, parseDuration } from '../../kit/duration.ts';
+
+/** What an answer about a call has that an event can be rebuilt from; all of it is optional. */
+export interface ReadCall {
+  readonly [field: string]: unknown;
+}
+
+/** A call by its id. `agentId` is needed only where the answer about the call names no agent. */
+export type CallToReconcile = string | { readonly callId: string; readonly agentId?: string | undefined };
+
+/** Calls, however many there are. */
+export type CallsToReconcile = Iterable<CallToReconcile> | AsyncIterable<CallToReconcile>;
+
+/** Which calls are looked at, and where. */
+export interface ReconcileOptions {
+  /** Reads a call back: `platform.calls` of `ringback/platform`. */
+  readonly calls: {
+    get(callId: string, options: { readonly signal: AbortSignal }): Promise<ReadCall>;
+  };
+  /**
+   * Tells whether a call's analysis is ready: `platform.analyses`. An error with the code `not_ready` says that it isn't.
+   */
+  readonly analyses: {
+    get(
+      agentId: string,
+      callId: string,
+      options: { readonly signal: AbortSignal; readonly timeout: number },
+    ): Promise<unknown>;
+  };
+  /** The calls that went on since then. Too many do no harm. */
+  readonly ids: (since: Date) => CallsToReconcile | Promise<CallsToReconcile>;
+  /** When the receiver could last be reached, or how long ago that was. Not longer ago than `retention.done`. */
+  readonly since: Date | Exclude<Duration, number>;
+  /** Ends it, which rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a reconciliation has found. */
+export interface Reconciled {
+  /** How many calls it was given. */
+  readonly calls: number;
+  /** How many events were missing, and are recorded now. */
+  readonly recorded: number;
+  /** How many events were there, or belong to a call that was erased. */
+  readonly alreadyThere: number;
+  /** How many calls have not ended: what they will report is still to come. */
+  readonly notEnded: number;
+  /** How many calls have ended, and have no analysis yet; it may never come. */
+  readonly notAnalysed: number;
+  /** How many calls ended before everything that `retention.done` keeps, so that nobody knows what was handled. */
+  readonly tooOld: number;
+  /** How many calls could not be read, or recorded: run it again for these. */
+  readonly failed: number;
+  /** The first hundred of them, with what went wrong. */
+  readonly failures: readonly { readonly callId: string; readonly error: unknown }[];
+}
+
+const schema = z.strictObject({
+  calls: checked('an object with the method get, such as platform.calls', (value) =>
+    hasMethods(value, ['get']) ? (value as ReconcileOptions['calls']) : undefined,
+  ),
+  analyses: checked('an object with the method get, such as platform.analyses', (value) =>
+    hasMethods(value, ['get']) ? (value as ReconcileOptions['analyses']) : undefined,
+  ),
+  ids: z.custom<ReconcileOptions['ids']>(
+    (value) => typeof value === 'function',
+    'a function that returns the ids of calls',
+  ),
+  since: checked("a Date, or a duration such as '15m' or '2h'", (value) => {
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value;
+    return typeof value === 'string' ? parseDuration(value) : undefined;
+  }),
+  signal: z.custom<AbortSignal>((value) => value instanceof AbortSignal, 'an AbortSignal').optional(),
+});
+
+/**
+ * Checks the options. `kept` is for how long events that were handled are kept, in milliseconds.
+ *
+ * @throws ConfigError for an invalid option, or for a time from which events may have been removed
+ */
+export function readReconcileOptions(
+  options: ReconcileOptions,
+  { now, kept }: { now: number; kept: number },
+) {
+  const { since: given, ...others } = parseStrictly(schema, options, 'reconcile');
+  const since = given instanceof Date ? given : new Date(now - given);
+  if (now - since.getTime() <= kept) return { ...others, since };
+  throw configError('option_invalid', {
+    option: 'since in reconcile',
+    expected: `no longer ago than retention.done, which is ${inWords(kept)}`,
+    found: since.toISOString(),
+    fix: 'Events from before may have been handled and removed, and would be handled again.',
+  });
+}
+
+/** @throws ConfigError for what can't be the id of a call */
+export function readCallToReconcile(given: unknown): { callId: string; agentId: string | undefined } {
+  const fields = typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
+  const callId = readId(typeof given === 'object' ? fields['callId'] : given);
+  if (callId !== undefined) return { callId, agentId: readId(fields['agentId']) };
+  const expected = 'a function that returns ids of calls, or objects with callId and agentId';
+  const found = `a function that returns something else (of type ${given === null ? 'null' : typeof given})`;
+  throw configError('option_invalid', { option: 'ids in reconcile', expected, found });
+}
