@@ -74,6 +74,22 @@ describe('ringback inbox move', () => {
       .toBe(true);
   });
 
+  it('takes along that events were reconciled: their late deliveries are duplicates, there and back', async () => {
+    const [file, back] = [temporaryDatabase(), temporaryDatabase()];
+    const database = await commandsDatabase();
+    await filledFile(file);
+    await moved(file, database.url);
+    await moved(database.url, back);
+    for (const inbox of [database.url, back]) {
+      const { receiver } = await started({ database: inbox });
+      const late = bodyOf({ callId: 'call-reconciled', eventName: 'CallHandler.CallStarted' });
+      expect(await deliver(receiver, late)).toMatchObject({ json: { status: 'duplicate' } });
+      const { events } = await receiver.events.list({ callId: 'call-reconciled' });
+      expect(events.map(({ source }) => source)).toEqual(['reconciled', 'reconciled', 'reconciled']);
+      await receiver.stop();
+    }
+  });
+
   it('goes on where it was killed, and doubles nothing', async () => {
     const [file, back] = [temporaryDatabase(), temporaryDatabase()];
     const database = await commandsDatabase();
@@ -89,7 +105,7 @@ describe('ringback inbox move', () => {
     await client.query('rollback');
     const count = async (table: string) =>
       Number((await client.query(`select count(*) from "${database.schema}".${table}`)).rows[0].count);
-    expect([await count('events'), await count('quarantine')]).toEqual([8, 0]);
+    expect([await count('events'), await count('quarantine')]).toEqual([11, 0]);
 
     const another = temporaryDatabase();
     await makeTrouble(another, []);

@@ -38,6 +38,12 @@ async function handledPart(database: string): Promise<void> {
   for (const callId of ['call-due', 'call-due', 'call-dead', oddCall])
     await deliver(receiver, bodyOf({ callId, payload: { never_documented: 1 } }));
   for (const body of [known, erased]) await deliver(receiver, body);
+  await receiver.reconcile({
+    calls: { get: async () => ({ call_status: 'ended', ai_agent_id: 'agent' }) },
+    analyses: { get: async () => ({}) },
+    ids: () => ['call-reconciled'],
+    since: '1h',
+  });
   await deliver(receiver, '{');
   const forged = bodyOf();
   await deliver(receiver, forged, signedHeaders(forged, { secrets: otherSecret }));

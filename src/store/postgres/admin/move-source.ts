@@ -37,7 +37,7 @@ const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   audit: { from: 'ringback.audit', keys: ['id'] },
   paused_handlers: { from: 'ringback.paused_handlers', keys: ['handler'] },
   settings: {
-    from: "(select name, value from ringback.settings where name = 'scheme')",
+    from: "(select name, value from ringback.settings where name in ('scheme', 'reconciled'))",
     keys: ['name'],
   },
 };

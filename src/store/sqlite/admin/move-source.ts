@@ -35,7 +35,10 @@ const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
   drift: { from: 'drift', keys: ['event_name', 'path', 'kind'] },
   audit: { from: 'audit', keys: ['id'] },
   paused_handlers: { from: 'paused_handlers', keys: ['handler'] },
-  settings: { from: "(select name, value from settings where name = 'scheme')", keys: ['name'] },
+  settings: {
+    from: "(select name, value from settings where name in ('scheme', 'reconciled'))",
+    keys: ['name'],
+  },
 };
 
 /** SQL: what the inbox keeps. */
