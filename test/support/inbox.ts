@@ -27,6 +27,12 @@ export function inboxOf<Given extends ReceiverOptions['database']>(database: Giv
   return schemas ? schemas.inboxOf(database) : skipTest('There is no Postgres server.');
 }
 
+/** What a receiver in another process takes as its `database` to share such an inbox. */
+export function placeOf(database: string): string {
+  if (!server) return database;
+  return schemas ? schemas.urlOf(database) : skipTest('There is no Postgres server.');
+}
+
 /** The store of such an inbox. */
 export function storeIn(database: string, clock: Clock): Store {
   return storeOf(inboxOf(database), clock);

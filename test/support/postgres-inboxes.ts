@@ -49,6 +49,13 @@ export class PostgresInboxes {
     return inbox;
   }
 
+  /** Where another process finds the inbox of this file. */
+  urlOf(database: string): string {
+    const url = new URL(this.#server.connectionString);
+    url.searchParams.set('schema', this.inboxOf(database).schema);
+    return url.href;
+  }
+
   /** What a statement returns that names the inbox's tables without their schema. */
   async ask(database: string, statement: string): Promise<unknown[]> {
     const { schema } = this.inboxOf(database);
