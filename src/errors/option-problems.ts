@@ -1,4 +1,5 @@
 /** Turns what a schema finds wrong with options into a sentence for the user. */
+import { types } from 'node:util';
 import { z } from 'zod';
 import { type ConfigError, configError } from './errors.ts';
 import { type Clock, systemClock } from '../kit/clock.ts';
@@ -197,6 +198,7 @@ function readInstant(value: unknown): number | undefined {
     const instant = parseTimestamp(value);
     return instant === undefined ? undefined : Number(instant / 1_000_000n);
   }
-  const milliseconds = value instanceof Date ? value.getTime() : value;
+  // Test runners have a Date of their own.
+  const milliseconds = types.isDate(value) ? value.getTime() : value;
   return typeof milliseconds === 'number' && Number.isFinite(milliseconds) ? milliseconds : undefined;
 }

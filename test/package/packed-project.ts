@@ -94,15 +94,22 @@ export function addPackages({ folder }: PackedProject, ...names: readonly string
   link(join(folder, 'node_modules'), names);
 }
 
+/** The options of TypeScript that say how modules are found. */
+export interface Modules {
+  readonly module: string;
+  readonly moduleResolution: string;
+  readonly skipLibCheck?: boolean;
+}
+
 /**
- * Type-checks the project with all of its libraries, and returns the compiler's error lines.
+ * Type-checks the project with all of its libraries, unless they are to be skipped, and returns the compiler's error lines.
  *
  * @param modules How TypeScript writes and finds modules
  */
 export function typeCheck(
   project: PackedProject,
   files: Readonly<Record<string, string>>,
-  modules: { readonly module: string; readonly moduleResolution: string } = {
+  modules: Modules = {
     module: 'NodeNext',
     moduleResolution: 'NodeNext',
   },
@@ -111,7 +118,6 @@ export function typeCheck(
   const compilerOptions = {
     target: 'ES2024',
     lib: ['ES2024'],
-    ...modules,
     // TypeScript 6 has deprecated node10, and apps that are compiled with an older one have it.
     ...(modules.moduleResolution === 'node10' && { ignoreDeprecations: '6.0' }),
     types: ['node'],
@@ -119,6 +125,7 @@ export function typeCheck(
     noEmit: true,
     // Our own declarations must be correct as well.
     skipLibCheck: false,
+    ...modules,
   };
   writeFileSync(
     join(project.folder, 'tsconfig.json'),

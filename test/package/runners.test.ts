@@ -31,6 +31,9 @@ test('a delivery is handled', async () => {
   assert.equal(body.status, 'accepted');
   await handled(receiver, 't-1');
   assert.deepEqual(seen, ['call_42']);
+  // The runner's own Date.
+  const { events } = await receiver.events.list({ since: new Date(0) });
+  assert.equal(events.length, 1);
   await receiver.stop({ drain: 0 });
 });
 

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { z } from 'zod';
 import { configError } from '../../errors/errors.ts';
 import { checked, hasMethods, parseStrictly } from '../../errors/option-problems.ts';
@@ -71,7 +72,8 @@ const schema = z.strictObject({
     'a function that returns the ids of calls',
   ),
   since: checked("a Date, or a duration such as '15m' or '2h'", (value) => {
-    if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value;
+    // Test runners have a Date of their own.
+    if (types.isDate(value)) return Number.isNaN(value.getTime()) ? undefined : value;
     return typeof value === 'string' ? parseDuration(value) : undefined;
   }),
   signal: z.custom<AbortSignal>((value) => value instanceof AbortSignal, 'an AbortSignal').optional(),
@@ -87,7 +89,7 @@ export function readReconcileOptions(
   { now, kept }: { now: number; kept: number },
 ) {
   const { since: given, ...others } = parseStrictly(schema, options, 'reconcile');
-  const since = given instanceof Date ? given : new Date(now - given);
+  const since = types.isDate(given) ? given : new Date(now - given);
   if (now - since.getTime() <= kept) return { ...others, since };
   throw configError('option_invalid', {
     option: 'since in reconcile',
