@@ -24,4 +24,6 @@ const app = await Application.bootstrapWithPlugins(
 const project = await app.convert();
 if (!project) throw new Error('TypeDoc could not read the sources.');
 await app.generateOutputs(project);
+// VitePress takes a link for that of a page unless it knows the ending.
+process.env['VITE_EXTRA_EXTENSIONS'] = 'cjs';
 await build('site');
