@@ -49,10 +49,20 @@ function code(module: string): string {
 try {
   module.exports = require('${module}');
 } catch (error) {
-  // Jest puts a require in the place of Node's that takes no ES module, or only with a flag. Node's own does.
-  const node = require('vm').runInThisContext('process').getBuiltinModule('module');
-  if (require('module') === node) throw error;
-  module.exports = node.createRequire(__filename)('${module}');
+  const hidden = hiddenModule();
+  if (hidden === undefined) throw error;
+  module.exports = hidden.createRequire(__filename)('${module}');
+}
+
+/** Jest puts a require in the place of Node's that takes no ES module, or only with a flag. Node's own does. */
+function hiddenModule() {
+  try {
+    const own = require('vm').runInThisContext('process').getBuiltinModule('module');
+    return require('module') === own ? undefined : own;
+  } catch {
+    // In a bundle there may be neither.
+    return undefined;
+  }
 }
 `;
 }

@@ -54,6 +54,9 @@ export const problems = {
   provider_not_singleton: (d: { name: string }) =>
     `The provider ${d.name} has handlers, so there should be one for the whole app, but its scope, or that of something ` +
     'that it injects, is the request or TRANSIENT. Leave the scope out, or put the handlers into another provider.',
+  nest_module_repeated: (d: { count: number }) =>
+    `An app of Nest should import one RingbackModule, but has ${d.count}, and each of their receivers would run every ` +
+    'decorated method. Import it once, in the root module.',
   fallback_duplicate: () =>
     'A fallback is already registered, and there can be only one. Put both pieces of work into one function.',
   receiver_started: (d?: { app: string }) =>

@@ -1,4 +1,5 @@
 import type { FastifyPluginCallback, onRequestHookHandler } from 'fastify';
+import { configError } from '../errors/errors.ts';
 import type { Take } from '../events/model.ts';
 import { answer } from './node.ts';
 
@@ -17,6 +18,15 @@ export interface ReceiverPluginOptions {
  * app.register(receiverPlugin, { prefix: '/webhooks/calls', receiver });
  */
 export const receiverPlugin: FastifyPluginCallback<ReceiverPluginOptions> = (app, { receiver }, done) => {
+  // Found by the first delivery, it would be lost: nothing answers for a reply that was taken over.
+  if (typeof (receiver as { readonly take?: unknown } | undefined)?.take !== 'function')
+    return done(
+      configError('option_invalid', {
+        option: 'receiver of receiverPlugin',
+        expected: 'what createReceiver has returned',
+        found: `of type ${receiver === null ? 'null' : typeof receiver}`,
+      }),
+    );
   // The first hook of a request comes before its body is read: the signature is over the bytes as they are sent.
   const onRequest: onRequestHookHandler = (request, reply) => {
     reply.hijack();

@@ -2,6 +2,7 @@ import type { JoinedCall, RunContext } from '../dispatch/handling.ts';
 import type { EventOf } from '../events/event-types.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { EventPattern } from '../events/names.ts';
+import { configError } from '../errors/errors.ts';
 import type { HandlerOptions, JoinOptions } from '../receiver/handler-options.ts';
 import type { FallbackContext, Receiver } from '../receiver/receiver.ts';
 
@@ -22,8 +23,15 @@ type Register = (receiver: Receiver, handle: Handle) => void;
 /** The decorated methods of each class, by its prototype. */
 const decorated = new WeakMap<object, Map<string | symbol, Register[]>>();
 
-function decorator(register: Register) {
+function decorator(method: 'on' | 'onCall' | 'fallback', register: Register) {
   return (prototype: object, key: string | symbol) => {
+    // Only the methods of instances are looked for: a static one would be left out without a word.
+    if (typeof prototype === 'function')
+      throw configError('handler_invalid', {
+        method,
+        found: `the static method ${String(key)}`,
+        fix: 'Decorate a method of the instances.',
+      });
     const methods = decorated.get(prototype) ?? new Map<string | symbol, Register[]>();
     decorated.set(prototype, methods.set(key, [...(methods.get(key) ?? []), register]));
   };
@@ -42,7 +50,7 @@ export function On<const Names extends EventPattern | readonly EventPattern[]>(
   names: Names,
   options: HandlerOptions = {},
 ): HandlerDecorator<[event: EventOf<Names>, context: Lent<RunContext>]> {
-  return decorator((receiver, handle) => void receiver.on(names, options, handle as never));
+  return decorator('on', (receiver, handle) => void receiver.on(names, options, handle as never));
 }
 
 /**
@@ -57,7 +65,7 @@ export function On<const Names extends EventPattern | readonly EventPattern[]>(
 export function OnCall(
   options: JoinOptions,
 ): HandlerDecorator<[call: JoinedCall, context: Lent<RunContext>]> {
-  return decorator((receiver, handle) => void receiver.onCall(options, handle as never));
+  return decorator('onCall', (receiver, handle) => void receiver.onCall(options, handle as never));
 }
 
 /**
@@ -70,14 +78,15 @@ export function OnCall(
  * ```
  */
 export function Fallback(): HandlerDecorator<[event: CallEvent, context: Lent<FallbackContext>]> {
-  return decorator((receiver, handle) => void receiver.fallback(handle as never));
+  return decorator('fallback', (receiver, handle) => void receiver.fallback(handle as never));
 }
 
 /** The decorated methods of an object's class and of those that it extends; the nearest counts. */
 export function registrationsOf(instance: object): ((receiver: Receiver) => void)[] {
   const found = new Map<string | symbol, Register[]>();
   let prototype: unknown = Object.getPrototypeOf(instance);
-  for (; prototype instanceof Object; prototype = Object.getPrototypeOf(prototype)) {
+  // Not by `instanceof`: a test runner has an Object of its own.
+  for (; typeof prototype === 'object' && prototype !== null; prototype = Object.getPrototypeOf(prototype)) {
     for (const [key, registers] of decorated.get(prototype) ?? [])
       if (!found.has(key)) found.set(key, registers);
   }

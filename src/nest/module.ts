@@ -1,5 +1,6 @@
 import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { configError } from '../errors/errors.ts';
 import { Receiver } from '../receiver/receiver.ts';
 import { ReceiverInApp } from './receiver-in-app.ts';
 
@@ -57,7 +58,10 @@ export class RingbackModule {
       ) => {
         // Nest calls the hooks of modules by their distance from the root. No handler is to run before what it uses is
         // there, nor after.
-        for (const module of modules.values()) if (module.metatype === RingbackModule) module.distance = -1;
+        const own = [...modules.values()].filter(({ metatype }) => metatype === RingbackModule);
+        for (const module of own) module.distance = -1;
+        // Each receiver would run all decorated methods, whatever it receives.
+        if (own.length > 1) throw configError('nest_module_repeated', { count: own.length });
         return new ReceiverInApp(receiver, { path, host, discovery });
       },
     };

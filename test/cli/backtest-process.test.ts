@@ -83,6 +83,14 @@ describe('the process of a backtest', () => {
     expect(stderr).toContain('logged');
   });
 
+  it('keeps what the app tells its parent process from the report', async () => {
+    const cwd = await workedOn(
+      appOf("process.send?.('ready'); r.on('*', { name: 'a' }, () => { process.send?.({ exitCode: 0 }); });"),
+      one,
+    );
+    expect(await backtest(cwd)).toMatchObject({ code: 0, reports: [{ now: { done: 1 } }] });
+  });
+
   it('says why an app file does not load', async () => {
     const cwd = await workedOn('export const handlers = 1;', one);
     expect(await backtest(cwd)).toMatchObject({

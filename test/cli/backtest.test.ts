@@ -75,6 +75,16 @@ describe('ringback backtest', () => {
     ]);
   });
 
+  it('fails a commit that ends its transaction by a statement, which could not be undone', async () => {
+    const cwd = await workedOn(
+      appOf("r.on('*', { name: 'a' }, (_e, ctx) => ctx.commit((db) => db.exec('commit')));"),
+    );
+    const { reports } = await backtest(cwd);
+    expect(reports).toMatchObject([
+      { now: { ...none, failed: 3 }, errors: [{ cause: 'transaction_ended' }] },
+    ]);
+  });
+
   it('counts the rows that a commit would write, and undoes each', async () => {
     const cwd = await workedOn(
       appOf(`

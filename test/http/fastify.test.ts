@@ -1,6 +1,6 @@
 import fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { receiverPlugin } from '../../src/fastify/index.ts';
+import { type ReceiverPluginOptions, receiverPlugin } from '../../src/fastify/index.ts';
 import { bodyOf, post, signedHeaders } from '../support/deliveries.ts';
 import type { ReceiverOptions } from '../support/public.ts';
 import { started } from '../support/receiver.ts';
@@ -75,4 +75,13 @@ test('a delivery that is injected is taken', async () => {
   const headers = signedHeaders(payload);
   const answer = await app.inject({ method: 'POST', url: '/webhooks/calls', headers, payload });
   expect(answer.json()).toMatchObject({ status: 'accepted' });
+});
+
+test('is not registered without a receiver', async () => {
+  const app = fastify();
+  onTestFinished(() => app.close());
+  const options = { prefix: '/webhooks/calls' } as unknown as ReceiverPluginOptions;
+  await expect(app.register(receiverPlugin, options)).rejects.toThrow(
+    'The option receiver of receiverPlugin should be what createReceiver has returned, but is of type undefined.',
+  );
 });

@@ -134,6 +134,27 @@ test.each([
   });
 });
 
+test('a second module is refused, because each receiver would run all methods', async () => {
+  const [first, second] = [made(loopback), made(loopback)];
+  const imports = [RingbackModule.forRoot({ path: '/other', receiver: second.receiver })];
+  await expect(created(first.receiver, { imports })).rejects.toMatchObject({
+    code: 'nest_module_repeated',
+    message: expect.stringContaining('but has 2'),
+  });
+});
+
+test('a static method is refused where it is decorated', () => {
+  expect(() => {
+    class Handlers {
+      @On('*', { name: 'all' })
+      static all() {}
+
+      other() {}
+    }
+    return Handlers;
+  }).toThrow('but found the static method all. Decorate a method of the instances.');
+});
+
 test('the compiler refuses a method that takes something else', () => {
   class Handlers {
     // @ts-expect-error The event of another name has another payload.

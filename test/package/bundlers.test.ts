@@ -74,6 +74,14 @@ describe.each<[string, Bundle]>([
   });
 });
 
+it('an app in CommonJS that esbuild bundles to an ES module is told the same', async () => {
+  writeFileSync(entry.replace('.mjs', '.cjs'), `require('ringback');`);
+  const outfile = join(project.folder, 'required.mjs');
+  const entryPoints = [entry.replace('.mjs', '.cjs')];
+  await build({ bundle: true, platform: 'node', logLevel: 'error', format: 'esm', entryPoints, outfile });
+  expect(run(outfile).stderr).toContain('Ringback should run from its own files in node_modules');
+});
+
 it('the client of the platform works within a bundle', async () => {
   writeFileSync(
     entry,

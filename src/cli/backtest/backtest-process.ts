@@ -12,6 +12,9 @@ export type BacktestEnd = { readonly report: BacktestReport } | { readonly exitC
 
 const request = JSON.parse(process.argv[2] ?? '') as BacktestRequest;
 let current: string | undefined;
+const send = process.send?.bind(process);
+// Whatever the app tells the process that has started it, such as that it is ready, would be taken for the report.
+delete process.send;
 
 // The command decides about these, which a terminal sends to both.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
@@ -32,6 +35,6 @@ const end = await backtest(request, (handler, traceId) => {
   (error: unknown): BacktestEnd => ({ exitCode: explain(error) }),
 );
 current = undefined;
-await new Promise((resolve) => process.send?.(end, resolve));
+await new Promise((resolve) => send?.(end, resolve));
 // Whatever the app has left open must not keep the process alive.
 process.exit('report' in end ? 0 : end.exitCode);

@@ -50,6 +50,8 @@ export async function rehearse(
   await withLock(session, clock, (inbox): undefined => {
     beginCounting(database);
     runScoped(inbox, effects);
+    // What a statement of theirs has committed can't be undone.
+    if (!database.inTransaction) throw ringbackError('transaction_ended');
     written = rowsWritten(database);
     throw undone;
   }).catch((thrown: unknown) => {
