@@ -64,10 +64,12 @@ export function recordOf(
  * id, or send it under the id of an event that is still to come.
  */
 function keysOf(
-  { traceId, traceIdSource }: CallEvent,
+  { traceId, traceIdSource, source }: CallEvent,
   digest: () => string,
   isIdSigned: boolean,
 ): Pick<EventRecord, 'identities' | 'lookup'> {
+  // See `reconciledIdentity`. Its trace id is in its body as well, where a delivery can have the same one.
+  if (source === 'reconciled') return { identities: [traceId] };
   if (traceIdSource === 'body') return { identities: [bodyIdentity(traceId)] };
   if (traceIdSource === 'digest') return { identities: [digestIdentity(digest())] };
   if (isIdSigned) return { identities: [signedHeaderIdentity(traceId)] };

@@ -21,12 +21,13 @@ export function digestIdentity(digest: string): string {
 }
 
 /**
- * The key that a reconciled event of this name and call has, if there can be one. Deliveries have other keys; where this one
- * is taken, they are duplicates of the reconciled event.
+ * The key that a reconciled event of this name and call has, if there can be one: its trace id, whose beginning no other key has.
+ * A delivery may have the same trace id, and never this key. Where it is taken, deliveries of that name and call are duplicates
+ * of the reconciled event.
  */
 export function reconciledIdentity(eventName: string, callId: string | null | undefined): string | undefined {
   if (typeof callId !== 'string' || !isReconcilable(eventName)) return undefined;
-  return bodyIdentity(reconciledTraceId(eventName, callId));
+  return reconciledTraceId(eventName, callId);
 }
 
 /** A key that no event has. Where it is taken, the call was erased: its events must not be rebuilt. */

@@ -1,7 +1,6 @@
 /** What every store must do with an event that is reconciled: its delivery may come before it, after it, or at once. */
 import { describe, expect, test } from 'vitest';
 import type { EventRecord } from '../../../src/store/event-record.ts';
-import { bodyIdentity } from '../../../src/store/identity.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { type ReconcilableName, reconciledTraceId } from '../../../src/events/reconciled.ts';
 import { claimedRun, done, endOf, eventOf, only, record, traceIdsOf } from '../parts.ts';
@@ -108,6 +107,16 @@ export function describeReconciling(name: string, opened: () => Promise<Store>):
       expect(await store.quarantine.release(id, delivery)).toBe('duplicate');
     });
 
+    test('a delivery that has the trace id of a reconciled event is another event', async () => {
+      const store = await opened();
+      const named = (callId: string) => eventOf(reconciledOf(callId).traceId, { eventName: 'Other.Event' });
+      for (const callId of ['call-1', 'call-2']) expect(await record(store, named(callId))).toBe('new');
+      expect(await record(store, reconciledOf('call-2'))).toBe('new');
+      expect(await record(store, eventOf('ended', ofCall))).toBe('new');
+      expect(await record(store, eventOf('late', { callId: 'call-2' }))).toBe('duplicate');
+      expect(await record(store, named('call-2'))).toBe('duplicate');
+    });
+
     test('when it has been removed, a late delivery is still a duplicate, and so is it', async () => {
       const store = await opened();
       await record(store, reconciledOf());
@@ -150,5 +159,5 @@ export function describeReconciling(name: string, opened: () => Promise<Store>):
 export function reconciledOf(callId = 'call-1', eventName: ReconcilableName = ended): EventRecord {
   const traceId = reconciledTraceId(eventName, callId);
   const parts = { source: 'reconciled', eventName, callId, headers: {} } as const;
-  return eventOf(traceId, { identities: [bodyIdentity(traceId)], ...parts });
+  return eventOf(traceId, { identities: [traceId], ...parts });
 }

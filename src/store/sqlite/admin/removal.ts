@@ -14,6 +14,8 @@ export interface Removable {
 
 interface FoundEvent {
   readonly traceId: string;
+  /** Null: it was delivered. */
+  readonly source: string | null;
   /** The key of its call. */
   readonly key: number | null;
   readonly body: Buffer;
@@ -34,7 +36,7 @@ export type ForgetCall = (callId: string) => void;
  */
 export function prepareRemoval(database: Database.Database): { remove: Remove; forgetCall: ForgetCall } {
   const select = database.prepare(`
-    select e.trace_id as traceId, e.call_key as key, b.body from events e join bodies b using (sequence)
+    select e.trace_id as traceId, e.source, e.call_key as key, b.body from events e join bodies b using (sequence)
     where e.sequence = ${asInteger('?')}`);
   const deleteIndexed = database.prepare(
     'delete from call_events where era = @sequence >> 16 and call_key = @key and sequence = @sequence',
@@ -83,7 +85,9 @@ export function prepareRemoval(database: Database.Database): { remove: Remove; f
  * The identities that an event may have. An index of identities by event would cost every event more than finding
  * them here costs the few events that are removed.
  */
-function possibleIdentities({ traceId, body }: FoundEvent): string[] {
+function possibleIdentities({ traceId, source, body }: FoundEvent): string[] {
+  // See `reconciledIdentity`: a delivery of the same trace id has none of its keys.
+  if (source === 'reconciled') return [traceId];
   return [
     bodyIdentity(traceId),
     signedHeaderIdentity(traceId),

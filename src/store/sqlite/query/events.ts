@@ -41,7 +41,7 @@ export function prepareEvents(database: Database.Database) {
     where sequence = ${asInteger('?')} order by handler, number desc`);
   // Searches the identities, because trace ids have no index of their own. A trace id in one event's body and the
   // same one in another's header are two events; of these, one that is not done is preferred.
-  const keys = ['@ofBody', '@ofSigned', '@ofHeader', '@ofDigest'].map(asBytes).join(', ');
+  const keys = ['@ofBody', '@ofSigned', '@ofHeader', '@ofItself'].map(asBytes).join(', ');
   const sequenceOf = database
     .prepare(
       `${withErasOf('identities')}
@@ -56,7 +56,8 @@ export function prepareEvents(database: Database.Database) {
     ofBody: identityKey(bodyIdentity(traceId)),
     ofSigned: identityKey(signedHeaderIdentity(traceId)),
     ofHeader: identityKey(headerIdentity(traceId)),
-    ofDigest: identityKey(traceId),
+    // That of a digest, and of what was reconciled.
+    ofItself: identityKey(traceId),
   });
 
   const withRuns = (row: KeptEventRow): KeptEvent =>
