@@ -141,6 +141,10 @@ export const problems = {
   database_unreachable: (d: { database: string; cause: string }) =>
     `The database ${d.database} should take connections and let them read and write, but: ${d.cause}. Check the URL, the ` +
     'user and its permissions, and that the server runs.',
+  database_isolation: (d: { database: string; found: string }) =>
+    `The database ${d.database} should run statements in read committed unless told otherwise, but runs them in ${d.found}, in ` +
+    "which an event could be handled twice. Run alter role … in database … set default_transaction_isolation = 'read " +
+    "committed' for the receiver's user, and take the setting out of the URL or the pool if it is there.",
   inbox_missing: (d: { database: string }) =>
     `The database ${d.database} should hold an inbox, but no receiver has been started on that schema. Check the URL and its ` +
     'parameter schema, or start the receiver first.',

@@ -30,6 +30,7 @@ describe('doctor, on an inbox in Postgres', () => {
       postgres: expect.stringMatching(/^ok: Postgres \d+/),
       permissions: 'ok: the user may make the inbox',
       durability: 'ok: synchronous_commit is on, fsync is on',
+      isolation: 'ok: statements run in read committed',
       'database clock': "ok: this machine's clock agrees with the database's",
       connections: expect.stringMatching(/^ok: \d+ more are possible .*, and a process makes up to 12$/),
     });
@@ -78,10 +79,16 @@ describe('doctor, on an inbox in Postgres', () => {
     });
     await run("alter system set fsync = 'on'; ");
     await run("alter system set synchronous_commit = 'off'");
+    await run("alter system set default_transaction_isolation = 'serializable'");
     await run('select pg_reload_conf()');
     await expect
       .poll(async () => (await found(url))['durability'])
       .toMatch(/^wrong: synchronous_commit is off/);
+    await expect
+      .poll(async () => (await found(url))['isolation'])
+      .toMatch(/^wrong: statements run in serializable/);
+    await run('alter system reset default_transaction_isolation');
+    await run('select pg_reload_conf()');
     await run('update ringback.schema_version set version = 99');
     expect((await found(url))['database']).toMatch(/^wrong: .*newer version of Ringback \(schema 99\)/);
     await run('alter database postgres set default_transaction_read_only = on');

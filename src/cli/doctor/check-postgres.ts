@@ -6,6 +6,7 @@ import {
   examinePostgres,
   oldestVersion,
 } from '../../store/postgres/connection/examination.ts';
+import { isSuitable } from '../../store/postgres/connection/isolation.ts';
 import { schemaVersion } from '../../store/postgres/connection/migrations/index.ts';
 import type { PostgresPlace } from '../../store/postgres/connection/place.ts';
 import { inboxFinding } from './check-database.ts';
@@ -28,6 +29,7 @@ export async function checkPostgres(place: PostgresPlace, clock: Clock): Promise
       versionFinding(found),
       permissionsFinding(found),
       durabilityFinding(found),
+      isolationFinding(found),
       ...(found.schema > 0 ? [tuplesFinding(found)] : []),
       transactionFinding(found),
       clockFinding(found),
@@ -100,6 +102,17 @@ function durabilityFinding({ server }: PostgresExamination): Finding {
       `${found}: a failover can lose deliveries that were answered with 200. Set it to on.`,
     );
   return finding('durability', 'ok', found);
+}
+
+function isolationFinding({ server: { isolation } }: PostgresExamination): Finding {
+  const found = `statements run in ${isolation}`;
+  return isSuitable(isolation)
+    ? finding('isolation', 'ok', found)
+    : finding(
+        'isolation',
+        'wrong',
+        `${found}: set default_transaction_isolation to read committed for this user (docs/postgres.md).`,
+      );
 }
 
 function tuplesFinding({ tuples: { dead, live } }: PostgresExamination): Finding {

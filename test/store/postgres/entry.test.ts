@@ -1,6 +1,8 @@
 /** `ringback/postgres`, and a URL as the option `database`. */
 import { Pool } from 'pg';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { Session } from '../../../src/store/postgres/connection/session.ts';
 import { type PostgresTransaction, postgres } from '../../../src/store/postgres/index.ts';
 import { bodyOf, deliver, secret } from '../../support/deliveries.ts';
 import { Logs } from '../../support/logs.ts';
@@ -149,4 +151,39 @@ test('a database that refuses the user is told with a sentence, without the cred
     code: 'database_unreachable',
     message: expect.stringContaining('there is no database of that name'),
   });
+});
+
+test.each(['repeatable read', 'serializable'])(
+  'a user whose statements run in %s is refused with a sentence, and nothing is made',
+  async (isolation) => {
+    const { connectionString, schema } = await testDatabase();
+    const url = new URL(connectionString);
+    url.searchParams.set('options', `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`);
+    const database = postgres({ connectionString: url.href, schema });
+    const receiver = createReceiver({ secrets: secret, database, logger: { level: 'silent' } });
+    onTestFinished(() => receiver.stop());
+    receiver.on('*', () => {});
+    await expect(receiver.start()).rejects.toMatchObject({
+      code: 'database_isolation',
+      message: expect.stringContaining(`runs them in ${isolation}`),
+    });
+    const pool = new Pool({ connectionString, max: 1 });
+    onTestFinished(() => pool.end());
+    expect(await pool.query('select from pg_namespace where nspname = $1', [schema])).toMatchObject({
+      rowCount: 0,
+    });
+  },
+);
+
+test('a transaction runs in read committed, should the default have changed since the start', async () => {
+  const { connectionString, schema } = await testDatabase();
+  const url = new URL(connectionString);
+  url.searchParams.set('options', '-c default_transaction_isolation=serializable');
+  const session = new Session({ connectionString: url.href, pool: undefined, schema }, systemClock);
+  onTestFinished(() => session.close());
+  const isolation = "select current_setting('transaction_isolation') as found";
+  expect(await session.query(isolation)).toEqual([{ found: 'serializable' }]);
+  expect(await session.write((transaction) => transaction.query(isolation))).toEqual([
+    { found: 'read committed' },
+  ]);
 });

@@ -27,6 +27,8 @@ interface Server {
   readonly version: number;
   readonly readableVersion: string;
   readonly isReadOnly: boolean;
+  /** That of statements by themselves. */
+  readonly isolation: string;
   readonly synchronousCommit: string;
   readonly hasSynchronousStandbys: boolean;
   readonly fsync: string;
@@ -101,6 +103,7 @@ const askServer = `
   select current_setting('server_version_num')::integer as version,
     current_setting('server_version') as "readableVersion",
     current_setting('transaction_read_only') = 'on' as "isReadOnly",
+    current_setting('transaction_isolation') as isolation,
     current_setting('synchronous_commit') as "synchronousCommit",
     current_setting('synchronous_standby_names') <> '' as "hasSynchronousStandbys",
     current_setting('fsync') as fsync,

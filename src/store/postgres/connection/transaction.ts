@@ -79,11 +79,14 @@ export class TransactionOnce {
     return { ...this.#connections.on(client), lend };
   }
 
-  /** In one round trip. */
+  /**
+   * In one round trip. The isolation is that of the default, unless somebody has changed the database's since the store was
+   * opened: see `requireReadCommitted`.
+   */
   async #begin(client: PoolClient): Promise<Begun> {
     const { incarnation } = this.#connections;
     const results: unknown = await client.query(
-      'begin; select pg_current_xact_id()::text as id, pg_backend_pid() as backend',
+      'begin isolation level read committed; select pg_current_xact_id()::text as id, pg_backend_pid() as backend',
     );
     const [, { rows }] = results as [unknown, { readonly rows: [Pick<Begun, 'id' | 'backend'>] }];
     this.#begun = { ...rows[0], incarnation };

@@ -8,6 +8,7 @@ import type { EventRecord } from '../../event-record.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import type { RunEnd } from '../../store.ts';
 import { toProblem } from '../connection/opening-cause.ts';
+import { requireReadCommitted } from '../connection/isolation.ts';
 import { isRefused } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
@@ -75,6 +76,7 @@ export class Work {
 
   async open(): Promise<void> {
     try {
+      await requireReadCommitted(this.#session);
       await migrate(this.#session);
       await this.#processes.join();
     } catch (error) {
