@@ -12,6 +12,7 @@ import { presentTime } from '../parts.ts';
 export async function openedPostgres(): Promise<{
   readonly store: Store;
   readonly session: Session;
+  readonly clock: ManualClock;
 }> {
   const place = { ...(await testDatabase()), pool: undefined };
   const clock = new ManualClock(presentTime);
@@ -21,7 +22,7 @@ export async function openedPostgres(): Promise<{
   await store.open();
   onTestFinished(() => store.close());
   // What its transactions are is nothing to these tests, which are about what is asked outside of one.
-  return { store: store as unknown as Store, session };
+  return { store: store as unknown as Store, session, clock };
 }
 
 /** An open store on a pool whose connections the test can disturb. */

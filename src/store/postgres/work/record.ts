@@ -46,8 +46,11 @@ const recordEvents = (source: string): string => `ringback.record_events(
 const recordDelivered = `select * from ${recordEvents('null')}`;
 // The second function is given what the first one says, so that the database can't begin with it.
 const recordIfMissing = `
-  select recorded.* from ringback.may_reconcile($1, $19, $20, $21) as asked (may),
-    lateral ${recordEvents("case when may then 'reconciled' end")} as recorded
+  with asked as materialized (select ringback.may_reconcile($1, $19, $20, $21) as may)
+  select true as must_wait, null as lives, null as new_places, null as claimed_places, null as numbers, null as lacks_keys
+  from asked where may is null
+  union all
+  select false, recorded.* from asked, lateral ${recordEvents("case when may then 'reconciled' end")} as recorded
   where may`;
 
 const duplicate: Recorded = { sequence: undefined, isClaimed: false };
@@ -117,23 +120,25 @@ export async function recordOne(
 
 /**
  * Records an event that is reconciled, unless it was delivered, in one statement: while it goes on, nothing else is recorded, and
- * a process that is lost between two statements would stop all others.
+ * a process that is lost between two statements would stop all others. Resolves to an empty list if deliveries are in the way:
+ * then nothing was written.
  */
 export async function recordReconciled(
   intake: Transaction,
   event: EventToRecord,
   recorder: Recorder,
-): Promise<Recorded> {
+): Promise<readonly Recorded[]> {
   const { eventName, callId } = event.record;
   const erased = callId === undefined ? null : identityKey(erasedIdentity(callId));
   const values = valuesOf([event], recorder, listOf('bytea', [null]), []);
-  const [row] = await intake.query<RecordedRow>(recordIfMissing, [
+  const [row] = await intake.query<RecordedRow & { must_wait: boolean }>(recordIfMissing, [
     ...values,
     toText(eventName),
     toTextOrNull(callId),
     erased,
   ]);
-  return (row && recordedIn(row, [event]).recorded[0]) ?? duplicate;
+  if (!row) return [duplicate];
+  return row.must_wait ? [] : recordedIn(row, [event]).recorded;
 }
 
 async function isKnown(transaction: Transaction, identities: readonly string[]): Promise<boolean> {

@@ -25,6 +25,7 @@ import { OwnedEvents } from './owned-events.ts';
 import { Processes } from './processes.ts';
 import { type InQueue, RecordQueue } from './record-queue.ts';
 import { ownedBy, runRow, settlementRow } from './run-row.ts';
+import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
 import { scopedClient } from '../connection/user-database.ts';
 import { begin, requeue, settle } from './settle.ts';
 import { unblock } from './unblock.ts';
@@ -43,6 +44,7 @@ export class Work {
   readonly #claims = new ClaimsInFlight();
   readonly #recordings = new ClaimsInFlight();
   readonly #putBack = new InTurn();
+  readonly #reconciling: Reconciling;
   readonly #inbox: KnownInbox = { hasReconciled: false };
   #nextDue: number | null = null;
 
@@ -52,6 +54,7 @@ export class Work {
     this.#processes = new Processes(session.heartbeats);
     this.#owned = new OwnedEvents(session.heartbeats, this.#processes);
     this.#ends = new ClaimEnds(session, this.#processes, this.#owned);
+    this.#reconciling = new Reconciling(clock, session.signal);
     this.#queue = new RecordQueue({
       clock,
       recordGroup: (events) =>
@@ -62,14 +65,16 @@ export class Work {
             ),
           ),
         ),
-      recordOne: (event) =>
-        this.#owned
-          .recording(() =>
-            event.record.source === 'reconciled'
-              ? recordReconciled(session.intake, event, this.#recorder).then((one) => [one])
-              : session.write(async (transaction) => [await recordOne(transaction, event, this.#recorder)]),
-          )
-          .then(([recorded]) => recorded ?? { sequence: undefined, isClaimed: false }),
+      recordOne: async (event) => {
+        const [recorded] = await this.#owned.recording(async () =>
+          event.record.source === 'reconciled'
+            ? recordReconciled(session.intake, event, this.#recorder)
+            : session.write(async (transaction) => [await recordOne(transaction, event, this.#recorder)]),
+        );
+        // Not thrown where it is recorded: that would be taken for an answer that was lost.
+        if (!recorded) throw new DeliveriesGoOn();
+        return recorded;
+      },
       isRefused,
     });
   }
@@ -108,7 +113,8 @@ export class Work {
   }
 
   record(record: EventRecord, mayClaim: boolean): InQueue {
-    return this.#queue.add(record, mayClaim);
+    const add = () => this.#queue.add(record, mayClaim);
+    return record.source === 'reconciled' ? this.#reconciling.add(add) : add();
   }
 
   /**

@@ -148,14 +148,20 @@ export const recordFunction = `
 
   -- Whether an event that is reconciled may be recorded by this same statement: it may unless one of its name and call is here,
   -- or its call was erased. Nothing else is recorded meanwhile, so that no delivery comes between this look and the write, and
-  -- each that comes later finds what was written. Deliveries wait for it, and therefore it gives up before they do, should it
-  -- have to wait for one whose process is lost in the middle of a transaction.
+  -- each that comes later finds what was written. Null: what is being recorded did not end soon enough, and it has to be tried
+  -- again. Deliveries wait behind a lock that is waited for, and one of them may be of a process that is lost in the middle of a
+  -- transaction: so it is waited for only for a moment. Not to wait at all would be too little: where deliveries always come,
+  -- some are always being recorded (measured with two processes: seconds for an event, instead of milliseconds).
   create function ringback.may_reconcile(recorder bigint, name text, call text, erased bytea) returns boolean
-  language plpgsql set lock_timeout = '300ms' set enable_seqscan = off as $function$
+  language plpgsql set lock_timeout = '20ms' set enable_seqscan = off as $function$
   begin
     -- The locks of record_events, in its order.
-    perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder));
-    perform pg_advisory_xact_lock(hashtextextended('ringback.reconciling', 0));
+    begin
+      perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder));
+      perform pg_advisory_xact_lock(hashtextextended('ringback.reconciling', 0));
+    exception when lock_not_available then
+      return null;
+    end;
     if exists (select from ringback.events e where e.call_id = call and e.event_name = name)
       or exists (select from ringback.identities i where i.identity = erased) then
       return false;

@@ -1,0 +1,58 @@
+import { type Clock, pause } from '../../../kit/clock.ts';
+import type { InQueue } from './record-queue.ts';
+
+/** A reconciled event could not be recorded now, because deliveries are being recorded. Nothing was written. */
+export class DeliveriesGoOn extends Error {
+  constructor() {
+    super('others went on recording deliveries, so that no reconciled event could be recorded');
+  }
+}
+
+/**
+ * How long to wait before each further try, in milliseconds. Together they are longer than it takes until a process that was lost
+ * while it recorded is taken for dead, and its transaction ended.
+ */
+const pauses = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400];
+
+/**
+ * Records reconciled events, one at a time, and tries again later while deliveries keep one from being recorded. Between two tries
+ * it holds nothing, neither a connection nor a place among what is being recorded.
+ */
+export class Reconciling {
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** `signal`: it waits no longer. */
+  constructor(clock: Clock, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#signal = signal;
+  }
+
+  /** `attempt` is called for each try. */
+  add(attempt: () => InQueue): InQueue {
+    const begun = this.#last.then(() => this.#tried(attempt));
+    this.#last = begun;
+    return {
+      written: begun.then(({ written }) => written),
+      recorded: begun.then(({ recorded }) => recorded),
+    };
+  }
+
+  /** The first try that nothing was in the way of, or the last one. Never rejects. */
+  async #tried(attempt: () => InQueue): Promise<InQueue> {
+    for (const ms of pauses) {
+      const tried = attempt();
+      if (this.#signal.aborted || !(await isInTheWay(tried))) return tried;
+      await pause(this.#clock, ms, this.#signal);
+    }
+    return attempt();
+  }
+}
+
+function isInTheWay({ written }: InQueue): Promise<boolean> {
+  return written.then(
+    () => false,
+    (error: unknown) => error instanceof DeliveriesGoOn,
+  );
+}
