@@ -108,7 +108,8 @@ function unwrap(schema: unknown): unknown {
     : schema;
 }
 
-function describe(value: unknown): string {
+/** A value in a sentence after "is": never all of it, and no credential. */
+export function describe(value: unknown): string {
   // A secret that was given as another option must not be in the sentence, which ends up in logs.
   if (typeof value === 'string' && value.includes('whsec_')) return 'a signing secret';
   if (typeof value === 'string' && /^[\w+.-]+:\/\/[^/]*@/.test(value))

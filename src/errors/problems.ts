@@ -84,6 +84,15 @@ export const problems = {
   agent_unknown: (d: { callId: string }) =>
     `The call ${d.callId} should name its agent, without which its analysis can't be read, but calls.get() gave no ` +
     'ai_agent_id. Give the agent with the call: ids: () => [{ callId, agentId }].',
+  call_id_invalid: (d: { found: string }) =>
+    `ids in reconcile should give ids of calls (text of 1 to 512 characters), or objects with callId and agentId, but one is ` +
+    `${d.found}. The other calls were looked at. Leave it out of what ids returns, or give the id that the platform knows.`,
+  call_differs: (d: { reader: string; callId: string; other: string }) =>
+    `${d.reader} should answer about the call ${d.callId}, but its answer is about the call ${d.other}, so nothing was ` +
+    'recorded from it. Check which id it asks for, and what stands between it and the platform, such as a cache.',
+  call_unreadable: (d: { callId: string; expected: string; found: string }) =>
+    `calls.get() should answer about the call ${d.callId} with ${d.expected}, but ${d.found}, so nothing was ` +
+    'recorded of it. Return what the platform answers as it is, and look at the answer: its fields may have changed.',
   event_unknown: (d: { traceId: string; database: string }) =>
     `There should be an event with the trace id "${d.traceId}" in ${d.database}, but there is none: it may have been ` +
     'removed after its time. Look with ringback inbox events --trace-id and a part of it.',

@@ -39,7 +39,14 @@ async function handledPart(database: string): Promise<void> {
     await deliver(receiver, bodyOf({ callId, payload: { never_documented: 1 } }));
   for (const body of [known, erased]) await deliver(receiver, body);
   await receiver.reconcile({
-    calls: { get: async () => ({ call_status: 'ended', ai_agent_id: 'agent' }) },
+    calls: {
+      get: async () => ({
+        call_status: 'ended',
+        call_start_time: Date.now(),
+        call_end_time: Date.now(),
+        ai_agent_id: 'agent',
+      }),
+    },
     analyses: { get: async () => ({}) },
     ids: () => ['call-reconciled'],
     since: '1h',

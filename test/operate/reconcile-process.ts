@@ -22,7 +22,12 @@ await receiver.start();
 const calls = {
   async get(callId: string) {
     await (await fetch(`${url}/${callId}`)).text();
-    return { call_status: 'ended', ai_agent_id: 'agent_1' };
+    return {
+      call_status: 'ended',
+      call_start_time: Date.now(),
+      call_end_time: Date.now(),
+      ai_agent_id: 'agent_1',
+    };
   },
 };
 const analyses = {

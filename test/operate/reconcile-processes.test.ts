@@ -74,7 +74,14 @@ test('after a process was killed in the middle, the next one records the rest, a
   expect(other.said('recorded')).toEqual([]);
 
   const found = await receiver.reconcile({
-    calls: { get: async () => ({ call_status: 'ended', ai_agent_id: 'agent_1' }) },
+    calls: {
+      get: async () => ({
+        call_status: 'ended',
+        call_start_time: Date.now(),
+        call_end_time: Date.now(),
+        ai_agent_id: 'agent_1',
+      }),
+    },
     analyses: { get: async () => ({}) },
     ids: () => callIds,
     since: '1h',

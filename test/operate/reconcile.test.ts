@@ -1,64 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../support/clock.ts';
 import { bodyOf, deliver } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
+import { ConfigError } from '../support/public.ts';
 import {
-  type CallEvent,
-  ConfigError,
-  type ReadCall,
-  type Receiver,
-  type ReconcileOptions,
-} from '../support/public.ts';
-import { started } from '../support/receiver.ts';
-
-/** The machine's time, so that what is signed now is within the tolerance. */
-const start = Date.now();
-const before = (ms: number) => new Date(start - ms).toISOString();
-const [startedName, endedName, analysedName] = [
-  'CallHandler.CallStarted',
-  'CallHandler.CallEnded',
-  'callAnalysis.pcaCompleted',
-];
-const endedCall = {
-  call_status: 'ended',
-  call_start_time: before(600_000),
-  call_end_time: before(300_000),
-  ai_agent_id: 'agent_1',
-};
-const notReady = Object.assign(new Error('not ready'), { code: 'not_ready' });
-
-/** Reads calls back from an object of answers; an error is thrown. */
-function readersOf(answers: Readonly<Record<string, ReadCall | Error>>, analysis: unknown = {}) {
-  const asked: string[] = [];
-  const readers: Pick<ReconcileOptions, 'calls' | 'analyses' | 'since' | 'ids'> = {
-    calls: {
-      async get(callId) {
-        asked.push(callId);
-        const answer = answers[callId] ?? new Error('none of this id');
-        if (answer instanceof Error) throw answer;
-        return answer;
-      },
-    },
-    analyses: {
-      async get(agentId, callId, { timeout }) {
-        asked.push(`${agentId} ${callId} ${timeout}`);
-        if (analysis instanceof Error) throw analysis;
-      },
-    },
-    since: '1h',
-    ids: () => Object.keys(answers),
-  };
-  return { readers, asked };
-}
-
-/** A receiver, and the events that its handler was given. */
-async function receiving() {
-  const events: CallEvent[] = [];
-  const clock = new ManualClock(start);
-  const take = (receiver: Receiver) => receiver.on('*', (event: CallEvent) => void events.push(event));
-  const { receiver, logs } = await started({ clock }, take);
-  return { receiver, logs, events, clock };
-}
+  analysedName,
+  endedCall,
+  endedName,
+  notReady,
+  readersOf,
+  receiving,
+  start,
+  startedName,
+} from './reconcile-support.ts';
 
 describe('receiver.reconcile', () => {
   test('rebuilds start, end and analysis of a call in the documented envelope, without guesses', async () => {
@@ -71,6 +24,7 @@ describe('receiver.reconcile', () => {
       notEnded: 0,
       notAnalysed: 0,
       tooOld: 0,
+      timeUnknown: 0,
       failed: 0,
       failures: [],
     });
@@ -136,7 +90,7 @@ describe('receiver.reconcile', () => {
   test('a call that goes on has started, and is counted; one that is only registered has nothing', async () => {
     const { receiver, events } = await receiving();
     const { readers } = readersOf({
-      going: { call_status: 'ongoing', call_end_time: null },
+      going: { call_status: 'ongoing', call_start_time: endedCall.call_start_time, call_end_time: null },
       coming: { call_status: 'registered' },
     });
     expect(await receiver.reconcile(readers)).toMatchObject({
@@ -175,12 +129,6 @@ describe('receiver.reconcile', () => {
     expect(logs.of('calls_reconciled')).toMatchObject([{ calls: 3, recorded: 5, failed: 2 }]);
     const ids = () => [{ callId: 'call-3', agentId: 'agent_3' }];
     expect(await receiver.reconcile({ ...readers, ids })).toMatchObject({ recorded: 1, alreadyThere: 2 });
-  });
-
-  test('a call that ended before everything that is kept is left alone: it may have been handled and removed', async () => {
-    const { receiver } = await receiving();
-    const old = { ...endedCall, call_end_time: before(40 * 86_400_000) };
-    expect(await receiver.reconcile(readersOf({ old }).readers)).toMatchObject({ recorded: 0, tooOld: 1 });
   });
 
   test('nothing is rebuilt of a call that was erased', async () => {
@@ -240,36 +188,6 @@ describe('receiver.reconcile', () => {
     expect(asked).toEqual([new Date(start - 3_600_000), new Date(start - 5)]);
   });
 
-  test('a signal ends it, also while nothing comes from `ids`', async () => {
-    const { receiver } = await receiving();
-    const { readers } = readersOf({});
-    const ending = new AbortController();
-    const reason = new Error('enough');
-    const never = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
-    const ended = receiver.reconcile({ ...readers, ids: () => never, signal: ending.signal });
-    ending.abort(reason);
-    await expect(ended).rejects.toBe(reason);
-  });
-
-  test('a stop ends it, and it is refused before the start', async () => {
-    const { receiver, clock } = await receiving();
-    const { readers } = readersOf({});
-    const reading = Promise.withResolvers<void>();
-    const calls: ReconcileOptions['calls'] = {
-      get: (_, { signal }) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('aborted')));
-          reading.resolve();
-        }),
-    };
-    const ended = receiver.reconcile({ ...readers, calls, ids: () => ['call-1'] });
-    const refused = expect(ended).rejects.toMatchObject({ code: 'receiver_not_started' });
-    await reading.promise;
-    await clock.runUntil(receiver.stop({ drain: 0 }));
-    await refused;
-    await expect(receiver.reconcile(readers)).rejects.toMatchObject({ code: 'receiver_not_started' });
-  });
-
   test.each([
     [
       'calls',
@@ -277,7 +195,6 @@ describe('receiver.reconcile', () => {
       'calls in reconcile should be an object with the method get, such as platform.calls',
     ],
     ['ids', { ids: ['call-1'] }, 'ids in reconcile should be a function that returns the ids of calls'],
-    ['an id', { ids: () => [7, null] }, 'ids in reconcile should be a function that returns ids of calls'],
     [
       'since',
       { since: undefined },
@@ -293,11 +210,26 @@ describe('receiver.reconcile', () => {
       { since: '31d' },
       'since in reconcile should be no longer ago than retention.done, which is 30 days',
     ],
+    [
+      'a time to come',
+      { since: new Date(start + 1) },
+      `since in reconcile should be in the past: it is ${new Date(start).toISOString()}`,
+    ],
     ['another option', { list: () => [] }, 'There is no option list in reconcile'],
   ])('refuses a wrong option: %s', async (_, wrong, sentence) => {
     const { receiver } = await receiving();
     const refused = receiver.reconcile({ ...readersOf({}).readers, ...(wrong as object) });
     await expect(refused).rejects.toThrow(ConfigError);
     await expect(refused).rejects.toThrow(sentence);
+  });
+
+  test.each<unknown>(['call-1', undefined, {}, 7])('refuses what is no list of ids: %j', async (returned) => {
+    const { receiver } = await receiving();
+    const refused = receiver.reconcile({ ...readersOf({}).readers, ids: () => returned as string[] });
+    await expect(refused).rejects.toThrow(ConfigError);
+    await expect(refused).rejects.toThrow(
+      'The option ids in reconcile should be a function that returns a list, or an async iterable, of the ids of calls, but is ' +
+        'a function whose result is ',
+    );
   });
 });

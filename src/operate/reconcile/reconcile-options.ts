@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { z } from 'zod';
-import { configError } from '../../errors/errors.ts';
-import { checked, hasMethods, parseStrictly } from '../../errors/option-problems.ts';
+import { configError, ringbackError } from '../../errors/errors.ts';
+import { checked, describe, hasMethods, isObject, parseStrictly } from '../../errors/option-problems.ts';
 import { readId } from '../../events/ids.ts';
 import { type Duration, inWords, parseDuration } from '../../kit/duration.ts';
 
@@ -52,9 +52,11 @@ export interface Reconciled {
   readonly notEnded: number;
   /** How many calls have ended, and have no analysis yet; it may never come. */
   readonly notAnalysed: number;
-  /** How many calls ended before everything that `retention.done` keeps, so that nobody knows what was handled. */
+  /** How many events are from before everything that `retention.done` keeps, so that nobody knows whether they were handled. */
   readonly tooOld: number;
-  /** How many calls could not be read, or recorded: run it again for these. */
+  /** How many events have no time in the answer about their call, so that nobody knows whether they are too old. */
+  readonly timeUnknown: number;
+  /** How many calls could not be read, or recorded, or have no id: run it again for these. */
   readonly failed: number;
   /** The first hundred of them, with what went wrong. */
   readonly failures: readonly { readonly callId: string; readonly error: unknown }[];
@@ -90,21 +92,48 @@ export function readReconcileOptions(
 ) {
   const { since: given, ...others } = parseStrictly(schema, options, 'reconcile');
   const since = types.isDate(given) ? given : new Date(now - given);
-  if (now - since.getTime() <= kept) return { ...others, since };
+  const ago = now - since.getTime();
+  if (ago >= 0 && ago <= kept) return { ...others, since };
+  const isFuture = ago < 0;
   throw configError('option_invalid', {
     option: 'since in reconcile',
-    expected: `no longer ago than retention.done, which is ${inWords(kept)}`,
+    expected: isFuture
+      ? `in the past: it is ${new Date(now).toISOString()}`
+      : `no longer ago than retention.done, which is ${inWords(kept)}`,
     found: since.toISOString(),
-    fix: 'Events from before may have been handled and removed, and would be handled again.',
+    fix: isFuture
+      ? 'Give the time at which the receiver could last be reached.'
+      : 'Events from before may have been handled and removed, and would be handled again.',
   });
 }
 
-/** @throws ConfigError for what can't be the id of a call */
+/** @throws ConfigError for what isn't a list or an async iterable. A text is one of characters, and none of them is an id. */
+export function readCallsToReconcile(given: unknown): CallsToReconcile {
+  if (isObject(given) && (Symbol.asyncIterator in given || Symbol.iterator in given))
+    return given as CallsToReconcile;
+  throw configError('option_invalid', {
+    option: 'ids in reconcile',
+    expected: 'a function that returns a list, or an async iterable, of the ids of calls',
+    found: `a function whose result is ${describe(given)}`,
+  });
+}
+
+/** @throws RingbackError `call_id_invalid` for what can't be the id of a call */
 export function readCallToReconcile(given: unknown): { callId: string; agentId: string | undefined } {
-  const fields = typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : {};
-  const callId = readId(typeof given === 'object' ? fields['callId'] : given);
-  if (callId !== undefined) return { callId, agentId: readId(fields['agentId']) };
-  const expected = 'a function that returns ids of calls, or objects with callId and agentId';
-  const found = `a function that returns something else (of type ${given === null ? 'null' : typeof given})`;
-  throw configError('option_invalid', { option: 'ids in reconcile', expected, found });
+  const { id, agentId } = idsIn(given);
+  const callId = readId(id);
+  if (callId === undefined) throw ringbackError('call_id_invalid', { found: describe(id) });
+  return { callId, agentId: readId(agentId) };
+}
+
+/** What was given as the id of a call, also if it can't be one. */
+export function givenId(given: unknown): string {
+  const { id } = idsIn(given);
+  return readId(id) ?? describe(id);
+}
+
+function idsIn(given: unknown): { readonly id: unknown; readonly agentId: unknown } {
+  return isObject(given)
+    ? { id: given['callId'], agentId: given['agentId'] }
+    : { id: given, agentId: undefined };
 }

@@ -1,18 +1,29 @@
 import { causeOf } from '../../dispatch/outcomes.ts';
 import { ringbackError } from '../../errors/errors.ts';
+import { isObject } from '../../errors/option-problems.ts';
 import { eventNames } from '../../events/names.ts';
 import { type ReconcilableName, reconcilableNames } from '../../events/reconciled.ts';
 import type { CallEvent } from '../../events/model.ts';
+import { underSignals, unlessAborted } from '../../kit/aborting.ts';
 import { eachAtOnce } from '../../kit/at-once.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Telemetry } from '../../receiver/telemetry.ts';
 import type { CallStore } from '../../store/call-store.ts';
 import type { EventRecord } from '../../store/event-record.ts';
-import { type KnownCall, knownCallOf, lastTimeOf, rebuiltEvent } from './rebuilt-event.ts';
+import {
+  clockTolerance,
+  type KnownCall,
+  type KnownTime,
+  knownCallOf,
+  requireSameCall,
+} from './known-call.ts';
+import { eventsOf, rebuiltEvent, timeBefore } from './rebuilt-event.ts';
 import {
   type Reconciled,
   type ReconcileOptions,
+  givenId,
   readCallToReconcile,
+  readCallsToReconcile,
   readReconcileOptions,
 } from './reconcile-options.ts';
 
@@ -35,7 +46,18 @@ const maxAtOnce = 4;
 const maxFailures = 100;
 
 type Counts = { -readonly [Name in keyof Omit<Reconciled, 'failures'>]: number };
-type Readers = Pick<ReturnType<typeof readReconcileOptions>, 'calls' | 'analyses'>;
+type ResolvedOptions = ReturnType<typeof readReconcileOptions>;
+
+/** What becomes of an event that is not known to be missing. */
+type Outcome = 'recorded' | 'alreadyThere' | 'notAnalysed' | 'tooOld' | 'timeUnknown';
+
+/** How a call is looked at. */
+interface Looking {
+  readonly calls: ReconcileOptions['calls'];
+  readonly analyses: ReconcileOptions['analyses'];
+  readonly counts: Counts;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Records what the platform gave up on, as far as it can be rebuilt from what the platform says of its calls. It has a way of
@@ -54,8 +76,7 @@ export class Reconciliation {
     const { requireStarted, clock, kept } = this.#parts;
     requireStarted('reconcile()');
     const read = readReconcileOptions(options, { now: clock.now(), kept });
-    this.#stopping.signal.throwIfAborted();
-    return this.#look(read);
+    return underSignals([this.#stopping.signal, read.signal], ({ signal }) => this.#look(read, signal));
   }
 
   /** Ends what goes on, and waits for nothing: it may be in a function of the user. What was recorded stays. */
@@ -63,14 +84,8 @@ export class Reconciliation {
     this.#stopping.abort(ringbackError('receiver_not_started', { method: 'reconcile()' }));
   }
 
-  async #look({
-    ids,
-    since,
-    signal,
-    ...readers
-  }: ReturnType<typeof readReconcileOptions>): Promise<Reconciled> {
+  async #look({ ids, since, ...readers }: ResolvedOptions, signal: AbortSignal): Promise<Reconciled> {
     const { telemetry } = this.#parts;
-    const stopping = this.#stopping.signal;
     const counts: Counts = {
       calls: 0,
       recorded: 0,
@@ -78,33 +93,31 @@ export class Reconciliation {
       notEnded: 0,
       notAnalysed: 0,
       tooOld: 0,
+      timeUnknown: 0,
       failed: 0,
     };
     const failures: { callId: string; error: unknown }[] = [];
-    const limits = { max: maxAtOnce, signal: signal ? AbortSignal.any([signal, stopping]) : stopping };
-    await eachAtOnce(await ids(since), limits, async (given, ending) => {
-      const call = readCallToReconcile(given);
+    const items = readCallsToReconcile(await unlessAborted(signal, () => ids(since)));
+    await eachAtOnce(items, { max: maxAtOnce, signal }, async (given, ending) => {
       counts.calls += 1;
       try {
-        await this.#lookAt(call, { ...readers, signal: ending }, counts);
+        await this.#lookAt(readCallToReconcile(given), { ...readers, counts, signal: ending });
       } catch (error) {
         // What goes on when it is ended has not failed by itself.
         ending.throwIfAborted();
         counts.failed += 1;
         if (failures.length >= maxFailures) return;
-        failures.push({ callId: call.callId, error });
-        telemetry.report('call_not_reconciled', { callId: call.callId, cause: causeOf(error) });
+        const callId = givenId(given);
+        failures.push({ callId, error });
+        telemetry.report('call_not_reconciled', { callId, cause: causeOf(error) });
       }
     });
     telemetry.report('calls_reconciled', { since: since.toISOString(), ...counts });
     return { ...counts, failures };
   }
 
-  async #lookAt(
-    given: ReturnType<typeof readCallToReconcile>,
-    { calls, analyses, signal }: Readers & { readonly signal: AbortSignal },
-    counts: Counts,
-  ): Promise<void> {
+  async #lookAt(given: ReturnType<typeof readCallToReconcile>, looking: Looking): Promise<void> {
+    const { calls, counts, signal } = looking;
     const { callId } = given;
     // Saves requests only: whether an event is there is decided as it is written.
     const here = new Set((await this.#parts.calls.eventsOf(callId)).map(({ eventName }) => eventName));
@@ -112,35 +125,34 @@ export class Reconciliation {
       counts.alreadyThere += reconcilableNames.length;
       return;
     }
-    const call = knownCallOf(given, await calls.get(callId, { signal }));
-    if (this.#isTooOld(call)) {
-      counts.tooOld += 1;
-      return;
+    const answer = await unlessAborted(signal, () => calls.get(callId, { signal }));
+    const call = knownCallOf(given, answer, this.#parts.clock.now());
+    if (!call.hasEnded) counts.notEnded += 1;
+    for (const eventName of eventsOf(call)) {
+      const outcome = here.has(eventName) ? 'alreadyThere' : await this.#add(eventName, call, looking);
+      counts[outcome] += 1;
     }
-    const add = async (eventName: ReconcilableName): Promise<void> => {
-      signal.throwIfAborted();
-      const isNew = !here.has(eventName) && (await this.#record(eventName, call)) === 'new';
-      counts[isNew ? 'recorded' : 'alreadyThere'] += 1;
-    };
-    if (call.hasStarted) await add(eventNames.callStarted);
-    if (call.hasEnded) await add(eventNames.callEnded);
-    else counts.notEnded += 1;
-    if (!call.hasEnded) return;
-    const isAnalysed = here.has(eventNames.pcaCompleted) || (await isReady(call, analyses, signal));
-    if (isAnalysed) await add(eventNames.pcaCompleted);
-    else counts.notAnalysed += 1;
   }
 
-  /** Its events may have been handled and removed since, and nothing in the inbox would show that. */
-  #isTooOld(call: KnownCall): boolean {
-    const { clock, kept } = this.#parts;
-    const last = lastTimeOf(call);
-    return call.hasEnded && last !== undefined && clock.now() - last > kept;
-  }
-
-  #record(eventName: ReconcilableName, call: KnownCall): Promise<'new' | 'duplicate'> {
+  /** Records an event, unless it may have been handled, or hasn't happened. */
+  async #add(eventName: ReconcilableName, call: KnownCall, { analyses, signal }: Looking): Promise<Outcome> {
+    const time = timeBefore(eventName, call);
+    if (time === undefined) return 'timeUnknown';
+    if (this.#isTooOld(time)) return 'tooOld';
+    if (eventName === eventNames.pcaCompleted && !(await isReady(call, analyses, signal)))
+      return 'notAnalysed';
+    signal.throwIfAborted();
     const { record, event } = rebuiltEvent(eventName, call, this.#parts.clock.now());
-    return this.#parts.record(record, event);
+    return (await this.#parts.record(record, event)) === 'new' ? 'recorded' : 'alreadyThere';
+  }
+
+  /**
+   * The event may have been handled and removed since, and nothing in the inbox would show that. What is removed came longer
+   * ago than it is kept, and nothing comes before it has happened, unless the clocks differ.
+   */
+  #isTooOld({ at }: KnownTime): boolean {
+    const { clock, kept } = this.#parts;
+    return clock.now() - at > kept - clockTolerance;
   }
 }
 
@@ -152,10 +164,18 @@ async function isReady(
 ): Promise<boolean> {
   if (agentId === undefined) throw ringbackError('agent_unknown', { callId });
   try {
-    await analyses.get(agentId, callId, { signal, timeout: 0 });
+    const answer = await unlessAborted(signal, () => analyses.get(agentId, callId, { signal, timeout: 0 }));
+    requireSameCall('analyses.get()', callId, namedIn(answer));
     return true;
   } catch (error) {
     if ((error as { readonly code?: unknown } | null)?.code === 'not_ready') return false;
     throw error;
   }
+}
+
+/** The calls that an analysis says it is about: the client takes it out of its envelope, `data`, and others may not. */
+function namedIn(analysis: unknown): readonly unknown[] {
+  if (!isObject(analysis)) return [];
+  const { data } = analysis;
+  return [analysis['call_id'], isObject(data) ? data['call_id'] : undefined];
 }

@@ -1,0 +1,95 @@
+/** What the platform says of a call, as far as it can be relied on. */
+import { ringbackError } from '../../errors/errors.ts';
+import { describe, isObject } from '../../errors/option-problems.ts';
+import { firstId, readId } from '../../events/ids.ts';
+import { organizationIdNames } from '../../events/reading.ts';
+import { parseInstant } from '../../kit/time.ts';
+
+/** What is known of a call. */
+export interface KnownCall {
+  readonly callId: string;
+  readonly agentId: string | undefined;
+  readonly organizationId: string | undefined;
+  /** By its status, and by its times only if it has none: a time that contradicts the status may be a planned one. */
+  readonly hasStarted: boolean;
+  readonly hasEnded: boolean;
+  readonly startTime: KnownTime | undefined;
+  readonly endTime: KnownTime | undefined;
+}
+
+/** A time as the platform wrote it, and in milliseconds since 1970. */
+export interface KnownTime {
+  readonly written: string | number;
+  readonly at: number;
+}
+
+/** How far the platform's clock may be from this machine's. */
+export const clockTolerance = 60_000;
+
+/** The states that were seen in use; they are not documented. `error` is a call that has ended by a failure. */
+const states: ReadonlyMap<unknown, Pick<KnownCall, 'hasStarted' | 'hasEnded'>> = new Map([
+  ['registered', { hasStarted: false, hasEnded: false }],
+  ['ongoing', { hasStarted: true, hasEnded: false }],
+  ['ended', { hasStarted: true, hasEnded: true }],
+  ['error', { hasStarted: true, hasEnded: true }],
+]);
+
+/**
+ * Reads an answer about a call. The names of its fields were seen in use, and are not documented.
+ *
+ * @throws RingbackError `call_unreadable` or `call_differs`: nothing can be told of the call from this answer
+ */
+export function knownCallOf(
+  { callId, agentId }: { readonly callId: string; readonly agentId: string | undefined },
+  answer: unknown,
+  now: number,
+): KnownCall {
+  if (!isObject(answer) || Array.isArray(answer))
+    throw ringbackError('call_unreadable', {
+      callId,
+      expected: 'an object with call_status, call_start_time and call_end_time',
+      found: `the answer is ${describe(answer)}`,
+    });
+  requireSameCall('calls.get()', callId, [answer['_id'], answer['call_id']]);
+  const times = {
+    startTime: timeIn(answer['call_start_time'], now),
+    endTime: timeIn(answer['call_end_time'], now),
+  };
+  return {
+    callId,
+    agentId: firstId(answer['ai_agent_id'], answer['agent_id'], agentId),
+    organizationId: firstId(...organizationIdNames.map((name) => answer[name])),
+    ...stateOf(callId, answer['call_status'], times),
+    ...times,
+  };
+}
+
+/** @throws RingbackError `call_differs` if one of the ids is another call's */
+export function requireSameCall(reader: string, callId: string, named: readonly unknown[]): void {
+  const other = named.map(readId).find((id) => id !== undefined && id !== callId);
+  if (other !== undefined) throw ringbackError('call_differs', { reader, callId, other });
+}
+
+function stateOf(
+  callId: string,
+  status: unknown,
+  { startTime, endTime }: Pick<KnownCall, 'startTime' | 'endTime'>,
+): Pick<KnownCall, 'hasStarted' | 'hasEnded'> {
+  if (status !== undefined && status !== null) {
+    const state = states.get(status);
+    if (state) return state;
+    const expected = 'a call_status that is registered, ongoing, ended or error';
+    throw ringbackError('call_unreadable', { callId, expected, found: `it is ${describe(status)}` });
+  }
+  const hasEnded = endTime !== undefined;
+  if (hasEnded || startTime !== undefined) return { hasStarted: true, hasEnded };
+  const expected = 'a call_status, or a time at which it started or ended';
+  throw ringbackError('call_unreadable', { callId, expected, found: 'the answer has neither' });
+}
+
+/** Zero stands for no time at all, and what is in the future has not happened. */
+function timeIn(value: unknown, now: number): KnownTime | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const at = parseInstant(value)?.milliseconds ?? 0;
+  return at > 0 && at <= now + clockTolerance ? { written: value, at } : undefined;
+}
