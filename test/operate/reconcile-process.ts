@@ -43,5 +43,10 @@ do {
   failed = found.failed;
   // A busy machine may let a write come too late.
 } while (failed > 0);
-process.on('SIGTERM', () => void receiver.stop());
+// A receiver keeps no process alive, and one that is ending by itself as the signal comes would die of it.
+const alive = setInterval(() => {}, 60_000);
+process.on('SIGTERM', () => {
+  clearInterval(alive);
+  void receiver.stop();
+});
 say({ recorded });
