@@ -273,7 +273,8 @@ function buildReconciliation(
     record: (record, event) => dispatcher.record(record, event),
     telemetry,
     clock: options.clock,
-    kept: options.retention.done,
+    // A dead letter was attempted, and may have done part of its work.
+    kept: Math.min(options.retention.done, options.retention.dead),
     requireStarted: ties.requireStarted,
   });
 }

@@ -208,7 +208,7 @@ describe('receiver.reconcile', () => {
     [
       'a time before all',
       { since: '31d' },
-      'since in reconcile should be no longer ago than retention.done, which is 30 days',
+      'since in reconcile should be no longer ago than retention keeps events, which is 30 days',
     ],
     [
       'a time to come',
@@ -221,6 +221,13 @@ describe('receiver.reconcile', () => {
     const refused = receiver.reconcile({ ...readersOf({}).readers, ...(wrong as object) });
     await expect(refused).rejects.toThrow(ConfigError);
     await expect(refused).rejects.toThrow(sentence);
+  });
+
+  test('refuses a time from which dead letters were removed', async () => {
+    const { receiver } = await receiving({ retention: { dead: '30m' } });
+    await expect(receiver.reconcile(readersOf({}).readers)).rejects.toThrow(
+      'since in reconcile should be no longer ago than retention keeps events, which is 30 min',
+    );
   });
 
   test.each<unknown>(['call-1', undefined, {}, 7])('refuses what is no list of ids: %j', async (returned) => {

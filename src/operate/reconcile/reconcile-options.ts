@@ -34,7 +34,7 @@ export interface ReconcileOptions {
   };
   /** The calls that went on since then. Too many do no harm. */
   readonly ids: (since: Date) => CallsToReconcile | Promise<CallsToReconcile>;
-  /** When the receiver could last be reached, or how long ago that was. Not longer ago than `retention.done`. */
+  /** When the receiver could last be reached, or how long ago that was. Not longer ago than `retention` keeps events. */
   readonly since: Date | Exclude<Duration, number>;
   /** Ends it, which rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -52,7 +52,7 @@ export interface Reconciled {
   readonly notEnded: number;
   /** How many calls have ended, and have no analysis yet; it may never come. */
   readonly notAnalysed: number;
-  /** How many events are from before everything that `retention.done` keeps, so that nobody knows whether they were handled. */
+  /** How many events are from before everything that `retention` keeps, so that nobody knows whether they were handled. */
   readonly tooOld: number;
   /** How many events have no time in the answer about their call, so that nobody knows whether they are too old. */
   readonly timeUnknown: number;
@@ -99,7 +99,7 @@ export function readReconcileOptions(
     option: 'since in reconcile',
     expected: isFuture
       ? `in the past: it is ${new Date(now).toISOString()}`
-      : `no longer ago than retention.done, which is ${inWords(kept)}`,
+      : `no longer ago than retention keeps events, which is ${inWords(kept)}`,
     found: since.toISOString(),
     fix: isFuture
       ? 'Give the time at which the receiver could last be reached.'

@@ -34,7 +34,7 @@ export interface ReconciliationParts {
   readonly record: (record: EventRecord, event: CallEvent) => Promise<'new' | 'duplicate'>;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
-  /** For how long events that were handled are kept, in milliseconds. */
+  /** For how long every event is kept that was handled or given up, in milliseconds. */
   readonly kept: number;
   /** @throws RingbackError `receiver_not_started` */
   readonly requireStarted: (method: string) => void;
