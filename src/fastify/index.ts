@@ -1,6 +1,38 @@
+import type { FastifyPluginCallback, onRequestHookHandler } from 'fastify';
+import { configError } from '../errors/errors.ts';
+import type { Take } from '../events/model.ts';
+import { answer } from './node.ts';
+
+/** Options of `receiverPlugin`. Fastify's own `prefix` is the path. */
+export interface ReceiverPluginOptions {
+  /** What `createReceiver` has returned. */
+  readonly receiver: { readonly take: Take };
+}
+
 /**
- * The public entry `ringback/fastify`. It needs the package `fastify`, which the app has.
+ * The receiver as a plugin of Fastify 4 and 5. It answers every request at its prefix and below. No parser and no limit of
+ * Fastify's meets a delivery, so the app's other routes keep theirs; hooks of the app that were added before do.
  *
- * @module ringback/fastify
+ * @example
+ * import { receiverPlugin } from 'ringback/fastify';
+ * app.register(receiverPlugin, { prefix: '/webhooks/calls', receiver });
  */
-export { type ReceiverPluginOptions, receiverPlugin } from '../http/fastify.ts';
+export const receiverPlugin: FastifyPluginCallback<ReceiverPluginOptions> = (app, { receiver }, done) => {
+  // Found by the first delivery, it would be lost: nothing answers for a reply that was taken over.
+  if (typeof (receiver as { readonly take?: unknown } | undefined)?.take !== 'function')
+    return done(
+      configError('option_invalid', {
+        option: 'receiver of receiverPlugin',
+        expected: 'what createReceiver has returned',
+        found: `of type ${receiver === null ? 'null' : typeof receiver}`,
+      }),
+    );
+  // The first hook of a request comes before its body is read: the signature is over the bytes as they are sent.
+  const onRequest: onRequestHookHandler = (request, reply) => {
+    reply.hijack();
+    // Fastify keeps its `trustProxy` to itself, so the receiver's own setting alone decides.
+    answer(receiver.take, request.raw, reply.raw, undefined);
+  };
+  for (const path of ['/', '/*']) app.all(path, { onRequest }, () => {});
+  done();
+};

@@ -72,7 +72,7 @@ export class Alerts {
 
   /** @internal Resolves when nothing is being told any more. */
   async stop(): Promise<void> {
-    this.#stop.abort();
+    this.#stop.abort(new Error('the receiver has stopped'));
     await Promise.all(this.#telling);
   }
 

@@ -1,5 +1,6 @@
 /** Tells of an alert: calls the user's function, or sends a webhook. */
 import { randomUUID } from 'node:crypto';
+import { unlessAborted } from '../../kit/aborting.ts';
 import { type Alert, type AlertWebhook, type Notify, alertScheme } from '../../receiver/alert-options.ts';
 import { sign } from '../../signature/sign.ts';
 
@@ -14,10 +15,7 @@ export async function tell(
 ): Promise<void> {
   if (typeof notify !== 'function')
     return send(alert, typeof notify === 'string' ? { url: notify } : notify, { now, stop });
-  const stopped = new Promise<never>((_resolve, reject) =>
-    stop.addEventListener('abort', () => reject(new Error('the receiver has stopped')), { once: true }),
-  );
-  await Promise.race([notify(alert), stopped]);
+  await unlessAborted(stop, () => notify(alert));
 }
 
 /**

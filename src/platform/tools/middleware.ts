@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { unlessAborted } from '../../kit/aborting.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { closeAfterLingering } from '../../kit/http-bodies.ts';
 import { placeThrownAt } from '../../kit/error-location.ts';
@@ -143,11 +144,8 @@ async function withDeadline<T>(
 ): Promise<T> {
   const stop = new AbortController();
   const cancel = clock.after(timeout, () => stop.abort(new DeadlineExceeded()));
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error), { once: true });
-  });
   try {
-    return await Promise.race([work(stop), aborted]);
+    return await unlessAborted(stop.signal, () => work(stop));
   } finally {
     cancel();
   }
