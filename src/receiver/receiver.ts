@@ -297,8 +297,9 @@ export class Receiver<Transaction = UserDatabase> {
    * @example const response = await receiver.fetch(request);
    * @example const response = await receiver.fetch(request, { peerAddress: socket.remoteAddress, encrypted: false });
    */
-  readonly fetch = (request: Request, connection?: FetchConnection): Promise<Response> =>
-    fetchHandler(this.take)(request, connection);
+  readonly fetch: (request: Request, connection?: FetchConnection) => Promise<Response> = fetchHandler(
+    this.take,
+  );
 
   /**
    * The receiver's inbox over HTTP, as JSON: look, replay, dismiss, release, erase. Mount it where only your operators come,
