@@ -127,9 +127,9 @@ module.exports = {
       to: { path: 'node_modules/(@types/)?express' },
     },
     {
-      name: 'fastify-stays-at-the-edge',
+      name: 'fastify-stays-in-its-folder',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/http/fastify\\.ts$' },
+      from: { path: '^src/', pathNot: '^src/fastify/' },
       to: { path: 'node_modules/fastify' },
     },
     {

@@ -1,7 +1,12 @@
+/**
+ * The public entry `ringback/fastify`. It needs the package `fastify`, which the app has.
+ *
+ * @module ringback/fastify
+ */
 import type { FastifyPluginCallback, onRequestHookHandler } from 'fastify';
 import { configError } from '../errors/errors.ts';
 import type { Take } from '../events/model.ts';
-import { answer } from './node.ts';
+import { answer } from '../http/node.ts';
 
 /** Options of `receiverPlugin`. Fastify's own `prefix` is the path. */
 export interface ReceiverPluginOptions {
@@ -11,7 +16,7 @@ export interface ReceiverPluginOptions {
 
 /**
  * The receiver as a plugin of Fastify 4 and 5. It answers every request at its prefix and below. No parser and no limit of
- * Fastify's meets a delivery, so the app's other routes keep theirs; hooks of the app that were added before do.
+ * Fastify's meets a delivery, so the app's other routes keep theirs; the app's hooks do.
  *
  * @example
  * import { receiverPlugin } from 'ringback/fastify';
