@@ -1,41 +1,25 @@
 /** The examples that mount the receiver in a framework, in a project that has the packed package and the frameworks. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { type PackedProject, packProject } from '../package/packed-project.ts';
+import { join } from 'node:path';
+import { frameworkPackages } from '../package/framework-tests.ts';
+import { type PackedProject, addPackages, packProject } from '../package/packed-project.ts';
 
 const root = join(import.meta.dirname, '../..');
-
-/** What the examples need besides the package and what comes with it: each app brings its framework. */
-const packages = [
-  '@hono/node-server',
-  '@nestjs/common',
-  '@nestjs/core',
-  '@nestjs/platform-express',
-  '@types/express',
-  'express',
-  'fastify',
-  'hono',
-  'reflect-metadata',
-  'rxjs',
-];
 
 /** Puts examples into a project, and checks and compiles them all: those with decorators run as JavaScript, from `dist`. */
 export async function projectOf(examples: readonly string[]): Promise<PackedProject> {
   const project = await packProject();
-  for (const name of packages) link(name, join(project.folder, 'node_modules', name));
+  // Each app brings its framework.
+  addPackages(project, ...frameworkPackages, '@types/express');
   for (const name of examples)
     cpSync(join(root, 'examples', name), join(project.folder, name), { recursive: true });
   // The app of the example express, with the version before.
   cpSync(join(root, 'examples/express'), join(project.folder, 'express4'), { recursive: true });
-  link('express4', join(project.folder, 'express4/node_modules/express'));
+  mkdirSync(join(project.folder, 'express4/node_modules'));
+  symlinkSync(join(root, 'node_modules/express4'), join(project.folder, 'express4/node_modules/express'));
   compile(project.folder, examples);
   return project;
-}
-
-function link(name: string, path: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  symlinkSync(join(root, 'node_modules', name), path);
 }
 
 /** As a project that `nest new` has made. */

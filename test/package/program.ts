@@ -29,47 +29,34 @@ export function startProgram(command: string, args: readonly string[], { cwd, en
   });
   child.stderr.on('data', (text: Buffer) => rest.push(text.toString()));
 
-  /** The first line with one of these events; rejects when the program ends without it. */
-  const line = (...events: readonly string[]): Promise<Line> =>
+  /** Resolves to what is found in what the program has written; rejects when it ends without it. */
+  const until = <Found>(what: string, find: () => Found | undefined): Promise<Found> =>
     new Promise((resolve, reject) => {
       const look = () => {
-        const found = seen.find((entry) => events.includes(String(entry['event'])));
-        if (found) resolve(found);
-      };
-      look();
-      output.on('line', look);
-      output.once('close', () => {
-        reject(new Error(`It ended before ${events.join(' or ')}:\n${rest.join('\n')}`));
-      });
-    });
-
-  /** All lines of an event, once there are this many; rejects when the program ends before. */
-  const lines = (event: string, count: number): Promise<readonly Line[]> =>
-    new Promise((resolve, reject) => {
-      const look = () => {
-        const found = seen.filter((entry) => entry['event'] === event);
-        if (found.length >= count) resolve(found);
-      };
-      look();
-      output.on('line', look);
-      output.once('close', () => {
-        reject(new Error(`It ended before ${count} times ${event}:\n${rest.join('\n')}`));
-      });
-    });
-
-  /** Resolves when this text has been written outside of the log. */
-  const written = (text: string): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const look = () => {
-        if (rest.join('\n').includes(text)) resolve();
+        const found = find();
+        if (found !== undefined) resolve(found);
       };
       look();
       output.on('line', look);
       child.stderr.on('data', look);
-      output.once('close', () => {
-        reject(new Error(`It ended before it wrote "${text}":\n${rest.join('\n')}`));
-      });
+      output.once('close', () => reject(new Error(`It ended before ${what}:\n${rest.join('\n')}`)));
     });
+
+  /** The first line with one of these events. */
+  const line = (...events: readonly string[]): Promise<Line> =>
+    until(events.join(' or '), () => seen.find((entry) => events.includes(String(entry['event']))));
+
+  /** All lines of an event, once there are this many. */
+  const lines = (event: string, count: number): Promise<readonly Line[]> =>
+    until(`${count} times ${event}`, () => {
+      const found = seen.filter((entry) => entry['event'] === event);
+      return found.length >= count ? found : undefined;
+    });
+
+  /** Resolves when this text has been written outside of the log. */
+  const written = async (text: string): Promise<void> => {
+    await until(`it wrote "${text}"`, () => rest.join('\n').includes(text) || undefined);
+  };
 
   return {
     line,
