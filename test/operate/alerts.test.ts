@@ -319,6 +319,21 @@ describe('alerts', () => {
     await expect.poll(() => one.told.length + other.told.length).toBe(2);
   });
 
+  test('that are told to a function that never ends hold up no stop', async () => {
+    const told = Promise.withResolvers<Alert>();
+    const notify = (alert: Alert) => {
+      told.resolve(alert);
+      return new Promise<void>(() => {});
+    };
+    const { receiver, logs, send, look } = await watched({ notify, failedAttempts: false });
+    await send('bad-1');
+    await logs.until('run_dead');
+    await look();
+    expect((await told.promise).name).toBe('dead_letters');
+    await receiver.stop();
+    expect(logs.of('alert_failed')).toMatchObject([{ cause: 'the receiver has stopped' }]);
+  });
+
   test('that are switched off are not raised', async () => {
     const { logs, told, send, look } = await watched({
       deadLetters: false,
