@@ -45,10 +45,12 @@ export const recordFunction = `
   #variable_conflict use_column
   declare
     may_own boolean;
+    may_claim_all boolean;
     free_calls text[];
     busy_calls text[];
     has_reconciled boolean;
     taken integer[];
+    added integer;
   begin
     -- Before anything that may wait: should the connection be lost meanwhile, this goes on, and whoever recovers what it has
     -- recorded has to wait for it. A process that was taken for dead claims nothing any more, and neither does one that has
@@ -59,10 +61,13 @@ export const recordFunction = `
     if recorder is null then
       perform pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0));
     else
+      -- The third is that of lives(), which is not called: a function in a function takes as long as a statement.
       perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder)),
-        pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0));
-      lives := ringback.lives(recorder);
-      may_own := lives and exists (select from ringback.processes p where p.id = recorder and p.recoveries = recovery);
+        pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0)),
+        pg_advisory_xact_lock_shared(hashtextextended('ringback.processes', recorder));
+      select true, p.recoveries = recovery into lives, may_own from ringback.processes p where p.id = recorder;
+      lives := coalesce(lives, false);
+      may_own := coalesce(may_own, false);
     end if;
 
     select array(select nextval('ringback.sequences') from generate_subscripts(digests, 1)),
@@ -86,24 +91,30 @@ export const recordFunction = `
     end if;
 
     -- In one order for all groups, so that two of them that have copies of the same deliveries don't wait for each other.
-    with added as (
-      insert into ringback.identities (identity, sequence)
-      select digests[n], numbers[n] from generate_subscripts(digests, 1) as s (n)
-      where n <> all (taken) order by digests[n], n
-      on conflict do nothing returning sequence
-    )
-    select coalesce(array_agg(n.place::integer order by n.place), '{}') into new_places
-    from unnest(numbers) with ordinality as n (sequence, place) join added using (sequence);
+    insert into ringback.identities (identity, sequence)
+    select digests[n], numbers[n] from generate_subscripts(digests, 1) as s (n)
+    where n <> all (taken) order by digests[n], n
+    on conflict do nothing;
+    get diagnostics added = row_count;
+    -- Most groups have no duplicate, and need not ask which ones were added.
+    if added = cardinality(numbers) then
+      new_places := array(select generate_subscripts(numbers, 1));
+    else
+      new_places := array(
+        select n.place from unnest(numbers) with ordinality as n (sequence, place)
+        join ringback.identities using (sequence) order by n.place);
+    end if;
 
     claimed_places := '{}';
     if may_own then
       -- Locked in a statement of its own: the next one sees what whoever had the lock before has committed. Who doesn't get it
       -- leaves its event waiting.
-      select coalesce(array_agg(wanted.call_id), '{}') into free_calls from (
-        select distinct call_ids[place] as call_id from unnest(new_places) as n (place)
-        where may_claim[place] and call_ids[place] is not null order by 1
-      ) wanted
-      where pg_try_advisory_xact_lock(hashtextextended('ringback.' || wanted.call_id, 0));
+      free_calls := array(
+        select call_id from (
+          select distinct call_ids[place] as call_id from unnest(new_places) as n (place)
+          where may_claim[place] and call_ids[place] is not null order by 1
+        ) wanted
+        where pg_try_advisory_xact_lock(hashtextextended('ringback.' || wanted.call_id, 0)));
 
       busy_calls := array(
         select call_id from ringback.waiting where call_id = any (free_calls)
@@ -113,13 +124,16 @@ export const recordFunction = `
         union all select call_id from ringback.owned where call_id = any (free_calls) and process <> recorder
       );
 
-      select coalesce(array_agg(n.place), '{}') into claimed_places from unnest(new_places) as n (place)
-      where may_claim[n.place] and (call_ids[n.place] is null or (
-        call_ids[n.place] = any (free_calls) and call_ids[n.place] <> all (busy_calls)
-        -- An event of its call in this group that waits goes before it.
-        and not exists (
-          select from unnest(new_places) as b (place)
-          where b.place < n.place and call_ids[b.place] = call_ids[n.place] and not may_claim[b.place])));
+      -- Lists are read as tables, which are hashed: "= any" would compare each call with all of them.
+      may_claim_all := false <> all (may_claim);
+      claimed_places := array(
+        select n.place from unnest(new_places) as n (place)
+        where may_claim[n.place] and (call_ids[n.place] is null or (
+          call_ids[n.place] in (select unnest(free_calls)) and call_ids[n.place] not in (select unnest(busy_calls))
+          -- An event of its call in this group that waits goes before it.
+          and (may_claim_all or not exists (
+            select from unnest(new_places) as b (place)
+            where b.place < n.place and call_ids[b.place] = call_ids[n.place] and not may_claim[b.place])))));
     end if;
 
     insert into ringback.events
