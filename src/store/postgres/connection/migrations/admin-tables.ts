@@ -6,7 +6,7 @@ export const adminTables = `
     id          bigint generated always as identity primary key,
     kind        text not null check (kind in ('not_authentic', 'unreadable')),
     reason      text not null,
-    digest      text not null,
+    digest      text collate "C" not null,
     received_at bigint not null,
     trace_id    text,
     headers     text not null,
@@ -20,7 +20,7 @@ export const adminTables = `
   -- How much is in quarantine, kept by triggers, so that in a flood no insert has to count the rows, and how many
   -- unauthenticated ones were dropped, ever.
   create table ringback.quarantine_totals (
-    kind    text primary key,
+    kind    text collate "C" primary key,
     count   bigint not null default 0,
     bytes   bigint not null default 0,
     dropped bigint not null default 0
@@ -97,9 +97,9 @@ export const adminTables = `
 
   -- What the platform sends that is not as documented: names and counts, never a value.
   create table ringback.drift (
-    event_name    text not null,
-    path          text not null,
-    kind          text not null,
+    event_name    text collate "C" not null,
+    path          text collate "C" not null,
+    kind          text collate "C" not null,
     first_seen_at bigint not null,
     last_seen_at  bigint not null,
     count         bigint not null,
@@ -119,7 +119,7 @@ export const adminTables = `
 
   -- Handlers that no process runs until they are resumed.
   create table ringback.paused_handlers (
-    handler   text primary key,
+    handler   text collate "C" primary key,
     since     bigint not null,
     paused_by text,
     reason    text
@@ -127,12 +127,12 @@ export const adminTables = `
 
   -- When the next attempt of a handler with a rate may begin, in all processes, by the database's clock.
   create table ringback.handler_rates (
-    handler text primary key,
+    handler text collate "C" primary key,
     next_at double precision not null
   );
 
   create table ringback.settings (
-    name  text primary key,
+    name  text collate "C" primary key,
     value text not null
   );
 `;

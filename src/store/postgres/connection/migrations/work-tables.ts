@@ -1,4 +1,7 @@
-/** Schema 1: events, and the work on them. */
+/**
+ * Schema 1: events, and the work on them. Texts in indexes are compared byte by byte: by a language's rules it takes longer, and
+ * when an update of the system changes these rules, an index no longer finds what is in it, and a key is not unique any more.
+ */
 export const workTables = `
   create sequence ringback.sequences;
 
@@ -7,9 +10,9 @@ export const workTables = `
   -- than vacuum removes them while some transaction stays open.
   create table ringback.events (
     sequence        bigint primary key,
-    trace_id        text not null,
+    trace_id        text collate "C" not null,
     event_name      text not null,
-    call_id         text,
+    call_id         text collate "C",
     organization_id text,
     agent_id        text,
     occurred_at     bigint not null,
@@ -32,13 +35,13 @@ export const workTables = `
   -- New events that no process has claimed, and those that a process has claimed from here.
   create table ringback.waiting (
     sequence bigint primary key,
-    call_id  text
+    call_id  text collate "C"
   );
   create index waiting_of_call on ringback.waiting (call_id, sequence) where call_id is not null;
   create table ringback.claims (
     sequence bigint primary key,
     process  bigint not null,
-    call_id  text
+    call_id  text collate "C"
   );
   create index claims_of_call on ringback.claims (call_id) where call_id is not null;
   create index claims_of_process on ringback.claims (process);
@@ -109,9 +112,9 @@ export const workTables = `
   -- One row a run, only where there is something to remember.
   create table ringback.runs (
     sequence   bigint not null,
-    handler    text not null,
-    call_id    text,
-    state      text not null check (state in ('due', 'claimed', 'blocked', 'done', 'dead')),
+    handler    text collate "C" not null,
+    call_id    text collate "C",
+    state      text collate "C" not null check (state in ('due', 'claimed', 'blocked', 'done', 'dead')),
     attempts   integer not null,
     due_at     bigint,
     claimed_by bigint,
@@ -119,7 +122,7 @@ export const workTables = `
     settled_at bigint,
     replay     bigint,
     -- The fingerprint of its last failure, until it is done.
-    failure    text,
+    failure    text collate "C",
     primary key (sequence, handler)
   );
   create index runs_due on ringback.runs (handler, due_at, sequence) where state = 'due';
@@ -132,7 +135,7 @@ export const workTables = `
   -- Every failed attempt: the latest of each run, numbered in their order.
   create table ringback.failures (
     sequence bigint not null,
-    handler  text not null,
+    handler  text collate "C" not null,
     number   integer not null,
     attempt  integer not null,
     at       bigint not null,
@@ -147,7 +150,7 @@ export const workTables = `
   -- Failures that are alike. Which runs have failed so, the runs say.
   create table ringback.failure_groups (
     id            bigint generated always as identity primary key,
-    fingerprint   text not null unique,
+    fingerprint   text collate "C" not null unique,
     handler       text not null,
     cause         text not null,
     place         text,
@@ -160,8 +163,8 @@ export const workTables = `
 
   -- One row a join and call. The wait itself is a run that is due when the time is over.
   create table ringback.joins (
-    handler  text not null,
-    call_id  text not null,
+    handler  text collate "C" not null,
+    call_id  text collate "C" not null,
     seen     text,
     settled  text,
     reruns   integer not null default 0,
@@ -173,17 +176,17 @@ export const workTables = `
 
   -- How much has happened, by minute and by hour, in all processes: names and numbers only.
   create table ringback.history (
-    resolution text not null,
+    resolution text collate "C" not null,
     at         bigint not null,
-    name       text not null,
+    name       text collate "C" not null,
     count      bigint not null,
     primary key (resolution, at, name)
   );
 
   -- Which alerts are raised, and when somebody was last told of each.
   create table ringback.alerts (
-    name    text not null,
-    subject text not null,
+    name    text collate "C" not null,
+    subject text collate "C" not null,
     since   bigint not null,
     told_at bigint not null,
     message text not null,
