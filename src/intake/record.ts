@@ -46,16 +46,16 @@ const keptHeaders = /^(x-webhook-|webhook-|content-type$|user-agent$)/;
 /** For how many header names the decision is remembered: the platform sends few; those of others must not fill memory. */
 const maxDecided = 100;
 
-/** Where deliveries are written. */
-export interface RecorderStore {
+/** What writes deliveries. */
+export interface RecorderParts {
   /** Records an event, and has it handled if it is new. */
-  readonly record: (record: EventRecord, event: CallEvent) => Promise<'new' | 'duplicate'>;
+  readonly recordAndDispatch: (record: EventRecord, event: CallEvent) => Promise<'new' | 'duplicate'>;
   readonly quarantine: Pick<Store['quarantine'], 'keep'>;
 }
 
 /** Writes deliveries to the inbox. */
 export class Recorder {
-  readonly #store: RecorderStore;
+  readonly #parts: RecorderParts;
   readonly #telemetry: Telemetry;
   readonly #clock: Clock;
   readonly #isKept: (header: string) => boolean;
@@ -73,7 +73,7 @@ export class Recorder {
    * came: later attempts are linked to it.
    */
   constructor(
-    store: RecorderStore,
+    parts: RecorderParts,
     telemetry: Telemetry,
     clock: Clock,
     headers: {
@@ -83,7 +83,7 @@ export class Recorder {
       readonly traceparent: () => string | undefined;
     },
   ) {
-    this.#store = store;
+    this.#parts = parts;
     this.#telemetry = telemetry;
     this.#clock = clock;
     this.#count = new Allowance(clock, countLimits);
@@ -111,7 +111,7 @@ export class Recorder {
     };
     try {
       if (!reading.ok) {
-        const { id } = await this.#store.quarantine.keep({
+        const { id } = await this.#parts.quarantine.keep({
           kind: 'unreadable',
           reason: reading.reason,
           digest: reading.digest(),
@@ -121,7 +121,7 @@ export class Recorder {
         return { status: 'quarantined', traceId: `sha256:${reading.digest()}`, quarantineId: id };
       }
       const record = recordOf(reading.event, reading.digest, kept, isIdSigned);
-      const status = await this.#store.record(record, reading.event);
+      const status = await this.#parts.recordAndDispatch(record, reading.event);
       return { status: status === 'new' ? 'accepted' : 'duplicate', traceId: reading.event.traceId };
     } catch (error) {
       this.#telemetry.report('delivery_failed', { cause: messageOf(error) });
@@ -149,7 +149,7 @@ export class Recorder {
         : { body: headOf(bytes, headBytes), cutFrom: bytes.byteLength };
       const digest = await sha256(bytes);
       const record = { kind: 'not_authentic', reason, skipped, digest, ...kept, ...body } as const;
-      const { id, dropped } = await this.#store.quarantine.keep(record);
+      const { id, dropped } = await this.#parts.quarantine.keep(record);
       this.#reportDropped(dropped);
       return id;
     } catch (error) {

@@ -21,7 +21,7 @@ import { Reconciliation } from '../operate/reconcile/reconciliation.ts';
 import { Retention } from '../operate/retention.ts';
 import { Authenticator } from '../intake/authenticate.ts';
 import { Intake, type IntakeParts } from '../intake/intake.ts';
-import { Recorder, type RecorderStore } from '../intake/record.ts';
+import { Recorder, type RecorderParts } from '../intake/record.ts';
 import { RequiredHeaders } from '../kit/header-fields.ts';
 import type { CallEvent } from '../events/model.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -174,11 +174,11 @@ function buildIntake(
 ): Intake {
   const { limits, https, headers, schemes, clock } = options;
   const signatureHeaders = [...new Set(schemes.map(({ scheme }) => scheme.header))];
-  const inbox: RecorderStore = {
-    record: (record, event) => dispatcher.record(record, event),
+  const parts: RecorderParts = {
+    recordAndDispatch: (record, event) => dispatcher.record(record, event),
     quarantine: store.quarantine,
   };
-  const recorder = new Recorder(inbox, telemetry, clock, {
+  const recorder = new Recorder(parts, telemetry, clock, {
     signatureHeaders,
     credentials: headers,
     traceparent: () => tracing.tracer?.current(),
