@@ -126,8 +126,8 @@ export class Attempts {
   async #tryUncounted(run: Run, span: AttemptSpan): Promise<Ended> {
     const subject = await this.#subjectOf(run);
     if (!isSubject(subject)) return this.#withoutCall(run, subject);
-    const later = this.#share.place(run.handler.name);
-    if (later) await later;
+    const wait = this.#share.whenFree(run.handler.name);
+    if (wait) await wait;
     return this.#call(run, subject, span);
   }
 

@@ -201,9 +201,9 @@ export class Dispatcher {
     await endOfTurn();
     try {
       for (let place = this.#arrivals.shift(); place; place = this.#arrivals.shift()) {
-        const later = this.#share.place();
-        if (later) this.#beginReady();
-        if (later) await later;
+        const wait = this.#share.whenFree();
+        if (wait) this.#beginReady();
+        if (wait) await wait;
         place();
       }
     } finally {

@@ -48,7 +48,7 @@ class Comparison {
   /** Undefined until something is found: most events are as documented. */
   #found: Map<string, Drift> | undefined;
   /** Names of fields, from the outermost; null for the items of an array. */
-  readonly #place: (string | null)[] = [];
+  readonly #path: (string | null)[] = [];
   #values = 0;
 
   constructor(eventName: KnownEventName) {
@@ -63,10 +63,10 @@ class Comparison {
     for (const name of Object.keys(fields)) {
       if (this.#hasSeenEnough()) return;
       const known = shape.fields.get(name);
-      this.#place.push(name);
+      this.#path.push(name);
       if (known) this.#compare(fields[name], known);
       else this.#find('unknown_field');
-      this.#place.pop();
+      this.#path.pop();
     }
   }
 
@@ -80,12 +80,12 @@ class Comparison {
 
   #compareItems(items: readonly unknown[], shape: KnownShape): void {
     if (!shape.items) return;
-    this.#place.push(null);
+    this.#path.push(null);
     for (const item of items) {
       if (this.#hasSeenEnough()) break;
       this.#compare(item, shape.items);
     }
-    this.#place.pop();
+    this.#path.pop();
   }
 
   /** Counts one more value. */
@@ -97,14 +97,14 @@ class Comparison {
   #find(kind: DriftKind): void {
     this.#found ??= new Map();
     if (this.#found.size >= maxFindings) return;
-    const path = pathOf(this.#place);
+    const path = pathOf(this.#path);
     this.#found.set(`${kind} ${path}`, { eventName: this.#eventName, path, kind });
   }
 }
 
-function pathOf(place: readonly (string | null)[]): string {
+function pathOf(names: readonly (string | null)[]): string {
   let path = '';
-  for (const name of place) {
+  for (const name of names) {
     if (name === null) path += '[]';
     else path += `${path === '' ? '' : '.'}${plainName.test(name) ? name : '*'}`;
   }

@@ -126,9 +126,9 @@ export class Intake {
     accept(delivery, limits.body);
     admit(delivery, admission);
     const bytes = await assemble(delivery, limits, hold, clock);
-    const later = this.#share.place();
-    // Awaited only then: during an await, others would be given places in the time that this one is about to take.
-    if (later) await later;
+    const wait = this.#share.whenFree();
+    // Awaited only then: during an await, others would be let go in the time that this one is about to take.
+    if (wait) await wait;
     // Before the signature: with verifying what is refused anyway, an overload would take the time that answers need.
     // But after the body: if it were left unread, the connection might be lost.
     if (this.#parts.isOverloaded()) throw behind;

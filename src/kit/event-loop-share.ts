@@ -53,11 +53,11 @@ export class EventLoopShare {
 
   /**
    * Undefined if something may be done in this turn; otherwise resolves when it may be. It must then be done before
-   * anything else is awaited, because only that is counted. `of` is the name of the line that it waits in.
+   * anything else is awaited, because only that is counted. `name`: of the line that it waits in.
    */
-  place(of = ''): Promise<void> | undefined {
+  whenFree(name = ''): Promise<void> | undefined {
     const now = this.#clock.elapsed();
-    const line = this.#lineOf(of);
+    const line = this.#lineOf(name);
     this.#count(now);
     this.#charge(now);
     if (this.#waiting === 0 && now < this.#until) {

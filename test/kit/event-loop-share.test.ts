@@ -30,8 +30,8 @@ class Receiver {
   }
 
   async #take(delivery: number): Promise<void> {
-    const place = this.#share.place();
-    if (place) await place;
+    const wait = this.#share.whenFree();
+    if (wait) await wait;
     this.turns.at(-1)?.push(delivery);
     this.onTaken(delivery);
     this.clock.advance(0.5);
@@ -115,8 +115,8 @@ async function orderOf(lines: Readonly<Record<string, { readonly count: number; 
   const order: string[] = [];
   const work = Object.entries(lines).flatMap(([name, { count, takes }]) =>
     Array.from({ length: count }, async () => {
-      const later = share.place(name);
-      if (later) await later;
+      const wait = share.whenFree(name);
+      if (wait) await wait;
       order.push(name);
       clock.advance(takes);
     }),

@@ -64,7 +64,7 @@ export class SqliteStore implements Store {
   constructor(file: string, clock: Clock) {
     this.name = file;
     this.#clock = clock;
-    this.#session = new Session(placeOf(file), clock);
+    this.#session = new Session(absoluteFile(file), clock);
     this.#liveness = new Liveness(this.#session, clock);
     this.database = this.#session.usersDatabase;
     const access = new Access(this.#session, clock);
@@ -277,7 +277,7 @@ export class SqliteStore implements Store {
  * Where the file is, for good. The threads open it too, and some of them much later: an app that has moved to another
  * folder by then must not get a second, empty inbox there.
  */
-function placeOf(file: string): string {
+function absoluteFile(file: string): string {
   const name = file.trim();
   return name === ':memory:' ? name : resolve(name);
 }

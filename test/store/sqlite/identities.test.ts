@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/store/sqlite/connection/connection.ts';
 import { EraFilters } from '../../../src/store/sqlite/dedupe/era-filters.ts';
-import { addTo, newFilter, placesOf } from '../../../src/store/sqlite/dedupe/bloom-filter.ts';
+import { addTo, bitsOf, newFilter } from '../../../src/store/sqlite/dedupe/bloom-filter.ts';
 import { FilteredIdentities } from '../../../src/store/sqlite/dedupe/filtered-identities.ts';
 import { identityKey } from '../../../src/store/shared/identity-key.ts';
 import { ReusedKeys } from '../../../src/store/sqlite/dedupe/keys.ts';
@@ -227,7 +227,7 @@ test('a filter that takes many small writes has all of them, and until then its 
 });
 
 test('the filters of many eras tell them apart, and the place of one that went has nothing of it', () => {
-  const keyOf = (number: number) => placesOf(identityKey(`key-${number}`));
+  const keyOf = (number: number) => bitsOf(identityKey(`key-${number}`));
   const filters = new EraFilters();
   const eras = Array.from({ length: 35 }, (_, index) => index);
   for (const each of eras) {

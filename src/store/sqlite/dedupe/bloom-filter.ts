@@ -12,16 +12,16 @@ export const filterBits = 12 * 2 ** 16;
 /** The size of a filter, in bytes. */
 export const filterBytes = filterBits / 8;
 
-/** Where a key's bits are. */
-export type FilterPlaces = readonly [number, number, number, number];
+/** Which bits of a filter are a key's. */
+export type KeyBits = readonly [number, number, number, number];
 
 /** An empty filter. */
 export function newFilter(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(filterBytes);
 }
 
-/** Where the bits of a key are, in every filter; `at` is where it begins. */
-export function placesOf(key: Buffer, at = 0): FilterPlaces {
+/** The bits of a key, in every filter; `at` is where it begins. */
+export function bitsOf(key: Buffer, at = 0): KeyBits {
   return [
     key.readUInt32LE(at) % filterBits,
     key.readUInt32LE(at + 4) % filterBits,
@@ -31,6 +31,6 @@ export function placesOf(key: Buffer, at = 0): FilterPlaces {
 }
 
 /** Adds a key. */
-export function addTo(filter: Uint8Array, places: FilterPlaces): void {
-  for (const place of places) filter[place >>> 3] = (filter[place >>> 3] ?? 0) | (1 << (place & 7));
+export function addTo(filter: Uint8Array, bits: KeyBits): void {
+  for (const bit of bits) filter[bit >>> 3] = (filter[bit >>> 3] ?? 0) | (1 << (bit & 7));
 }

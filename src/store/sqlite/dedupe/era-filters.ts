@@ -1,12 +1,12 @@
-import { type FilterPlaces, filterBits } from './bloom-filter.ts';
+import { type KeyBits, filterBits } from './bloom-filter.ts';
 
 const lanesOfBoard = 32;
 /** The answer for nearly all keys. */
 const none: readonly number[] = [];
 
 /**
- * The filters of up to 32 eras side by side: the word at a place has, for each of these eras, the filter's bit at
- * that place.
+ * The filters of up to 32 eras side by side: the word at an index has, for each of these eras, the filter's bit at
+ * that index.
  */
 interface Board {
   readonly words: Uint32Array;
@@ -30,9 +30,9 @@ export class EraFilters {
     const board = this.#boardWithRoom();
     const lane = board.eras.indexOf(undefined);
     const { words } = board;
-    for (let place = 0; place < filterBits; place += 1) {
-      const bit = ((filter[place >>> 3] ?? 0) >>> (place & 7)) & 1;
-      words[place] = (words[place] ?? 0) | (bit << lane);
+    for (let index = 0; index < filterBits; index += 1) {
+      const bit = ((filter[index >>> 3] ?? 0) >>> (index & 7)) & 1;
+      words[index] = (words[index] ?? 0) | (bit << lane);
     }
     board.eras[lane] = era;
   }
@@ -44,13 +44,13 @@ export class EraFilters {
     const lane = board.eras.indexOf(era);
     board.eras[lane] = undefined;
     const others = ~(1 << lane);
-    for (let place = 0; place < filterBits; place += 1)
-      board.words[place] = (board.words[place] ?? 0) & others;
+    for (let index = 0; index < filterBits; index += 1)
+      board.words[index] = (board.words[index] ?? 0) & others;
     this.#boards = this.#boards.filter(({ eras }) => eras.some((each) => each !== undefined));
   }
 
   /** The eras that may have a key. */
-  mayHave([first, second, third, fourth]: FilterPlaces): readonly number[] {
+  mayHave([first, second, third, fourth]: KeyBits): readonly number[] {
     let found: number[] | undefined;
     for (const { words, eras } of this.#boards) {
       const lanes = (words[first] ?? 0) & (words[second] ?? 0) & (words[third] ?? 0) & (words[fourth] ?? 0);

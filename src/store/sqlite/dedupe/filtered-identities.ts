@@ -4,7 +4,7 @@ import { eraOf, withErasOf } from './eras.ts';
 import { identityBytes } from '../../shared/identity-key.ts';
 import type { EarlierIdentities } from './earlier-identities.ts';
 import { EraFilters } from './era-filters.ts';
-import { addTo, filterBytes, newFilter, placesOf } from './bloom-filter.ts';
+import { addTo, bitsOf, filterBytes, newFilter } from './bloom-filter.ts';
 
 /**
  * How many identities are added to the unfinished filter for each event that is written. Until the filter is
@@ -93,7 +93,7 @@ export class FilteredIdentities implements EarlierIdentities {
     for (; known < era; known += 1) this.#unfiltered.push(known);
     this.#known = known;
     for (const earlier of this.#unfiltered) if (earlier < era && this.#isIn(earlier, key)) return true;
-    for (const earlier of this.#filters.mayHave(placesOf(key))) if (this.#isIn(earlier, key)) return true;
+    for (const earlier of this.#filters.mayHave(bitsOf(key))) if (this.#isIn(earlier, key)) return true;
     return false;
   }
 
@@ -121,7 +121,7 @@ export class FilteredIdentities implements EarlierIdentities {
   #goOn(unfinished: Unfinished, count: number): void {
     const found = this.#next.get(unfinished.era, unfinished.last, count) as Slice;
     const size = this.#slice.write(found.keys ?? '', 'hex');
-    for (let at = 0; at < size; at += identityBytes) addTo(unfinished.bits, placesOf(this.#slice, at));
+    for (let at = 0; at < size; at += identityBytes) addTo(unfinished.bits, bitsOf(this.#slice, at));
     unfinished.last = found.last ?? unfinished.last;
     if (size < count * identityBytes) this.#finish(unfinished);
   }

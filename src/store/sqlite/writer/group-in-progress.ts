@@ -7,16 +7,16 @@ const tooLate: Failure = { message: 'the database did not take it in time', code
 /** The writes of one group, each of which is written, fails or is given up. */
 export class GroupInProgress {
   readonly #results: unknown[];
-  readonly #failures: [place: number, failure: Failure][] = [];
-  /** What is yet to be written, with its place in the group. */
-  #open: readonly (WaitingWrite & { readonly place: number })[];
+  readonly #failures: [index: number, failure: Failure][] = [];
+  /** What is yet to be written, with its index in the group. */
+  #open: readonly (WaitingWrite & { readonly index: number })[];
   readonly #lastGivenUp: () => number;
 
   /** `lastGivenUp`: the number of the last delivery that its sender no longer waits for. */
   constructor(group: readonly WaitingWrite[], lastGivenUp: () => number) {
     this.#lastGivenUp = lastGivenUp;
     this.#results = group.map(() => undefined);
-    this.#open = group.map((write, place) => ({ ...write, place }));
+    this.#open = group.map((write, index) => ({ ...write, index }));
   }
 
   /** What is yet to be written, without what has been given up by now. */
@@ -46,10 +46,10 @@ export class GroupInProgress {
 
   /** Takes what became of each of `wanted`. */
   take(written: readonly Written[]): void {
-    for (const [index, { place }] of this.#open.entries()) {
-      const one = written[index];
-      if (one && 'value' in one) this.#results[place] = one.value;
-      else this.#failures.push([place, one?.failure ?? tooLate]);
+    for (const [position, { index }] of this.#open.entries()) {
+      const one = written[position];
+      if (one && 'value' in one) this.#results[index] = one.value;
+      else this.#failures.push([index, one?.failure ?? tooLate]);
     }
     this.#open = [];
   }
@@ -67,7 +67,7 @@ export class GroupInProgress {
   #giveUp(isOver: (write: WaitingWrite) => boolean): void {
     this.#open = this.#open.filter((write) => {
       const isGivenUp = isOver(write);
-      if (isGivenUp) this.#failures.push([write.place, tooLate]);
+      if (isGivenUp) this.#failures.push([write.index, tooLate]);
       return !isGivenUp;
     });
   }

@@ -56,8 +56,8 @@ export class MemoryWriter extends Writer {
     if (this.#waiting.length > 0) setImmediate(() => this.#writeAll());
     // Nobody else can lock a database in memory.
     const { written = [] } = this.#write(() => writes.map(({ item }) => item)) ?? {};
-    for (const [place, { onWritten, onFailed }] of writes.entries()) {
-      const one = written[place];
+    for (const [index, { onWritten, onFailed }] of writes.entries()) {
+      const one = written[index];
       if (one && 'value' in one) onWritten(one.value);
       else onFailed(errorOf(one?.failure ?? { message: 'nothing was written', code: undefined }));
     }

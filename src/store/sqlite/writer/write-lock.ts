@@ -6,7 +6,7 @@
  */
 import { refProcess, systemClock } from '../../../kit/clock.ts';
 
-/** Places in the shared memory. */
+/** Indices in the shared memory. */
 const state = 0;
 const wanted = 1;
 

@@ -65,8 +65,8 @@ export type FromWriter = WrittenMessage | ReplacedMessage | 'ready' | 'lent';
 export interface WrittenMessage {
   /** Of an event see `codeOf`; of the end of a claim whether it still held; of an operation what it returned. */
   readonly results: readonly unknown[];
-  /** Those that failed, by their place in `results`. */
-  readonly failures: readonly (readonly [place: number, failure: Failure])[];
+  /** Those that failed, by their index in `results`. */
+  readonly failures: readonly (readonly [index: number, failure: Failure])[];
   /** How long the commit took, in milliseconds; undefined if it changed nothing, which takes no time on any disk. */
   readonly took: number | undefined;
 }
@@ -101,12 +101,12 @@ export function packed(items: readonly WriteItem[]): WriteMessage {
 
 /** The opposite of `packed`. */
 export function unpacked({ writes, values, bodies }: WriteMessage): WriteItem[] {
-  let place = 0;
+  let index = 0;
   let offset = 0;
   return writes.map((write) => {
     if (write !== 'event') return write;
-    const row = rowOf(values.slice(place, place + valuesOfEvent), bodies, offset);
-    place += valuesOfEvent;
+    const row = rowOf(values.slice(index, index + valuesOfEvent), bodies, offset);
+    index += valuesOfEvent;
     offset += row.body.byteLength;
     return row;
   });

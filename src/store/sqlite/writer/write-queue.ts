@@ -109,7 +109,7 @@ export class WriteQueue {
     const writes = this.#sent.slice(0, results.length);
     this.#sent = this.#sent.slice(results.length);
     for (const { number } of writes) if (number > 0) this.#sentDeliveries -= 1;
-    for (const [place, write] of writes.entries()) this.#end(write, results[place], reasons.get(place));
+    for (const [index, write] of writes.entries()) this.#end(write, results[index], reasons.get(index));
     this.#rest();
   }
 
