@@ -128,7 +128,7 @@ export class Attempts {
     if (!isSubject(subject)) return this.#withoutCall(run, subject);
     const wait = this.#share.whenFree(run.handler.name);
     if (wait) await wait;
-    return this.#call(run, subject, span);
+    return this.#runHandler(run, subject, span);
   }
 
   /**
@@ -145,7 +145,12 @@ export class Attempts {
     // The attempt has been counted already, and is counted once more when it ends.
     return (
       claimed &&
-      this.#call({ ...run, claimed: { ...claimed, attempts: claimed.attempts - 1 } }, subject, span, onCalled)
+      this.#runHandler(
+        { ...run, claimed: { ...claimed, attempts: claimed.attempts - 1 } },
+        subject,
+        span,
+        onCalled,
+      )
     );
   }
 
@@ -184,21 +189,22 @@ export class Attempts {
     return unsettled(run, conclusion);
   }
 
-  async #call(run: Run, subject: Subject, span: AttemptSpan, onCalled?: () => void): Promise<Ended> {
+  async #runHandler(run: Run, subject: Subject, span: AttemptSpan, onCalled?: () => void): Promise<Ended> {
     const { settler, telemetry, logger } = this.#parts;
     const backoff = () => this.#backoffOf(run);
     const end = new EarlyEnd();
     const commit = new Commit({
       settleWith: (effects) =>
-        span.settle(() => settler.settleWith(run, (database) => this.#timed(run, () => effects(database)))),
+        span.settle(() =>
+          settler.settleWith(run, (database) => this.#reportingBlocking(run, () => effects(database))),
+        ),
       onRefused: (error) => reportFailedCommit(telemetry, run, outcomeOf(error, backoff)),
       untilEnd: (effects) => this.#effectsUntilEnd(run, end, effects),
     });
     const call = () => this.#callSoFar(run);
     const context = new AttemptContext(run, { logger, end, call, commit });
-    const called = this.#timed(run, () =>
-      this.#outcome(run, end, () => span.call(() => run.handler.handle(subject, context))),
-    );
+    const handle = () => span.call(() => run.handler.handle(subject, context));
+    const called = this.#reportingBlocking(run, () => this.#callHandler(run, end, backoff, handle));
     onCalled?.();
     const outcome = await called;
     return this.#concluded(run, outcome, await commit.ended());
@@ -208,13 +214,17 @@ export class Attempts {
    * Calls the user's function and returns how that ended; never throws. At its deadline an attempt is over even if the
    * function ignores its signal and goes on: `ctx.commit` is refused from then on.
    */
-  #outcome(run: Run, end: EarlyEnd, handle: () => unknown): Outcome | Promise<Outcome> {
+  #callHandler(
+    run: Run,
+    end: EarlyEnd,
+    backoff: () => number,
+    handle: () => unknown,
+  ): Outcome | Promise<Outcome> {
     const { stop, clock } = this.#parts;
     if (stop.aborted) return interrupted;
     const { timeout } = run.handler;
     const failure = (thrown: unknown): Outcome => {
       if (stop.aborted) return interrupted;
-      const backoff = () => this.#backoffOf(run);
       return end.isReached ? missedDeadline(timeout, backoff()) : outcomeOf(thrown, backoff);
     };
     // A decision that was returned instead of thrown: to take that for done would lose the event without notice.
@@ -269,7 +279,7 @@ export class Attempts {
   }
 
   /** Calls the user's code, and reports how long it kept the event loop to itself. */
-  #timed<T>(run: Run, call: () => T): T {
+  #reportingBlocking<T>(run: Run, call: () => T): T {
     const { clock, telemetry } = this.#parts;
     const calledAt = clock.elapsed();
     try {
