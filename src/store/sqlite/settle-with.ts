@@ -70,10 +70,10 @@ function withLock<T>(session: Session, clock: Clock, operation: (inbox: OpenInbo
         resolve(inTransaction(inbox.database, () => operation(inbox), { syncs: false }));
       } catch (error) {
         if (!isLockedOut(error) || session.isAbandoned) return reject(error);
-        clock.after(lockedPause, () => session.writer.borrowLock(attempt));
+        clock.after(lockedPause, () => session.requireWriter().borrowLock(attempt));
       }
     };
-    session.writer.borrowLock(attempt);
+    session.requireWriter().borrowLock(attempt);
   });
 }
 

@@ -100,14 +100,14 @@ export class SqliteStore implements Store {
   record(record: EventRecord, mayClaim: boolean): Recording {
     const claimedOf = (sequence: Sequence) => this.#claimed.event(foundAtOnce(record, sequence));
     try {
-      return this.#session.writer.record(eventRow(record, mayClaim), claimedOf);
+      return this.#session.requireWriter().record(eventRow(record, mayClaim), claimedOf);
     } catch (error) {
       return { written: Promise.reject(error), claimed: Promise.resolve(undefined) };
     }
   }
 
   async probe(): Promise<void> {
-    await this.#session.writer.probe();
+    await this.#session.requireWriter().probe();
   }
 
   isOverloaded(): boolean {
@@ -201,9 +201,9 @@ export class SqliteStore implements Store {
       settleWith(this.#session, this.#clock, () => settlementRow(run, end, last, this.#clock.now()), effects),
     );
     try {
-      await this.#session.writer.sync();
+      await this.#session.requireWriter().sync();
     } catch (error) {
-      throw new Unconfirmed(error, () => this.#session.writer.sync());
+      throw new Unconfirmed(error, () => this.#session.requireWriter().sync());
     }
     return settled;
   }
@@ -220,7 +220,7 @@ export class SqliteStore implements Store {
 
   async finish(event: ClaimedEvent): Promise<void> {
     this.#claimed.forget(event);
-    await this.#session.writer.endClaim(event.sequence);
+    await this.#session.requireWriter().endClaim(event.sequence);
   }
 
   async keepAlive(): Promise<{ readonly takenOver: number }> {
@@ -258,7 +258,7 @@ export class SqliteStore implements Store {
   }
 
   async #settle(row: SettlementRow): Promise<Settled> {
-    const { writer } = this.#session;
+    const writer = this.#session.requireWriter();
     if (isOrdinary(row)) return (await writer.endClaim(row.sequence)) ? 'settled' : 'lost';
     this.#access.correctDueTimes();
     return writer.run('settle', [row]);

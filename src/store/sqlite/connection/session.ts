@@ -108,11 +108,11 @@ export class Session {
   }
 
   /**
-   * What makes the writes.
+   * What makes the writes; started anew if its thread has ended.
    *
    * @throws RingbackError `database_closed`, `database_replaced`
    */
-  get writer(): Writer {
+  requireWriter(): Writer {
     const inbox = this.opened();
     if (this.files.problem) throw this.files.problem;
     if (this.#writer) return this.#writer;
@@ -135,7 +135,7 @@ export class Session {
     onWritten?: (result: ResultOf<Name>) => void,
   ): Promise<ResultOf<Name>> {
     try {
-      return await this.writer.run(name, args, limits, onWritten);
+      return await this.requireWriter().run(name, args, limits, onWritten);
     } catch (error) {
       throw problemOf(error, this.#file) ?? error;
     }

@@ -140,7 +140,7 @@ export class WriterThread {
     if (!done) return undefined;
     if (done.isRefused) this.#refused(failureIn(done));
     // Nothing counts that was written to files which are no longer in their place.
-    if (this.#areFilesReplaced()) progress.fail(replaced);
+    if (this.#noticeReplacedFiles()) progress.fail(replaced);
     else progress.take(done.written);
     return done;
   }
@@ -172,8 +172,8 @@ export class WriterThread {
     return this.#refusal?.failure;
   }
 
-  /** Looks whether the database and its WAL are still in their place; reports it once when they are not. */
-  #areFilesReplaced(): boolean {
+  /** Returns whether the database or its WAL is no longer in its place; the first time, empties the WAL and reports it. */
+  #noticeReplacedFiles(): boolean {
     const found = this.#isReplaced ? undefined : this.#connection.files.changed();
     if (found === undefined) return this.#isReplaced;
     this.#isReplaced = true;
