@@ -19,7 +19,7 @@ const onlySqlite = [
   'test/dispatch/{blocking,commit,draining,poison,processes,threads}.test.ts',
   'test/operate/*-kill.test.ts',
   'test/promises/kept-through-kill.test.ts',
-  'test/{dispatch/claimed-at-once,dispatch/crowded,promises/no-personal-data}.test.ts',
+  'test/{dispatch/{claimed-at-once,crowded,placer},promises/no-personal-data}.test.ts',
 ];
 
 export default defineConfig({

@@ -116,7 +116,8 @@ export class Placer {
   #place(lanes: Lanes, run: Run, { isStored }: { readonly isStored: boolean }): void {
     this.#bytes += run.claimed.body.byteLength;
     const hasRoom = !lanes.isPaused && (isStored || lanes.roomFor(run) > 0);
-    if (hasRoom && this.#parts.store.mayBegin(run.claimed)) lanes.add(run);
+    // Asked first: the store watches what goes before a run until then.
+    if (this.#parts.store.mayBegin(run.claimed) && hasRoom) lanes.add(run);
     else this.requeue(run);
   }
 }

@@ -146,8 +146,9 @@ export interface Store<Transaction = UserDatabase> {
   route(event: ClaimedEvent, handlers: readonly HandlerTerms[]): readonly ClaimedRun[];
   /**
    * Whether a claimed run may begin now: false if the order of its handler puts it behind an open run of its call, and
-   * false for a join's run that is not stored. Asked once, when the run's turn has come to be put into memory; otherwise
-   * it goes back by `requeue`.
+   * false for a join's run that is not stored. Asked once for each run, when its turn has come to be put into memory, also
+   * if there is no room: a store that watches what goes before the run does so no longer. A run that may not begin, or
+   * finds no room, goes back by `requeue`.
    */
   mayBegin(run: ClaimedRun): boolean;
   /**

@@ -116,7 +116,7 @@ export class ClaimedWork {
     (claim as EventClaim | RunClaim).before.close();
   }
 
-  /** Whether a run may begin; see the contract. */
+  /** Whether a run may begin, and closes its watch; see the contract. */
   mayBegin(run: ClaimedRun): boolean {
     const { handler, before } = claimOf(run);
     before.close();
