@@ -29,7 +29,7 @@ export class Access {
   }
 
   /** Has due times corrected for what is written next: the wall clock may have been set. */
-  correctDueTimes(): void {
+  requestCorrection(): void {
     this.#session.requestCorrection();
   }
 }

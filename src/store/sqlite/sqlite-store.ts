@@ -132,7 +132,7 @@ export class SqliteStore implements Store {
   }
 
   claimRuns(handler: HandlerTerms, selection: RunSelection): Promise<readonly ClaimedRun[]> {
-    this.#access.correctDueTimes();
+    this.#access.requestCorrection();
     const { name, order } = handler;
     return this.#inOrder('claimRuns', [name, order === 'strict', selection], (found) =>
       found.map((run) => this.#claimed.run(run, handler)),
@@ -150,7 +150,7 @@ export class SqliteStore implements Store {
   requeue(run: ClaimedRun): Promise<Settled> {
     const { join } = claimOf(run).handler;
     const { sequence, callId, handler, eventName } = run;
-    this.#access.correctDueTimes();
+    this.#access.requestCorrection();
     if (join && callId !== undefined && !isStored(run)) {
       const arrival = { sequence, callId, handler, eventName, ...join };
       return this.#claimed.end(run, (last) =>
@@ -260,7 +260,7 @@ export class SqliteStore implements Store {
   async #settle(row: SettlementRow): Promise<Settled> {
     const writer = this.#session.requireWriter();
     if (isOrdinary(row)) return (await writer.endClaim(row.sequence)) ? 'settled' : 'lost';
-    this.#access.correctDueTimes();
+    this.#access.requestCorrection();
     return writer.run('settle', [row]);
   }
 

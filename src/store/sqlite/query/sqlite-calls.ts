@@ -42,7 +42,7 @@ export class SqliteCalls implements CallStore {
   }
 
   lookBack(join: JoinLookBack): Promise<Sequence | undefined> {
-    this.#access.correctDueTimes();
+    this.#access.requestCorrection();
     return this.#access.write('lookBack', [join, this.#access.clock.now()]);
   }
 }

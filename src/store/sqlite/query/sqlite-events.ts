@@ -92,7 +92,7 @@ export class SqliteEvents implements EventStore {
   }
 
   requeue(step: ReplayWrite): Promise<readonly ReplayCandidate[] | undefined> {
-    this.#access.correctDueTimes();
+    this.#access.requestCorrection();
     return this.#access.write('requeue', [step]);
   }
 

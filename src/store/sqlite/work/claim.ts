@@ -10,12 +10,12 @@ import type { Processes } from './processes.ts';
 import { type StoredEventRow, storedEventOf } from '../../shared/event-rows.ts';
 import { prepareTakenCalls } from './taken-calls.ts';
 
-interface EventRow extends StoredEventRow {
+interface FoundEventRow extends StoredEventRow {
   readonly crash_count: number;
   readonly reading_crashes: number;
 }
 
-interface RunRow extends EventRow {
+interface FoundRunRow extends FoundEventRow {
   readonly handler: string;
   readonly attempts: number;
   readonly replay: number | null;
@@ -86,7 +86,7 @@ export function prepareClaims(database: Database.Database, processes: Processes)
     events(limit: number): FoundEvent[] {
       processes.ensureEntered();
       const passedOver = JSON.stringify([...takenCalls(processes.id)]);
-      const rows = take(newEvents.iterate({ passedOver }) as Iterable<EventRow>, limit);
+      const rows = take(newEvents.iterate({ passedOver }) as Iterable<FoundEventRow>, limit);
       return rows.map((row) => {
         endWait.run(row.sequence);
         claimEvent.run(row.sequence, processes.id);
@@ -112,9 +112,9 @@ export function prepareClaims(database: Database.Database, processes: Processes)
         return calls.size < calls.add(callId).size;
       };
       // A run that has begun, or that a replay has requeued, has already had its turn.
-      const mayGo = ({ attempts, replay, sequence, call_id: callId }: RunRow): boolean =>
+      const mayGo = ({ attempts, replay, sequence, call_id: callId }: FoundRunRow): boolean =>
         (attempts > 0 || replay !== null || !behind.has({ sequence, callId })) && isAnother(callId);
-      const rows = take(dueRuns.iterate(due) as Iterable<RunRow>, limit, mayGo);
+      const rows = take(dueRuns.iterate(due) as Iterable<FoundRunRow>, limit, mayGo);
       return rows.map((row) => {
         claimRun.run(processes.id, row.sequence, row.handler);
         return {
@@ -150,7 +150,7 @@ function isLeft(alias: 'e' | 'r'): string {
 }
 
 /** Takes rows that may go, up to a count and a number of bytes. */
-function take<Row extends EventRow>(
+function take<Row extends FoundEventRow>(
   rows: Iterable<Row>,
   limit: number,
   mayGo: (row: Row) => boolean = () => true,
@@ -167,7 +167,7 @@ function take<Row extends EventRow>(
   return found;
 }
 
-function replayOf({ replay, replayed_by, replay_reason }: RunRow): RunReplay | undefined {
+function replayOf({ replay, replayed_by, replay_reason }: FoundRunRow): RunReplay | undefined {
   if (replay === null) return undefined;
   return { id: replay, by: replayed_by ?? undefined, reason: replay_reason ?? undefined };
 }

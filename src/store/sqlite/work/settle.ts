@@ -93,7 +93,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
    * How the run is written. Decided inside the transaction: a replay may have requeued an earlier run, which a strict run
    * that failed has to wait for.
    */
-  const written = (row: SettlementRow): Written => {
+  const written = (row: SettlementRow): RunColumns => {
     const { state, order, dueAt } = row;
     if (state.kind === 'due' && order === 'strict' && isBehindActive(row))
       return { ...row, ...waiting, ...blocked };
@@ -104,7 +104,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   };
 
   /** How a run is written that goes back before it has begun. */
-  const requeued = (row: RunRow): Written =>
+  const requeued = (row: RunRow): RunColumns =>
     row.order === 'strict' && isBehindAnother(row)
       ? { ...waiting, ...row, ...blocked }
       : { ...waiting, ...row, state: 'due', dueAt: 0 };
@@ -116,7 +116,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
   };
 
   /** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */
-  const writeRow = (row: RunRow, as: Written): boolean =>
+  const writeRow = (row: RunRow, as: RunColumns): boolean =>
     (row.stored ? updateRun : insertRun).run(columnsOf(as)).changes > 0;
 
   return {
@@ -183,7 +183,7 @@ export function prepareSettling(database: Database.Database, holder: Holder) {
 }
 
 /** A row of the table `runs`, as far as an attempt changes it. */
-interface Written extends Pick<RunRow, 'sequence' | 'handler' | 'callId' | 'attempts' | 'now'> {
+interface RunColumns extends Pick<RunRow, 'sequence' | 'handler' | 'callId' | 'attempts' | 'now'> {
   readonly state: 'done' | 'dead' | 'due' | 'blocked';
   readonly dueAt: number | null;
   readonly reason: string | null;
@@ -207,7 +207,7 @@ function stretchesOf(sequences: readonly Sequence[]): Sequence[][] {
   return stretches;
 }
 
-function columnsOf(row: Written) {
+function columnsOf(row: RunColumns) {
   const { sequence, handler, callId, attempts, now, state, dueAt, reason, keepsReason, failure, isWaiting } =
     row;
   return {

@@ -3,7 +3,7 @@ import { type Clock, refProcess } from '../../../kit/clock.ts';
 import { threadFile } from '../../../kit/own-files.ts';
 import { BorrowedLock } from './write-lock.ts';
 import {
-  type Failure,
+  type WriteFailure,
   type FromWriter,
   type ToWriter,
   type WriteItem,
@@ -16,7 +16,7 @@ import { Writer, errorOf } from './writer.ts';
 /** The thread's objects are short-lived: a larger young heap would take memory for nothing. */
 const resourceLimits = { maxYoungGenerationSizeMb: 3 };
 
-const hasEnded: Failure = { message: 'the writer thread has ended', code: undefined };
+const hasEnded: WriteFailure = { message: 'the writer thread has ended', code: undefined };
 
 /** What is told to the owner of a writer. */
 export interface WriterNotices {
@@ -134,7 +134,7 @@ export class FileWriter extends Writer {
     this.#rest();
   }
 
-  #gone(failure: Failure): void {
+  #gone(failure: WriteFailure): void {
     if (this.#isGone) return;
     this.#receiveAll();
     this.#isGone = true;

@@ -1,19 +1,25 @@
-import type { Written } from './write-group.ts';
-import type { WaitingWrite } from './waiting-writes.ts';
-import { type Failure, type WriteItem, type WrittenMessage, bytesOf, isOperation } from './write-message.ts';
+import type { WriteResult } from './write-group.ts';
+import type { ReceivedWrite } from './received-writes.ts';
+import {
+  type WriteFailure,
+  type WriteItem,
+  type WrittenMessage,
+  bytesOf,
+  isOperation,
+} from './write-message.ts';
 
-const tooLate: Failure = { message: 'the database did not take it in time', code: undefined };
+const tooLate: WriteFailure = { message: 'the database did not take it in time', code: undefined };
 
 /** The writes of one group, each of which is written, fails or is given up. */
 export class GroupInProgress {
   readonly #results: unknown[];
-  readonly #failures: [index: number, failure: Failure][] = [];
+  readonly #failures: [index: number, failure: WriteFailure][] = [];
   /** What is yet to be written, with its index in the group. */
-  #open: readonly (WaitingWrite & { readonly index: number })[];
+  #open: readonly (ReceivedWrite & { readonly index: number })[];
   readonly #lastGivenUp: () => number;
 
   /** `lastGivenUp`: the number of the last delivery that its sender no longer waits for. */
-  constructor(group: readonly WaitingWrite[], lastGivenUp: () => number) {
+  constructor(group: readonly ReceivedWrite[], lastGivenUp: () => number) {
     this.#lastGivenUp = lastGivenUp;
     this.#results = group.map(() => undefined);
     this.#open = group.map((write, index) => ({ ...write, index }));
@@ -45,7 +51,7 @@ export class GroupInProgress {
   }
 
   /** Takes what became of each of `wanted`. */
-  take(written: readonly Written[]): void {
+  take(written: readonly WriteResult[]): void {
     for (const [position, { index }] of this.#open.entries()) {
       const one = written[position];
       if (one && 'value' in one) this.#results[index] = one.value;
@@ -55,7 +61,7 @@ export class GroupInProgress {
   }
 
   /** Fails whatever is yet to be written. */
-  fail(failure: Failure): void {
+  fail(failure: WriteFailure): void {
     this.take(this.#open.map(() => ({ failure })));
   }
 
@@ -64,7 +70,7 @@ export class GroupInProgress {
     return { results: this.#results, failures: this.#failures, took };
   }
 
-  #giveUp(isOver: (write: WaitingWrite) => boolean): void {
+  #giveUp(isOver: (write: ReceivedWrite) => boolean): void {
     this.#open = this.#open.filter((write) => {
       const isGivenUp = isOver(write);
       if (isGivenUp) this.#failures.push([write.index, tooLate]);

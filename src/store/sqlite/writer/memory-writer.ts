@@ -2,17 +2,17 @@ import { setImmediate } from 'node:timers';
 import type Database from 'better-sqlite3';
 import type { Verbs } from '../connection/verbs.ts';
 import { prepareWriteGroup } from './write-group.ts';
-import { groupSizeOf } from './waiting-writes.ts';
+import { groupSizeOf } from './received-writes.ts';
 import type { WriteItem } from './write-message.ts';
 import { type Sendable, Writer, errorOf } from './writer.ts';
 
-interface WaitingWrite {
+interface PendingWrite {
   readonly item: WriteItem;
   readonly onWritten: (result: unknown) => void;
   readonly onFailed: (error: Error) => void;
 }
 
-type Callbacks = [onWritten: WaitingWrite['onWritten'], onFailed: WaitingWrite['onFailed']];
+type Callbacks = [onWritten: PendingWrite['onWritten'], onFailed: PendingWrite['onFailed']];
 
 /**
  * Writes to a database in memory, which belongs to one connection and thus to one thread: this one. All writes of one turn
@@ -21,7 +21,7 @@ type Callbacks = [onWritten: WaitingWrite['onWritten'], onFailed: WaitingWrite['
 export class MemoryWriter extends Writer {
   readonly isOverloaded = false;
   readonly #write: ReturnType<typeof prepareWriteGroup>;
-  readonly #waiting: WaitingWrite[] = [];
+  readonly #waiting: PendingWrite[] = [];
   #idle: (() => void)[] = [];
 
   constructor(database: Database.Database, verbs: Verbs) {

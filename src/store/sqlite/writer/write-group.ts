@@ -5,17 +5,25 @@ import { setPragma } from '../connection/pragma.ts';
 import type { Verbs } from '../connection/verbs.ts';
 import type { EventRow } from '../work/record.ts';
 import { type Operation, isOutside, operationsOn } from './operations.ts';
-import { type Failure, type WriteItem, codeOf, isEvent, isOperation, probe, sync } from './write-message.ts';
+import {
+  type WriteFailure,
+  type WriteItem,
+  codeOf,
+  isEvent,
+  isOperation,
+  probe,
+  sync,
+} from './write-message.ts';
 
 /** How long each of several transactions waits for another process, in milliseconds, when a group has failed. */
 const singleTimeout = 700;
 
 /** What became of one write: what it returned, or why it failed. */
-export type Written = { readonly value: unknown } | { readonly failure: Failure };
+export type WriteResult = { readonly value: unknown } | { readonly failure: WriteFailure };
 
 /** What became of a group. */
 export interface GroupWritten {
-  readonly written: readonly Written[];
+  readonly written: readonly WriteResult[];
   /** Whether anything was changed, so that the disk was synced. */
   readonly isChanged: boolean;
   /** Whether the disk has refused: what was committed before may be missing on it, or it has no room. */
@@ -135,7 +143,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** Why a write failed, in a form that can be sent to another thread. */
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): WriteFailure {
   const { message, code } = error as { readonly message?: unknown; readonly code?: unknown };
   return { message: String(message ?? error), code: typeof code === 'string' ? code : undefined };
 }

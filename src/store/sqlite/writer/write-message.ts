@@ -66,13 +66,13 @@ export interface WrittenMessage {
   /** Of an event see `codeOf`; of the end of a claim whether it still held; of an operation what it returned. */
   readonly results: readonly unknown[];
   /** Those that failed, by their index in `results`. */
-  readonly failures: readonly (readonly [index: number, failure: Failure])[];
+  readonly failures: readonly (readonly [index: number, failure: WriteFailure])[];
   /** How long the commit took, in milliseconds; undefined if it changed nothing, which takes no time on any disk. */
   readonly took: number | undefined;
 }
 
 /** Why a write has failed. `code` is the driver's. */
-export interface Failure {
+export interface WriteFailure {
   readonly message: string;
   readonly code: string | undefined;
 }

@@ -1,7 +1,13 @@
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
-import { groupBytes, groupWrites } from './waiting-writes.ts';
-import { type Failure, type WriteItem, type WrittenMessage, bytesOf, isDelivery } from './write-message.ts';
+import { groupBytes, groupWrites } from './received-writes.ts';
+import {
+  type WriteFailure,
+  type WriteItem,
+  type WrittenMessage,
+  bytesOf,
+  isDelivery,
+} from './write-message.ts';
 import { type Sendable, errorOf, recordTimeout } from './writer.ts';
 
 /** How many writes may be in flight: a disk that falls behind must not take the process's memory. */
@@ -119,7 +125,7 @@ export class WriteQueue {
   }
 
   /** The writer thread has ended: whatever it has not answered fails. */
-  fail(failure: Failure): void {
+  fail(failure: WriteFailure): void {
     const writes = [...this.#sent, ...this.#unsent];
     this.#sent = [];
     this.#sentDeliveries = 0;
@@ -177,7 +183,7 @@ export class WriteQueue {
     );
   }
 
-  #end(write: Write, result: unknown, failure: Failure | undefined): void {
+  #end(write: Write, result: unknown, failure: WriteFailure | undefined): void {
     this.#bytes -= bytesOf(write.item);
     if (failure) return write.onFailed(errorOf(failure));
     // What one callback throws must not concern the other writes: they have been written too.

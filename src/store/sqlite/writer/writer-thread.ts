@@ -9,8 +9,8 @@ import { block, systemClock } from '../../../kit/clock.ts';
 import { storePause } from '../../store-pause.ts';
 import { GroupInProgress } from './group-in-progress.ts';
 import { type GroupWritten, failureOf } from './write-group.ts';
-import { type Failure, type FromWriter, type ToWriter, type WriterData } from './write-message.ts';
-import { type WaitingWrite, WaitingWrites } from './waiting-writes.ts';
+import { type FromWriter, type ToWriter, type WriteFailure, type WriterData } from './write-message.ts';
+import { type ReceivedWrite, ReceivedWrites } from './received-writes.ts';
 import { lendIfWanted } from './write-lock.ts';
 import { WriterConnection } from './writer-connection.ts';
 
@@ -18,16 +18,16 @@ import { WriterConnection } from './writer-connection.ts';
 const lockedPause = 5;
 
 /** Why a write fails that was made to files which are no longer in their place; what to do is reported once. */
-const replaced: Failure = { message: 'the database was deleted or replaced', code: undefined };
+const replaced: WriteFailure = { message: 'the database was deleted or replaced', code: undefined };
 
 /** Receives writes, commits them in groups, and says what became of them. */
 export class WriterThread {
   readonly #data: WriterData;
   readonly #port: MessagePort;
-  readonly #waiting = new WaitingWrites();
+  readonly #waiting = new ReceivedWrites();
   #connection: WriterConnection;
   /** Why the disk has refused, and when it may be tried again. */
-  #refusal: { readonly failure: Failure; readonly until: number } | undefined;
+  #refusal: { readonly failure: WriteFailure; readonly until: number } | undefined;
   #hasEmptiedWal = false;
   #isReplaced = false;
   #isClosing = false;
@@ -109,7 +109,7 @@ export class WriterThread {
   }
 
   /** Writes a group, and tries again for as long as another process has the lock. */
-  #commit(group: readonly WaitingWrite[]): void {
+  #commit(group: readonly ReceivedWrite[]): void {
     const { givenUp } = this.#data;
     const progress = new GroupInProgress(group, () => Number(Atomics.load(givenUp, 0)));
     const { count, bytes } = progress.size;
@@ -151,12 +151,12 @@ export class WriterThread {
    * not be read. After a full disk, the WAL would take whatever room becomes free, until too little is left to checkpoint
    * it. So nothing is written any more until the database has been opened anew and its WAL is empty.
    */
-  #refused(failure: Failure): void {
+  #refused(failure: WriteFailure): void {
     this.#refusal = { failure, until: systemClock.elapsed() };
   }
 
   /** Returns why nothing can be written, if the disk still refuses. */
-  #recover(): Failure | undefined {
+  #recover(): WriteFailure | undefined {
     if (!this.#refusal) return undefined;
     if (systemClock.elapsed() < this.#refusal.until) return this.#refusal.failure;
     try {
@@ -196,7 +196,7 @@ export class WriterThread {
 
 const nothing: GroupWritten = { written: [], isChanged: false, isRefused: false };
 
-function failureIn({ written }: GroupWritten): Failure {
+function failureIn({ written }: GroupWritten): WriteFailure {
   for (const one of written) if ('failure' in one) return one.failure;
   return { message: 'the disk refused', code: undefined };
 }

@@ -3,7 +3,7 @@ import type { Sequence } from '../../sequence.ts';
 import type { Recording } from '../../store.ts';
 import type { EventRow } from '../work/record.ts';
 import type { OperationName, Operations } from './operations.ts';
-import { type Failure, type WriteItem, probe, recordedOf, sync } from './write-message.ts';
+import { type WriteFailure, type WriteItem, probe, recordedOf, sync } from './write-message.ts';
 
 /** How long a delivery waits for its commit, in milliseconds: the platform gives up after 1,000. */
 export const recordTimeout = 700;
@@ -116,6 +116,6 @@ export abstract class Writer {
 }
 
 /** The error of a failed write, as the driver has thrown it elsewhere. */
-export function errorOf({ message, code }: Failure): Error {
+export function errorOf({ message, code }: WriteFailure): Error {
   return Object.assign(new Error(message), code === undefined ? {} : { code });
 }

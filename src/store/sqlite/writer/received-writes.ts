@@ -18,15 +18,15 @@ export const groupWrites = 1_024;
 export const groupBytes = 4 * 1024 * 1024;
 
 /** A write that waits. */
-export interface WaitingWrite {
+export interface ReceivedWrite {
   readonly item: WriteItem;
   /** Which delivery it is, counted from 1; undefined for anything else, which is written however long that takes. */
   readonly number: number | undefined;
 }
 
 /** What has come to the writer thread and is yet to be written, in order. */
-export class WaitingWrites {
-  #waiting: WaitingWrite[] = [];
+export class ReceivedWrites {
+  #waiting: ReceivedWrite[] = [];
   #deliveries = 0;
 
   get isEmpty(): boolean {
@@ -38,7 +38,7 @@ export class WaitingWrites {
   }
 
   /** Takes out what goes into the next commit. */
-  nextGroup(): readonly WaitingWrite[] {
+  nextGroup(): readonly ReceivedWrite[] {
     return this.#waiting.splice(0, groupSizeOf(this.#waiting));
   }
 
@@ -47,7 +47,7 @@ export class WaitingWrites {
    * collection would stay until a full one, and the writer thread makes so little else that they would pile up
    * meanwhile.
    */
-  free(group: readonly WaitingWrite[]): void {
+  free(group: readonly ReceivedWrite[]): void {
     const next = this.#waiting.find(({ item }) => isEvent(item));
     const needed = next && bufferOf(next.item);
     for (const buffer of new Set(group.map(({ item }) => bufferOf(item)))) {
