@@ -83,7 +83,7 @@ export class Dispatcher {
       onPlaced: () => this.#goOn(),
     });
     this.#pauses = new Pauses({ ...parts, requeue: (run) => this.#placer.requeue(run), wake });
-    const onBeat = () => this.#pauses.follow();
+    const onBeat = () => this.#pauses.refresh();
     this.#heartbeat = new Heartbeat({ store, telemetry, clock, follow, onBeat, onWork: wake });
     this.#claimer = new Claimer({
       ...parts,
@@ -143,9 +143,9 @@ export class Dispatcher {
     this.#inFlight.follow(this.#pump());
   }
 
-  /** Follows at once what has been paused or resumed; other processes do so with their next heartbeat. */
-  followPauses(): Promise<void> {
-    return this.#pauses.follow();
+  /** Reads at once what has been paused or resumed; other processes do so with their next heartbeat. */
+  refreshPauses(): Promise<void> {
+    return this.#pauses.refresh();
   }
 
   /** Begins nothing new, gives active runs `timeout` milliseconds to end, then interrupts them. */
@@ -175,13 +175,13 @@ export class Dispatcher {
   /** Lets each join look back, in the background: however many events there are, deliveries must not wait for it. */
   #lookBack(): void {
     const { registry, store, telemetry, clock } = this.#parts;
-    const ties = {
+    const hooks = {
       isStopping: () => this.#state === 'stopping',
       stop: this.#stop.signal,
       onLooked: () => this.wake(),
     };
     for (const handler of registry.handlers) {
-      if (handler.join) this.#inFlight.follow(lookBack(handler, { store, telemetry, clock, ...ties }));
+      if (handler.join) this.#inFlight.follow(lookBack(handler, { store, telemetry, clock, ...hooks }));
     }
   }
 

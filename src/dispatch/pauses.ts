@@ -9,7 +9,7 @@ interface Pausable {
   takeWaiting(): readonly Run[];
 }
 
-/** What following the pauses needs. */
+/** What refreshing the pauses needs. */
 export interface PausesParts {
   readonly store: { readonly handlers: Pick<HandlerStore, 'paused'> };
   readonly registry: { readonly lanes: readonly Pausable[] };
@@ -25,7 +25,7 @@ export interface PausesParts {
  */
 export class Pauses {
   readonly #parts: PausesParts;
-  #followed: Promise<void> = Promise.resolve();
+  #refreshed: Promise<void> = Promise.resolve();
 
   constructor(parts: PausesParts) {
     this.#parts = parts;
@@ -35,13 +35,13 @@ export class Pauses {
    * Reads which handlers are paused, and pauses and resumes them here. One reading at a time: an older one that comes back
    * late must not undo a newer one. Rejects when the inbox can't be reached.
    */
-  follow(): Promise<void> {
-    const follow = (): Promise<void> => this.#follow();
-    this.#followed = this.#followed.then(follow, follow);
-    return this.#followed;
+  refresh(): Promise<void> {
+    const refresh = (): Promise<void> => this.#refresh();
+    this.#refreshed = this.#refreshed.then(refresh, refresh);
+    return this.#refreshed;
   }
 
-  async #follow(): Promise<void> {
+  async #refresh(): Promise<void> {
     const { store, registry, wake } = this.#parts;
     const paused = new Set((await store.handlers.paused()).map(({ handler }) => handler));
     for (const one of registry.lanes) {

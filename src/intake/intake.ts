@@ -33,7 +33,7 @@ export interface IntakeParts {
   readonly tracing: Tracing;
   readonly clock: Clock;
   /** Whether deliveries are taken. `unstarted`: `start` was never called. `closed`: starting, stopping or stopped. */
-  readonly door: () => 'open' | 'closed' | 'unstarted';
+  readonly intakeState: () => 'open' | 'closed' | 'unstarted';
   /** Called when recording a delivery has failed or was given up. */
   readonly onNotRecorded: () => void;
   /** Whether an event that came now could not be written within its sender's second. */
@@ -47,13 +47,13 @@ export interface IntakeParts {
 const share = { ofTurn: 2, maxWait: 30 };
 
 /** Made once: under an overload it is thrown thousands of times a second, and the trace of a new one is expensive. */
-const behind = new Refusal('unavailable', 'inbox_behind');
+const overloaded = new Refusal('unavailable', 'inbox_behind');
 
 /** How many fixes are logged at the most: some name what a sender wrote, who must not fill the log. */
 const maxExplained = 20;
 
 /** The log event for each status. */
-const toldAs = {
+const reportedAs = {
   accepted: 'delivery_accepted',
   duplicate: 'delivery_duplicate',
   quarantined: 'delivery_quarantined',
@@ -131,7 +131,7 @@ export class Intake {
     if (wait) await wait;
     // Before the signature: with verifying what is refused anyway, an overload would take the time that answers need.
     // But after the body: if it were left unread, the connection might be lost.
-    if (this.#parts.isOverloaded()) throw behind;
+    if (this.#parts.isOverloaded()) throw overloaded;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const headers = withoutUnsignedId(delivery.headers, proof.scheme);
     const decoded = decode(decoder, { body: bytes, headers, receivedAt }, telemetry);
@@ -142,16 +142,16 @@ export class Intake {
     this.#rotation.verified();
     const reason = reading.ok ? undefined : reading.reason;
     const { status, traceId, quarantineId } = recorded;
-    telemetry.report(toldAs[status], { traceId, secret: proof.secret, reason, quarantineId });
+    telemetry.report(reportedAs[status], { traceId, secret: proof.secret, reason, quarantineId });
     // The first event of an inbox is answered once its scheme is pinned; all others at once.
     if (reading.ok && status === 'accepted') await authenticator.pin(proof);
     return recorded;
   }
 
   #requireOpen(): void {
-    const door = this.#parts.door();
-    if (door === 'unstarted') throw refusal('unavailable', 'not_open');
-    if (door === 'closed') throw new Refusal('unavailable', 'not_open');
+    const state = this.#parts.intakeState();
+    if (state === 'unstarted') throw refusal('unavailable', 'not_open');
+    if (state === 'closed') throw new Refusal('unavailable', 'not_open');
   }
 
   /** A delivery that is not authentic is kept in quarantine, for a person, and is refused. */

@@ -124,7 +124,7 @@ export class InboxEvents {
    *
    * @internal
    */
-  async takersOf(traceId: string): Promise<readonly string[]> {
+  async matchingHandlers(traceId: string): Promise<readonly string[]> {
     const kept = await this.#parts.store.get(traceId);
     const reading = kept && (await readBytes(this.#parts.decoder, kept));
     if (!reading?.ok) return [];

@@ -37,7 +37,7 @@ export class Lifecycle {
     this.#options = options;
     this.#shortDurations = shortDurations;
     this.parts = wire(options, {
-      door: () => (this.#isOpen ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
+      intakeState: () => (this.#isOpen ? 'open' : this.#state === 'created' ? 'unstarted' : 'closed'),
       requireStarted: this.requireStarted,
       onReplaced: () => void this.#endWork(),
     });

@@ -32,8 +32,8 @@ import type { Store } from '../store/store.ts';
 import { Telemetry } from './telemetry.ts';
 
 /** What the parts need from the receiver's lifecycle. */
-export interface Ties {
-  readonly door: IntakeParts['door'];
+export interface LifecycleHooks {
+  readonly intakeState: IntakeParts['intakeState'];
   /** @throws RingbackError unless the inbox is open */
   readonly requireStarted: (method: string) => void;
   /** Ends all work: the store can't be written any more. */
@@ -71,7 +71,7 @@ export interface Parts {
 /** What most parts need. */
 interface Common {
   readonly options: ResolvedOptions;
-  readonly ties: Ties;
+  readonly hooks: LifecycleHooks;
   readonly store: Store;
   readonly telemetry: Telemetry;
   readonly decoder: BodyDecoder;
@@ -81,18 +81,18 @@ interface Common {
 }
 
 /** Makes the parts, and opens nothing. */
-export function wire(options: ResolvedOptions, ties: Ties): Parts {
+export function wire(options: ResolvedOptions, hooks: LifecycleHooks): Parts {
   const { clock, database } = options;
-  const { requireStarted } = ties;
+  const { requireStarted } = hooks;
   const telemetry = new Telemetry(options.logger, isSharable(database));
   const store = storeOf(database, clock);
-  store.reportTo?.((notice) => report(notice, { store, telemetry, ties }));
+  store.reportTo?.((notice) => report(notice, { store, telemetry, hooks }));
   const health = new InboxHealth(store, clock);
   const decoder = new BodyDecoder(options.limits);
   const activity = new Activity();
   const tracing = new Tracing();
   const audit = new Audit({ store: store.audit, clock, requireStarted });
-  const common: Common = { options, ties, store, telemetry, decoder, audit, activity, tracing };
+  const common: Common = { options, hooks, store, telemetry, decoder, audit, activity, tracing };
   const registry = new Registry(options);
   const authenticator = buildAuthenticator(common);
   const drift = new DriftLedger({ store: store.drift, telemetry, clock, requireStarted });
@@ -149,14 +149,14 @@ export function wire(options: ResolvedOptions, ties: Ties): Parts {
 /** Logs what a store reports by itself. */
 function report(
   notice: StoreNotice,
-  { store, telemetry, ties }: Pick<Common, 'store' | 'telemetry' | 'ties'>,
+  { store, telemetry, hooks }: Pick<Common, 'store' | 'telemetry' | 'hooks'>,
 ): void {
   const database = store.name;
   if (notice.kind === 'transaction_left_open') telemetry.report(notice.kind, { place: notice.place });
   if (notice.kind === 'wal_missing') telemetry.report(notice.kind, { database });
   if (notice.kind !== 'replaced') return;
   telemetry.report('database_replaced', { database, found: notice.found });
-  ties.onReplaced();
+  hooks.onReplaced();
 }
 
 function buildAuthenticator({ options, store, telemetry }: Common): Authenticator {
@@ -167,7 +167,7 @@ function buildAuthenticator({ options, store, telemetry }: Common): Authenticato
 }
 
 function buildIntake(
-  { options, ties, store, telemetry, activity, tracing }: Common,
+  { options, hooks, store, telemetry, activity, tracing }: Common,
   authenticator: Authenticator,
   dispatcher: Dispatcher,
   onNotRecorded: () => void,
@@ -185,16 +185,16 @@ function buildIntake(
   });
   const { required, trustProxy, hosts } = https;
   const admission = { isHttpsRequired: required, trustProxy, hosts, headers: new RequiredHeaders(headers) };
-  const { door } = ties;
+  const { intakeState } = hooks;
   // Of its own: a large body that arrives must not wait behind one that is read for a handler.
   const decoder = new BodyDecoder(limits);
   const common = { limits, admission, authenticator, decoder, recorder, telemetry, activity, tracing, clock };
   const isOverloaded = () => store.isOverloaded?.() ?? false;
-  return new Intake({ ...common, door, isOverloaded, onNotRecorded });
+  return new Intake({ ...common, intakeState, isOverloaded, onNotRecorded });
 }
 
 function buildAlerts(
-  { options, ties, store, telemetry }: Common,
+  { options, hooks, store, telemetry }: Common,
   takeSuspicion: () => boolean | undefined,
 ): Alerts {
   const { clock, database, alerts } = options;
@@ -208,12 +208,12 @@ function buildAlerts(
     thresholds,
     takeSuspicion,
     freeDisk: freeDiskOf(database),
-    requireStarted: ties.requireStarted,
+    requireStarted: hooks.requireStarted,
   });
 }
 
 function buildEvents(
-  { options, ties, store, telemetry, decoder, audit }: Common,
+  { options, hooks, store, telemetry, decoder, audit }: Common,
   registry: Registry,
   dispatcher: Dispatcher,
 ): InboxEvents {
@@ -224,7 +224,7 @@ function buildEvents(
     decoder,
     telemetry,
     clock: options.clock,
-    requireStarted: ties.requireStarted,
+    requireStarted: hooks.requireStarted,
     handlerNames: () => registry.all.map((handler) => handler.name),
     route: (event) => route(event, registry.handlers, registry.fallback),
     onRequeued: () => dispatcher.wake(),
@@ -232,7 +232,7 @@ function buildEvents(
 }
 
 function buildHandlers(
-  { options, ties, store, telemetry, audit }: Common,
+  { options, hooks, store, telemetry, audit }: Common,
   registry: Registry,
   dispatcher: Dispatcher,
 ): InboxHandlers {
@@ -241,14 +241,14 @@ function buildHandlers(
     audit,
     telemetry,
     clock: options.clock,
-    requireStarted: ties.requireStarted,
+    requireStarted: hooks.requireStarted,
     registered: () => registry.all,
-    onChanged: () => dispatcher.followPauses(),
+    onChanged: () => dispatcher.refreshPauses(),
   });
 }
 
 function buildQuarantine(
-  { ties, store, telemetry, decoder, audit }: Common,
+  { hooks, store, telemetry, decoder, audit }: Common,
   authenticator: Authenticator,
   onReleased: (event: CallEvent, receivedAt: number) => void,
 ): Quarantine {
@@ -257,7 +257,7 @@ function buildQuarantine(
     audit,
     decoder,
     telemetry,
-    requireStarted: ties.requireStarted,
+    requireStarted: hooks.requireStarted,
     events: store.events,
     authentication: authenticator,
     onReleased,
@@ -265,7 +265,7 @@ function buildQuarantine(
 }
 
 function buildReconciliation(
-  { options, ties, store, telemetry }: Common,
+  { options, hooks, store, telemetry }: Common,
   dispatcher: Dispatcher,
 ): Reconciliation {
   return new Reconciliation({
@@ -275,20 +275,20 @@ function buildReconciliation(
     clock: options.clock,
     // A dead letter was attempted, and may have done part of its work.
     kept: Math.min(options.retention.done, options.retention.dead),
-    requireStarted: ties.requireStarted,
+    requireStarted: hooks.requireStarted,
   });
 }
 
 function buildKeeping({
   options,
-  ties,
+  hooks,
   store,
   telemetry,
   audit,
 }: Common): Pick<Parts, 'erasure' | 'retention'> {
   const { retention: periods, clock } = options;
   const keeping = { store: store.retention, telemetry, clock };
-  const { requireStarted } = ties;
+  const { requireStarted } = hooks;
   const erasure = new Erasure({ ...keeping, audit, requireStarted, traceIds: periods.traceIds });
   return { erasure, retention: new Retention({ ...keeping, periods, onCleaned: () => erasure.finish() }) };
 }

@@ -63,7 +63,7 @@ export async function handled(
     if (remaining <= 0) {
       const state = event
         ? {
-            state: inWords(event, await receiver.events.takersOf(traceId)),
+            state: inWords(event, await receiver.events.matchingHandlers(traceId)),
             ...(clock === undefined && moveClock(receiver, event)),
           }
         : { state: await withoutEvent(receiver, traceId), fix: compareIds };

@@ -88,7 +88,7 @@ export class Checkpoints {
   }
 
   /** No write waits for a commit. */
-  rested(): void {
+  whenIdle(): void {
     const state = Atomics.load(this.#state, 0);
     if (state === checkpointed) this.#finish();
     if (state === failed) this.#tryLater();

@@ -131,7 +131,7 @@ export class FileWriter extends Writer {
     if (message === 'ready') return this.#onReady();
     if ('replaced' in message) return this.#notices.onReplaced(message.replaced);
     this.#queue.written(message);
-    this.#rest();
+    this.#whenIdle();
   }
 
   #gone(failure: WriteFailure): void {
@@ -140,12 +140,12 @@ export class FileWriter extends Writer {
     this.#isGone = true;
     this.#lock.writerEnded();
     this.#queue.fail(failure);
-    this.#rest();
+    this.#whenIdle();
     this.#port.close();
     if (!this.#isClosing) this.#notices.onGone();
   }
 
-  #rest(): void {
+  #whenIdle(): void {
     if (this.#queue.count > 0) return;
     this.#port.unref();
     for (const resolve of this.#idle.splice(0)) resolve();

@@ -117,12 +117,12 @@ function locked(): Error {
 
 /**
  * The writer's side, called between two commits: lends the lock if the app's thread wants it, and blocks until it is
- * given back. `tell` reaches an app that waits without blocking.
+ * given back. `report` reaches an app that waits without blocking.
  */
-export function lendIfWanted(memory: Int32Array<SharedArrayBuffer>, tell: () => void): void {
+export function lendIfWanted(memory: Int32Array<SharedArrayBuffer>, report: () => void): void {
   if (Atomics.exchange(memory, wanted, 0) === 0) return;
   Atomics.store(memory, state, lent);
   Atomics.notify(memory, state);
-  tell();
+  report();
   while (Atomics.load(memory, state) === lent) Atomics.wait(memory, state, lent);
 }

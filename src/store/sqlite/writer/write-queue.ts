@@ -43,7 +43,7 @@ interface Write {
 }
 
 /** What the queue needs of the owner of the writer thread. */
-export interface QueueTies {
+export interface QueueHooks {
   readonly clock: Clock;
   /** Sends writes to the writer thread together. */
   readonly send: (items: readonly WriteItem[], transfer: ArrayBuffer[]) => void;
@@ -55,7 +55,7 @@ export interface QueueTies {
 export class WriteQueue {
   /** What nobody waits for any more, in memory that the writer thread shares: see `WriterData`. */
   readonly givenUp = new BigInt64Array(new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT));
-  readonly #ties: QueueTies;
+  readonly #hooks: QueueHooks;
   /** Not sent yet: all writes of one turn of the event loop go together. */
   #unsent: Write[] = [];
   /** In the order in which they will be answered. */
@@ -72,8 +72,8 @@ export class WriteQueue {
   #took = [0, 0, 0, 0];
   #cancelWatch: (() => void) | undefined;
 
-  constructor(ties: QueueTies) {
-    this.#ties = ties;
+  constructor(hooks: QueueHooks) {
+    this.#hooks = hooks;
   }
 
   /** How many have not been answered. */
@@ -116,7 +116,7 @@ export class WriteQueue {
     this.#sent = this.#sent.slice(results.length);
     for (const { number } of writes) if (number > 0) this.#sentDeliveries -= 1;
     for (const [index, write] of writes.entries()) this.#end(write, results[index], reasons.get(index));
-    this.#rest();
+    this.#whenIdle();
   }
 
   /** What can't be written at once is given up, whatever it is. */
@@ -131,16 +131,16 @@ export class WriteQueue {
     this.#sentDeliveries = 0;
     this.#unsent = [];
     for (const write of writes) this.#end(write, undefined, failure);
-    this.#rest();
+    this.#whenIdle();
   }
 
   #addDelivery(write: Omit<Write, 'deadline' | 'number'>): void {
     if (this.isOverloaded || this.#bytes + bytesOf(write.item) > maxBytes)
       return write.onFailed(new Error('the database has fallen behind'));
-    const deadline = this.#ties.clock.elapsed() + recordTimeout;
+    const deadline = this.#hooks.clock.elapsed() + recordTimeout;
     this.#deliveries += 1;
     this.#add({ ...write, deadline, number: this.#deliveries });
-    this.#cancelWatch ??= this.#ties.clock.after(recordTimeout, () => this.#watch());
+    this.#cancelWatch ??= this.#hooks.clock.after(recordTimeout, () => this.#watch());
     // An event that comes alone is sent at once, also if the mark of the one before still waits for it. Where many
     // come, it waits for the others of the same turn of the event loop: if it were sent ahead of them, it would have a
     // commit of its own, and they would wait for that.
@@ -177,7 +177,7 @@ export class WriteQueue {
       this.#sent.push(write);
       if (write.number > 0) this.#sentDeliveries += 1;
     }
-    this.#ties.send(
+    this.#hooks.send(
       writes.map(({ item }) => item),
       writes.flatMap(({ transfer }) => transfer),
     );
@@ -197,8 +197,8 @@ export class WriteQueue {
   /** Gives up deliveries that nobody waits for any more: their answer must be given while the sender is still there. */
   #watch(): void {
     // If the app's event loop was blocked, results may be here already, and the disk was not slow.
-    this.#ties.receiveAll();
-    const now = this.#ties.clock.elapsed();
+    this.#hooks.receiveAll();
+    const now = this.#hooks.clock.elapsed();
     let next = Infinity;
     for (const write of [...this.#sent, ...this.#unsent]) {
       if (write.isGivenUp) continue;
@@ -211,11 +211,11 @@ export class WriteQueue {
       }
     }
     this.#cancelWatch = Number.isFinite(next)
-      ? this.#ties.clock.after(next - now, () => this.#watch())
+      ? this.#hooks.clock.after(next - now, () => this.#watch())
       : undefined;
   }
 
-  #rest(): void {
+  #whenIdle(): void {
     if (this.count > 0) return;
     this.#cancelWatch?.();
     this.#cancelWatch = undefined;

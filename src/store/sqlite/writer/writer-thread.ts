@@ -101,7 +101,7 @@ export class WriterThread {
       this.#receiveAll();
       this.#lendLock();
     }
-    this.#connection.checkpoints.rested();
+    this.#connection.checkpoints.whenIdle();
   }
 
   #lendLock(): void {
