@@ -35,9 +35,10 @@ const aliasListOfKnown = Object.entries<readonly string[]>(idAliasesOfKnown);
  * not all can be copied within a turn of the event loop.
  */
 export function readPayload(eventName: string, body: Readonly<Fields>, isLarge: boolean): ReadPayload {
-  const fields = unwrapPayload(body);
-  if (!isKnownEventName(eventName)) return { payload: withDocumentedIds(fields, aliasList), issues: [] };
-  const payload = withDocumentedIds(fields, aliasListOfKnown);
+  const payload = unwrapPayload(body);
+  const isKnown = isKnownEventName(eventName);
+  fillDocumentedIds(payload, isKnown ? aliasListOfKnown : aliasList);
+  if (!isKnown) return { payload, issues: [] };
   const issues = isPayloadReadable(body['payload']) ? [] : [{ path: 'payload', expected: 'object' }];
   const plain = isLarge ? unusual : plainReaderFor(eventName)(payload);
   if (plain !== unusual) return { payload: plain as Fields, issues };
@@ -72,13 +73,12 @@ function isPayloadReadable(payload: unknown): boolean {
   return payload === undefined || payload === null || isRecord(payload);
 }
 
-/** Fills the documented ids into a copy of the payload. */
-function withDocumentedIds(payload: Fields, aliases: readonly [string, readonly string[]][]): Fields {
+/** Fills the documented ids into a payload of our own: it is changed. */
+function fillDocumentedIds(own: Fields, aliases: readonly [string, readonly string[]][]): void {
   for (const [name, others] of aliases) {
-    const id = readId(payload[name]) ?? idUnder(others, payload);
-    if (id !== undefined && id !== payload[name]) payload[name] = id;
+    const id = readId(own[name]) ?? idUnder(others, own);
+    if (id !== undefined && id !== own[name]) own[name] = id;
   }
-  return payload;
 }
 
 function idUnder(names: readonly string[], payload: Fields): string | undefined {
