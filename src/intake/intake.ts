@@ -5,6 +5,7 @@ import type { Tracing } from '../kit/tracing.ts';
 import { headerOf } from '../events/ids.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { BodyDecoder } from '../events/body-decoder.ts';
+import { readBytes } from '../events/read-bytes.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';
@@ -13,7 +14,6 @@ import { type Admission, admit } from './admit.ts';
 import { type BodyLimits, type Hold, assemble } from './assemble.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';
 import type { Authenticator, Proof } from './authenticate.ts';
-import { decode } from './decode.ts';
 import { InflightBodies, type InflightLimits } from './inflight.ts';
 import type { Recorded, Recorder } from './record.ts';
 import { RefusalLog } from './refusal-log.ts';
@@ -134,9 +134,11 @@ export class Intake {
     if (this.#parts.isOverloaded()) throw overloaded;
     const proof = await this.#authenticate(bytes, delivery, receivedAt);
     const headers = withoutUnsignedId(delivery.headers, proof.scheme);
-    const decoded = decode(decoder, { body: bytes, headers, receivedAt }, telemetry);
+    const read = readBytes(decoder, { body: bytes, headers, receivedAt });
     // Awaited only for a large body: what a small one has reserved must not change before it is recorded.
-    const reading = decoded instanceof Promise ? await decoded : decoded;
+    const reading = read instanceof Promise ? await read : read;
+    if (reading.ok && reading.traceIdDiffers)
+      telemetry.report('trace_id_differs', { traceId: reading.event.traceId });
     const received = { bytes, headers, receivedAt, isIdSigned: signsId(proof.scheme) };
     const recorded = await recorder.record(reading, received);
     this.#rotation.verified();
