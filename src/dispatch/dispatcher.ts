@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import type { BodyDecoder } from '../events/body-decoder.ts';
+import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';

@@ -1,4 +1,4 @@
-import type { BodyDecoder } from '../events/body-decoder.ts';
+import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
 import { type Reading, readBytes } from '../events/read-bytes.ts';
 import type { Telemetry } from '../receiver/telemetry.ts';

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CallEvent, EventSource, Headers } from './model.ts';
-import type { BodyDecoder } from './body-decoder.ts';
-import type { Decoded, Unreadable } from './decoding.ts';
+import type { BodyDecoder, Decoded, Unreadable } from './decoding.ts';
 import { readEvent } from './reading.ts';
 
 /** What became of the raw bytes: an event, or the reason why there is none. */

@@ -4,7 +4,7 @@ import type { Activity } from '../kit/activity.ts';
 import type { Tracing } from '../kit/tracing.ts';
 import { headerOf } from '../events/ids.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { BodyDecoder } from '../events/body-decoder.ts';
+import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
 import type { Delivery, Headers, Reply } from '../events/model.ts';

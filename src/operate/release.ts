@@ -1,5 +1,5 @@
 import { Refusal } from '../errors/refusals.ts';
-import type { BodyDecoder } from '../events/body-decoder.ts';
+import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { CallEvent, Headers, Scheme } from '../events/model.ts';
 import { signsId, withoutUnsignedId } from '../signature/content.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { configError } from '../errors/errors.ts';
-import type { BodyDecoder } from '../events/body-decoder.ts';
+import type { BodyDecoder } from '../events/decoding.ts';
 import { readBytes } from '../events/read-bytes.ts';
 import type { Handler } from '../dispatch/handling.ts';
 import { closest } from '../kit/closest-name.ts';

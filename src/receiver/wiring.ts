@@ -2,7 +2,7 @@
 import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { Registry } from '../dispatch/registry.ts';
 import { route } from '../dispatch/route.ts';
-import { BodyDecoder } from '../events/body-decoder.ts';
+import { BodyDecoder } from '../events/decoding.ts';
 import { Changes } from '../operate/api/changes.ts';
 import { Alerts } from '../operate/alerts/alerts.ts';
 import { Audit } from '../operate/audit.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BodyDecoder } from '../../src/events/body-decoder.ts';
-import { unlimited } from '../../src/events/decoding.ts';
+import { BodyDecoder, unlimited } from '../../src/events/decoding.ts';
 import { readBytes } from '../../src/events/read-bytes.ts';
 
 async function read(body: object) {

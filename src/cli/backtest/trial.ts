@@ -3,7 +3,7 @@ import type { CallEventRow } from '../../calls/timeline.ts';
 import { Attempts, type AttemptParts } from '../../dispatch/attempt.ts';
 import { readOwn } from '../../dispatch/event-reader.ts';
 import type { Handler, JoinTerms } from '../../dispatch/handling.ts';
-import type { BodyDecoder } from '../../events/body-decoder.ts';
+import type { BodyDecoder } from '../../events/decoding.ts';
 import { Activity } from '../../kit/activity.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { Tracing } from '../../kit/tracing.ts';

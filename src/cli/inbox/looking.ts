@@ -1,6 +1,5 @@
 import { pino } from 'pino';
-import { BodyDecoder } from '../../events/body-decoder.ts';
-import { unlimited } from '../../events/decoding.ts';
+import { BodyDecoder, unlimited } from '../../events/decoding.ts';
 import { Audit } from '../../operate/audit.ts';
 import { Calls } from '../../operate/calls.ts';
 import { DriftLedger } from '../../operate/drift.ts';
