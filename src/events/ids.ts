@@ -23,6 +23,18 @@ export function firstId(...values: readonly unknown[]): string | undefined {
   return undefined;
 }
 
+/** The first id among the fields with these names. */
+export function idUnder(
+  fields: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): string | undefined {
+  for (const name of names) {
+    const id = readId(fields[name]);
+    if (id !== undefined) return id;
+  }
+  return undefined;
+}
+
 /** The value of a header, whose name is given in lower case; the first value if there are several. */
 export function headerOf(headers: Headers, name: string): string | undefined {
   const value = headers[name];

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Issue } from './model.ts';
 import { isRecord } from './decoding.ts';
 import { assignParsed, copyOf, documentedPart } from './documented-part.ts';
-import { readId } from './ids.ts';
+import { idUnder, readId } from './ids.ts';
 import { type KnownEventName, isKnownEventName } from './names.ts';
 import { type PlainReader, ownReaderOf, unusual } from './plain-reader.ts';
 import { envelopeFieldNames, payloadSchemas } from './schemas.ts';
@@ -76,17 +76,9 @@ function isPayloadReadable(payload: unknown): boolean {
 /** Fills the documented ids into a payload of our own: it is changed. */
 function fillDocumentedIds(own: Fields, aliases: readonly [string, readonly string[]][]): void {
   for (const [name, others] of aliases) {
-    const id = readId(own[name]) ?? idUnder(others, own);
+    const id = readId(own[name]) ?? idUnder(own, others);
     if (id !== undefined && id !== own[name]) own[name] = id;
   }
-}
-
-function idUnder(names: readonly string[], payload: Fields): string | undefined {
-  for (const name of names) {
-    const id = readId(payload[name]);
-    if (id !== undefined) return id;
-  }
-  return undefined;
 }
 
 function copyWithoutEnvelope(fields: Readonly<Fields>): Fields {

@@ -1,6 +1,6 @@
 import type { CallEvent, EventSource, Headers } from './model.ts';
 import { type Instant, nanosecondsOf, parseInstant } from '../kit/time.ts';
-import { firstId, headerOf, readId, readTraceId } from './ids.ts';
+import { firstId, headerOf, idUnder, readId, readTraceId } from './ids.ts';
 import { eventNames, unknownEventName } from './names.ts';
 import { readPayload, unwrapPayload } from './payload.ts';
 
@@ -58,7 +58,7 @@ export function readEvent({
     source,
     eventName,
     callId: readId(payload['call_id']),
-    organizationId: readOrganizationId(body, payload),
+    organizationId: idUnder(body, organizationIdNames) ?? idUnder(payload, organizationIdNames),
     payload,
     body,
     timestamp,
@@ -79,18 +79,6 @@ function readEventName(body: Fields, headers: Headers): string {
 function isTransfer(payload: Fields): boolean {
   const callId = firstId(payload['call_id'], payload['callId'], payload['_id']);
   return callId !== undefined && firstId(payload['transfer_to']) !== undefined;
-}
-
-function readOrganizationId(body: Fields, payload: Fields): string | undefined {
-  return organizationIdIn(body) ?? organizationIdIn(payload);
-}
-
-function organizationIdIn(fields: Fields): string | undefined {
-  for (const name of organizationIdNames) {
-    const id = readId(fields[name]);
-    if (id !== undefined) return id;
-  }
-  return undefined;
 }
 
 interface EventTime {

@@ -1,7 +1,7 @@
 /** What the platform says of a call, as far as it can be relied on. */
 import { ringbackError } from '../../errors/errors.ts';
 import { describe, isObject } from '../../errors/option-problems.ts';
-import { firstId, readId } from '../../events/ids.ts';
+import { firstId, idUnder, readId } from '../../events/ids.ts';
 import { organizationIdNames } from '../../events/reading.ts';
 import { parseInstant } from '../../kit/time.ts';
 
@@ -58,7 +58,7 @@ export function knownCallOf(
   return {
     callId,
     agentId: firstId(answer['ai_agent_id'], answer['agent_id'], agentId),
-    organizationId: firstId(...organizationIdNames.map((name) => answer[name])),
+    organizationId: idUnder(answer, organizationIdNames),
     ...stateOf(callId, answer['call_status'], times),
     ...times,
   };
