@@ -1,6 +1,6 @@
 import { RenewedMap } from '../kit/churn.ts';
 import type { Handler } from './handling.ts';
-import { type Run, laneOf } from './run.ts';
+import type { Run } from './run.ts';
 
 /**
  * The most runs of one handler that are ready or active in memory; further runs wait in the inbox. Each delivery that
@@ -112,7 +112,7 @@ export class Lanes {
     const call = laneOf(run);
     if (call === undefined) return;
     const following = this.#lanes.get(call)?.shift();
-    if (!following) return this.#forget(run);
+    if (!following) return this.#lanes.delete(call);
     this.#following -= 1;
     this.#enter(following);
   }
@@ -130,7 +130,10 @@ export class Lanes {
     const following = [...this.#lanes.values()].flatMap((followers) => followers?.splice(0) ?? []);
     const ready = this.#ready.splice(0);
     // The calls of active runs keep their lanes.
-    for (const run of ready) this.#forget(run);
+    for (const run of ready) {
+      const call = laneOf(run);
+      if (call !== undefined) this.#lanes.delete(call);
+    }
     this.#size -= ready.length;
     this.#following = 0;
     return [...ready, ...following];
@@ -144,13 +147,13 @@ export class Lanes {
     this.#following = 0;
   }
 
-  #forget(run: Run): void {
-    const call = laneOf(run);
-    if (call !== undefined) this.#lanes.delete(call);
-  }
-
   #enter(run: Run): void {
     this.#size += 1;
     this.#ready.push(run);
   }
+}
+
+/** The call whose runs follow each other in this handler; undefined if the run follows no other. */
+function laneOf({ handler, claimed }: Run): string | undefined {
+  return handler.order === 'none' ? undefined : claimed.callId;
 }

@@ -15,8 +15,3 @@ export interface Run {
    */
   readonly event: () => OwnEvent | Promise<OwnEvent>;
 }
-
-/** The call whose runs follow each other in this handler; undefined if the run follows no other. */
-export function laneOf({ handler, claimed }: Run): string | undefined {
-  return handler.order === 'none' ? undefined : claimed.callId;
-}
