@@ -35,7 +35,7 @@ import type { WrittenRows } from './connection/written-rows.ts';
 import { rehearse, settleWith } from './settle-with.ts';
 import { Liveness } from './work/liveness.ts';
 import { eventRow } from './work/record.ts';
-import { type SettlementRow, runRow, settlementRow } from './work/settle.ts';
+import { runRow, settlementRow } from './work/settle.ts';
 import type { OperationName, Operations } from './writer/operations.ts';
 import type { ResultOf } from './writer/writer.ts';
 
@@ -187,7 +187,13 @@ export class SqliteStore implements Store {
   }
 
   settle(run: ClaimedRun, end: RunEnd): Promise<Settled> {
-    const write = (last: boolean) => this.#settle(settlementRow(run, end, last, this.#clock.now()));
+    const write = async (last: boolean): Promise<Settled> => {
+      const row = settlementRow(run, end, last, this.#clock.now());
+      const writer = this.#session.requireWriter();
+      if (isOrdinary(row)) return (await writer.endClaim(row.sequence)) ? 'settled' : 'lost';
+      this.#access.requestCorrection();
+      return writer.run('settle', [row]);
+    };
     if (end.state.kind === 'due') return this.#claimed.store(run, end.attempts, write);
     return this.#claimed.end(run, write);
   }
@@ -255,13 +261,6 @@ export class SqliteStore implements Store {
     return new Promise((onDone, onFailed) => {
       this.#session.write(name, args, {}, (result) => onDone(valueOf(result))).catch(onFailed);
     });
-  }
-
-  async #settle(row: SettlementRow): Promise<Settled> {
-    const writer = this.#session.requireWriter();
-    if (isOrdinary(row)) return (await writer.endClaim(row.sequence)) ? 'settled' : 'lost';
-    this.#access.requestCorrection();
-    return writer.run('settle', [row]);
   }
 
   /** Another connection has written: SQLite says so, but not which process that was, or what. */
