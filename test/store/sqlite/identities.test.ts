@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/store/sqlite/connection/connection.ts';
-import { EraFilters } from '../../../src/store/sqlite/dedupe/era-filters.ts';
-import { addTo, bitsOf, newFilter } from '../../../src/store/sqlite/dedupe/bloom-filter.ts';
+import { EraFilters, addTo, bitsOf, newFilter } from '../../../src/store/sqlite/dedupe/era-filters.ts';
 import { FilteredIdentities } from '../../../src/store/sqlite/dedupe/filtered-identities.ts';
 import { identityKey } from '../../../src/store/shared/identity-key.ts';
 import { ReusedKeys } from '../../../src/store/sqlite/dedupe/keys.ts';

@@ -3,8 +3,7 @@ import type { Sequence } from '../../sequence.ts';
 import { eraOf, withErasOf } from './eras.ts';
 import { identityBytes } from '../../shared/identity-key.ts';
 import type { EarlierIdentities } from './earlier-identities.ts';
-import { EraFilters } from './era-filters.ts';
-import { addTo, bitsOf, filterBytes, newFilter } from './bloom-filter.ts';
+import { EraFilters, addTo, bitsOf, filterBytes, newFilter } from './era-filters.ts';
 
 /**
  * How many identities are added to the unfinished filter for each event that is written. Until the filter is
