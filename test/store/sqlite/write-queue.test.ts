@@ -27,8 +27,7 @@ function slowQueue() {
     for (let place = 0; place < count; place += 1) {
       queue.add(
         { item: delivery(bytes) },
-        () => void (outcome.written += 1),
-        () => void (outcome.refused += 1),
+        { onWritten: () => void (outcome.written += 1), onFailed: () => void (outcome.refused += 1) },
       );
     }
   };

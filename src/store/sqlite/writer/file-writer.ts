@@ -11,7 +11,7 @@ import {
   packed,
 } from './write-message.ts';
 import { WriteQueue } from './write-queue.ts';
-import { Writer, errorOf } from './writer.ts';
+import { type Sendable, type WriteCallbacks, Writer, errorOf } from './writer.ts';
 
 /** The thread's objects are short-lived: a larger young heap would take memory for nothing. */
 const resourceLimits = { maxYoungGenerationSizeMb: 3 };
@@ -105,9 +105,9 @@ export class FileWriter extends Writer {
     await this.#exited;
   }
 
-  protected add(...[write, onWritten, onFailed, onGivenUp]: Parameters<WriteQueue['add']>): void {
-    if (this.#isGone) return onFailed(errorOf(hasEnded));
-    this.#queue.add(write, onWritten, onFailed, onGivenUp);
+  protected add(write: Sendable, callbacks: WriteCallbacks): void {
+    if (this.#isGone) return callbacks.onFailed(errorOf(hasEnded));
+    this.#queue.add(write, callbacks);
   }
 
   #sendWrites(items: readonly WriteItem[], transfer: ArrayBuffer[]): void {

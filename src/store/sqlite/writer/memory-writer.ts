@@ -4,15 +4,12 @@ import type { Verbs } from '../connection/verbs.ts';
 import { prepareWriteGroup } from './write-group.ts';
 import { groupSizeOf } from './received-writes.ts';
 import type { WriteItem } from './write-message.ts';
-import { type Sendable, Writer, errorOf } from './writer.ts';
+import { type Sendable, type WriteCallbacks, Writer, errorOf } from './writer.ts';
 
 interface PendingWrite {
   readonly item: WriteItem;
-  readonly onWritten: (result: unknown) => void;
-  readonly onFailed: (error: Error) => void;
+  readonly callbacks: WriteCallbacks;
 }
-
-type Callbacks = [onWritten: PendingWrite['onWritten'], onFailed: PendingWrite['onFailed']];
 
 /**
  * Writes to a database in memory, which belongs to one connection and thus to one thread: this one. All writes of one turn
@@ -46,9 +43,9 @@ export class MemoryWriter extends Writer {
     if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  protected add({ item }: Sendable, ...[onWritten, onFailed]: Callbacks): void {
+  protected add({ item }: Sendable, callbacks: WriteCallbacks): void {
     if (this.#waiting.length === 0) setImmediate(() => this.#writeAll());
-    this.#waiting.push({ item, onWritten, onFailed });
+    this.#waiting.push({ item, callbacks });
   }
 
   #writeAll(): void {
@@ -56,10 +53,10 @@ export class MemoryWriter extends Writer {
     if (this.#waiting.length > 0) setImmediate(() => this.#writeAll());
     // Nobody else can lock a database in memory.
     const { written = [] } = this.#write(() => writes.map(({ item }) => item)) ?? {};
-    for (const [index, { onWritten, onFailed }] of writes.entries()) {
+    for (const [index, { callbacks }] of writes.entries()) {
       const one = written[index];
-      if (one && 'value' in one) onWritten(one.value);
-      else onFailed(errorOf(one?.failure ?? { message: 'nothing was written', code: undefined }));
+      if (one && 'value' in one) callbacks.onWritten(one.value);
+      else callbacks.onFailed(errorOf(one?.failure ?? { message: 'nothing was written', code: undefined }));
     }
     if (this.#waiting.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }

@@ -8,7 +8,7 @@ import {
   bytesOf,
   isDelivery,
 } from './write-message.ts';
-import { type Sendable, errorOf, recordTimeout } from './writer.ts';
+import { type Sendable, type WriteCallbacks, errorOf, recordTimeout } from './writer.ts';
 
 /** How many writes may be in flight: a disk that falls behind must not take the process's memory. */
 const maxWrites = 16_384;
@@ -32,11 +32,7 @@ interface Write {
   readonly transfer: readonly ArrayBuffer[];
   /** When its sender no longer waits, on the clock that never jumps; Infinity for what is no delivery. */
   readonly deadline: number;
-  /** Called once, whether or not anybody still waits: what was written has an effect all the same. */
-  readonly onWritten: (result: unknown) => void;
-  readonly onFailed: (error: Error) => void;
-  /** Called when the sender of a delivery must be answered before it is known what became of the write. */
-  readonly onGivenUp: (error: Error) => void;
+  readonly callbacks: WriteCallbacks;
   /** Which delivery it is, counted from 1; 0 for anything else. */
   readonly number: number;
   isGivenUp: boolean;
@@ -96,13 +92,8 @@ export class WriteQueue {
   }
 
   /** Adds a write. A delivery fails when it can't be written before its sender gives up. */
-  add(
-    { item, transfer = [] }: Sendable,
-    onWritten: Write['onWritten'],
-    onFailed: Write['onFailed'],
-    onGivenUp: Write['onGivenUp'] = onFailed,
-  ): void {
-    const write = { item, transfer, onWritten, onFailed, onGivenUp, isGivenUp: false };
+  add({ item, transfer = [] }: Sendable, callbacks: WriteCallbacks): void {
+    const write = { item, transfer, callbacks, isGivenUp: false };
     if (isDelivery(item)) this.#addDelivery(write);
     else this.#add({ ...write, deadline: Infinity, number: 0 });
   }
@@ -136,7 +127,7 @@ export class WriteQueue {
 
   #addDelivery(write: Omit<Write, 'deadline' | 'number'>): void {
     if (this.isOverloaded || this.#bytes + bytesOf(write.item) > maxBytes)
-      return write.onFailed(new Error('the database has fallen behind'));
+      return write.callbacks.onFailed(new Error('the database has fallen behind'));
     const deadline = this.#hooks.clock.elapsed() + recordTimeout;
     this.#deliveries += 1;
     this.#add({ ...write, deadline, number: this.#deliveries });
@@ -183,14 +174,14 @@ export class WriteQueue {
     );
   }
 
-  #end(write: Write, result: unknown, failure: WriteFailure | undefined): void {
-    this.#bytes -= bytesOf(write.item);
-    if (failure) return write.onFailed(errorOf(failure));
+  #end({ item, callbacks }: Write, result: unknown, failure: WriteFailure | undefined): void {
+    this.#bytes -= bytesOf(item);
+    if (failure) return callbacks.onFailed(errorOf(failure));
     // What one callback throws must not concern the other writes: they have been written too.
     try {
-      write.onWritten(result);
+      callbacks.onWritten(result);
     } catch (error) {
-      write.onFailed(error as Error);
+      callbacks.onFailed(error as Error);
     }
   }
 
@@ -207,7 +198,8 @@ export class WriteQueue {
         write.isGivenUp = true;
         // Deliveries are given up in the order in which they were sent: all have the same timeout.
         Atomics.store(this.givenUp, 0, BigInt(write.number));
-        write.onGivenUp(new Error('the database did not take it in time'));
+        const { onFailed, onGivenUp = onFailed } = write.callbacks;
+        onGivenUp(new Error('the database did not take it in time'));
       }
     }
     this.#cancelWatch = Number.isFinite(next)

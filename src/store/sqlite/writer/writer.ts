@@ -32,6 +32,18 @@ export interface Sendable {
 }
 
 /**
+ * What is called when it is known what became of a write: one of the first two, once, before anything else goes on, in the
+ * order of the writes.
+ */
+export interface WriteCallbacks {
+  /** Called whether or not anybody still waits: what was written has an effect all the same. */
+  readonly onWritten: (result: unknown) => void;
+  readonly onFailed: (error: Error) => void;
+  /** Called before that, if the sender of a delivery must be answered. Default `onFailed`. */
+  readonly onGivenUp?: (error: Error) => void;
+}
+
+/**
  * Makes every write of this process to the inbox. Writes are made in the order in which they are requested, many of them
  * in one commit, and each resolves when it is on disk.
  */
@@ -49,16 +61,8 @@ export abstract class Writer {
   abstract abandon(): void;
   /** Writes what is left, and ends. */
   abstract close(): Promise<void>;
-  /**
-   * Requests a write. One of the first two functions is called, before anything else goes on, in the order of the writes.
-   * `onGivenUp` is called before that, if a delivery's sender must be answered.
-   */
-  protected abstract add(
-    write: Sendable,
-    onWritten: (result: unknown) => void,
-    onFailed: (error: Error) => void,
-    onGivenUp?: (error: Error) => void,
-  ): void;
+  /** Requests a write. */
+  protected abstract add(write: Sendable, callbacks: WriteCallbacks): void;
 
   /** Runs an operation. `onWritten` is called before anything else goes on, in the order of the writes. */
   run<Name extends OperationName>(
@@ -76,21 +80,22 @@ export abstract class Writer {
 
   /** Records an event. `claimedOf` makes what the caller gets of a claimed one, at once and in the order of the writes. */
   record(row: EventRow, claimedOf: (sequence: Sequence) => ClaimedEvent): Recording {
-    let onClaimed: (claimed: ClaimedEvent | undefined) => void = () => {};
-    const claimed = new Promise<ClaimedEvent | undefined>((resolve) => (onClaimed = resolve));
-    const written = new Promise<'new' | 'duplicate'>((resolve, reject) => {
-      const onWritten = (code: unknown): void => {
+    const written = Promise.withResolvers<'new' | 'duplicate'>();
+    const claimed = Promise.withResolvers<ClaimedEvent | undefined>();
+    const callbacks: WriteCallbacks = {
+      onWritten(code) {
         const { sequence, isClaimed } = recordedOf(code as number);
-        onClaimed(isClaimed && sequence !== undefined ? claimedOf(sequence) : undefined);
-        resolve(sequence === undefined ? 'duplicate' : 'new');
-      };
-      const onFailed = (error: Error): void => {
-        onClaimed(undefined);
-        reject(error);
-      };
-      this.add({ item: row }, onWritten, onFailed, reject);
-    });
-    return { written, claimed };
+        claimed.resolve(isClaimed && sequence !== undefined ? claimedOf(sequence) : undefined);
+        written.resolve(sequence === undefined ? 'duplicate' : 'new');
+      },
+      onFailed(error) {
+        claimed.resolve(undefined);
+        written.reject(error);
+      },
+      onGivenUp: written.reject,
+    };
+    this.add({ item: row }, callbacks);
+    return { written: written.promise, claimed: claimed.promise };
   }
 
   /** Ends the claim on an event; resolves to whether it still held. */
@@ -110,7 +115,7 @@ export abstract class Writer {
 
   #write<T>(write: Sendable, resultOf: (result: unknown) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.add(write, (result) => resolve(resultOf(result)), reject);
+      this.add(write, { onWritten: (result) => resolve(resultOf(result)), onFailed: reject });
     });
   }
 }
