@@ -93,9 +93,22 @@ export class WriteQueue {
 
   /** Adds a write. A delivery fails when it can't be written before its sender gives up. */
   add({ item, transfer = [] }: Sendable, callbacks: WriteCallbacks): void {
-    const write = { item, transfer, callbacks, isGivenUp: false };
-    if (isDelivery(item)) this.#addDelivery(write);
-    else this.#add({ ...write, deadline: Infinity, number: 0 });
+    const { clock } = this.#hooks;
+    const isAwaited = isDelivery(item);
+    if (isAwaited && (this.isOverloaded || this.#bytes + bytesOf(item) > maxBytes))
+      return callbacks.onFailed(new Error('the database has fallen behind'));
+    if (isAwaited) this.#deliveries += 1;
+    this.#unsent.push({
+      item,
+      transfer,
+      callbacks,
+      deadline: isAwaited ? clock.elapsed() + recordTimeout : Infinity,
+      number: isAwaited ? this.#deliveries : 0,
+      isGivenUp: false,
+    });
+    this.#bytes += bytesOf(item);
+    if (isAwaited) this.#cancelWatch ??= clock.after(recordTimeout, () => this.#watch());
+    this.#sendOrWait(item);
   }
 
   /** The writer thread says what became of those that were sent first. */
@@ -125,31 +138,21 @@ export class WriteQueue {
     this.#whenIdle();
   }
 
-  #addDelivery(write: Omit<Write, 'deadline' | 'number'>): void {
-    if (this.isOverloaded || this.#bytes + bytesOf(write.item) > maxBytes)
-      return write.callbacks.onFailed(new Error('the database has fallen behind'));
-    const deadline = this.#hooks.clock.elapsed() + recordTimeout;
-    this.#deliveries += 1;
-    this.#add({ ...write, deadline, number: this.#deliveries });
-    this.#cancelWatch ??= this.#hooks.clock.after(recordTimeout, () => this.#watch());
+  /** Sends what is unsent, with the write that was just added, or has it sent later. */
+  #sendOrWait(added: WriteItem): void {
+    if (this.#unsent.length >= fullLoad) return this.#send();
     // An event that comes alone is sent at once, also if the mark of the one before still waits for it. Where many
     // come, it waits for the others of the same turn of the event loop: if it were sent ahead of them, it would have a
     // commit of its own, and they would wait for that.
-    if (this.#sentDeliveries === 0 && this.#lastWritten <= fewWrites) this.#send();
-  }
-
-  #add(write: Write): void {
-    this.#unsent.push(write);
-    this.#bytes += bytesOf(write.item);
-    // Writes of one turn are sent together: each message wakes the other thread, which costs as much as an event.
-    if (this.#unsent.length >= fullLoad) this.#send();
+    const isFirst = this.#sentDeliveries === 0 && this.#lastWritten <= fewWrites;
+    if (isDelivery(added) && isFirst) return this.#send();
     // The end of a claim, which nobody waits for, goes along with the next event if one comes soon. By itself it would have
     // a commit of its own, which the next event would have to wait for.
-    if (typeof write.item === 'number') this.#endsTimer ??= setTimeout(() => this.#send(), endsDelay);
-    else this.#schedule();
-  }
-
-  #schedule(): void {
+    if (typeof added === 'number') {
+      this.#endsTimer ??= setTimeout(() => this.#send(), endsDelay);
+      return;
+    }
+    // Writes of one turn are sent together: each message wakes the other thread, which costs as much as an event.
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
