@@ -1,13 +1,18 @@
+import { isOutside } from './operations.ts';
+import type { WriteResult } from './write-group.ts';
 import {
+  type WriteFailure,
   type WriteItem,
   type WriteMessage,
+  type WriterData,
+  type WrittenMessage,
   bytesOf,
   isDelivery,
   isEvent,
   isOperation,
+  lastGivenUp,
   unpacked,
 } from './write-message.ts';
-import { isOutside } from './operations.ts';
 
 /**
  * A commit is bounded, so that the writes behind it don't wait too long, and the app's thread need not give too many
@@ -24,6 +29,13 @@ export interface ReceivedWrite {
   readonly number: number | undefined;
 }
 
+/** The writes of one commit. */
+export interface ReceivedGroup {
+  readonly writes: readonly ReceivedWrite[];
+  /** How many bytes they carry. */
+  readonly bytes: number;
+}
+
 /** What has come to the writer thread and is yet to be written, in order. */
 export class ReceivedWrites {
   #waiting: ReceivedWrite[] = [];
@@ -38,8 +50,9 @@ export class ReceivedWrites {
   }
 
   /** Takes out what goes into the next commit. */
-  nextGroup(): readonly ReceivedWrite[] {
-    return this.#waiting.splice(0, groupSizeOf(this.#waiting));
+  nextGroup(): ReceivedGroup {
+    const writes = this.#waiting.splice(0, groupSizeOf(this.#waiting));
+    return { writes, bytes: writes.reduce((sum, { item }) => sum + bytesOf(item), 0) };
   }
 
   /**
@@ -47,10 +60,10 @@ export class ReceivedWrites {
    * collection would stay until a full one, and the writer thread makes so little else that they would pile up
    * meanwhile.
    */
-  free(group: readonly ReceivedWrite[]): void {
+  free(writes: readonly ReceivedWrite[]): void {
     const next = this.#waiting.find(({ item }) => isEvent(item));
     const needed = next && bufferOf(next.item);
-    for (const buffer of new Set(group.map(({ item }) => bufferOf(item)))) {
+    for (const buffer of new Set(writes.map(({ item }) => bufferOf(item)))) {
       // The bodies of one message share one buffer, and the next group may have the rest of them.
       if (buffer !== needed) buffer?.transfer(0);
     }
@@ -60,6 +73,71 @@ export class ReceivedWrites {
     if (!isDelivery(item)) return undefined;
     this.#deliveries += 1;
     return this.#deliveries;
+  }
+}
+
+const tooLate: WriteFailure = { message: 'the database did not take it in time', code: undefined };
+
+/** The writes of one group, each of which is written, fails or is given up. */
+export class GroupInProgress {
+  readonly #results: unknown[];
+  readonly #failures: [index: number, failure: WriteFailure][] = [];
+  /** What is yet to be written, with its index in the group. */
+  #open: readonly (ReceivedWrite & { readonly index: number })[];
+  readonly #givenUp: WriterData['givenUp'];
+
+  constructor(writes: readonly ReceivedWrite[], givenUp: WriterData['givenUp']) {
+    this.#givenUp = givenUp;
+    this.#results = writes.map(() => undefined);
+    this.#open = writes.map((write, index) => ({ ...write, index }));
+  }
+
+  /** Drops the deliveries whose senders no longer wait, and returns what is yet to be written. */
+  dropGivenUp(): readonly WriteItem[] {
+    const last = Number(Atomics.load(this.#givenUp, lastGivenUp));
+    // An event that was answered with 503 is sent again, and should not be written at the expense of others.
+    this.#giveUp(({ number = Infinity }) => number <= last);
+    return this.#open.map(({ item }) => item);
+  }
+
+  get isOver(): boolean {
+    return this.#open.length === 0;
+  }
+
+  /** Another process has had the database locked for so many milliseconds. Infinity gives everything up. */
+  waitedForLock(milliseconds: number): void {
+    this.#giveUp(
+      ({ item }) =>
+        (isOperation(item) ? item.timeout : Infinity) <= milliseconds || milliseconds === Infinity,
+    );
+  }
+
+  /** Takes what became of each write that was yet to be written. */
+  take(written: readonly WriteResult[]): void {
+    for (const [position, { index }] of this.#open.entries()) {
+      const one = written[position];
+      if (one && 'value' in one) this.#results[index] = one.value;
+      else this.#failures.push([index, one?.failure ?? tooLate]);
+    }
+    this.#open = [];
+  }
+
+  /** Fails whatever is yet to be written. */
+  fail(failure: WriteFailure): void {
+    this.take(this.#open.map(() => ({ failure })));
+  }
+
+  /** What the app's thread is sent. */
+  message(took: number | undefined): WrittenMessage {
+    return { results: this.#results, failures: this.#failures, took };
+  }
+
+  #giveUp(isOver: (write: ReceivedWrite) => boolean): void {
+    this.#open = this.#open.filter((write) => {
+      const isGivenUp = isOver(write);
+      if (isGivenUp) this.#failures.push([write.index, tooLate]);
+      return !isGivenUp;
+    });
   }
 }
 

@@ -30,14 +30,14 @@ export interface GroupWritten {
   readonly isRefused: boolean;
 }
 
-/** Says what is still to be written. */
-export type Wanted = () => readonly WriteItem[];
+/** Drops what has been given up by now, and returns what is yet to be written. */
+export type DropGivenUp = () => readonly WriteItem[];
 
 /**
  * Writes items in one transaction: the sync to disk, which is what a durable write costs, is paid once for all of them.
  * Undefined when another process has locked the database, and nothing was done.
  */
-export type WriteGroup = (wanted: Wanted) => GroupWritten | undefined;
+export type WriteGroup = (dropGivenUp: DropGivenUp) => GroupWritten | undefined;
 
 /**
  * Prepares the writing of groups. Events are written first and together, because they share what is read from the inbox
@@ -68,12 +68,12 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isU
     });
   };
 
-  const inTransaction = (wanted: Wanted): GroupWritten => {
+  const inTransaction = (dropGivenUp: DropGivenUp): GroupWritten => {
     begin.run();
     try {
       const changesBefore = totalChanges.get();
       // Asked for once the lock is there: what was given up before another process let go of it must not be written.
-      const items = wanted();
+      const items = dropGivenUp();
       const values = write(items);
       // A commit without any change is not synced.
       const needsSync = items.includes(sync) || (isUnproven && items.includes(probe));
@@ -119,14 +119,14 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isU
     }
   };
 
-  return (wanted) => {
-    const [first] = wanted();
+  return (dropGivenUp) => {
+    const [first] = dropGivenUp();
     if (first !== undefined && isOperation(first) && isOutside(first)) return outside(first);
     try {
-      return inTransaction(wanted);
+      return inTransaction(dropGivenUp);
     } catch (error) {
       if (isLocked(error)) return undefined;
-      const items = wanted();
+      const items = dropGivenUp();
       return items.length === 1 || isRefusal(error) ? failedGroup(items.length, error) : oneByOne(items);
     }
   };

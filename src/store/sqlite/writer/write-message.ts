@@ -15,13 +15,15 @@ export interface WriterData {
   readonly id: number;
   /** Who may write: see `WriteLock`. */
   readonly lock: Int32Array<SharedArrayBuffer>;
-  /**
-   * What nobody waits for any more. The first number means all deliveries up to this one, counted from 1 in the order in
-   * which they were sent. The second, if it is not zero, means everything that would have to wait for another process.
-   */
+  /** What nobody waits for any more: see `lastGivenUp` and `abandoned`. */
   readonly givenUp: BigInt64Array<SharedArrayBuffer>;
   readonly port: MessagePort;
 }
+
+/** The index in `givenUp` of the last delivery given up, counted from 1 in the order in which they were sent. */
+export const lastGivenUp = 0;
+/** The index of what is not zero once everything is given up that would have to wait for another process. */
+export const abandoned = 1;
 
 /** What is to be written: an event, the sequence of an event whose claim ends, or any other operation. */
 export type WriteItem = EventRow | Sequence | OperationItem | typeof sync | typeof probe;

@@ -5,8 +5,10 @@ import {
   type WriteFailure,
   type WriteItem,
   type WrittenMessage,
+  abandoned,
   bytesOf,
   isDelivery,
+  lastGivenUp,
 } from './write-message.ts';
 import { type Sendable, type WriteCallbacks, errorOf, recordTimeout } from './writer.ts';
 
@@ -49,7 +51,7 @@ export interface QueueHooks {
 
 /** Writes on their way to the writer thread and back: bounded, sent together, answered in order, given up in time. */
 export class WriteQueue {
-  /** What nobody waits for any more, in memory that the writer thread shares: see `WriterData`. */
+  /** What nobody waits for any more, in memory that the writer thread shares: see `lastGivenUp`. */
   readonly givenUp = new BigInt64Array(new SharedArrayBuffer(2 * BigInt64Array.BYTES_PER_ELEMENT));
   readonly #hooks: QueueHooks;
   /** Not sent yet: all writes of one turn of the event loop go together. */
@@ -125,7 +127,7 @@ export class WriteQueue {
 
   /** What can't be written at once is given up, whatever it is. */
   abandon(): void {
-    Atomics.store(this.givenUp, 1, 1n);
+    Atomics.store(this.givenUp, abandoned, 1n);
   }
 
   /** The writer thread has ended: whatever it has not answered fails. */
@@ -200,7 +202,7 @@ export class WriteQueue {
       else {
         write.isGivenUp = true;
         // Deliveries are given up in the order in which they were sent: all have the same timeout.
-        Atomics.store(this.givenUp, 0, BigInt(write.number));
+        Atomics.store(this.givenUp, lastGivenUp, BigInt(write.number));
         const { onFailed, onGivenUp = onFailed } = write.callbacks;
         onGivenUp(new Error('the database did not take it in time'));
       }

@@ -7,10 +7,15 @@ import { setImmediate } from 'node:timers';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { block, systemClock } from '../../../kit/clock.ts';
 import { storePause } from '../../store-pause.ts';
-import { GroupInProgress } from './group-in-progress.ts';
 import { type GroupWritten, failureOf } from './write-group.ts';
-import { type FromWriter, type ToWriter, type WriteFailure, type WriterData } from './write-message.ts';
-import { type ReceivedWrite, ReceivedWrites } from './received-writes.ts';
+import {
+  type FromWriter,
+  type ToWriter,
+  type WriteFailure,
+  type WriterData,
+  abandoned,
+} from './write-message.ts';
+import { GroupInProgress, type ReceivedGroup, ReceivedWrites } from './received-writes.ts';
 import { lendIfWanted } from './write-lock.ts';
 import { WriterConnection } from './writer-connection.ts';
 
@@ -95,7 +100,7 @@ export class WriterThread {
     while (!this.#waiting.isEmpty) {
       const group = this.#waiting.nextGroup();
       this.#commit(group);
-      this.#waiting.free(group);
+      this.#waiting.free(group.writes);
       // In this order: the message that asks for the lock comes only once, and may be among those that are received.
       if (!this.#hasEmptiedWal) this.#emptyWal();
       this.#receiveAll();
@@ -109,24 +114,23 @@ export class WriterThread {
   }
 
   /** Writes a group, and tries again for as long as another process has the lock. */
-  #commit(group: readonly ReceivedWrite[]): void {
+  #commit({ writes, bytes }: ReceivedGroup): void {
     const { givenUp } = this.#data;
-    const progress = new GroupInProgress(group, () => Number(Atomics.load(givenUp, 0)));
-    const { count, bytes } = progress.size;
+    const progress = new GroupInProgress(writes, givenUp);
     const begunAt = systemClock.elapsed();
     const waited = () => systemClock.elapsed() - begunAt;
     let isChanged = false;
-    while (progress.wanted().length > 0) {
+    while (progress.dropGivenUp().length > 0) {
       const done = this.#tryToWrite(progress);
       if (done) isChanged = done.isChanged;
       else {
         this.#lendLock();
-        progress.waitedForLock(Atomics.load(givenUp, 1) === 0n ? waited() : Infinity);
+        progress.waitedForLock(Atomics.load(givenUp, abandoned) === 0n ? waited() : Infinity);
         if (!progress.isOver) block(lockedPause);
       }
     }
     this.#send(progress.message(isChanged ? waited() : undefined));
-    if (isChanged) this.#connection.checkpoints.committed(count, bytes);
+    if (isChanged) this.#connection.checkpoints.committed(writes.length, bytes);
   }
 
   /** Undefined when another process has the lock. */
@@ -136,7 +140,7 @@ export class WriterThread {
       progress.fail(failure);
       return nothing;
     }
-    const done = this.#connection.write(progress.wanted);
+    const done = this.#connection.write(() => progress.dropGivenUp());
     if (!done) return undefined;
     if (done.isRefused) this.#refused(failureIn(done));
     // Nothing counts that was written to files which are no longer in their place.
