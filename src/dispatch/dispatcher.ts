@@ -4,10 +4,9 @@ import type { BodyDecoder } from '../events/decoding.ts';
 import type { CallEvent } from '../events/model.ts';
 import { messageOf } from '../kit/error-text.ts';
 import { EventLoopShare } from '../kit/event-loop-share.ts';
-import type { ClaimedEvent } from '../store/claims.ts';
 import type { EventRecord } from '../store/event-record.ts';
 import { storePause } from '../store/store-pause.ts';
-import type { Store } from '../store/store.ts';
+import type { Recording, Store } from '../store/store.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
 import { type AttemptParts, Attempts } from './attempt.ts';
 import { Claimer } from './claimer.ts';
@@ -109,30 +108,10 @@ export class Dispatcher {
    * event claims it too: so there is no other transaction, and no second reading, before its runs.
    */
   record(record: EventRecord, event: CallEvent): Promise<'new' | 'duplicate'> {
-    const mayClaim = this.#state === 'running' && this.#claimer.reserve();
-    const { written, claimed } = this.#parts.store.record(record, mayClaim);
-    // What was rebuilt here says nothing about what the platform sends.
-    const observe = (): void => {
-      if (record.source === 'delivered') this.#parts.observe(event, record.receivedAt);
-    };
-    const place = (found: ClaimedEvent): void => {
-      observe();
-      this.#claimer.release();
-      this.#placer.placeEvent(found, event);
-    };
-    const arrived = claimed.then((found) => {
-      if (!found && mayClaim) this.#claimer.release();
-      // Also if the write came too late for its sender: the event is on disk, and a copy of it will be a duplicate.
-      if (found) void this.#afterAnswer(() => place(found));
-      return found;
-    });
-    const followUp = async (status: 'new' | 'duplicate'): Promise<void> => {
-      if (status !== 'new' || (await arrived)) return;
-      await this.#afterAnswer(observe);
-      this.wake();
-    };
-    written.then(followUp, () => {});
-    return written;
+    const isReserved = this.#state === 'running' && this.#claimer.reserve();
+    const recording = this.#parts.store.record(record, isReserved);
+    void this.#afterRecorded(recording, record, event, isReserved);
+    return recording.written;
   }
 
   /** Looks for work. Called when there may be an event or a due run in the inbox, or places have become free. */
@@ -170,6 +149,33 @@ export class Dispatcher {
     if (timeout > 0) return this.#parts.clock.after(timeout, interrupt);
     interrupt();
     return () => {};
+  }
+
+  /** Places a new event if it is claimed, or looks for what comes before it. */
+  async #afterRecorded(
+    { written, claimed }: Recording,
+    { source, receivedAt }: EventRecord,
+    event: CallEvent,
+    isReserved: boolean,
+  ): Promise<void> {
+    // What was rebuilt here says nothing about what the platform sends.
+    const observe = (): void => {
+      if (source === 'delivered') this.#parts.observe(event, receivedAt);
+    };
+    // Before anything else is awaited: what is claimed is placed in the order in which it was claimed.
+    const found = await claimed;
+    // Also if the write came too late for its sender: the event is on disk, and a copy of it will be a duplicate.
+    if (found) {
+      return this.#afterAnswer(() => {
+        observe();
+        this.#claimer.release();
+        this.#placer.placeEvent(found, event);
+      });
+    }
+    if (isReserved) this.#claimer.release();
+    if ((await written.catch(() => 'duplicate')) !== 'new') return;
+    await this.#afterAnswer(observe);
+    this.wake();
   }
 
   /** Lets each join look back, in the background: however many events there are, deliveries must not wait for it. */
