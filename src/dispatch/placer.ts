@@ -45,6 +45,8 @@ export class Placer {
 
   /** Places a claimed event, after everything of its call that was claimed before. `event`: it has been read already. */
   placeEvent(claimed: ClaimedEvent, event?: CallEvent): void {
+    if (this.#isStopped) return;
+    if (event && !this.#order.isPlacing(claimed.callId)) return this.#routeAndPlace(claimed, event);
     this.#inOrder(claimed, () => {
       const read = event ?? this.#reader.read(claimed);
       return read instanceof Promise
@@ -55,6 +57,7 @@ export class Placer {
 
   /** Places a stored run that was claimed. Its event is read when the run begins. */
   placeRun(lanes: Lanes, claimed: ClaimedRun): void {
+    if (this.#isStopped) return;
     const event = () => readOwn(this.#parts.decoder, claimed);
     const run = { handler: lanes.handler, claimed, event };
     this.#inOrder(claimed, () => this.#place(lanes, run, { isStored: true }));
@@ -86,7 +89,6 @@ export class Placer {
   }
 
   #inOrder(claimed: ClaimedEvent | ClaimedRun, place: () => void | Promise<void>): void {
-    if (this.#isStopped) return;
     const placing = this.#order.next(claimed.callId, place);
     if (!placing) return;
     const { follow, onPlaced } = this.#parts;
@@ -133,6 +135,11 @@ class PlacingOrder {
   /** How many events and runs have not been placed yet. */
   get size(): number {
     return this.#size;
+  }
+
+  /** Whether something of the call is yet to be placed. */
+  isPlacing(callId: string | undefined): boolean {
+    return callId !== undefined && this.#lastOf.has(callId);
   }
 
   /** Calls `place` at once, or when what came before of its call has been placed. Returns a promise only if it takes time. */
