@@ -37,14 +37,6 @@ export interface AttemptParts {
   readonly stop: AbortSignal;
 }
 
-/** What is called as an attempt goes on. */
-export interface AttemptSteps {
-  /** The handler has been called. */
-  readonly onCalled: () => void;
-  /** The handler has ended. */
-  readonly onConcluded: () => void;
-}
-
 /**
  * For how long handlers are called in one turn of the event loop, in milliseconds. Handlers that compute would otherwise
  * be called one after the other, and no delivery would be answered until all of them are done.
@@ -54,12 +46,21 @@ const share = { ofTurn: 10 };
 /** What the user's function is called with. */
 type Subject = CallEvent | JoinedCall;
 
-/** How an attempt ended, and the run as it was tried: one whose attempt was counted has a row. */
-interface Ended {
+/** How an attempt went, and the run as it was tried: one whose attempt was counted has a row. */
+interface Tried {
   readonly run: Run;
   readonly conclusion: Conclusion;
   /** Whether a commit has settled it. */
   readonly isSettled: boolean;
+}
+
+/** An attempt whose handler has ended, and which is yet to be settled. */
+export interface Ended extends Tried {
+  readonly span: AttemptSpan;
+  /** On the clock that never jumps. */
+  readonly startedAt: number;
+  /** Until its handler had ended, in milliseconds. */
+  readonly duration: number;
 }
 
 /** Makes attempts: read the event, call the user's function, conclude, settle, and write a line to the log. */
@@ -73,57 +74,58 @@ export class Attempts {
   }
 
   /**
-   * Makes one attempt of a run. Resolves to the state in which the run is left, or undefined when the claim was lost.
+   * Makes one attempt of a run, up to the end of its handler; `settle` must follow. Undefined when the claim was lost.
+   * `onCalled` is called as soon as the handler of a run that may be poison has been called. Rejects only when the inbox
+   * could not be written before the receiver stopped.
+   */
+  async call(run: Run, onCalled: () => void = () => {}): Promise<Ended | undefined> {
+    const { clock, telemetry } = this.#parts;
+    const span = this.#spanOf(run);
+    const startedAt = clock.elapsed();
+    let tried: Tried | undefined;
+    try {
+      const over = concludedBefore(run);
+      if (over) tried = unsettled(run, over);
+      else if (mayBePoison(run.claimed)) tried = await this.#tryCounted(run, span, onCalled);
+      else tried = await this.#tryUncounted(run, span);
+    } finally {
+      if (!tried) span.end('lost', undefined);
+    }
+    if (!tried) return reportLost(telemetry, run);
+    return { ...tried, span, startedAt, duration: clock.elapsed() - startedAt };
+  }
+
+  /**
+   * Writes how an attempt ended. Resolves to the state in which the run is left, or undefined when the claim was lost.
    * Rejects only when the inbox could not be written before the receiver stopped; the claim is then given back, and the
    * run is run again.
    */
-  async make(run: Run, steps: AttemptSteps): Promise<RunState | undefined> {
-    const span = this.#spanOf(run);
-    let conclusion: Conclusion | undefined;
-    try {
-      conclusion = await this.#make(run, span, steps);
-      return conclusion?.state;
-    } finally {
-      span.end(conclusion?.state.kind ?? 'lost', conclusion?.cause);
-    }
-  }
-
-  /** Resolves to undefined when the claim was lost. */
-  async #make(
-    run: Run,
-    span: AttemptSpan,
-    { onCalled, onConcluded }: AttemptSteps,
-  ): Promise<Conclusion | undefined> {
+  async settle(ended: Ended): Promise<RunState | undefined> {
+    const { run, span, conclusion, duration } = ended;
     const { clock, telemetry, activity, settler } = this.#parts;
-    const startedAt = clock.elapsed();
-    const over = concludedBefore(run);
-    const ended = over ? unsettled(run, over) : await this.#try(run, span, onCalled);
-    const duration = clock.elapsed() - startedAt;
-    onConcluded();
-    if (!ended) return reportLost(telemetry, run);
-    const { conclusion } = ended;
     const { name } = run.handler;
-    const failure = failureOf(ended.run.claimed, name, conclusion, duration);
-    const isHeld =
-      ended.isSettled ||
-      (await span.settle(() => settler.settle(ended.run, conclusion, failure))) === 'settled';
-    if (!isHeld) return reportLost(telemetry, run);
-    report(telemetry, ended.run, conclusion, clock.elapsed() - startedAt);
     const { state, cause } = conclusion;
-    if (cause !== 'interrupted')
-      activity.ran(name, state.kind === 'due' ? 'retried' : state.kind, duration, failure?.group);
-    return conclusion;
-  }
-
-  #try(run: Run, span: AttemptSpan, onCalled: () => void): Promise<Ended | undefined> {
-    return mayBePoison(run.claimed) ? this.#tryCounted(run, span, onCalled) : this.#tryUncounted(run, span);
+    let isHeld = false;
+    try {
+      const failure = failureOf(run.claimed, name, conclusion, duration);
+      isHeld =
+        ended.isSettled || (await span.settle(() => settler.settle(run, conclusion, failure))) === 'settled';
+      if (!isHeld) return reportLost(telemetry, run);
+      report(telemetry, run, conclusion, clock.elapsed() - ended.startedAt);
+      if (cause !== 'interrupted')
+        activity.ran(name, state.kind === 'due' ? 'retried' : state.kind, duration, failure?.group);
+      return state;
+    } finally {
+      if (isHeld) span.end(state.kind, cause);
+      else span.end('lost', undefined);
+    }
   }
 
   /**
    * Most attempts are counted when they end. If the process dies in one, nobody knows whose fault it was, and a run that
    * waited for its turn must not lose its only attempt by that.
    */
-  async #tryUncounted(run: Run, span: AttemptSpan): Promise<Ended> {
+  async #tryUncounted(run: Run, span: AttemptSpan): Promise<Tried> {
     const subject = await this.#subjectOf(run);
     if (!isSubject(subject)) return this.#withoutCall(run, subject);
     const wait = this.#share.whenFree(run.handler.name);
@@ -135,7 +137,7 @@ export class Attempts {
    * Once a process has died over the event, what kills the next one is known before it does so: first that the event is
    * read, then that the attempt is made. Nothing is waited for between its being counted and the call.
    */
-  async #tryCounted(run: Run, span: AttemptSpan, onCalled: () => void): Promise<Ended | undefined> {
+  async #tryCounted(run: Run, span: AttemptSpan, onCalled: () => void): Promise<Tried | undefined> {
     const { settler } = this.#parts;
     const read = await settler.readNoted(run.claimed, () => this.#subjectOf(run));
     if (!read) return undefined;
@@ -182,14 +184,14 @@ export class Attempts {
     return view.isSettled ? undefined : joinedCall(callRecordOf(callId, view.events), join);
   }
 
-  #withoutCall(run: Run, subject: Exclude<OwnEvent, CallEvent> | undefined): Ended {
+  #withoutCall(run: Run, subject: Exclude<OwnEvent, CallEvent> | undefined): Tried {
     const conclusion = subject
       ? unreadable(subject.unreadable, run.claimed.attempts)
       : conclude(run, { kind: 'done' }, this.#parts.clock.now());
     return unsettled(run, conclusion);
   }
 
-  async #runHandler(run: Run, subject: Subject, span: AttemptSpan, onCalled?: () => void): Promise<Ended> {
+  async #runHandler(run: Run, subject: Subject, span: AttemptSpan, onCalled?: () => void): Promise<Tried> {
     const { settler, telemetry, logger } = this.#parts;
     const backoff = () => this.#backoffOf(run);
     const end = new EarlyEnd();
@@ -253,7 +255,7 @@ export class Attempts {
   }
 
   /** What becomes of the run by its function's outcome and its commit. */
-  #concluded(run: Run, outcome: Outcome, commit: Committed): Ended {
+  #concluded(run: Run, outcome: Outcome, commit: Committed): Tried {
     const { telemetry, clock } = this.#parts;
     if (commit === 'committed') {
       if (outcome.kind !== 'done') reportAfterCommit(telemetry, run, outcome);
@@ -290,7 +292,7 @@ export class Attempts {
   }
 }
 
-function unsettled(run: Run, conclusion: Conclusion): Ended {
+function unsettled(run: Run, conclusion: Conclusion): Tried {
   return { run, conclusion, isSettled: false };
 }
 

@@ -8,7 +8,7 @@ import type { EventRecord } from '../store/event-record.ts';
 import { storePause } from '../store/store-pause.ts';
 import type { Recording, Store } from '../store/store.ts';
 import { lookBack, reportHandlers } from './at-start.ts';
-import { type AttemptParts, Attempts } from './attempt.ts';
+import { type AttemptParts, Attempts, type Ended } from './attempt.ts';
 import { Claimer } from './claimer.ts';
 import { DueTimer } from './due-timer.ts';
 import { Heartbeat, heartbeatInterval } from './heartbeat.ts';
@@ -251,17 +251,16 @@ export class Dispatcher {
 
   /** Takes one run through an attempt, and lets others go as its place, its call and its memory become free. */
   async #perform(lanes: Lanes, run: Run): Promise<void> {
-    let hasLeft = false;
-    // The next run begins while the end of this one is written: one commit serves many runs, and places are few.
-    const leave = (): void => {
-      if (hasLeft) return;
-      hasLeft = true;
-      lanes.leave();
-      this.#beginReady();
-    };
+    let ended: Ended | undefined;
     try {
-      const onCalled = () => this.#poison.called(run);
-      const state = await this.#attempts.make(run, { onCalled, onConcluded: leave });
+      try {
+        ended = await this.#attempts.call(run, () => this.#poison.called(run));
+      } finally {
+        // The next run begins while the end of this one is written: one commit serves many runs, and places are few.
+        lanes.leave();
+        this.#beginReady();
+      }
+      const state = ended && (await this.#attempts.settle(ended));
       const isStrict = lanes.handler.order === 'strict';
       const isWaiting = state?.kind === 'due';
       // With order `strict`, the runs behind one that failed go back to the inbox until that one is done or dead. So they do
@@ -273,7 +272,6 @@ export class Dispatcher {
     } finally {
       this.#poison.ended(run);
       this.#placer.ended(run);
-      leave();
       lanes.finish(run);
       this.#goOn();
       if (this.#claimer.isNoLongerCrowded(lanes)) this.wake();

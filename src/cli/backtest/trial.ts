@@ -85,7 +85,8 @@ export async function tryRun(handler: Handler, stored: StoredEvent, parts: Trial
     readingCrashes: 0,
   };
   const run = { handler, claimed, event: () => readOwn(decoder, stored) };
-  await attempts.make(run, { onCalled: () => {}, onConcluded: () => {} });
+  const ended = await attempts.call(run);
+  if (ended) await attempts.settle(ended);
   return { ending, failure, rows };
 }
 
