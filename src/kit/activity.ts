@@ -22,10 +22,12 @@ const maxGroups = 50;
 export class Activity {
   #counts = new Map<string, number>();
   readonly #groups = new Set<string>();
-  readonly #observers: ActivityObserver[] = [];
+  readonly #observers = new Set<ActivityObserver>();
 
-  observe(observer: ActivityObserver): void {
-    this.#observers.push(observer);
+  /** Returns the function that ends it. */
+  observe(observer: ActivityObserver): () => void {
+    this.#observers.add(observer);
+    return () => void this.#observers.delete(observer);
   }
 
   /** A delivery was answered. */

@@ -52,23 +52,20 @@ const lifetime = 300_000;
 /** The pages that are open. While there is none, nothing is published. */
 export class Changes {
   readonly #clock: Clock;
+  readonly #activity: Activity;
+  readonly #requireStarted: (method: string) => void;
   readonly #streams = new Set<Stream>();
   readonly #listeners = Object.entries(changedBy).map(([name, changed]) => ({
     channel: `ringback.${name}`,
     listener: () => this.#tell(changed),
   }));
-
-  readonly #requireStarted: (method: string) => void;
+  #endObserving = () => {};
 
   /** `requireStarted`: throws unless the receiver runs. */
   constructor(clock: Clock, activity: Activity, requireStarted: (method: string) => void) {
     this.#clock = clock;
+    this.#activity = activity;
     this.#requireStarted = requireStarted;
-    // Not by the log events of deliveries and runs: the fields of each would be computed for nothing else.
-    activity.observe({
-      answered: (outcome) => this.#tell(changedByAnswer[outcome] ?? changedOtherwise),
-      ran: () => this.#tell(ofRuns),
-    });
   }
 
   /**
@@ -81,8 +78,7 @@ export class Changes {
     if (this.#streams.size >= maxStreams)
       throw new ApiProblem(503, 'too_many_streams', `At most ${maxStreams} pages are told of changes.`);
     const stream = new Stream(this.#clock, () => this.#ended(stream));
-    if (this.#streams.size === 0)
-      for (const { channel, listener } of this.#listeners) subscribe(channel, listener);
+    if (this.#streams.size === 0) this.#listen();
     this.#streams.add(stream);
     return stream.body;
   }
@@ -92,6 +88,15 @@ export class Changes {
     for (const stream of this.#streams) stream.end();
   }
 
+  #listen(): void {
+    for (const { channel, listener } of this.#listeners) subscribe(channel, listener);
+    // Not by the log events of deliveries and runs: the fields of each would be computed for nothing else.
+    this.#endObserving = this.#activity.observe({
+      answered: (outcome) => this.#tell(changedByAnswer[outcome] ?? changedOtherwise),
+      ran: () => this.#tell(ofRuns),
+    });
+  }
+
   #tell(changed: readonly Topic[]): void {
     for (const stream of this.#streams) stream.tell(changed);
   }
@@ -99,6 +104,7 @@ export class Changes {
   #ended(stream: Stream): void {
     if (!this.#streams.delete(stream) || this.#streams.size > 0) return;
     for (const { channel, listener } of this.#listeners) unsubscribe(channel, listener);
+    this.#endObserving();
   }
 }
 
