@@ -65,7 +65,8 @@ const broken = { name: 'settle', args: [undefined], isDelivery: false, isAlone: 
 test('a write that fails by itself takes no other with it', () => {
   const { prepare, count } = opened();
   const done = prepare()(() => [...group.slice(0, 1), broken, ...group.slice(1)]);
-  expect(done?.written).toMatchObject([{ value: -1 }, { failure: {} }, { value: -2 }, { value: -3 }]);
+  const recorded = (sequence: number) => ({ value: { sequence, isClaimed: false } });
+  expect(done?.written).toMatchObject([recorded(1), { failure: {} }, recorded(2), recorded(3)]);
   expect(done).toMatchObject({ isChanged: true, isRefused: false });
   expect(count()).toBe(3);
 });

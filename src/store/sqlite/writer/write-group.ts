@@ -5,15 +5,7 @@ import { setPragma } from '../connection/pragma.ts';
 import type { Verbs } from '../connection/verbs.ts';
 import type { EventRow } from '../work/record.ts';
 import { type Operation, isOutside, operationsOn } from './operations.ts';
-import {
-  type WriteFailure,
-  type WriteItem,
-  codeOf,
-  isEvent,
-  isOperation,
-  probe,
-  sync,
-} from './write-message.ts';
+import { type WriteFailure, type WriteItem, isEvent, isOperation, probe, sync } from './write-message.ts';
 
 /** How long each of several transactions waits for another process, in milliseconds, when a group has failed. */
 const singleTimeout = 700;
@@ -62,7 +54,7 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isU
     const recorded = verbs.record(eventsIn(items))[Symbol.iterator]();
     const ended = verbs.settling.endClaims(items.filter(isSequence))[Symbol.iterator]();
     return items.map((item) => {
-      if (isEvent(item)) return codeOf(recorded.next().value);
+      if (isEvent(item)) return recorded.next().value;
       if (isSequence(item)) return ended.next().value === true;
       return isOperation(item) ? run(item) : undefined;
     });

@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Sequence } from '../../sequence.ts';
 import type { FileIds } from '../connection/database-files.ts';
 import type { OwnProcess } from '../work/processes.ts';
-import type { EventRow, RecordedRow } from '../work/record.ts';
+import type { EventRow } from '../work/record.ts';
 import type { Operation } from './operations.ts';
 
 /** What the writer thread needs to begin. */
@@ -65,7 +65,7 @@ export type FromWriter = WrittenMessage | ReplacedMessage | 'ready' | 'lent';
 
 /** What became of the writes, in the order in which they were sent. */
 export interface WrittenMessage {
-  /** Of an event see `codeOf`; of the end of a claim whether it still held; of an operation what it returned. */
+  /** Of an event a `RecordedRow`; of the end of a claim whether it still held; of an operation what it returned. */
   readonly results: readonly unknown[];
   /** Those that failed, by their index in `results`. */
   readonly failures: readonly (readonly [index: number, failure: WriteFailure])[];
@@ -150,15 +150,4 @@ export function isDelivery(item: WriteItem): boolean {
 export function bytesOf(item: WriteItem): number {
   if (isEvent(item)) return item.body.byteLength;
   return isOperation(item) ? item.bytes : 0;
-}
-
-/** What became of an event as one number: the sequence, negative when it isn't claimed, zero for a duplicate. */
-export function codeOf(recorded: RecordedRow | undefined): number {
-  const { sequence = 0, isClaimed = false } = recorded ?? {};
-  return isClaimed ? sequence : -sequence;
-}
-
-/** The opposite of `codeOf`. */
-export function recordedOf(code: number): RecordedRow {
-  return { sequence: code === 0 ? undefined : Math.abs(code), isClaimed: code > 0 };
 }

@@ -1,9 +1,9 @@
 import type { ClaimedEvent } from '../../claims.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Recording } from '../../store.ts';
-import type { EventRow } from '../work/record.ts';
+import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { OperationName, Operations } from './operations.ts';
-import { type WriteFailure, type WriteItem, probe, recordedOf, sync } from './write-message.ts';
+import { type WriteFailure, type WriteItem, probe, sync } from './write-message.ts';
 
 /** How long a delivery waits for its commit, in milliseconds: the platform gives up after 1,000. */
 export const recordTimeout = 700;
@@ -83,8 +83,8 @@ export abstract class Writer {
     const written = Promise.withResolvers<'new' | 'duplicate'>();
     const claimed = Promise.withResolvers<ClaimedEvent | undefined>();
     const callbacks: WriteCallbacks = {
-      onWritten(code) {
-        const { sequence, isClaimed } = recordedOf(code as number);
+      onWritten(result) {
+        const { sequence, isClaimed } = result as RecordedRow;
         claimed.resolve(isClaimed && sequence !== undefined ? claimedOf(sequence) : undefined);
         written.resolve(sequence === undefined ? 'duplicate' : 'new');
       },
