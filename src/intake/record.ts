@@ -58,8 +58,10 @@ export class Recorder {
   readonly #parts: RecorderParts;
   readonly #telemetry: Telemetry;
   readonly #clock: Clock;
-  readonly #isKept: (header: string) => boolean;
+  /** For header names that have come whether they are kept. */
+  readonly #decided = new Map<string, boolean>();
   readonly #signatureHeaders: readonly string[];
+  readonly #credentials: ReadonlyMap<string, string>;
   readonly #traceparent: () => string | undefined;
   readonly #count: Allowance;
   readonly #largeBytes: Allowance;
@@ -89,15 +91,8 @@ export class Recorder {
     this.#count = new Allowance(clock, countLimits);
     this.#largeBytes = new Allowance(clock, largeLimits);
     this.#signatureHeaders = headers.signatureHeaders;
+    this.#credentials = headers.credentials;
     this.#traceparent = headers.traceparent;
-    const decide = (name: string) =>
-      (keptHeaders.test(name) || headers.signatureHeaders.includes(name)) && !headers.credentials.has(name);
-    const decided = new Map<string, boolean>();
-    this.#isKept = (name) => {
-      const isKept = decided.get(name) ?? decide(name);
-      if (decided.size < maxDecided) decided.set(name, isKept);
-      return isKept;
-    };
   }
 
   /** The one durable write of an authentic delivery. Only when it is on disk may the answer be a success. */
@@ -185,5 +180,14 @@ export class Recorder {
     const kept: Record<string, Headers[string]> = {};
     for (const name of Object.keys(headers)) if (this.#isKept(name)) kept[name] = headers[name];
     return kept;
+  }
+
+  #isKept(name: string): boolean {
+    const known = this.#decided.get(name);
+    if (known !== undefined) return known;
+    const isOfUse = keptHeaders.test(name) || this.#signatureHeaders.includes(name);
+    const isKept = isOfUse && !this.#credentials.has(name);
+    if (this.#decided.size < maxDecided) this.#decided.set(name, isKept);
+    return isKept;
   }
 }
