@@ -1,11 +1,18 @@
 import type Database from 'better-sqlite3';
-import type { Sequence } from '../../sequence.ts';
 import { isDiskError, isDiskFull, isLocked } from '../connection/connection.ts';
 import { setPragma } from '../connection/pragma.ts';
 import type { Verbs } from '../connection/verbs.ts';
 import type { EventRow } from '../work/record.ts';
 import { type Operation, isOutside, operationsOn } from './operations.ts';
-import { type WriteFailure, type WriteItem, isEvent, isOperation, probe, sync } from './write-message.ts';
+import {
+  type WriteFailure,
+  type WriteItem,
+  isEndOfClaim,
+  isEvent,
+  isOperation,
+  probe,
+  sync,
+} from './write-message.ts';
 
 /** How long each of several transactions waits for another process, in milliseconds, when a group has failed. */
 const singleTimeout = 700;
@@ -52,10 +59,10 @@ export function prepareWriteGroup(database: Database.Database, verbs: Verbs, isU
 
   const write = (items: readonly WriteItem[]): unknown[] => {
     const recorded = verbs.record(eventsIn(items))[Symbol.iterator]();
-    const ended = verbs.settling.endClaims(items.filter(isSequence))[Symbol.iterator]();
+    const ended = verbs.settling.endClaims(items.filter(isEndOfClaim))[Symbol.iterator]();
     return items.map((item) => {
       if (isEvent(item)) return recorded.next().value;
-      if (isSequence(item)) return ended.next().value === true;
+      if (isEndOfClaim(item)) return ended.next().value === true;
       return isOperation(item) ? run(item) : undefined;
     });
   };
@@ -149,8 +156,4 @@ function eventsIn(items: readonly WriteItem[]): readonly EventRow[] {
   if (claim < 0) return items.filter(isEvent);
   const later = items.slice(claim).filter(isEvent);
   return [...items.slice(0, claim).filter(isEvent), ...later.map((row) => ({ ...row, isWanted: false }))];
-}
-
-function isSequence(item: WriteItem): item is Sequence {
-  return typeof item === 'number';
 }

@@ -136,6 +136,11 @@ export function isEvent(item: WriteItem): item is EventRow {
   return typeof item === 'object' && 'identities' in item;
 }
 
+/** Whether a write ends the claim on an event. */
+export function isEndOfClaim(item: WriteItem): item is Sequence {
+  return typeof item === 'number';
+}
+
 /** Whether a write is that of an operation. */
 export function isOperation(item: WriteItem): item is OperationItem {
   return typeof item === 'object' && 'name' in item;

@@ -8,6 +8,7 @@ import {
   abandoned,
   bytesOf,
   isDelivery,
+  isEndOfClaim,
   lastGivenUp,
 } from './write-message.ts';
 import { type Sendable, type WriteCallbacks, errorOf, recordTimeout } from './writer.ts';
@@ -150,7 +151,7 @@ export class WriteQueue {
     if (isDelivery(added) && isFirst) return this.#send();
     // The end of a claim, which nobody waits for, goes along with the next event if one comes soon. By itself it would have
     // a commit of its own, which the next event would have to wait for.
-    if (typeof added === 'number') {
+    if (isEndOfClaim(added)) {
       this.#endsTimer ??= setTimeout(() => this.#send(), endsDelay);
       return;
     }
