@@ -1,9 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
-import { storePause } from '../store/store-pause.ts';
+import { recordTimeout, storePause } from '../store/waits.ts';
 import type { Store } from '../store/store.ts';
-
-/** How long the answer to a probe may take, in milliseconds: a delivery waits as long for its write. */
-const maxWait = 700;
 
 /**
  * Whether the inbox can be written, for whoever asks whether the receiver is ready. After a write that failed it is
@@ -43,7 +40,8 @@ export class InboxHealth {
     if (this.#isOverdue || this.#cancelRetry) return false;
     const probe = this.#probe();
     await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(maxWait, () => {
+      // A delivery waits as long for its write.
+      const cancel = this.#clock.after(recordTimeout, () => {
         this.#isOverdue = this.#probing === probe;
         if (this.#isOverdue) this.#isWritable = false;
         resolve();

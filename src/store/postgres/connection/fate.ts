@@ -1,5 +1,5 @@
 import { type Clock, pause } from '../../../kit/clock.ts';
-import { storePause } from '../../store-pause.ts';
+import { storePause } from '../../waits.ts';
 import { isUnknownTransaction } from './statement.ts';
 
 /** A transaction that has begun: its number, and the process of the database that runs it, which may be a pooler's. */

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
 import type { EventRecord } from '../../event-record.ts';
+import { recordTimeout } from '../../waits.ts';
 import { type EventToRecord, type Recorded, isRecordedAlone } from './record.ts';
 
 /** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
@@ -13,8 +14,6 @@ const maxGroups = 2;
 /** How many events may wait: a database that falls behind must not take the process's memory. */
 const maxEvents = 16_384;
 const maxBytes = 48 * 1024 * 1024;
-/** How long a delivery waits for its write, in milliseconds: its sender waits for one second in all. */
-const recordTimeout = 700;
 
 interface WaitingEvent extends EventToRecord {
   readonly bytes: number;

@@ -1,5 +1,6 @@
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 import type { Clock } from '../../../kit/clock.ts';
+import { recordTimeout } from '../../waits.ts';
 import { groupBytes, groupWrites } from './received-writes.ts';
 import {
   type WriteFailure,
@@ -11,7 +12,7 @@ import {
   isEndOfClaim,
   lastGivenUp,
 } from './write-message.ts';
-import { type Sendable, type WriteCallbacks, errorOf, recordTimeout } from './writer.ts';
+import { type Sendable, type WriteCallbacks, errorOf } from './writer.ts';
 
 /** How many writes may be in flight: a disk that falls behind must not take the process's memory. */
 const maxWrites = 16_384;

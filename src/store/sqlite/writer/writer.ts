@@ -5,9 +5,6 @@ import type { EventRow, RecordedRow } from '../work/record.ts';
 import type { OperationName, Operations } from './operations.ts';
 import { type WriteFailure, type WriteItem, probe, sync } from './write-message.ts';
 
-/** How long a delivery waits for its commit, in milliseconds: the platform gives up after 1,000. */
-export const recordTimeout = 700;
-
 /** What a caller can specify for a write. */
 export interface WriteLimits {
   /** Whether its sender gives up on it after `recordTimeout`. Default false. */
