@@ -124,15 +124,14 @@ export function prepareRecord(database: Database.Database, holder: Holder, earli
     const totals = reserve.get(rows.length) as SequenceTotals & { readonly hasReconciled: number };
     let isAnyReconciled = totals.hasReconciled === 1;
     const lastCommitted = totals.last - rows.length;
-    let sequence = lastCommitted;
     let recorded = 0;
-    const isKnownOtherwise = (row: EventRow): boolean =>
+    const isKnownOtherwise = (row: EventRow, sequence: Sequence): boolean =>
       row.source === null
         ? isAnyReconciled && reconciling.wasReconciled(row, sequence)
         : reconciling.wasDelivered(row, sequence);
-    const results = rows.map((row) => {
-      sequence += 1;
-      if (isKnownOtherwise(row) || !isNew(row.identities, sequence)) return duplicate;
+    const results = rows.map((row, index) => {
+      const sequence = lastCommitted + 1 + index;
+      if (isKnownOtherwise(row, sequence) || !isNew(row.identities, sequence)) return duplicate;
       insert(row, sequence);
       if (row.source !== null) {
         reconciling.note();
@@ -163,10 +162,9 @@ function prepareMayClaim(database: Database.Database, holder: Holder) {
 
   return () => {
     let asked: { isAnyOpen: boolean; taken: ReadonlySet<unknown> } | undefined;
-    let isAnyBefore: boolean | undefined;
+    let isAnyBefore = isAnyWaiting.get() !== undefined;
 
     return ({ isWanted, callId }: EventRow): boolean => {
-      isAnyBefore ??= isAnyWaiting.get() !== undefined;
       if (!isWanted || isAnyBefore) {
         // This event will wait, so all later events have a waiting event before them.
         isAnyBefore = true;
