@@ -3,14 +3,15 @@
  * body takes two, and both sides escape and parse them.
  */
 
-type Value = string | number | boolean | Uint8Array | null;
+export type ListValue = string | number | boolean | Uint8Array | null;
 
 /** How the values of a type are written, by the type's number in Postgres. */
 const oids = { bytea: 17, text: 25, bigint: 20, boolean: 16 };
+export type ListType = keyof typeof oids;
 const headBytes = 20;
 
 /** A list of values of one type. The statement has to name the type of the list. */
-export function listOf(type: keyof typeof oids, values: readonly Value[]): Buffer {
+export function listOf(type: ListType, values: readonly ListValue[]): Buffer {
   let size = headBytes;
   for (const value of values) size += 4 + bytesOf(value);
   const list = Buffer.allocUnsafe(size);
@@ -25,7 +26,7 @@ export function listOf(type: keyof typeof oids, values: readonly Value[]): Buffe
   return list;
 }
 
-function bytesOf(value: Value): number {
+function bytesOf(value: ListValue): number {
   if (value === null) return 0;
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (typeof value === 'number') return 8;
@@ -33,7 +34,7 @@ function bytesOf(value: Value): number {
 }
 
 /** Returns how many bytes the value took. */
-function write(list: Buffer, value: Exclude<Value, null>, at: number): number {
+function write(list: Buffer, value: Exclude<ListValue, null>, at: number): number {
   if (typeof value === 'string') return list.write(value, at);
   if (typeof value === 'number') return list.writeBigInt64BE(BigInt(value), at) - at;
   if (typeof value === 'boolean') return list.writeUInt8(Number(value), at) - at;

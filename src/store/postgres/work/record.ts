@@ -1,7 +1,7 @@
 import { erasedIdentity, reconciledIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import type { EventRecord } from '../../event-record.ts';
-import { listOf } from '../connection/lists.ts';
+import { type ListType, type ListValue, listOf } from '../connection/lists.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { type Ranges, firstsAndLasts } from './holding.ts';
@@ -167,57 +167,25 @@ function valuesOf(
 
 /** A list for each column. */
 function columnsOf(events: readonly EventToRecord[]): readonly Buffer[] {
-  const records = events.map(({ record }) => record);
+  const list = (type: ListType, valueOf: (record: EventRecord) => ListValue) =>
+    listOf(
+      type,
+      events.map(({ record }) => valueOf(record)),
+    );
   return [
-    listOf(
-      'bytea',
-      records.map(({ identities }) => identityKey(identities[0] ?? '')),
-    ),
-    listOf(
-      'bytea',
-      records.map(({ lookup }) => (lookup === undefined ? null : identityKey(lookup))),
-    ),
-    listOf(
-      'text',
-      records.map(({ traceId }) => toText(traceId)),
-    ),
-    listOf(
-      'text',
-      records.map(({ eventName }) => toText(eventName)),
-    ),
-    listOf(
-      'text',
-      records.map(({ callId }) => toTextOrNull(callId)),
-    ),
-    listOf(
-      'text',
-      records.map(({ organizationId }) => toTextOrNull(organizationId)),
-    ),
-    listOf(
-      'text',
-      records.map(({ facts: { agentId } }) => toTextOrNull(agentId)),
-    ),
-    listOf(
-      'bigint',
-      records.map(({ occurredAt }) => occurredAt),
-    ),
-    listOf(
-      'bigint',
-      records.map(({ receivedAt }) => receivedAt),
-    ),
+    list('bytea', ({ identities }) => identityKey(identities[0] ?? '')),
+    list('bytea', ({ lookup }) => (lookup === undefined ? null : identityKey(lookup))),
+    list('text', ({ traceId }) => toText(traceId)),
+    list('text', ({ eventName }) => toText(eventName)),
+    list('text', ({ callId }) => toTextOrNull(callId)),
+    list('text', ({ organizationId }) => toTextOrNull(organizationId)),
+    list('text', ({ facts: { agentId } }) => toTextOrNull(agentId)),
+    list('bigint', ({ occurredAt }) => occurredAt),
+    list('bigint', ({ receivedAt }) => receivedAt),
     // Without the agent's id, which has a column of its own.
-    listOf(
-      'text',
-      records.map(({ facts }) => toText(JSON.stringify({ ...facts, agentId: undefined }))),
-    ),
-    listOf(
-      'text',
-      records.map(({ headers }) => toText(JSON.stringify(headers))),
-    ),
-    listOf(
-      'bytea',
-      records.map(({ body }) => body),
-    ),
+    list('text', ({ facts }) => toText(JSON.stringify({ ...facts, agentId: undefined }))),
+    list('text', ({ headers }) => toText(JSON.stringify(headers))),
+    list('bytea', ({ body }) => body),
     listOf(
       'boolean',
       events.map(({ mayClaim }) => mayClaim),
