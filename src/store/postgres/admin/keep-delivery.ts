@@ -2,13 +2,14 @@ import type { Headers } from '../../../events/model.ts';
 import { quarantineBounds } from '../../shared/bounds.ts';
 import type { QuarantineRecord, Quarantined } from '../../quarantine-store.ts';
 import type { Session } from '../connection/session.ts';
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { toText } from '../connection/text.ts';
 
 /** Writes a delivery into quarantine, in one statement. */
 export async function keepDelivery(session: Session, record: QuarantineRecord): Promise<Quarantined> {
   const { kind, reason, digest, receivedAt, headers, body, cutFrom, skipped } = record;
-  const [row] = await session.query<{ kept: number; dropped: number }>(
+  const { kept, dropped } = await oneRow<{ kept: number; dropped: number }>(
+    session,
     'select kept, dropped from ringback.keep_delivery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
     [
       kind,
@@ -25,8 +26,7 @@ export async function keepDelivery(session: Session, record: QuarantineRecord): 
       quarantineBounds.unauthenticatedBytes,
     ],
   );
-  if (!row) throw new Error('The database has kept nothing.');
-  return { id: row.kept, dropped: row.dropped };
+  return { id: kept, dropped };
 }
 
 /** The trace id in the header; of several, all of them. */
@@ -37,11 +37,12 @@ export function claimedTraceId({ 'x-webhook-traceid': traceId }: Headers): strin
 
 /** Removes deliveries from quarantine. Resolves to how many were there. */
 export async function removeQuarantined(transaction: Transaction, ids: readonly number[]): Promise<number> {
-  const [row] = await transaction.query<{ removed: number }>(
+  const { removed } = await oneRow<{ removed: number }>(
+    transaction,
     'select ringback.remove_quarantined($1) as removed',
     [ids],
   );
-  return row?.removed ?? 0;
+  return removed;
 }
 
 /** Nobody else changes the quarantine until the transaction ends. */

@@ -1,6 +1,7 @@
 import type { Kept, KeptIn, Look } from '../../retention-store.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined } from '../connection/text.ts';
+import { oneRow } from '../connection/transaction.ts';
 
 /** What one look goes through at the most. */
 const atOnce = 200;
@@ -51,11 +52,11 @@ const keys: Readonly<Record<KeptIn, readonly [table: string, key: string]>> = {
 /** Looks at some of what is kept, for what is to be erased. */
 export async function look(session: Session, where: KeptIn, after: number): Promise<Look> {
   const [table, key] = keys[where];
-  const [range] = await session.query<{ first: number | null; last: number | null }>(
+  const { first, last } = await oneRow<{ first: number | null; last: number | null }>(
+    session,
     `select min(${key}) as first, max(${key}) as last from ringback.${table} where ${key} > $1`,
     [after],
   );
-  const [first, last] = [range?.first ?? null, range?.last ?? null];
   if (first === null || last === null) return { found: [], next: undefined };
   const until = first - 1 + (where === 'events_without_call' ? passedAtOnce : atOnce);
   const rows = await session.query<KeptRow>(

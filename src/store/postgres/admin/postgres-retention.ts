@@ -12,6 +12,7 @@ import { erasedIdentity } from '../../identity.ts';
 import { identityKey } from '../../shared/identity-key.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
+import { oneRow } from '../connection/transaction.ts';
 import { clean } from './cleaning.ts';
 import { removeQuarantined } from './keep-delivery.ts';
 import { look } from './look.ts';
@@ -86,13 +87,13 @@ export class PostgresRetention implements RetentionStore {
     );
   }
 
-  async #count(condition: string, value: unknown): Promise<EventCount> {
-    const [row] = await this.#session.query<EventCount>(
+  #count(condition: string, value: unknown): Promise<EventCount> {
+    return oneRow(
+      this.#session,
       `select count(*) as events, coalesce(sum((
          select count(*) from ringback.runs r where r.sequence = e.sequence)), 0)::bigint as runs
        from ringback.events e where ${condition}`,
       [value],
     );
-    return row ?? { events: 0, runs: 0 };
   }
 }

@@ -14,6 +14,7 @@ import { identityKey } from '../../shared/identity-key.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText } from '../connection/text.ts';
+import { oneRow } from '../connection/transaction.ts';
 import { eventState } from './event-state.ts';
 
 interface SummaryRow extends KeptEventRow {
@@ -90,8 +91,9 @@ const keptEvent = (row: SummaryRow): KeptEvent => keptEventOf(row, row.runs, fro
 
 /** The sequence of the latest event; 0 if there is none. */
 export async function lastSequence(session: Session): Promise<Sequence> {
-  const [row] = await session.query<{ last: number | null }>(
+  const { last } = await oneRow<{ last: number | null }>(
+    session,
     'select max(sequence) as last from ringback.events',
   );
-  return row?.last ?? 0;
+  return last ?? 0;
 }

@@ -2,6 +2,7 @@ import type { StoreCounts } from '../../store.ts';
 import { maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText } from '../connection/text.ts';
+import { oneRow } from '../connection/transaction.ts';
 
 /** Goes from name to name along the index of due runs: a hundred thousand waiting runs must not make a start slow. */
 export async function waitingHandlers(session: Session): Promise<readonly string[]> {
@@ -41,8 +42,8 @@ const estimatedEvents = `
 async function eventsIn(session: Session): Promise<number> {
   const [estimated] = await session.query<{ estimate: number }>(estimatedEvents);
   if (estimated) return estimated.estimate;
-  const [counted] = await session.query<{ count: number }>('select count(*) as count from ringback.events');
-  return counted?.count ?? 0;
+  const { count } = await oneRow<{ count: number }>(session, 'select count(*) as count from ringback.events');
+  return count;
 }
 
 /** How many runs there are of a kind. */
@@ -55,7 +56,8 @@ const newEvents = 'select sequence from ringback.waiting union select sequence f
 
 export async function counts(session: Session): Promise<StoreCounts> {
   const total = await eventsIn(session);
-  const [row] = await session.query<CountRow>(
+  const row = await oneRow<CountRow>(
+    session,
     `with claimed_events as materialized (${claimedEvents}), new_events as materialized (${newEvents})
      select (select count(*) from new_events) as new,
        (select count(*) from claimed_events) as claimed,
@@ -68,7 +70,6 @@ export async function counts(session: Session): Promise<StoreCounts> {
        (select count from ringback.quarantine_totals where kind = 'unreadable') as unreadable,
        (select sum(dropped)::bigint from ringback.quarantine_totals) as dropped`,
   );
-  if (!row) throw new Error('The database has counted nothing.');
   const { open, due, running, blocked, dead, not_authentic: notAuthentic, unreadable, dropped } = row;
   return {
     events: { new: row.new, open, done: Math.max(0, total - row.new - open) },

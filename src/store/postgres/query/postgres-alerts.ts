@@ -1,6 +1,7 @@
 import type { AlertStore, FoundAlert, KeptAlert, ToTell } from '../../alert-store.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
+import { oneRow } from '../connection/transaction.ts';
 
 /** Which alerts are raised, in Postgres. */
 export class PostgresAlerts implements AlertStore {
@@ -54,7 +55,8 @@ export class PostgresAlerts implements AlertStore {
   }
 
   async deadRuns(limit: number): Promise<number> {
-    const [row] = await this.#session.query<{ count: number }>(
+    const { count } = await oneRow<{ count: number }>(
+      this.#session,
       // Group by group: of one that is muted there may be a million, which are not gone through.
       `select count(*) as count from (
          select from ringback.failure_groups cross join lateral (
@@ -62,6 +64,6 @@ export class PostgresAlerts implements AlertStore {
          where muted_at is null limit $1) dead`,
       [limit],
     );
-    return row?.count ?? 0;
+    return count;
   }
 }

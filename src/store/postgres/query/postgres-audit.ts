@@ -12,7 +12,7 @@ import { type StoredEntry, auditRow, entryColumns, handlersOf } from '../../shar
 import { type ChangedRun, addRuns, noRuns } from '../../shared/run-counts.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 
 /** What people have done to a Postgres inbox. */
 export class PostgresAudit implements AuditStore {
@@ -23,7 +23,8 @@ export class PostgresAudit implements AuditStore {
   }
 
   async begin({ action, by, reason, what, now, upTo }: AuditRequest): Promise<number> {
-    const [row] = await this.#session.query<{ id: number }>(
+    const { id } = await oneRow<{ id: number }>(
+      this.#session,
       `with removed as (
          delete from ringback.audit where requested_at < $6
            and id in (select id from ringback.audit order by id limit ${auditRemoved}))
@@ -31,7 +32,7 @@ export class PostgresAudit implements AuditStore {
        values ($1, $2, $3, $4, $5, $7, 0) returning id`,
       [action, now, toTextOrNull(by), toTextOrNull(reason), toText(what), now - auditKept, upTo ?? null],
     );
-    return row?.id ?? 0;
+    return id;
   }
 
   async end(id: number, now: number, { events, runs }: AuditCounts): Promise<void> {

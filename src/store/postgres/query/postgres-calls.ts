@@ -13,6 +13,7 @@ import type { CallFilter, CallPage, CallStore, JoinLookBack, JoinView } from '..
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, toText, toTextOrNull } from '../connection/text.ts';
+import { oneRow } from '../connection/transaction.ts';
 import { lookBack, see } from '../work/joins.ts';
 import { lastSequence } from './kept-events.ts';
 
@@ -89,12 +90,13 @@ export class PostgresCalls implements CallStore {
   async #firstSince(since: number | undefined): Promise<Sequence> {
     if (since === undefined) return 1;
     // "offset 0" keeps the planner from going through the sequences instead, from the beginning of the inbox.
-    const [row] = await this.#session.query<{ first: number | null }>(
+    const { first } = await oneRow<{ first: number | null }>(
+      this.#session,
       `select min(sequence) as first from (
          select sequence from ringback.events where received_at >= $1 offset 0) arrived`,
       [since],
     );
-    return row?.first ?? Infinity;
+    return first ?? Infinity;
   }
 
   /** The first events of calls. The conditions only spare computing calls; the computed record decides. */

@@ -8,6 +8,7 @@ import type {
 import { longestDelay, maxCounted } from '../../shared/bounds.ts';
 import type { Session } from '../connection/session.ts';
 import { fromText, fromTextOrUndefined, toText, toTextOrNull } from '../connection/text.ts';
+import { oneRow } from '../connection/transaction.ts';
 import { deadAfter } from '../work/processes.ts';
 
 const states = ['due', 'claimed', 'blocked', 'dead'];
@@ -54,14 +55,15 @@ export class PostgresHandlers implements HandlerStore {
   }
 
   async reserveStarts({ handler, count, gap }: StartSlots): Promise<number> {
-    const [row] = await this.#session.query<{ delay: number }>(
+    const { delay } = await oneRow<{ delay: number }>(
+      this.#session,
       `with clock as materialized (select extract(epoch from clock_timestamp()) * 1000 as now)
        insert into ringback.handler_rates as kept select $1, now + $2 from clock on conflict (handler) do update
        set next_at = greatest((select now from clock), least(kept.next_at, (select now from clock) + $3)) + $2
        returning next_at - $2 - (select now from clock) as delay`,
       [toText(handler), count * gap, longestDelay(gap)],
     );
-    return row?.delay ?? 0;
+    return delay;
   }
 
   async runs(): Promise<readonly HandlerRuns[]> {

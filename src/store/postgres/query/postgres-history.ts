@@ -7,6 +7,7 @@ import {
   resolutions,
 } from '../../history-store.ts';
 import type { Session } from '../connection/session.ts';
+import { oneRow } from '../connection/transaction.ts';
 
 /** What has happened, by time, in Postgres. */
 export class PostgresHistory implements HistoryStore {
@@ -48,7 +49,8 @@ export class PostgresHistory implements HistoryStore {
   }
 
   async backlog(now: number): Promise<Backlog> {
-    const [row] = await this.#session.query<{ waiting: number; oldest: number | null }>(
+    const { waiting, oldest } = await oneRow<{ waiting: number; oldest: number | null }>(
+      this.#session,
       `select events + runs as waiting,
          (select received_at from ringback.events where sequence = least(first_event, first_run)) as oldest
        from
@@ -57,6 +59,6 @@ export class PostgresHistory implements HistoryStore {
           where state = 'due' and due_at <= $1) r`,
       [now],
     );
-    return { waiting: row?.waiting ?? 0, oldest: row?.oldest ?? undefined };
+    return { waiting, oldest: oldest ?? undefined };
   }
 }

@@ -6,21 +6,22 @@ import {
   joinKey,
 } from '../../event-store.ts';
 import type { Session } from '../connection/session.ts';
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
+import { lockRemoval } from '../admin/removal.ts';
 import { lockedJoin } from '../work/joins.ts';
 import { addToEntry, advance } from './postgres-audit.ts';
 import { isNewEvent } from './event-state.ts';
 
 const isOpen = "state in ('due', 'claimed', 'blocked')";
 
-export async function replayed(session: Session, replay: number): Promise<ReplayedRuns> {
-  const [row] = await session.query<ReplayedRuns>(
+export function replayed(session: Session, replay: number): Promise<ReplayedRuns> {
+  return oneRow(
+    session,
     `select count(*) filter (where state = 'done') as done, count(*) filter (where state = 'dead') as dead,
        count(*) filter (where ${isOpen}) as open from ringback.runs where replay = $1`,
     [replay],
   );
-  return row ?? { done: 0, dead: 0, open: 0 };
 }
 
 export async function wouldRequeue(
@@ -46,7 +47,7 @@ export async function requeue(
   { candidates, onlyDead, step }: ReplayWrite,
 ): Promise<ReplayCandidate[] | undefined> {
   // One replay at a time: two of them could each find that nothing of a call is open, and both make a run of it due.
-  await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.replays', 0))");
+  await lockRemoval(transaction);
   if (!(await advance(transaction, step))) return undefined;
   const done: ReplayCandidate[] = [];
   for (const candidate of candidates) {

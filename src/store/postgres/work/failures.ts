@@ -1,6 +1,6 @@
 import { type Failure, maxFailures, maxGroups } from '../../failure-store.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import type { SettlementRow } from './run-row.ts';
 
 /** Keeps a failed attempt, in the transaction that settles its run. */
@@ -13,14 +13,14 @@ export async function keepFailure(
   const cause = toText(failure.cause);
   const place = toTextOrNull(failure.place);
   const outcome = state.kind === 'dead' ? 'dead' : 'retry';
-  const [kept] = await transaction.query<{ number: number }>(
+  const { number } = await oneRow<{ number: number }>(
+    transaction,
     `insert into ringback.failures (sequence, handler, number, attempt, at, duration, outcome, cause, place, reason)
      values ($1, $2,
        (select coalesce(max(number), 0) + 1 from ringback.failures where sequence = $1 and handler = $2),
        $3, $4, $5, $6, $7, $8, $9) returning number`,
     [sequence, handler, attempts, now, failure.duration, outcome, cause, place, toText(failure.reason)],
   );
-  const number = kept?.number ?? 0;
   if (number > maxFailures)
     await transaction.query(
       'delete from ringback.failures where sequence = $1 and handler = $2 and number <= $3',

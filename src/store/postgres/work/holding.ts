@@ -1,5 +1,5 @@
 /** Claims on events and runs: whether they hold, and how they end. */
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import type { RunRow } from './run-row.ts';
 
 type EventClaim = Pick<RunRow, 'process' | 'sequence'>;
@@ -9,13 +9,14 @@ export async function holdsEvent(
   transaction: Transaction,
   { process, sequence }: EventClaim,
 ): Promise<boolean> {
-  const [row] = await transaction.query<{ holds: boolean }>(
+  const { holds } = await oneRow<{ holds: boolean }>(
+    transaction,
     `select ringback.lives($2) and (
        exists (select from ringback.claims where sequence = $1 and process = $2)
        or exists (select from ringback.owned where sequence = $1 and process = $2)) as holds`,
     [sequence, process],
   );
-  return row?.holds === true;
+  return holds;
 }
 
 /** Whether the process has claimed the run, which has a row. */
@@ -23,12 +24,13 @@ export async function holdsRun(
   transaction: Transaction,
   { process, sequence, handler }: Pick<RunRow, 'process' | 'sequence' | 'handler'>,
 ): Promise<boolean> {
-  const [row] = await transaction.query<{ holds: boolean }>(
+  const { holds } = await oneRow<{ holds: boolean }>(
+    transaction,
     `select ringback.lives($3) and exists (
        select from ringback.runs where sequence = $1 and handler = $2 and claimed_by = $3) as holds`,
     [sequence, handler, process],
   );
-  return row?.holds === true;
+  return holds;
 }
 
 /** Ends the claim on one event. */
@@ -59,14 +61,14 @@ export function firstsAndLasts(ranges: Ranges): readonly (readonly number[])[] {
  * Ends the claims on events, each of which was one run's that was done at once. Resolves to whether the process still lives,
  * without which all of them are lost, and to those of the others that held.
  */
-export async function endClaims(
+export function endClaims(
   transaction: Transaction,
   process: number,
   { owned, claimed }: ClaimsToEnd,
 ): Promise<{ readonly lives: boolean; readonly held: readonly number[] }> {
-  const [ended] = await transaction.query<{ lives: boolean; held: number[] }>(
+  return oneRow(
+    transaction,
     'select lives, held from ringback.end_claims($1, $2::bigint[], $3::bigint[], $4::bigint[])',
     [process, ...firstsAndLasts(owned), claimed],
   );
-  return ended ?? { lives: false, held: [] };
 }

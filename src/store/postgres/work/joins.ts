@@ -3,7 +3,7 @@ import type { JoinLookBack } from '../../call-store.ts';
 import type { Sequence, Settled } from '../../sequence.ts';
 import { type JoinRow, type Progress, joinDueAt, namesIn, progressOf } from '../../shared/join-progress.ts';
 import type { Session } from '../connection/session.ts';
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { fromText, toText } from '../connection/text.ts';
 import { endClaim, holdsEvent } from './holding.ts';
 
@@ -103,11 +103,12 @@ const missedEvents = `
   group by call_id order by 2`;
 
 async function beforeFirstSince(session: Session, since: number): Promise<Sequence | undefined> {
-  const [row] = await session.query<{ first: number | null }>(
+  const { first } = await oneRow<{ first: number | null }>(
+    session,
     'select min(sequence) as first from ringback.events where received_at >= $1',
     [since],
   );
-  return typeof row?.first === 'number' ? row.first - 1 : undefined;
+  return first === null ? undefined : first - 1;
 }
 
 /**
@@ -138,11 +139,12 @@ async function openJoin(
 ): Promise<void> {
   await transaction.query('insert into ringback.joins (handler, call_id) values ($1, $2)', keyOf(join));
   if (await isComplete(transaction, join, null)) return insertRun(transaction, join, sequence, 0);
-  const [arrival] = await transaction.query<{ first: number | null }>(
+  const { first } = await oneRow<{ first: number | null }>(
+    transaction,
     'select min(received_at) as first from ringback.events where call_id = $1 and event_name = any ($2)',
     [toText(join.callId), join.events.map(toText)],
   );
-  const dueAt = joinDueAt(join, arrival?.first, now);
+  const dueAt = joinDueAt(join, first, now);
   await insertRun(transaction, join, sequence, dueAt);
 }
 
@@ -154,7 +156,8 @@ async function isComplete(
 ): Promise<boolean> {
   const before = progressOf(progress === null ? null : fromText(progress), join.events);
   if (before.missing.length === 0) return true;
-  const [newest] = await transaction.query<{ sequence: number | null }>(
+  const { sequence } = await oneRow<{ sequence: number | null }>(
+    transaction,
     'select max(sequence) as sequence from ringback.events where call_id = $1',
     [toText(join.callId)],
   );
@@ -165,7 +168,7 @@ async function isComplete(
   const names = new Set(found.map(({ event_name: name }) => fromText(name)));
   // One that was committed behind a later one is not among those since the last look, but it arrives by itself.
   const missing = before.missing.filter((name) => name !== join.eventName && !names.has(name));
-  const now: Progress = { events: join.events, missing, until: newest?.sequence ?? 0 };
+  const now: Progress = { events: join.events, missing, until: sequence ?? 0 };
   await transaction.query('update ringback.joins set progress = $3 where handler = $1 and call_id = $2', [
     ...keyOf(join),
     toText(JSON.stringify(now)),

@@ -1,7 +1,7 @@
 import { isLockTimeout } from '../connection/statement.ts';
 import type { Sequence } from '../../sequence.ts';
 import type { Session } from '../connection/session.ts';
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 
 /** After how many seconds without a heartbeat a process is taken for dead, by the database's clock. */
 export const deadAfter = 8;
@@ -39,22 +39,23 @@ export class Processes {
    */
   async join(handlers?: readonly string[]): Promise<void> {
     await this.#session.query('insert into ringback.incarnation default values on conflict do nothing');
-    const [row] = await this.#session.query<{ id: number; incarnation: string | null }>(
+    const { id, incarnation } = await oneRow<{ id: number; incarnation: string | null }>(
+      this.#session,
       `insert into ringback.processes (handlers, ended_up_to) values ($1, ${lastSequence})
        returning id, (select i.id from ringback.incarnation i) as incarnation`,
       [handlers === undefined ? null : JSON.stringify(handlers)],
     );
-    this.#session.incarnation = row?.incarnation ?? undefined;
-    this.#id = row?.id;
+    this.#session.incarnation = incarnation ?? undefined;
+    this.#id = id;
     this.recoveries = 0;
   }
 
   /** Whether this process is still taken for alive, which it stays until the transaction ends. */
   async lives(transaction: Transaction): Promise<boolean> {
-    const [row] = await transaction.query<{ lives: boolean }>('select ringback.lives($1) as lives', [
+    const { lives } = await oneRow<{ lives: boolean }>(transaction, 'select ringback.lives($1) as lives', [
       this.id,
     ]);
-    return row?.lives === true;
+    return lives;
   }
 
   /**
@@ -148,11 +149,12 @@ export class Processes {
    * claims has not finished.
    */
   async #lockAlone(transaction: Transaction, id: number): Promise<void> {
-    const [lock] = await transaction.query<{ free: boolean }>(
+    const { free } = await oneRow<{ free: boolean }>(
+      transaction,
       "select pg_try_advisory_xact_lock(hashtextextended('ringback.processes', $1)) as free",
       [id],
     );
-    if (lock?.free === true) return;
+    if (free) return;
     await transaction.query(endTransactions, [id]);
     await transaction.query("set local lock_timeout = '1s'");
     await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.processes', $1))", [id]);

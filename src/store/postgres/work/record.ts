@@ -3,7 +3,7 @@ import { identityKey } from '../../shared/identity-key.ts';
 import type { EventRecord } from '../../event-record.ts';
 import { type ListType, type ListValue, listOf } from '../connection/lists.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
-import type { Transaction } from '../connection/transaction.ts';
+import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { type Ranges, firstsAndLasts } from './holding.ts';
 
 /** What the recording of an event decided. */
@@ -72,12 +72,9 @@ export async function recordGroup(
   inbox: KnownInbox,
   ended: Ranges = [],
 ): Promise<RecordedGroup> {
-  const record = async (): Promise<RecordedRow> => {
+  const record = (): Promise<RecordedRow> => {
     const keys = inbox.hasReconciled ? listOf('bytea', events.map(reconciledKey)) : null;
-    const values = valuesOf(events, recorder, keys, ended);
-    const [row] = await transaction.query<RecordedRow>(recordDelivered, values);
-    if (!row) throw new Error('The database has not said what it recorded.');
-    return row;
+    return oneRow(transaction, recordDelivered, valuesOf(events, recorder, keys, ended));
   };
   const first = await record();
   if (!first.lacks_keys) return recordedIn(first, events);

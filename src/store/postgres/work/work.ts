@@ -13,7 +13,7 @@ import { isRefused } from '../connection/statement.ts';
 import { migrate } from '../connection/migrations/index.ts';
 import type { Session } from '../connection/session.ts';
 import { toText } from '../connection/text.ts';
-import type { LendingTransaction } from '../connection/transaction.ts';
+import { type LendingTransaction, oneRow } from '../connection/transaction.ts';
 import { ClaimEnds } from './claim-ends.ts';
 import { ClaimsInFlight } from './claims-in-flight.ts';
 import { claimEvents, claimRuns, nextDue } from './claim.ts';
@@ -254,16 +254,16 @@ export class Work {
 
   /** Whether events wait, or the first run that is due is another than before. */
   async #hasWork(): Promise<boolean> {
-    const [row] = await this.#session.heartbeats.query<{ waits: boolean; due_at: number | null }>(
+    const { waits, due_at: dueAt } = await oneRow<{ waits: boolean; due_at: number | null }>(
+      this.#session.heartbeats,
       `select exists (select from ringback.waiting) as waits, (
          select min(r.due_at) from unnest($1::text[]) as h (name), lateral (
            select due_at from ringback.runs where handler = h.name and state = 'due' order by due_at limit 1) r) as due_at`,
       [(this.#handlers ?? []).map(toText)],
     );
-    const dueAt = row?.due_at ?? null;
     const isAnother = dueAt !== this.#nextDue;
     this.#nextDue = dueAt;
-    return row?.waits === true || (isAnother && dueAt !== null);
+    return waits || (isAnother && dueAt !== null);
   }
 
   /** A write that may end the claim on an event. */
