@@ -4,7 +4,6 @@ import { toText } from '../connection/text.ts';
 import { keepFailure } from './failures.ts';
 import { endClaim, holdsEvent, holdsRun } from './holding.ts';
 import type { RunRow, SettlementRow } from './run-row.ts';
-import { isBehind } from './runs-before.ts';
 import { unblockNext } from './unblock.ts';
 
 /** Writes how an attempt ended. */
@@ -103,6 +102,24 @@ async function written(transaction: Transaction, row: SettlementRow): Promise<Wr
 async function requeued(transaction: Transaction, row: RunRow): Promise<Written> {
   if (row.order === 'strict' && (await isBehind(transaction, row, 'open'))) return blocked;
   return { ...waiting, state: 'due', dueAt: 0 };
+}
+
+/**
+ * Whether an earlier run of the same handler and call is open. Without those that are blocked themselves: this may be the very
+ * run that they wait for. The run ahead is locked: if it were settled at this moment, it would not see the one behind it that is
+ * about to be blocked, and nobody would ever unblock that one.
+ */
+async function isBehind(
+  transaction: Transaction,
+  { callId, handler, sequence }: RunRow,
+  which: 'open' | 'active',
+): Promise<boolean> {
+  const found = await transaction.query(
+    `select 1 from ringback.runs where call_id = $1 and handler = $2 and sequence < $3
+       and state in ('due', 'claimed', 'blocked') and (state <> 'blocked' or $4) limit 1 for share`,
+    [callId, handler, sequence, which === 'open'],
+  );
+  return found.length > 0;
 }
 
 /** Writes a run's row. A new one that is there already was written by a commit that overtook this write. */
