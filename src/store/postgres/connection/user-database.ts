@@ -2,9 +2,23 @@ import type { PoolClient } from 'pg';
 import type { AsyncInboxDatabase } from '../../../dispatch/handling.ts';
 import { ringbackError } from '../../../errors/errors.ts';
 import type { Session } from './session.ts';
+import type { LendingTransaction } from './transaction.ts';
+
+/** Lends the connection of a transaction to the user's function, and no longer than until that has ended. */
+export async function lend<Result>(
+  transaction: LendingTransaction,
+  work: (client: PoolClient) => Result | PromiseLike<Result>,
+): Promise<Result> {
+  const { client, end } = scopedClient(transaction.lend());
+  try {
+    return await work(client);
+  } finally {
+    end();
+  }
+}
 
 /** The client as the user's function gets it, until `end` is called: what comes later would be in no transaction. */
-export function scopedClient(client: PoolClient): { readonly client: PoolClient; readonly end: () => void } {
+function scopedClient(client: PoolClient): { readonly client: PoolClient; readonly end: () => void } {
   let isOver = false;
   // What the user or a library notes on the connection must not be met by whoever gets it next.
   const noted = new Map<string | symbol, unknown>();
@@ -36,12 +50,7 @@ export function inboxDatabase(session: Session): AsyncInboxDatabase<PoolClient> 
         await transaction.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
           `ringback:${session.statements.schema}:users`,
         ]);
-        const scoped = scopedClient(transaction.lend());
-        try {
-          return await work(scoped.client);
-        } finally {
-          scoped.end();
-        }
+        return lend(transaction, work);
       }),
   };
 }

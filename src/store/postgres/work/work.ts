@@ -26,7 +26,7 @@ import { Processes } from './processes.ts';
 import { type InQueue, RecordQueue } from './record-queue.ts';
 import { ownedBy, runRow, settlementRow } from './run-row.ts';
 import { DeliveriesGoOn, Reconciling } from './reconciling.ts';
-import { scopedClient } from '../connection/user-database.ts';
+import { lend } from '../connection/user-database.ts';
 import { begin, requeue, settle } from './settle.ts';
 import { unblock } from './unblock.ts';
 
@@ -167,12 +167,7 @@ export class Work {
       const settled = await settle(transaction, row);
       // The claim is no longer ours: the process that took the run over writes the effects, not this one.
       if (settled === 'lost') return settled;
-      const scoped = scopedClient(transaction.lend());
-      try {
-        await effects(scoped.client);
-      } finally {
-        scoped.end();
-      }
+      await lend(transaction, effects);
       return settled;
     });
   }
