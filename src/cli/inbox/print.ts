@@ -19,7 +19,7 @@ function readLimit(value: unknown): number | undefined {
 }
 
 /** Prints a value as a line of JSON. Resolves when the reader has kept up, so that memory is bounded. */
-export async function printLine(value: unknown): Promise<void> {
+async function printLine(value: unknown): Promise<void> {
   if (!process.stdout.write(`${JSON.stringify(value)}\n`)) await once(process.stdout, 'drain');
 }
 

@@ -107,7 +107,7 @@ export const newSchema = z.strictObject({
 });
 
 /** The patch of `update`. */
-export const patchSchema = z.strictObject(subscriptionFields).partial();
+const patchSchema = z.strictObject(subscriptionFields).partial();
 
 /** The argument of `ensure`. Without defaults, so that fields that are not given stay as they are. */
 export const wantedSchema = patchSchema.extend({

@@ -12,7 +12,6 @@ export interface EmbedOptions {
 
 /** Turns texts into vectors: the more alike two texts are, the larger is the dot product of theirs. */
 export interface Embedder {
-  readonly name: string;
   /** Vectors of unit length, in the order of the texts. One of nothing but zeros is for a text that says nothing. */
   embed(texts: readonly string[], options: EmbedOptions): Promise<readonly Float32Array[]>;
 }

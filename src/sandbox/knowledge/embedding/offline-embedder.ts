@@ -14,7 +14,6 @@ const dimensions = 1024;
  */
 export function offlineEmbedder(): Embedder {
   return {
-    name: 'offline',
     embed: async (texts, options) => texts.map((text) => vectorOf(text, options)),
   };
 }

@@ -35,7 +35,6 @@ const answerSchema = z.object({
 /** Embeds with the model of an OpenAI-compatible service. A request that fails is not repeated, and no redirect is followed. */
 export function openaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
   return {
-    name: options.model,
     /** @throws EmbeddingProblem; the signal's reason */
     async embed(texts, { signal }) {
       const vectors: Float32Array[] = [];

@@ -1,8 +1,7 @@
 import { UnreadableDocument } from './unreadable-document.ts';
 
 /** The kinds of documents that can be read. */
-export const documentTypes = ['text', 'markdown', 'html', 'pdf', 'docx'] as const;
-export type DocumentType = (typeof documentTypes)[number];
+export type DocumentType = 'text' | 'markdown' | 'html' | 'pdf' | 'docx';
 
 const contentTypes: ReadonlyMap<string, DocumentType> = new Map([
   ['text/plain', 'text'],

@@ -105,6 +105,6 @@ function handlerLanes({ events }: Call, known: ReadonlyMap<string, Event>): read
 }
 
 /** `CallEnded` of `CallHandler.CallEnded`. */
-export function shortName(eventName: string): string {
+function shortName(eventName: string): string {
   return eventName.slice(eventName.lastIndexOf('.') + 1);
 }
