@@ -1,5 +1,5 @@
 import { remark } from '../stderr.ts';
-import { printPages } from '../inbox/print.ts';
+import { printAll } from '../inbox/print.ts';
 import type { Column } from '../inbox/table.ts';
 import { tableLines } from '../inbox/table.ts';
 import type { BacktestReport } from './backtest.ts';
@@ -37,8 +37,7 @@ const errorColumns: readonly Column<ErrorGroup & { readonly handler: string }>[]
 export async function printReport({ events, unreadable, handlers, gone }: BacktestReport): Promise<void> {
   const items = events === 0 ? [] : handlers;
   const nothing = events === 0 ? 'no event matches' : 'no handler is registered';
-  const all = async () => ({ items, cursor: undefined });
-  await printPages(all, Infinity, { nothing, columns: handlerColumns });
+  await printAll(items, { nothing, columns: handlerColumns });
   if (process.stdout.isTTY) {
     printTable(
       items.flatMap(({ handler, rows }) =>

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type RaisedAlert, raisedAlerts } from '../../operate/alerts/alerts.ts';
 import { databaseOption } from '../environment.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
-import { printPages } from './print.ts';
+import { printAll } from './print.ts';
 import type { Column } from './table.ts';
 
 const columns: readonly Column<RaisedAlert>[] = [
@@ -20,7 +20,6 @@ export function addAlerts(inbox: Command): void {
     .description('print the alerts that are raised as lines of JSON')
     .action(async (flags: { readonly database?: string }) => {
       const alerts = await withInbox(await existingInbox(flags), (store) => raisedAlerts(store.alerts));
-      const all = async () => ({ items: alerts, cursor: undefined });
-      await printPages(all, Infinity, { nothing: 'no alert is raised', columns });
+      await printAll(alerts, { nothing: 'no alert is raised', columns });
     });
 }

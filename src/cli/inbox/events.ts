@@ -7,7 +7,7 @@ import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
-import { printPages, printWhole, takesLimit } from './print.ts';
+import { printAll, printPages, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
 
 const eventColumns: readonly Column<InboxEvent>[] = [
@@ -100,9 +100,7 @@ export function addDrift(inbox: Command): void {
     .action(async (flags: { readonly database?: string }) => {
       await withInbox(await existingInbox(flags), async (store) => {
         const { drift } = lookInto(store);
-        // The table is bounded, so one page has all of it.
-        const all = async () => ({ items: await drift.list(), cursor: undefined });
-        await printPages(all, Infinity, { nothing: 'no difference is known', columns: driftColumns });
+        await printAll(await drift.list(), { nothing: 'no difference is known', columns: driftColumns });
       });
     });
 }

@@ -6,7 +6,7 @@ import { accountOf, takesAccount } from './audit.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
 import { lookInto } from './looking.ts';
 import type { FailureGroup } from '../../operate/failures.ts';
-import { printPages, printResult } from './print.ts';
+import { printAll, printResult } from './print.ts';
 import type { Column } from './table.ts';
 
 interface FailuresFlags {
@@ -40,8 +40,10 @@ export function addFailures(inbox: Command): void {
       await withInbox(await existingInbox(flags), async (store) => {
         const { failures } = lookInto(store);
         const query = handler === undefined ? {} : { handler };
-        const all = async () => ({ items: await failures.list(query), cursor: undefined });
-        await printPages(all, Infinity, { nothing: 'nothing has failed that is not done since', columns });
+        await printAll(await failures.list(query), {
+          nothing: 'nothing has failed that is not done since',
+          columns,
+        });
       });
     });
 }

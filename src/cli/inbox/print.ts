@@ -77,6 +77,11 @@ export async function printPages<Item>(
     remark('more match: --limit all');
 }
 
+/** Prints a list that is complete, as `printPages` prints pages. */
+export async function printAll<Item>(items: readonly Item[], list: List<Item>): Promise<void> {
+  await printPages(async () => ({ items, cursor: undefined }), Infinity, list);
+}
+
 async function printLines(items: readonly unknown[]): Promise<void> {
   for (const item of items) await printLine(item);
 }
