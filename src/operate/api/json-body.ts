@@ -1,3 +1,4 @@
+import { readBounded } from '../../kit/http-bodies.ts';
 import { ApiProblem } from './problem.ts';
 
 /** How large the body of a request may be, in bytes: what is asked fits into far less. */
@@ -28,20 +29,10 @@ function unreadable(): ApiProblem {
 
 async function textOf(request: Request): Promise<string> {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(await bytesOf(request));
-  } catch (error) {
-    throw error instanceof ApiProblem ? error : unreadable();
+    const bytes = await readBounded(request.body, maxBytes);
+    if (bytes) return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw unreadable();
   }
-}
-
-async function bytesOf(request: Request): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes)
-      throw new ApiProblem(413, 'body_too_large', `The body should be at most ${maxBytes} bytes.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  throw new ApiProblem(413, 'body_too_large', `The body should be at most ${maxBytes} bytes.`);
 }
