@@ -1,12 +1,10 @@
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
-import { configError } from '../errors/errors.ts';
-import { readPlace } from '../store/postgres/connection/place.ts';
 import { inProcess } from './backtest/in-process.ts';
 import { printReport } from './backtest/print-report.ts';
 import { databaseOf, readDatabase, readEnvironment } from './environment.ts';
 import { asUsage, exitCodes } from './failure.ts';
-import { requireInbox } from './inbox/existing-inbox.ts';
+import { requireSqlite } from './inbox/existing-inbox.ts';
 import { takesTimes } from './inbox/filter.ts';
 import { remark } from './stderr.ts';
 
@@ -56,8 +54,7 @@ async function backtest(flags: BacktestFlags, command: Command): Promise<number>
   const from = asUsage(() =>
     flags.from === undefined ? databaseOf({}, environment) : readDatabase(flags.from, '--from'),
   );
-  asUsage(() => refusePostgres(from));
-  await requireInbox(from);
+  requireSqlite(from, '--from', 'An inbox in Postgres can not be backtested yet.');
   const { handler, eventName, since, until, allowNetwork } = flags;
   const request = { from: resolve(from), app, handler, filter: { eventName, since, until } };
   const end = await inProcess(request, { isNetworkAllowed: allowNetwork === true });
@@ -68,14 +65,4 @@ async function backtest(flags: BacktestFlags, command: Command): Promise<number>
   if ('exitCode' in end) return end.exitCode;
   await printReport(end.report);
   return end.report.handlers.some(({ worse }) => worse > 0) ? exitCodes.failure : exitCodes.success;
-}
-
-function refusePostgres(from: string): void {
-  if (readPlace(from) === undefined) return;
-  throw configError('option_invalid', {
-    option: '--from',
-    expected: 'the file of an inbox in SQLite',
-    found: 'a URL',
-    fix: 'An inbox in Postgres can not be backtested yet.',
-  });
 }

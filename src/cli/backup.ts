@@ -1,12 +1,10 @@
 import type { Command } from 'commander';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { configError } from '../errors/errors.ts';
-import { readPlace } from '../store/postgres/connection/place.ts';
 import { copyInbox } from '../store/sqlite/admin/copy-inbox.ts';
 import { databaseOf, databaseOption, readEnvironment } from './environment.ts';
 import { asUsage } from './failure.ts';
-import { requireInbox } from './inbox/existing-inbox.ts';
+import { requireSqlite } from './inbox/existing-inbox.ts';
 import { printResult } from './inbox/print.ts';
 
 /** Adds `ringback backup`. */
@@ -18,20 +16,9 @@ export function addBackup(program: Command): void {
     .argument('<to>', 'the new file')
     .action(async (to: string, flags: { readonly database?: string }) => {
       const database = asUsage(() => databaseOf(flags, readEnvironment()));
-      asUsage(() => refusePostgres(database));
-      await requireInbox(database);
+      requireSqlite(database, '--database', 'Whatever backs up the Postgres database backs up its inbox.');
       const copy = resolve(to);
       copyInbox(database, copy);
       await printResult({ backup: copy, bytes: statSync(copy).size });
     });
-}
-
-function refusePostgres(database: string): void {
-  if (readPlace(database) === undefined) return;
-  throw configError('option_invalid', {
-    option: '--database',
-    expected: 'the file of an inbox in SQLite',
-    found: 'a URL',
-    fix: 'Whatever backs up the Postgres database backs up its inbox.',
-  });
 }

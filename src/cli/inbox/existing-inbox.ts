@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { ringbackError } from '../../errors/errors.ts';
+import { configError, ringbackError } from '../../errors/errors.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { databaseName, storeOf } from '../../receiver/database.ts';
 import { holdsInbox } from '../../store/postgres/connection/examination.ts';
@@ -22,6 +22,21 @@ export async function existingInbox(
   const database = asUsage(() => databaseOf(flags, environment));
   await requireInbox(database);
   return database;
+}
+
+/**
+ * Refuses all but an inbox in SQLite.
+ *
+ * @param option where it was given
+ * @param fix what is to be done instead with an inbox in Postgres
+ */
+export function requireSqlite(database: string, option: string, fix: string): void {
+  asUsage(() => {
+    if (readPlace(database) === undefined) return;
+    const expected = 'the file of an inbox in SQLite';
+    throw configError('option_invalid', { option, expected, found: 'a URL', fix });
+  });
+  requireFile(database);
 }
 
 /** Refuses a database that holds no inbox. */
