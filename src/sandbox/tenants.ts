@@ -1,5 +1,6 @@
 import type { Statement } from 'better-sqlite3';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { textDigest } from '../kit/bytes.ts';
 import type { Connection, Database } from './database.ts';
 import type { Agent, Caller, Organization, User } from './model.ts';
 
@@ -82,12 +83,12 @@ export class Tenants {
   }
 
   addKey(key: string, userId: string): void {
-    this.#connection.prepare('insert into keys values (?, ?)').run(digestOf(key), userId);
+    this.#connection.prepare('insert into keys values (?, ?)').run(textDigest(key), userId);
   }
 
   /** The user that the key stands for, with their organization; undefined for an unknown key. */
   callerOf(key: string): Caller | undefined {
-    return this.#caller.get(digestOf(key));
+    return this.#caller.get(textDigest(key));
   }
 
   addWorkspace({ id, organizationId, name }: Workspace): void {
@@ -140,8 +141,4 @@ function agentOf(row: AgentRow): Agent {
 /** A new key that nobody can guess. */
 export function newKey(): string {
   return `key_${randomBytes(24).toString('base64url')}`;
-}
-
-function digestOf(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
 }
