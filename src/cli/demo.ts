@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,7 +104,7 @@ async function play(
   view: DemoView,
   { pace, signal }: { readonly pace: number; readonly signal: AbortSignal },
 ): Promise<void> {
-  const stopped = aborted(signal);
+  const stopped = once(signal, 'abort');
   for (let number = 1; !signal.aborted; number += 1) {
     const scene = sceneOf(number);
     view.begin(scene);
@@ -143,13 +144,6 @@ function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ringback-demo-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function print(line: string): void {
