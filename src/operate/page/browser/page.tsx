@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { AccessContext, type Access, loadAccess } from './api/access.ts';
 import { followChanges } from './api/changes.ts';
-import { Refusal } from './api/client.ts';
+import { type Refusal, refusalOf } from './api/client.ts';
 import { Navigation } from './parts/navigation.tsx';
 import { Notice } from './parts/notice.tsx';
 import { Empty, Refused } from './parts/standing.tsx';
@@ -20,7 +20,7 @@ export function Page() {
       setRefusal(undefined);
       setAccess(loaded);
     } catch (error) {
-      setRefusal(error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error)));
+      setRefusal(refusalOf(error));
     }
   };
   useEffect(() => void load(), []);

@@ -12,6 +12,11 @@ export class Refusal extends Error {
   }
 }
 
+/** What is told of an error: what the API answered, or why it could not be asked. */
+export function refusalOf(error: unknown): Refusal {
+  return error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
+}
+
 /** An answer, and its tag to ask later whether it has changed. */
 export interface Answer<T> {
   readonly data: T;
@@ -70,10 +75,10 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
     throw new Refusal(0, 'unreachable', 'The receiver does not answer. This page tries again by itself.');
   }
   if (response.ok || response.status === 304) return response;
-  throw await refusalOf(response);
+  throw await refusalIn(response);
 }
 
-async function refusalOf(response: Response): Promise<Refusal> {
+async function refusalIn(response: Response): Promise<Refusal> {
   const { status } = response;
   try {
     const { error } = (await response.json()) as { readonly error: { code: string; message: string } };

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, Refusal, get } from './client.ts';
+import { type Answer, type Refusal, get, refusalOf } from './client.ts';
 import { watch } from './changes.ts';
 
 /** What is known of something that the API answers. */
@@ -43,7 +43,7 @@ export function useResource<T>(path: string | undefined, topics: readonly string
         else if (latest.current.refusal && before) setKnown({ path, answer: before });
       } catch (error) {
         if (abort.signal.aborted) return;
-        const refusal = error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
+        const refusal = refusalOf(error);
         setKnown({ path, ...(before && refusal.status === 0 && { answer: before }), refusal });
       } finally {
         isAsking = false;

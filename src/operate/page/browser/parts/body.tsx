@@ -1,7 +1,7 @@
 /** A body with its headers. It is personal data: it is asked for by a click, and that is kept in the audit list. */
 import { useState } from 'preact/hooks';
 import { useAccess } from '../api/access.ts';
-import { Refusal, get } from '../api/client.ts';
+import { type Refusal, get, refusalOf } from '../api/client.ts';
 import { Refused } from './standing.tsx';
 import { Fact, Facts } from './text.tsx';
 
@@ -21,7 +21,7 @@ export function Body({ path, isBase64 = false }: { readonly path: string; readon
       setContent((await get<Content>(`${path}?body=true`))?.data);
       setRefusal(undefined);
     } catch (error) {
-      setRefusal(error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error)));
+      setRefusal(refusalOf(error));
     }
   };
 

@@ -1,7 +1,7 @@
 /** A button for a change: it asks first, says how much would change, and takes the reason. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { changed } from '../api/changes.ts';
-import { Refusal } from '../api/client.ts';
+import { type Refusal, refusalOf } from '../api/client.ts';
 import { say } from './notice.tsx';
 import { Refused } from './standing.tsx';
 
@@ -121,8 +121,4 @@ function ChangeDialog({ close, ...props }: ChangeProps & { readonly close: () =>
       </form>
     </dialog>
   );
-}
-
-function refusalOf(error: unknown): Refusal {
-  return error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error));
 }

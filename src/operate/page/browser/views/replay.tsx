@@ -1,7 +1,7 @@
 /** Running many events again: first what would run, then the runs, at a rate that what is behind them bears. */
 import { useState } from 'preact/hooks';
 import { useAccess } from '../api/access.ts';
-import { Refusal } from '../api/client.ts';
+import { type Refusal, refusalOf } from '../api/client.ts';
 import type { ChangedRuns } from '../api/shapes.ts';
 import { FilterFields } from '../parts/filter-form.tsx';
 import { counted, duration, number } from '../parts/format.ts';
@@ -45,7 +45,7 @@ export function ReplayView({ query }: Place) {
       setTried({ filter, options, found: await tryReplay(filter, options) });
     } catch (error) {
       setTried(undefined);
-      setRefusal(error instanceof Refusal ? error : new Refusal(0, 'unknown', String(error)));
+      setRefusal(refusalOf(error));
     }
     setIsBusy(false);
   };
