@@ -1,4 +1,5 @@
 /** Who may do what over the API: the app that mounts it decides, for every request. */
+import { configError } from '../../errors/errors.ts';
 
 /** What a request may be allowed to do, one by one. */
 export const actions = ['look', 'bodies', 'replay', 'dismiss', 'quarantine', 'erase', 'pause'] as const;
@@ -26,6 +27,16 @@ export interface NamedAccess {
 export type Authorize = (request: Request, source: unknown) => Allowed | PromiseLike<Allowed>;
 
 type Allowed = Access | NamedAccess | undefined | null | false;
+
+/** @throws ConfigError if it is no function: nobody may be let in by forgetting it */
+export function requireAuthorize(authorize: unknown, where: 'receiver.api' | 'receiver.page'): void {
+  if (typeof authorize === 'function') return;
+  throw configError('option_invalid', {
+    option: `authorize in ${where}`,
+    expected: "a function that answers 'all', 'read' or a list of actions for whoever may come in",
+    found: authorize === undefined ? 'left out' : `of type ${typeof authorize}`,
+  });
+}
 
 /** What a request may do. */
 export interface Permission {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { ConfigError, configError } from '../../errors/errors.ts';
+import { ConfigError } from '../../errors/errors.ts';
 import { parseStrictly } from '../../errors/option-problems.ts';
-import { type Authorize, type Permission, permissionOf } from './access.ts';
+import { type Authorize, type Permission, permissionOf, requireAuthorize } from './access.ts';
 import { readJson } from './json-body.ts';
 import type { Changes } from './changes.ts';
 import { openApiDocument } from './openapi.ts';
@@ -36,12 +36,7 @@ const headers = {
  * @throws ConfigError without `authorize`: nobody may be let in by forgetting it
  */
 export function apiHandler({ operations, changes, authorize, onFailed }: ApiParts): ApiHandler {
-  if (typeof authorize !== 'function')
-    throw configError('option_invalid', {
-      option: 'authorize in receiver.api',
-      expected: "a function that answers 'all', 'read' or a list of actions for whoever may come in",
-      found: authorize === undefined ? 'left out' : `of type ${typeof authorize}`,
-    });
+  requireAuthorize(authorize, 'receiver.api');
   return async (request, path, source) => {
     try {
       const permission = permissionOf(await authorize(request, source));

@@ -1,6 +1,5 @@
 /** The operators' page: one document with its script and style, and the API that it asks below `api/`. */
-import { configError } from '../../errors/errors.ts';
-import { permissionOf } from '../api/access.ts';
+import { permissionOf, requireAuthorize } from '../api/access.ts';
 import { type ApiHandler, type ApiParts, apiHandler } from '../api/api.ts';
 import { assets } from './assets.ts';
 
@@ -33,12 +32,7 @@ const headers = {
  */
 export function pageHandler(parts: ApiParts): ApiHandler {
   const { authorize, onFailed } = parts;
-  if (typeof authorize !== 'function')
-    throw configError('option_invalid', {
-      option: 'authorize in receiver.page',
-      expected: "a function that answers 'all', 'read' or a list of actions for whoever may come in",
-      found: authorize === undefined ? 'left out' : `of type ${typeof authorize}`,
-    });
+  requireAuthorize(authorize, 'receiver.page');
   const api = apiHandler(parts);
   return async (request, path, source) => {
     if (path === '/api' || path.startsWith('/api/')) return api(request, path.slice('/api'.length), source);
