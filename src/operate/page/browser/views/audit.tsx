@@ -6,6 +6,7 @@ import { counted } from '../parts/format.ts';
 import { RunningActions } from '../parts/running-actions.tsx';
 import { Pages, pageSize } from '../parts/pages.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, Terms, Time } from '../parts/text.tsx';
 import type { Place } from '../router.ts';
 
@@ -31,7 +32,7 @@ export function AuditView({ query }: Place) {
             </Empty>
           ) : (
             <>
-              <Entries entries={entries} />
+              <Table label="Audit" columns={columns} rows={entries} keyOf={({ id }) => id} />
               <Pages view="audit" query={query} next={cursor} />
             </>
           )
@@ -53,41 +54,11 @@ function changed({ action, events, runs, finishedAt, progress }: Entry) {
   return '';
 }
 
-function Entries({ entries }: Pick<Audit, 'entries'>) {
-  return (
-    <div class="table" role="region" aria-label="Audit" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Who</th>
-            <th scope="col">Did</th>
-            <th scope="col">To what</th>
-            <th scope="col">How many</th>
-            <th scope="col">Why</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <tr key={entry.id}>
-              <td>
-                <Time at={entry.at} />
-              </td>
-              <td>
-                <Foreign text={entry.by} />
-              </td>
-              <td>{entry.action}</td>
-              <td class="wide">
-                <Terms text={entry.what} />
-              </td>
-              <td>{changed(entry)}</td>
-              <td class="wide">
-                <Foreign text={entry.reason} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const columns: readonly Column<Entry>[] = [
+  { head: 'When', cell: ({ at }) => <Time at={at} /> },
+  { head: 'Who', cell: ({ by }) => <Foreign text={by} /> },
+  { head: 'Did', cell: ({ action }) => action },
+  { head: 'To what', cell: ({ what }) => <Terms text={what} />, looks: 'wide' },
+  { head: 'How many', cell: changed },
+  { head: 'Why', cell: ({ reason }) => <Foreign text={reason} />, looks: 'wide' },
+];

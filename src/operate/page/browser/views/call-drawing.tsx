@@ -1,6 +1,7 @@
 /** A call as one drawing: what happened, when it arrived here, and what became of it, on one axis of time. */
 import { useId } from 'preact/hooks';
 import { timeOfDay } from '../parts/format.ts';
+import { type Column, Table } from '../parts/table.tsx';
 import { timeScale } from '../parts/time-scale.ts';
 import { Time } from '../parts/text.tsx';
 import { type Lane, type Mark, type Span, tellingOf } from './call-story.ts';
@@ -52,7 +53,12 @@ export function CallDrawing({ lanes }: { readonly lanes: readonly Lane[] }) {
       <Legend lanes={lanes} />
       <details>
         <summary>The same as a table</summary>
-        <Telling lanes={lanes} />
+        <Table
+          label="The call over time, as a table"
+          columns={columns}
+          rows={tellingOf(lanes)}
+          keyOf={({ at, lane, text, kind }) => `${lane} ${kind} ${at} ${text}`}
+        />
       </details>
     </figure>
   );
@@ -165,31 +171,8 @@ function Legend({ lanes }: { readonly lanes: readonly Lane[] }) {
   );
 }
 
-function Telling({ lanes }: { readonly lanes: readonly Lane[] }) {
-  return (
-    <div class="table" role="region" aria-label="The call over time, as a table" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Where</th>
-            <th scope="col">What</th>
-          </tr>
-        </thead>
-        <tbody>
-          {tellingOf(lanes).map(({ at, lane, text, kind }) => (
-            <tr key={`${lane} ${kind} ${at} ${text}`}>
-              <td>
-                <Time at={new Date(at).toISOString()} />
-              </td>
-              <td dir="auto">{lane}</td>
-              <td class="wide" dir="auto">
-                {text}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const columns: readonly Column<Mark & { readonly lane: string }>[] = [
+  { head: 'When', cell: ({ at }) => <Time at={new Date(at).toISOString()} /> },
+  { head: 'Where', cell: ({ lane }) => <div dir="auto">{lane}</div> },
+  { head: 'What', cell: ({ text }) => <div dir="auto">{text}</div>, looks: 'wide' },
+];

@@ -5,6 +5,7 @@ import { type Field, FilterForm } from '../parts/filter-form.tsx';
 import { duration } from '../parts/format.ts';
 import { Pages, pageSize } from '../parts/pages.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
 import { type Place, goTo, linkTo } from '../router.ts';
 
@@ -37,7 +38,7 @@ export function CallsView({ query: { callId, ...query } }: Place) {
             </Empty>
           ) : (
             <>
-              <CallTable calls={calls} />
+              <Table label="Calls" columns={columns} rows={calls} keyOf={(call) => call.callId} />
               <Pages view="calls" query={query} next={cursor} />
             </>
           )
@@ -47,51 +48,23 @@ export function CallsView({ query: { callId, ...query } }: Place) {
   );
 }
 
-function CallTable({ calls }: Pick<Found, 'calls'>) {
-  return (
-    <div class="table" role="region" aria-label="Calls" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Started</th>
-            <th scope="col">Call</th>
-            <th scope="col">Status</th>
-            <th scope="col" class="count">
-              Lasted
-            </th>
-            <th scope="col" class="count">
-              Events
-            </th>
-            <th scope="col">Transfer</th>
-            <th scope="col">Agent</th>
-          </tr>
-        </thead>
-        <tbody>
-          {calls.map((call) => (
-            <tr key={call.callId}>
-              <td>
-                <Time at={call.startedAt ?? call.firstSeenAt} />
-              </td>
-              <td>
-                <a href={linkTo(['calls', call.callId])}>
-                  <Foreign text={call.callId} isCode />
-                </a>
-              </td>
-              <td>
-                <State state={call.status} />
-              </td>
-              <td class="count">{call.durationMs === undefined ? '–' : duration(call.durationMs)}</td>
-              <td class="count">{call.events.length}</td>
-              <td>
-                <Foreign text={call.transfer && (call.transfer.status ?? 'yes')} />
-              </td>
-              <td>
-                <Foreign text={call.agentId} isCode />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const columns: readonly Column<Found['calls'][number]>[] = [
+  { head: 'Started', cell: ({ startedAt, firstSeenAt }) => <Time at={startedAt ?? firstSeenAt} /> },
+  {
+    head: 'Call',
+    cell: ({ callId }) => (
+      <a href={linkTo(['calls', callId])}>
+        <Foreign text={callId} isCode />
+      </a>
+    ),
+  },
+  { head: 'Status', cell: ({ status }) => <State state={status} /> },
+  {
+    head: 'Lasted',
+    cell: ({ durationMs }) => (durationMs === undefined ? '–' : duration(durationMs)),
+    looks: 'count',
+  },
+  { head: 'Events', cell: ({ events }) => events.length, looks: 'count' },
+  { head: 'Transfer', cell: ({ transfer }) => <Foreign text={transfer && (transfer.status ?? 'yes')} /> },
+  { head: 'Agent', cell: ({ agentId }) => <Foreign text={agentId} isCode /> },
+];

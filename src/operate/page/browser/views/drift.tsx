@@ -2,6 +2,7 @@ import type { Drift } from '../api/shapes.ts';
 import { useResource } from '../api/use-resource.ts';
 import { number } from '../parts/format.ts';
 import { Empty, Loaded } from '../parts/standing.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
 import { linkTo } from '../router.ts';
 
@@ -18,7 +19,12 @@ export function DriftView() {
               A field that is new, missing or of another type appears here before a handler stumbles over it.
             </Empty>
           ) : (
-            <Findings findings={findings} />
+            <Table
+              label="Differences"
+              columns={columns}
+              rows={findings}
+              keyOf={({ eventName, path, kind }) => `${eventName} ${path} ${kind}`}
+            />
           )
         }
       </Loaded>
@@ -26,45 +32,18 @@ export function DriftView() {
   );
 }
 
-function Findings({ findings }: Drift) {
-  return (
-    <div class="table" role="region" aria-label="Differences" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">Where</th>
-            <th scope="col">What differs</th>
-            <th scope="col" class="count">
-              Events
-            </th>
-            <th scope="col">First seen</th>
-            <th scope="col">Last seen</th>
-          </tr>
-        </thead>
-        <tbody>
-          {findings.map(({ eventName, path, kind, count, firstSeenAt, lastSeenAt }) => (
-            <tr key={`${eventName} ${path} ${kind}`}>
-              <td>
-                <a href={linkTo(['events'], { eventName })}>
-                  <Foreign text={eventName} />
-                </a>
-              </td>
-              <td class="wide">
-                <Foreign text={path} isCode />
-              </td>
-              <td>{kind.replaceAll('_', ' ')}</td>
-              <td class="count">{number(count)}</td>
-              <td>
-                <Time at={firstSeenAt} />
-              </td>
-              <td>
-                <Time at={lastSeenAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const columns: readonly Column<Drift['findings'][number]>[] = [
+  {
+    head: 'Event',
+    cell: ({ eventName }) => (
+      <a href={linkTo(['events'], { eventName })}>
+        <Foreign text={eventName} />
+      </a>
+    ),
+  },
+  { head: 'Where', cell: ({ path }) => <Foreign text={path} isCode />, looks: 'wide' },
+  { head: 'What differs', cell: ({ kind }) => kind.replaceAll('_', ' ') },
+  { head: 'Events', cell: ({ count }) => number(count), looks: 'count' },
+  { head: 'First seen', cell: ({ firstSeenAt }) => <Time at={firstSeenAt} /> },
+  { head: 'Last seen', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+];

@@ -5,6 +5,7 @@ import { Body } from '../parts/body.tsx';
 import { duration } from '../parts/format.ts';
 import { Dismiss, Replay } from '../parts/run-changes.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { Fact, Facts, Foreign, State, Time } from '../parts/text.tsx';
 import { linkTo } from '../router.ts';
 
@@ -77,7 +78,7 @@ function OneEvent({ event, path }: { readonly event: Event; readonly path: strin
             : 'It waits to be handled.'}
         </Empty>
       ) : (
-        <RunTable runs={event.runs} />
+        <Table label="Runs" columns={columns} rows={event.runs} keyOf={({ handler }) => handler} />
       )}
       {event.runs.map((run) => run.failures && <Failures key={run.handler} run={run} />)}
       <Body path={path} />
@@ -85,45 +86,22 @@ function OneEvent({ event, path }: { readonly event: Event; readonly path: strin
   );
 }
 
-function RunTable({ runs }: Pick<Event, 'runs'>) {
-  return (
-    <div class="table" role="region" aria-label="Runs" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Handler</th>
-            <th scope="col">State</th>
-            <th scope="col" class="count">
-              Attempts
-            </th>
-            <th scope="col">When</th>
-            <th scope="col">Why the last one failed</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <tr key={run.handler}>
-              <td>
-                <Foreign text={run.handler} />
-              </td>
-              <td>
-                <State state={run.state} />
-              </td>
-              <td class="count">{run.attempts}</td>
-              <td>
-                <When run={run} />
-              </td>
-              <td class="wide">
-                <Foreign text={run.reason} />
-                {run.replay !== undefined && <span class="faint"> (replay {run.replay})</span>}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const columns: readonly Column<Run>[] = [
+  { head: 'Handler', cell: ({ handler }) => <Foreign text={handler} /> },
+  { head: 'State', cell: ({ state }) => <State state={state} /> },
+  { head: 'Attempts', cell: ({ attempts }) => attempts, looks: 'count' },
+  { head: 'When', cell: (run) => <When run={run} /> },
+  {
+    head: 'Why the last one failed',
+    cell: ({ reason, replay }) => (
+      <>
+        <Foreign text={reason} />
+        {replay !== undefined && <span class="faint"> (replay {replay})</span>}
+      </>
+    ),
+    looks: 'wide',
+  },
+];
 
 function When({ run: { state, settledAt, dueAt } }: { readonly run: Run }) {
   if (settledAt !== undefined) return <Time at={settledAt} />;

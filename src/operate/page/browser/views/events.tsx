@@ -5,6 +5,7 @@ import { type Field, FilterForm } from '../parts/filter-form.tsx';
 import { Pages, pageSize } from '../parts/pages.tsx';
 import { Standing } from '../parts/runs.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
 
@@ -61,47 +62,24 @@ export function EventTable({
   events,
   isOfCall = false,
 }: Pick<Found, 'events'> & { readonly isOfCall?: boolean }) {
-  return (
-    <div class="table" role="region" aria-label="Events" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Arrived</th>
-            <th scope="col">Event</th>
-            <th scope="col">State</th>
-            {!isOfCall && <th scope="col">Call</th>}
-            <th scope="col">Trace id</th>
-          </tr>
-        </thead>
-        <tbody>
-          {events.map((event) => (
-            <tr key={event.traceId}>
-              <td>
-                <Time at={event.receivedAt} />
-              </td>
-              <td>
-                <a href={linkTo(['events', event.traceId])}>
-                  <Foreign text={event.eventName} />
-                </a>
-              </td>
-              <td>
-                <Standing event={event} />
-              </td>
-              {!isOfCall && (
-                <td>
-                  <CallLink callId={event.callId} />
-                </td>
-              )}
-              <td>
-                <Foreign text={event.traceId} isCode />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  const shown = isOfCall ? columns.filter(({ head }) => head !== 'Call') : columns;
+  return <Table label="Events" columns={shown} rows={events} keyOf={({ traceId }) => traceId} />;
 }
+
+const columns: readonly Column<Found['events'][number]>[] = [
+  { head: 'Arrived', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+  {
+    head: 'Event',
+    cell: ({ traceId, eventName }) => (
+      <a href={linkTo(['events', traceId])}>
+        <Foreign text={eventName} />
+      </a>
+    ),
+  },
+  { head: 'State', cell: (event) => <Standing event={event} /> },
+  { head: 'Call', cell: ({ callId }) => <CallLink callId={callId} /> },
+  { head: 'Trace id', cell: ({ traceId }) => <Foreign text={traceId} isCode /> },
+];
 
 function CallLink({ callId }: { readonly callId: string | undefined }) {
   if (callId === undefined) return <span class="faint">–</span>;

@@ -5,6 +5,7 @@ import { useResource } from '../api/use-resource.ts';
 import { ChangeButton } from '../parts/change-button.tsx';
 import { counted, duration, number } from '../parts/format.ts';
 import { Empty, Loaded } from '../parts/standing.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
 import { linkTo } from '../router.ts';
 
@@ -34,80 +35,56 @@ export function HandlersView() {
 
 function HandlerTable({ handlers }: Pick<Handlers, 'handlers'>) {
   const mayPause = useAccess().mayDo('pause');
-  return (
-    <div class="table" role="region" aria-label="Handlers" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Handler</th>
-            <th scope="col">State</th>
-            {mayPause && <th scope="col">Change</th>}
-            <th scope="col" class="count">
-              Due
-            </th>
-            <th scope="col" class="count">
-              Running
-            </th>
-            <th scope="col" class="count">
-              Blocked
-            </th>
-            <th scope="col" class="count">
-              Dead
-            </th>
-            <th scope="col">Takes</th>
-            <th scope="col">How</th>
-          </tr>
-        </thead>
-        <tbody>
-          {handlers.map((handler) => (
-            <HandlerRow key={handler.name} handler={handler} mayPause={mayPause} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  const shown = mayPause ? columns : columns.filter(({ head }) => head !== 'Change');
+  return <Table label="Handlers" columns={shown} rows={handlers} keyOf={({ name }) => name} />;
 }
 
-function HandlerRow({ handler, mayPause }: { readonly handler: HandlerState; readonly mayPause: boolean }) {
-  const { name, pause, isRegistered, due, running, blocked, dead, settings } = handler;
+const columns: readonly Column<HandlerState>[] = [
+  {
+    head: 'Handler',
+    cell: ({ name }) => (
+      <a href={linkTo(['events'], { handler: name })}>
+        <Foreign text={name} />
+      </a>
+    ),
+  },
+  { head: 'State', cell: (handler) => <Standing handler={handler} /> },
+  { head: 'Change', cell: ({ name, pause }) => <PauseOrResume name={name} isPaused={pause !== undefined} /> },
+  { head: 'Due', cell: ({ due }) => number(due), looks: 'count' },
+  { head: 'Running', cell: ({ running }) => number(running), looks: 'count' },
+  { head: 'Blocked', cell: ({ blocked }) => number(blocked), looks: 'count' },
+  {
+    head: 'Dead',
+    cell: ({ name, dead }) =>
+      dead === 0 ? '0' : <a href={linkTo(['failures'], { handler: name })}>{number(dead)}</a>,
+    looks: 'count',
+  },
+  {
+    head: 'Takes',
+    cell: ({ settings }) =>
+      settings && <Foreign text={(settings.join?.events ?? settings.patterns).join(', ')} />,
+    looks: 'wide',
+  },
+  { head: 'How', cell: ({ settings }) => settings && <Settings settings={settings} /> },
+];
+
+function Standing({ handler: { pause, isRegistered } }: { readonly handler: HandlerState }) {
   return (
-    <tr>
-      <td>
-        <a href={linkTo(['events'], { handler: name })}>
-          <Foreign text={name} />
-        </a>
-      </td>
-      <td>
-        <State state={pause ? 'paused' : isRegistered ? 'alive' : 'not registered'} />
-        {pause && (
-          <div class="faint">
-            since <Time at={pause.since} />
-            {pause.by !== undefined && (
-              <>
-                {' '}
-                by <span dir="auto">{pause.by}</span>
-              </>
-            )}
-            {pause.reason !== undefined && <div dir="auto">{pause.reason}</div>}
-          </div>
-        )}
-      </td>
-      {mayPause && (
-        <td>
-          <PauseOrResume name={name} isPaused={pause !== undefined} />
-        </td>
+    <>
+      <State state={pause ? 'paused' : isRegistered ? 'alive' : 'not registered'} />
+      {pause && (
+        <div class="faint">
+          since <Time at={pause.since} />
+          {pause.by !== undefined && (
+            <>
+              {' '}
+              by <span dir="auto">{pause.by}</span>
+            </>
+          )}
+          {pause.reason !== undefined && <div dir="auto">{pause.reason}</div>}
+        </div>
       )}
-      <td class="count">{number(due)}</td>
-      <td class="count">{number(running)}</td>
-      <td class="count">{number(blocked)}</td>
-      <td class="count">
-        {dead === 0 ? '0' : <a href={linkTo(['failures'], { handler: name })}>{number(dead)}</a>}
-      </td>
-      <td class="wide">
-        {settings && <Foreign text={(settings.join?.events ?? settings.patterns).join(', ')} />}
-      </td>
-      <td>{settings && <Settings settings={settings} />}</td>
-    </tr>
+    </>
   );
 }
 
@@ -154,28 +131,17 @@ function PauseOrResume({ name, isPaused }: { readonly name: string; readonly isP
 
 function ProcessTable({ processes }: Pick<Handlers, 'processes'>) {
   if (processes.length === 0) return <Empty title="No process is known." />;
-  return (
-    <div class="table" role="region" aria-label="Processes" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Process</th>
-            <th scope="col">Handlers</th>
-          </tr>
-        </thead>
-        <tbody>
-          {processes.map(({ id, handlers, isThis }) => (
-            <tr key={id}>
-              <td>
-                <code>{id}</code> {isThis && <span class="faint">this one</span>}
-              </td>
-              <td class="wide">
-                <Foreign text={handlers.join(', ')} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  return <Table label="Processes" columns={processColumns} rows={processes} keyOf={({ id }) => id} />;
 }
+
+const processColumns: readonly Column<Handlers['processes'][number]>[] = [
+  {
+    head: 'Process',
+    cell: ({ id, isThis }) => (
+      <>
+        <code>{id}</code> {isThis && <span class="faint">this one</span>}
+      </>
+    ),
+  },
+  { head: 'Handlers', cell: ({ handlers }) => <Foreign text={handlers.join(', ')} />, looks: 'wide' },
+];

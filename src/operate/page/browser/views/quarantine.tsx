@@ -7,6 +7,7 @@ import { type Field, FilterForm } from '../parts/filter-form.tsx';
 import { counted, size } from '../parts/format.ts';
 import { Pages, pageSize } from '../parts/pages.tsx';
 import { Empty, Loaded } from '../parts/standing.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { Foreign, State, Time } from '../parts/text.tsx';
 import { type Place, linkTo } from '../router.ts';
 import { reasons, whyOf } from './quarantine-reasons.ts';
@@ -42,7 +43,12 @@ export function QuarantineView({ query }: Place) {
             </Empty>
           ) : (
             <>
-              <DeliveryTable deliveries={deliveries} />
+              <Table
+                label="Deliveries in quarantine"
+                columns={columns}
+                rows={deliveries}
+                keyOf={({ id }) => id}
+              />
               <Pages view="quarantine" query={query} next={cursor} />
             </>
           )
@@ -52,46 +58,14 @@ export function QuarantineView({ query }: Place) {
   );
 }
 
-function DeliveryTable({ deliveries }: Pick<Deliveries, 'deliveries'>) {
-  return (
-    <div class="table" role="region" aria-label="Deliveries in quarantine" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Arrived</th>
-            <th scope="col">Delivery</th>
-            <th scope="col">Kind</th>
-            <th scope="col">Why</th>
-            <th scope="col" class="count">
-              Size
-            </th>
-            <th scope="col">Trace id, not verified</th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map((delivery) => (
-            <tr key={delivery.id}>
-              <td>
-                <Time at={delivery.receivedAt} />
-              </td>
-              <td>
-                <a href={linkTo(['quarantine', delivery.id])}>Delivery {delivery.id}</a>
-              </td>
-              <td>
-                <State state={delivery.kind} />
-              </td>
-              <td class="wide">{whyOf(delivery.reason).what}</td>
-              <td class="count">{size(delivery.bytes)}</td>
-              <td>
-                <Foreign text={delivery.traceId} isCode />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const columns: readonly Column<Deliveries['deliveries'][number]>[] = [
+  { head: 'Arrived', cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+  { head: 'Delivery', cell: ({ id }) => <a href={linkTo(['quarantine', id])}>Delivery {id}</a> },
+  { head: 'Kind', cell: ({ kind }) => <State state={kind} /> },
+  { head: 'Why', cell: ({ reason }) => whyOf(reason).what, looks: 'wide' },
+  { head: 'Size', cell: ({ bytes }) => size(bytes), looks: 'count' },
+  { head: 'Trace id, not verified', cell: ({ traceId }) => <Foreign text={traceId} isCode /> },
+];
 
 interface Reverified {
   readonly checked: number;
