@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { Command } from 'commander';
 import { listen, urlOf } from '../http/listening.ts';
 import { type Action, actions } from '../operate/api/access.ts';
-import { openInbox } from '../receiver/receiver.ts';
+import { internalsOf } from '../receiver/receiver.ts';
 import { loadApp } from './app-file.ts';
 import { argument } from './arguments.ts';
 import { databaseOption, expected, readEnvironment, readPort } from './environment.ts';
@@ -61,7 +61,7 @@ async function show(flags: PageFlags): Promise<void> {
     : { ...app?.options, headers: { 'x-ringback-page': randomUUID() } };
   const receiver = receiverBeside(database, environment, options);
   await app?.register(receiver);
-  await openInbox(receiver);
+  await internalsOf(receiver).lifecycle.openInbox();
   const isOffered = (action: Action): boolean =>
     action === 'replay' ? app !== undefined : action !== 'quarantine' || canVerify;
   const access = actions.filter(isOffered);

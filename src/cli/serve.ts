@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { configError } from '../errors/errors.ts';
-import { type Receiver, checkReady, createReceiver } from '../receiver/receiver.ts';
+import { type Receiver, createReceiver, internalsOf } from '../receiver/receiver.ts';
 import { Telemetry } from '../receiver/telemetry.ts';
 import { type App, loadApp } from './app-file.ts';
 import { receiverOptions } from './app-options.ts';
@@ -146,7 +146,11 @@ async function open(
   offer: Pick<Offer, 'page' | 'metrics' | 'onMisdirected'>,
 ): Promise<HttpServer> {
   const { path } = address;
-  const server = new HttpServer(receiver, { ...offer, path, isReady: () => checkReady(receiver) });
+  const server = new HttpServer(receiver, {
+    ...offer,
+    path,
+    isReady: () => internalsOf(receiver).lifecycle.checkReady(),
+  });
   try {
     await server.listen(address);
     const started = receiver.start();

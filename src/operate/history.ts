@@ -85,6 +85,13 @@ export class History {
     return [...byTime].map(([at, rows]) => pointOf(at, rows));
   }
 
+  /** @internal What waits, and for how long the oldest of it has, in milliseconds. */
+  async backlog(): Promise<{ readonly waiting: number; readonly oldestWaiting: number }> {
+    this.#parts.requireStarted('backlog');
+    const { waiting, oldestWaiting = 0 } = await this.#backlog();
+    return { waiting, oldestWaiting };
+  }
+
   /** @internal Writes what was counted at the end of each minute. An inbox that is slow gets one write at a time. */
   start(): void {
     if (this.#isStopped) return;
@@ -105,15 +112,21 @@ export class History {
     await this.#write(this.#parts.clock.now());
   }
 
+  async #backlog(): Promise<{ readonly waiting: number; readonly oldestWaiting: number | undefined }> {
+    const { store, clock } = this.#parts;
+    const { waiting, oldest } = await store.backlog(clock.now());
+    return { waiting, oldestWaiting: oldest === undefined ? undefined : Math.max(0, clock.now() - oldest) };
+  }
+
   /** Never rejects: what can't be written is written with the next minute. */
   async #write(at: number): Promise<void> {
-    const { store, activity, clock } = this.#parts;
+    const { store, activity } = this.#parts;
     const counts = activity.take();
     try {
-      const { waiting, oldest } = await store.backlog(clock.now());
+      const { waiting, oldestWaiting } = await this.#backlog();
       const all = new Map(counts);
       if (waiting > 0) all.set('waiting', waiting);
-      if (oldest !== undefined) all.set('oldest_waiting', Math.max(0, clock.now() - oldest));
+      if (oldestWaiting !== undefined) all.set('oldest_waiting', oldestWaiting);
       // An inbox where nothing happens is not written to.
       if (all.size > 0) await store.add(at, all);
     } catch {

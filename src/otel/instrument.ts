@@ -1,5 +1,5 @@
 import { type MeterProvider, type TracerProvider, metrics, trace } from '@opentelemetry/api';
-import { type Receiver, activityOf, tracingOf } from '../receiver/receiver.ts';
+import { type Receiver, internalsOf } from '../receiver/receiver.ts';
 import { measure } from './measure.ts';
 import { tracerOf } from './spans.ts';
 
@@ -28,6 +28,7 @@ export function instrument<Transaction>(
   { tracerProvider, meterProvider }: InstrumentOptions = {},
 ): void {
   const plain = receiver as unknown as Receiver;
-  tracingOf(plain).use(tracerOf((tracerProvider ?? trace.getTracerProvider()).getTracer(scope)));
-  activityOf(plain).observe(measure(plain, (meterProvider ?? metrics.getMeterProvider()).getMeter(scope)));
+  const { activity, tracing } = internalsOf(plain).parts;
+  tracing.use(tracerOf((tracerProvider ?? trace.getTracerProvider()).getTracer(scope)));
+  activity.observe(measure(plain, (meterProvider ?? metrics.getMeterProvider()).getMeter(scope)));
 }

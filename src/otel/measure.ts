@@ -1,7 +1,7 @@
 import type { Meter, ObservableGauge } from '@opentelemetry/api';
 import type { ActivityObserver } from '../kit/activity.ts';
 import { measures } from '../kit/measures.ts';
-import { type Receiver, backlogOf } from '../receiver/receiver.ts';
+import type { Receiver } from '../receiver/receiver.ts';
 
 /** The metrics of a receiver. Labels are names of handlers, outcomes and codes: nothing of an event. */
 export function measure(receiver: Receiver, meter: Meter): ActivityObserver {
@@ -45,7 +45,7 @@ function observeBacklog(receiver: Receiver, meter: Meter): void {
     unit: 's',
   });
   const observe = async (result: { observe(gauge: ObservableGauge, value: number): void }) => {
-    const backlog = await backlogOf(receiver).catch(() => undefined);
+    const backlog = await receiver.history.backlog().catch(() => undefined);
     if (!backlog) return;
     result.observe(waiting, backlog.waiting);
     result.observe(oldest, backlog.oldestWaiting / 1_000);

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import type { AnswerOutcome, RunOutcome } from '../kit/activity.ts';
 import { measures } from '../kit/measures.ts';
-import { type Receiver, activityOf, backlogOf } from '../receiver/receiver.ts';
+import { type Receiver, internalsOf } from '../receiver/receiver.ts';
 
 /**
  * Adds the metrics of a receiver to your registry, whose `metrics()` is what Prometheus reads. What happens is counted by each
@@ -18,7 +18,7 @@ import { type Receiver, activityOf, backlogOf } from '../receiver/receiver.ts';
  */
 export function collectMetrics<Transaction>(receiver: Receiver<Transaction>, registry: Registry): void {
   const plain = receiver as unknown as Receiver;
-  activityOf(plain).observe(counters(registry));
+  internalsOf(plain).parts.activity.observe(counters(registry));
   addGauges(plain, registry);
 }
 
@@ -68,7 +68,7 @@ function addGauges(receiver: Receiver, registry: Registry): void {
   const look = sharedWhileReading(async () => {
     const [counts, backlog, { handlers }] = await Promise.all([
       receiver.counts(),
-      backlogOf(receiver),
+      receiver.history.backlog(),
       receiver.handlers.list(),
     ]);
     return { counts, backlog, handlers };

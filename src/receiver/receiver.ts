@@ -11,10 +11,8 @@ import { type Mounted, mounted } from '../http/web.ts';
 import type { Authorize } from '../operate/api/access.ts';
 import { type ApiHandler, type ApiParts, apiHandler } from '../operate/api/api.ts';
 import { pageHandler } from '../operate/page/page.ts';
-import type { Activity } from '../kit/activity.ts';
 import type { Clock } from '../kit/clock.ts';
 import { messageOf } from '../kit/error-text.ts';
-import type { Tracing } from '../kit/tracing.ts';
 import type { Calls } from '../operate/calls.ts';
 import type { Alerts } from '../operate/alerts/alerts.ts';
 import type { Audit } from '../operate/audit.ts';
@@ -45,56 +43,19 @@ export interface FallbackContext<Transaction = UserDatabase> extends RunContext<
   readonly isKnown: boolean;
 }
 
-/**
- * Opens a receiver's inbox for a person's decisions before any handler runs; `start` may follow.
- *
- * @internal
- */
-export let openInbox: (receiver: Receiver) => Promise<void>;
+/** @internal */
+interface Internals {
+  readonly lifecycle: Lifecycle;
+  readonly parts: Parts;
+  readonly clock: Clock;
+}
 
 /**
- * Finds out whether a delivery would be stored now, by a write that leaves nothing behind. Takes at most 0.7 s.
+ * What a receiver is made of, for what belongs to Ringback and isn't public.
  *
  * @internal
  */
-export let checkReady: (receiver: Receiver) => Promise<boolean>;
-
-/**
- * What a receiver counts as it works.
- *
- * @internal
- */
-export let activityOf: (receiver: Receiver) => Activity;
-
-/**
- * What follows a receiver's deliveries and runs, if anything does.
- *
- * @internal
- */
-export let tracingOf: (receiver: Receiver) => Tracing;
-
-/**
- * What waits in the inbox, and for how long the oldest of it has, in milliseconds.
- *
- * @internal
- */
-export let backlogOf: (
-  receiver: Receiver,
-) => Promise<{ readonly waiting: number; readonly oldestWaiting: number }>;
-
-/**
- * What a receiver handles events with.
- *
- * @internal
- */
-export let handlingOf: (receiver: Receiver) => Pick<Parts, 'registry' | 'decoder'>;
-
-/**
- * The clock that a receiver was given.
- *
- * @internal
- */
-export let clockOf: (receiver: Receiver) => Clock;
+export let internalsOf: (receiver: Receiver) => Internals;
 
 /**
  * Receives the platform's deliveries, stores them in the inbox, and runs the handlers. Made by `createReceiver`.
@@ -124,18 +85,11 @@ export class Receiver<Transaction = UserDatabase> {
   readonly #parts: Parts;
 
   static {
-    openInbox = (receiver) => receiver.#lifecycle.openInbox();
-    checkReady = (receiver) => receiver.#lifecycle.checkReady();
-    clockOf = (receiver) => receiver.#clock;
-    activityOf = (receiver) => receiver.#parts.activity;
-    handlingOf = (receiver) => receiver.#parts;
-    tracingOf = (receiver) => receiver.#parts.tracing;
-    backlogOf = async (receiver) => {
-      receiver.#lifecycle.requireStarted('backlog');
-      const now = receiver.#clock.now();
-      const { waiting, oldest } = await receiver.#parts.store.history.backlog(now);
-      return { waiting, oldestWaiting: oldest === undefined ? 0 : Math.max(0, now - oldest) };
-    };
+    internalsOf = (receiver) => ({
+      lifecycle: receiver.#lifecycle,
+      parts: receiver.#parts,
+      clock: receiver.#clock,
+    });
   }
 
   /** @internal */

@@ -7,7 +7,7 @@ import type { Duration } from '../kit/duration.ts';
 import { checked, hasMethods, parseStrictly } from '../errors/option-problems.ts';
 import { duration } from '../receiver/option-values.ts';
 import type { StoredRun, WholeInboxEvent } from '../operate/events.ts';
-import { Receiver, clockOf } from '../receiver/receiver.ts';
+import { Receiver, internalsOf } from '../receiver/receiver.ts';
 import type { ManualClock } from './manual-clock.ts';
 
 /** The log events after which to look again. Every receiver in the process reports them, so they are only a hint. */
@@ -91,7 +91,7 @@ function inWords({ state, runs }: WholeInboxEvent, matching: readonly string[]):
 /** What to do where time stands still: nothing that waits for its time would ever be run. */
 function moveClock(receiver: Pick<Receiver, 'events'>, { state, runs }: WholeInboxEvent) {
   const waits = state === 'open' && !runs.some((run) => run.state === 'running');
-  if (!waits || !(receiver instanceof Receiver) || readManualClock(clockOf(receiver)) === undefined)
+  if (!waits || !(receiver instanceof Receiver) || readManualClock(internalsOf(receiver).clock) === undefined)
     return {};
   return { fix: 'Move its clock on with clock.advance(), or let handled do it: handled(…, { clock }).' };
 }

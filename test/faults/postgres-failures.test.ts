@@ -4,7 +4,7 @@
  */
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkReady } from '../../src/receiver/receiver.ts';
+import { internalsOf } from '../../src/receiver/receiver.ts';
 import { postgres } from '../../src/store/postgres/index.ts';
 import { bodyOf, deliver, secret } from '../support/deliveries.ts';
 import { Gate } from '../support/gate.ts';
@@ -129,11 +129,11 @@ async function survives({ connectionString, schema }: Inbox, fail: () => ReturnT
   const during = () => deliver(receiver, bodyOf({ traceId: 'during', callId: 'call-2' }));
   const { status, headers } = await during();
   expect([status, headers.get('retry-after')]).toEqual([503, '2']);
-  await expect.poll(() => checkReady(receiver as never)).toBe(false);
+  await expect.poll(() => internalsOf(receiver as never).lifecycle.checkReady()).toBe(false);
 
   await end();
   await expect.poll(async () => (await during()).status).toBe(200);
-  await expect.poll(() => checkReady(receiver as never)).toBe(true);
+  await expect.poll(() => internalsOf(receiver as never).lifecycle.checkReady()).toBe(true);
   await logs.until('run_done', 2);
   const written = await receiver.database.transaction(async (tx) => {
     const { rows } = await tx.query<{ trace_id: string }>(`select trace_id from ${schema}.effects`);

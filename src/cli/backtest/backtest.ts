@@ -6,7 +6,7 @@ import { configError } from '../../errors/errors.ts';
 import { readBytes } from '../../events/read-bytes.ts';
 import { closest } from '../../kit/closest-name.ts';
 import { systemClock } from '../../kit/clock.ts';
-import { createReceiver, handlingOf, openInbox } from '../../receiver/receiver.ts';
+import { createReceiver, internalsOf } from '../../receiver/receiver.ts';
 import { type EventFilter, type StoredEvent, joinKey } from '../../store/event-store.ts';
 import { copyInbox, temporaryFix } from '../../store/sqlite/admin/copy-inbox.ts';
 import { SqliteStore } from '../../store/sqlite/sqlite-store.ts';
@@ -59,9 +59,12 @@ export async function backtest(
   const logger = pino({ level }, pino.destination({ dest: 2, sync: true }));
   const receiver = createReceiver({ ...options, secrets: noSecret, database: store, logger });
   await register(receiver);
-  const { registry, decoder } = handlingOf(receiver);
+  const {
+    lifecycle,
+    parts: { registry, decoder },
+  } = internalsOf(receiver);
   requireHandler(handler, registry.all);
-  await openInbox(receiver);
+  await lifecycle.openInbox();
   try {
     const past = await Past.read(store, filter.since, filter.until);
     const chosen = registry.all.filter(({ name }) => handler === undefined || name === handler);

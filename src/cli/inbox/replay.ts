@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { refProcess, pause, systemClock } from '../../kit/clock.ts';
 import type { EventFilter } from '../../operate/events.ts';
 import { storeOf } from '../../receiver/database.ts';
-import { type Receiver, openInbox } from '../../receiver/receiver.ts';
+import { type Receiver, internalsOf } from '../../receiver/receiver.ts';
 import type { EventStore, ReplayedRuns } from '../../store/event-store.ts';
 import type { Store } from '../../store/store.ts';
 import { loadApp } from '../app-file.ts';
@@ -103,7 +103,7 @@ async function requeue(
   { yes, wait, only, rate, by, reason }: ReplayFlags,
 ): Promise<number | Undone> {
   const signal = stopSignal();
-  await openInbox(receiver);
+  await internalsOf(receiver).lifecycle.openInbox();
   // A signal stops the receiver in order, as it stops `serve`: otherwise, runs that have begun here would look like
   // those of a process that has died.
   try {
