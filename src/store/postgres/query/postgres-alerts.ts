@@ -4,16 +4,10 @@ import { toText } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 
 /** Which alerts are raised, in Postgres. */
-export class PostgresAlerts implements AlertStore {
-  readonly #session: Session;
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
+export const alertsOn = (session: Session): AlertStore => ({
   async raise({ name, subject, message, now, toldBefore }: FoundAlert): Promise<ToTell | undefined> {
     const key = [name, toText(subject)];
-    return this.#session.write(async (transaction) => {
+    return session.write(async (transaction) => {
       const [before] = await transaction.query<{ told_at: number }>(
         'select told_at from ringback.alerts where name = $1 and subject = $2 for update',
         key,
@@ -31,32 +25,32 @@ export class PostgresAlerts implements AlertStore {
         );
       return told && { since: told.since, isNew: (before?.told_at ?? 0) === 0 };
     });
-  }
+  },
 
   async untold(name: string, subject: string): Promise<void> {
-    await this.#session.query('update ringback.alerts set told_at = 0 where name = $1 and subject = $2', [
+    await session.query('update ringback.alerts set told_at = 0 where name = $1 and subject = $2', [
       name,
       toText(subject),
     ]);
-  }
+  },
 
   async end(name: string, subject: string): Promise<boolean> {
-    const [ended] = await this.#session.query<{ isTold: boolean }>(
+    const [ended] = await session.query<{ isTold: boolean }>(
       'delete from ringback.alerts where name = $1 and subject = $2 returning told_at > 0 as "isTold"',
       [name, toText(subject)],
     );
     return ended?.isTold === true;
-  }
+  },
 
   list(): Promise<readonly KeptAlert[]> {
-    return this.#session.query<KeptAlert>(
+    return session.query<KeptAlert>(
       'select name, subject, since, message from ringback.alerts order by name collate "C", subject collate "C"',
     );
-  }
+  },
 
   async deadRuns(limit: number): Promise<number> {
     const { count } = await oneRow<{ count: number }>(
-      this.#session,
+      session,
       // Group by group: of one that is muted there may be a million, which are not gone through.
       `select count(*) as count from (
          select from ringback.failure_groups cross join lateral (
@@ -65,5 +59,5 @@ export class PostgresAlerts implements AlertStore {
       [limit],
     );
     return count;
-  }
-}
+  },
+});

@@ -15,16 +15,10 @@ import { fromText, toText, toTextOrNull } from '../connection/text.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 
 /** What people have done to a Postgres inbox. */
-export class PostgresAudit implements AuditStore {
-  readonly #session: Session;
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
+export const auditOn = (session: Session): AuditStore => ({
   async begin({ action, by, reason, what, now, upTo }: AuditRequest): Promise<number> {
     const { id } = await oneRow<{ id: number }>(
-      this.#session,
+      session,
       `with removed as (
          delete from ringback.audit where requested_at < $6
            and id in (select id from ringback.audit order by id limit ${auditRemoved}))
@@ -33,52 +27,57 @@ export class PostgresAudit implements AuditStore {
       [action, now, toTextOrNull(by), toTextOrNull(reason), toText(what), now - auditKept, upTo ?? null],
     );
     return id;
-  }
+  },
 
   async end(id: number, now: number, { events, runs }: AuditCounts): Promise<void> {
-    await this.#session.query(
+    await session.query(
       `update ringback.audit set events = events + $3, runs = runs + $4, finished_at = coalesce(finished_at, $2)
        where id = $1`,
       [id, now, events, runs],
     );
-  }
+  },
 
   async get(id: number): Promise<AuditRow | undefined> {
-    const [row] = await this.#rows('where id = $1', [id]);
+    const [row] = await rowsOf(session, 'where id = $1', [id]);
     return row;
-  }
+  },
 
   running(): Promise<readonly AuditRow[]> {
-    return this.#rows('where up_to is not null and finished_at is null order by id desc', []);
-  }
+    return rowsOf(session, 'where up_to is not null and finished_at is null order by id desc', []);
+  },
 
   advance(step: ProgressStep): Promise<boolean> {
-    return advance(this.#session, step);
-  }
+    return advance(session, step);
+  },
 
   async stop(id: number, now: number): Promise<boolean> {
-    const stopped = await this.#session.query(
+    const stopped = await session.query(
       `update ringback.audit set finished_at = $2, stopped_at = $2
        where id = $1 and up_to is not null and finished_at is null returning id`,
       [id, now],
     );
     return stopped.length > 0;
-  }
+  },
 
   list({ since, until, limit, before }: AuditPage): Promise<readonly AuditRow[]> {
-    return this.#rows(
+    return rowsOf(
+      session,
       'where id < $1 and requested_at >= $2 and requested_at < $3 order by id desc limit $4',
       [before ?? Number.MAX_SAFE_INTEGER, since ?? 0, until ?? Number.MAX_SAFE_INTEGER, limit],
     );
-  }
+  },
+});
 
-  async #rows(which: string, values: readonly unknown[]): Promise<readonly AuditRow[]> {
-    const rows = await this.#session.query<StoredEntry>(
-      `select ${entryColumns} from ringback.audit ${which}`,
-      values,
-    );
-    return rows.map((row) => auditRow(row, fromText));
-  }
+async function rowsOf(
+  session: Session,
+  which: string,
+  values: readonly unknown[],
+): Promise<readonly AuditRow[]> {
+  const rows = await session.query<StoredEntry>(
+    `select ${entryColumns} from ringback.audit ${which}`,
+    values,
+  );
+  return rows.map((row) => auditRow(row, fromText));
 }
 
 /** Resolves to whether the step is the next of its entry. Another that sets out for it waits until the transaction has ended. */

@@ -25,15 +25,9 @@ const runsOfGroup = `
     order by settled_at desc limit 1) l on true`;
 
 /** The failures of a Postgres inbox. */
-export class PostgresFailures implements FailureStore {
-  readonly #session: Session;
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
+export const failuresOn = (session: Session): FailureStore => ({
   async groups({ handler, limit }: FailureQuery): Promise<readonly FailureGroup[]> {
-    const rows = await this.#session.query<Row>(
+    const rows = await session.query<Row>(
       `select fingerprint as id, g.handler, cause, place, message, dead, retrying, first_seen_at as "firstSeenAt",
          last_seen_at as "lastSeenAt", trace_id as "traceId", muted_at as "mutedAt"
        from ringback.failure_groups g cross join lateral (${runsOfGroup}) runs
@@ -51,31 +45,31 @@ export class PostgresFailures implements FailureStore {
       traceId: fromTextOrUndefined(row.traceId),
       mutedAt: row.mutedAt ?? undefined,
     }));
-  }
+  },
 
   async named(ids: readonly string[]): Promise<readonly NamedGroup[]> {
-    const rows = await this.#session.query<NamedGroup>(
+    const rows = await session.query<NamedGroup>(
       `select fingerprint as id, handler, cause, muted_at is not null as "isMuted" from ringback.failure_groups
        where fingerprint = any ($1)`,
       [ids],
     );
     return rows.map((row) => ({ ...row, handler: fromText(row.handler), cause: fromText(row.cause) }));
-  }
+  },
 
   async mute(id: string, now: number): Promise<boolean> {
-    const muted = await this.#session.query(
+    const muted = await session.query(
       'update ringback.failure_groups set muted_at = $2 where fingerprint = $1 and muted_at is null returning 1',
       [toText(id), now],
     );
     return muted.length > 0;
-  }
+  },
 
   async unmute(id: string): Promise<boolean> {
-    const unmuted = await this.#session.query(
+    const unmuted = await session.query(
       `update ringback.failure_groups set muted_at = null where fingerprint = $1 and muted_at is not null
        returning 1`,
       [toText(id)],
     );
     return unmuted.length > 0;
-  }
-}
+  },
+});

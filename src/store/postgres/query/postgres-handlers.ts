@@ -16,47 +16,29 @@ const some = (state: string): string =>
   `(select handler, state from ringback.runs where state = '${state}' limit ${maxCounted})`;
 
 /** The handlers of a Postgres inbox. */
-export class PostgresHandlers implements HandlerStore {
-  readonly #session: Session;
-  readonly #ownProcess: () => number | undefined;
-
-  constructor(session: Session, ownProcess: () => number | undefined) {
-    this.#session = session;
-    this.#ownProcess = ownProcess;
-  }
-
+export const handlersOn = (session: Session, ownProcess: () => number | undefined): HandlerStore => ({
   async pause(pause: HandlerPause): Promise<HandlerPause> {
-    await this.#session.query(
+    await session.query(
       'insert into ringback.paused_handlers values ($1, $2, $3, $4) on conflict do nothing',
       [toText(pause.handler), pause.since, toTextOrNull(pause.by), toTextOrNull(pause.reason)],
     );
-    const holding = await this.paused();
+    const holding = await pausedHandlers(session);
     return holding.find(({ handler }) => handler === pause.handler) ?? pause;
-  }
+  },
 
   async resume(handler: string): Promise<boolean> {
-    const rows = await this.#session.query(
+    const rows = await session.query(
       'delete from ringback.paused_handlers where handler = $1 returning handler',
       [toText(handler)],
     );
     return rows.length > 0;
-  }
+  },
 
-  async paused(): Promise<readonly HandlerPause[]> {
-    const rows = await this.#session.query<PauseRow>(
-      `select handler, since, paused_by as "by", reason from ringback.paused_handlers order by handler collate "C"`,
-    );
-    return rows.map(({ handler, since, by, reason }) => ({
-      handler: fromText(handler),
-      since,
-      by: fromTextOrUndefined(by),
-      reason: fromTextOrUndefined(reason),
-    }));
-  }
+  paused: () => pausedHandlers(session),
 
   async reserveStarts({ handler, count, gap }: StartSlots): Promise<number> {
     const { delay } = await oneRow<{ delay: number }>(
-      this.#session,
+      session,
       `with clock as materialized (select extract(epoch from clock_timestamp()) * 1000 as now)
        insert into ringback.handler_rates as kept select $1, now + $2 from clock on conflict (handler) do update
        set next_at = greatest((select now from clock), least(kept.next_at, (select now from clock) + $3)) + $2
@@ -64,20 +46,20 @@ export class PostgresHandlers implements HandlerStore {
       [toText(handler), count * gap, longestDelay(gap)],
     );
     return delay;
-  }
+  },
 
   async runs(): Promise<readonly HandlerRuns[]> {
-    const rows = await this.#session.query<HandlerRuns>(
+    const rows = await session.query<HandlerRuns>(
       `select handler, count(*) filter (where state = 'due') as due, count(*) filter (where state = 'claimed') as running,
          count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'dead') as dead
        from (${states.map(some).join(' union all ')}) r
        group by handler order by handler collate "C"`,
     );
     return rows.map((row) => ({ ...row, handler: fromText(row.handler) }));
-  }
+  },
 
   async processes(): Promise<readonly LivingProcess[]> {
-    const rows = await this.#session.query<{ id: number; handlers: string | null }>(
+    const rows = await session.query<{ id: number; handlers: string | null }>(
       `select id, handlers from ringback.processes
        where heartbeat_at > clock_timestamp() - make_interval(secs => $1) order by id`,
       [deadAfter],
@@ -85,14 +67,26 @@ export class PostgresHandlers implements HandlerStore {
     return rows.map(({ id, handlers }) => ({
       id,
       handlers: handlers === null ? [] : (JSON.parse(handlers) as string[]),
-      isThis: id === this.#ownProcess(),
+      isThis: id === ownProcess(),
     }));
-  }
-}
+  },
+});
 
 interface PauseRow {
   readonly handler: string;
   readonly since: number;
   readonly by: string | null;
   readonly reason: string | null;
+}
+
+async function pausedHandlers(session: Session): Promise<readonly HandlerPause[]> {
+  const rows = await session.query<PauseRow>(
+    `select handler, since, paused_by as "by", reason from ringback.paused_handlers order by handler collate "C"`,
+  );
+  return rows.map(({ handler, since, by, reason }) => ({
+    handler: fromText(handler),
+    since,
+    by: fromTextOrUndefined(by),
+    reason: fromTextOrUndefined(reason),
+  }));
 }

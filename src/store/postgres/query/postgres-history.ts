@@ -10,17 +10,11 @@ import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
 
 /** What has happened, by time, in Postgres. */
-export class PostgresHistory implements HistoryStore {
-  readonly #session: Session;
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
+export const historyOn = (session: Session): HistoryStore => ({
   /** Names in one order: two processes that add to the same minute would otherwise wait for each other's rows in turn. */
   async add(at: number, counts: ReadonlyMap<string, number>): Promise<void> {
     const names = [...counts.keys()].toSorted();
-    await this.#session.write(async (transaction) => {
+    await session.write(async (transaction) => {
       for (const [resolution, { length, kept }] of Object.entries(resolutions)) {
         const start = Math.floor(at / length) * length;
         const values = names.map((name) => counts.get(name));
@@ -39,18 +33,18 @@ export class PostgresHistory implements HistoryStore {
         );
       }
     });
-  }
+  },
 
   list(resolution: Resolution, since: number, until: number): Promise<readonly HistoryRow[]> {
-    return this.#session.query<HistoryRow>(
+    return session.query<HistoryRow>(
       `select at, name, count from ringback.history where resolution = $1 and at >= $2 and at < $3 order by at, name`,
       [resolution, since, until],
     );
-  }
+  },
 
   async backlog(now: number): Promise<Backlog> {
     const { waiting, oldest } = await oneRow<{ waiting: number; oldest: number | null }>(
-      this.#session,
+      session,
       `select events + runs as waiting,
          (select received_at from ringback.events where sequence = least(first_event, first_run)) as oldest
        from
@@ -60,5 +54,5 @@ export class PostgresHistory implements HistoryStore {
       [now],
     );
     return { waiting, oldest: oldest ?? undefined };
-  }
-}
+  },
+});
