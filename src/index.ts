@@ -53,8 +53,7 @@ export { ConfigError, RingbackError } from './errors/errors.ts';
 export type { ProblemCode } from './errors/problems.ts';
 export type { RefusalCode } from './errors/refusals.ts';
 export type { Clock, Random } from './kit/clock.ts';
-export type { Duration } from './kit/duration.ts';
-export type { Rate } from './kit/rate.ts';
+export type { Duration, Rate } from './kit/duration.ts';
 export type { Size } from './kit/bytes.ts';
 
 export type { TrustProxy, TrustProxySetting } from './kit/trust-proxy.ts';

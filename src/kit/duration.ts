@@ -32,3 +32,18 @@ export function inWords(milliseconds: number): string {
   const step = steps.find(({ length }) => milliseconds >= 2 * length) ?? { length: 1_000, unit: 's' };
   return `${Math.round(milliseconds / step.length)} ${step.unit}`;
 }
+
+/**
+ * How often something may happen: a whole number, in a length of time of one unit.
+ *
+ * @example '10/s', '100/m', '500/h'
+ */
+export type Rate = `${number}/${'s' | 'm' | 'h' | 'd'}`;
+
+/** The milliseconds from one to the next at that rate, or undefined when it isn't one. */
+export function parseRate(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const match = /^([1-9]\d{0,8})\/([smhd])$/.exec(value.trim());
+  const length = parsePositiveDuration(`1${match?.[2] ?? ''}`);
+  return match && length !== undefined ? length / Number(match[1]) : undefined;
+}

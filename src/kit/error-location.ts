@@ -1,8 +1,7 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isBundled } from './bundled.ts';
 import { isError } from './error-text.ts';
-import { ownFile } from './own-files.ts';
+import { isBundled, ownFile } from './own-files.ts';
 
 /**
  * The folder of Ringback's own files. Users look for the place in their own code that called these. In a bundle, these and

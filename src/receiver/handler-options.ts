@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import type { KnownEventName } from '../events/names.ts';
 import type { Order } from '../dispatch/handling.ts';
-import type { Duration } from '../kit/duration.ts';
+import type { Duration, Rate } from '../kit/duration.ts';
 import { givenText, parseStrictly } from '../errors/option-problems.ts';
-import type { Rate } from '../kit/rate.ts';
 import { attemptTime, count, rate, timeSpan } from './option-values.ts';
 import { type RetryOptions, retrySchema } from './options.ts';
 import { type ShortDuration, shortDurationsIn } from './short-durations.ts';

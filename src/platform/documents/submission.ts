@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { parseStrictly } from '../../errors/option-problems.ts';
-import { encodedForm } from '../requests/form.ts';
-import type { PlatformRequest } from '../requests/request.ts';
+import type { EncodedForm, PlatformRequest } from '../requests/request.ts';
 
 /** A file for a knowledge base. */
 export interface FileToUpload {
@@ -55,7 +54,7 @@ export async function fileSubmission(file: FileToUpload, operation: string): Pro
   const type = contentType ?? (content instanceof Blob ? content.type : '');
   // A copy of the bytes: a Blob takes none that several threads may share.
   const part = content instanceof Uint8Array ? new Uint8Array(content) : content;
-  return { by: 'upload', form: await encodedForm(field, name, new Blob([part], { type })) };
+  return { by: 'upload', form: await encodedForm(name, new Blob([part], { type })) };
 }
 
 /** @throws ConfigError */
@@ -72,4 +71,18 @@ export async function readySubmission(submission: Submission, operation: string)
 
 function isList(submission: Submission): submission is readonly string[] {
   return Array.isArray(submission);
+}
+
+/**
+ * Encodes a form (RFC 7578) with one file. Every attempt then sends the same bytes, and a `fetch` of another package can
+ * send them as well: it would write a `FormData` of Node's as the text `[object FormData]`.
+ */
+async function encodedForm(name: string, content: Blob): Promise<EncodedForm> {
+  // Read beforehand: with a file that can't be read, which it may have become, encoding would not come to its end.
+  const file = new Blob([await content.arrayBuffer()], { type: content.type });
+  const form = new FormData();
+  form.set(field, file, name);
+  const encoded = new Response(form);
+  const contentType = encoded.headers.get('content-type') ?? 'multipart/form-data';
+  return { contentType, bytes: new Uint8Array(await encoded.arrayBuffer()) };
 }

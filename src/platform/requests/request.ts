@@ -1,6 +1,11 @@
 /** What a request to the platform and its answer are, and whether the request was carried out. */
 
-import type { EncodedForm } from './form.ts';
+/** A form with a file in it, as it is sent. */
+export interface EncodedForm {
+  /** With the boundary between the parts. */
+  readonly contentType: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
 
 /** One request to the platform, as an operation describes it. */
 export interface PlatformRequest {

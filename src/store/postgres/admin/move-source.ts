@@ -1,5 +1,4 @@
 import type { After, Contents, LastNumbers, MoveSource, Page } from '../../shared/move.ts';
-import { contentsIn } from '../../shared/kept-contents.ts';
 import {
   type ColumnKind,
   type KeptTable,
@@ -9,6 +8,7 @@ import {
   columnNames,
   columnsOf,
   pageBounds,
+  contentsIn,
 } from '../../shared/kept-tables.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { fromText } from '../connection/text.ts';

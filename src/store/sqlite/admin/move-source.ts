@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3';
 import type { After, Contents, LastNumbers, MoveSource, Page } from '../../shared/move.ts';
-import { contentsIn } from '../../shared/kept-contents.ts';
 import {
   type KeptRow,
   type KeptTable,
@@ -8,6 +7,7 @@ import {
   bytesKey,
   columnNames,
   pageBounds,
+  contentsIn,
 } from '../../shared/kept-tables.ts';
 
 const rowsOf: Readonly<Record<KeptTable, RowsOf>> = {
