@@ -43,6 +43,12 @@ export class Database {
   }
 }
 
+/** A page, and the position that the next one follows. One row more than asked for says whether there is a next one. */
+export function pageOf<Row extends { readonly position: number }>(rows: readonly Row[], size: number) {
+  const page = rows.slice(0, size);
+  return { page, next: rows.length > size ? page.at(-1)?.position : undefined };
+}
+
 function open(file: string): { readonly connection: Connection; readonly version: number } {
   requireNodeApi();
   let connection: Connection | undefined;

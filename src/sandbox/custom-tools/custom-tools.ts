@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { z } from 'zod';
-import type { Database } from '../database.ts';
+import { type Database, pageOf } from '../database.ts';
 import { isoTime } from '../model.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -102,7 +102,7 @@ interface ToolChange {
 }
 
 interface ToolRow {
-  readonly sequence: number;
+  readonly position: number;
   readonly toolId: string;
   readonly body: string;
   readonly createdAt: number;
@@ -122,7 +122,8 @@ const tables = `
   ) strict;
 `;
 
-const columns = 'sequence, tool_id as toolId, body, created_at as createdAt, updated_at as updatedAt';
+const columns =
+  'sequence as position, tool_id as toolId, body, created_at as createdAt, updated_at as updatedAt';
 const ofOwner = 'organization_id = @organizationId and agent_id = @agentId';
 const one = `${ofOwner} and tool_id = @toolId`;
 
@@ -160,10 +161,7 @@ export class CustomTools {
 
   /** At most `limit` tools, after the one with the sequence number `after`; 0 is before the first. */
   list(owner: ToolOwner, after: number, limit: number): ToolPage {
-    // One more than asked for says whether there is a next page.
-    const rows = this.#list.all({ ...owner, after, limit: limit + 1 });
-    const page = rows.slice(0, limit);
-    const next = rows.length > limit ? page.at(-1)?.sequence : undefined;
+    const { page, next } = pageOf(this.#list.all({ ...owner, after, limit: limit + 1 }), limit);
     return { tools: page.map(customToolOf), next };
   }
 

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
-import type { Connection, Database } from '../database.ts';
+import { type Connection, type Database, pageOf } from '../database.ts';
 import type { DocumentProblem } from './document-problem.ts';
 import type { ProcessedDocument } from './processing/processing-thread.ts';
 
@@ -123,9 +123,8 @@ export class Documents {
 
   /** Those behind a position, and the position of the last one if there are more. */
   list(knowledgeBaseId: string, after: number, size: number) {
-    const rows = this.#list.all(knowledgeBaseId, after, size + 1);
-    const page = rows.slice(0, size);
-    return { items: page.map(documentOf), next: rows.length > size ? page.at(-1)?.position : undefined };
+    const { page, next } = pageOf(this.#list.all(knowledgeBaseId, after, size + 1), size);
+    return { items: page.map(documentOf), next };
   }
 
   /** Deletes a document with its chunks; what is being made of it comes to nothing. */

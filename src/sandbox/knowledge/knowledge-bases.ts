@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../database.ts';
+import { type Database, pageOf } from '../database.ts';
 import { type Caller, isoTime } from '../model.ts';
 import type { KnowledgeBaseFields, KnowledgeBaseSeed } from './fields.ts';
 
@@ -102,9 +102,8 @@ export class KnowledgeBases {
 
   /** Those behind a position, and the position of the last one if there are more. */
   list({ organizationId, userId }: Caller, after: number, size: number) {
-    const rows = this.#list.all({ organizationId, userId, after, limit: size + 1 });
-    const page = rows.slice(0, size);
-    return { items: page.map(knowledgeBaseOf), next: rows.length > size ? page.at(-1)?.position : undefined };
+    const { page, next } = pageOf(this.#list.all({ organizationId, userId, after, limit: size + 1 }), size);
+    return { items: page.map(knowledgeBaseOf), next };
   }
 
   /** Replaces what a client may set, except the model. */

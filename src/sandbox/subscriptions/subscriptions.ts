@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { matches } from '../../events/names.ts';
-import type { Database } from '../database.ts';
+import { type Database, pageOf } from '../database.ts';
 import type { SandboxEvent, Subscription } from '../model.ts';
 
 const tables = `
@@ -102,12 +102,10 @@ export class Subscriptions {
 
   /** A page of the organization's subscriptions: at most `size`, after the position `after`. */
   page(organizationId: string, size: number, after: number): SubscriptionPage {
-    // One more than asked for says whether there is another page.
-    const rows = this.#page.all(organizationId, after, size + 1);
-    const shown = rows.slice(0, size);
+    const { page, next } = pageOf(this.#page.all(organizationId, after, size + 1), size);
     return {
-      subscriptions: shown.map(({ subscription }) => subscriptionOf(subscription)),
-      next: rows.length > size ? shown.at(-1)?.position : undefined,
+      subscriptions: page.map(({ subscription }) => subscriptionOf(subscription)),
+      next,
       total: this.#count.get(organizationId) ?? 0,
     };
   }
