@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { configError } from '../errors/errors.ts';
 import { isRecord } from '../events/decoding.ts';
 import { isRefusal, refusals } from '../errors/refusals.ts';
+import { jsonIn } from '../kit/http-bodies.ts';
 import type { SchemeName } from '../signature/schemes.ts';
 import { type DeliveryAnswer, deliverTo } from '../testing/deliver.ts';
 import { type DeliverySource, type SignedDelivery, buildDelivery } from '../testing/delivery.ts';
@@ -93,7 +94,8 @@ function list(): void {
 function sourceOf(name: string): DeliverySource {
   if (fixtureNames().includes(name)) return fixture(name);
   const bytes = bytesOf(name);
-  return readFixture(name, parsed(bytes)) ?? bytes;
+  // A file that isn't JSON is sent all the same: the user may want to see the answer to it.
+  return readFixture(name, jsonIn(bytes.toString())) ?? bytes;
 }
 
 function bytesOf(file: string): Buffer {
@@ -101,15 +103,6 @@ function bytesOf(file: string): Buffer {
     return readFileSync(file);
   } catch {
     throw unknownFixture(file, true);
-  }
-}
-
-/** Undefined for a file that isn't JSON. It is sent all the same: the user may want to see the answer to it. */
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
   }
 }
 

@@ -60,13 +60,21 @@ export function answerJson(response: ServerResponse, status: number, value: unkn
   response.end(JSON.stringify(value));
 }
 
+/** The value of JSON, whose bytes must be UTF-8; undefined if it is none. */
+export function jsonIn(json: string | Uint8Array): unknown {
+  try {
+    return JSON.parse(
+      typeof json === 'string' ? json : new TextDecoder('utf-8', { fatal: true }).decode(json),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
 /** The value of JSON, or the text itself if it is none. */
 export function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = jsonIn(text);
+  return value === undefined ? text : value;
 }
 
 /** How long a refused sender may go on sending before the socket is closed, in milliseconds. */

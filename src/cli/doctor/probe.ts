@@ -1,4 +1,5 @@
-import { readBounded, sentOnce } from '../../kit/http-bodies.ts';
+import { isObject } from '../../errors/option-problems.ts';
+import { jsonIn, readBounded, sentOnce } from '../../kit/http-bodies.ts';
 import { fetchCauseOf } from '../../kit/error-text.ts';
 import type { Clock } from '../../kit/clock.ts';
 
@@ -92,10 +93,6 @@ async function textOf({ body }: Response): Promise<string> {
 }
 
 function codeOf(text: string): string | undefined {
-  try {
-    const { error } = JSON.parse(text) as { readonly error?: unknown };
-    return typeof error === 'string' ? error : undefined;
-  } catch {
-    return undefined;
-  }
+  const answer = jsonIn(text);
+  return isObject(answer) && typeof answer['error'] === 'string' ? answer['error'] : undefined;
 }

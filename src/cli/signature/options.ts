@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { configError } from '../../errors/errors.ts';
 import type { Scheme } from '../../events/model.ts';
+import { jsonIn } from '../../kit/http-bodies.ts';
 import type { SchemeName } from '../../signature/schemes.ts';
 import { aSchemeName, argument, schemeNames } from '../arguments.ts';
 import { type Environment, readEnvironment } from '../environment.ts';
@@ -50,10 +51,6 @@ function environmentWithSecrets(): Environment {
 function readScheme(value: unknown): SchemeName | Scheme | undefined {
   const name = schemeNames.find((known) => known === value);
   if (name !== undefined || typeof value !== 'string') return name;
-  try {
-    const scheme: unknown = JSON.parse(value);
-    return typeof scheme === 'object' && scheme !== null ? (scheme as Scheme) : undefined;
-  } catch {
-    return undefined;
-  }
+  const scheme = jsonIn(value);
+  return typeof scheme === 'object' && scheme !== null ? (scheme as Scheme) : undefined;
 }

@@ -1,3 +1,5 @@
+import { jsonIn } from '../../kit/http-bodies.ts';
+
 /** A body written in another way, and what was changed. */
 export interface Variant {
   /** Completes "it verifies …". */
@@ -40,7 +42,7 @@ function lineBreaks(body: Buffer): readonly Variant[] {
 }
 
 function rewritten(body: Buffer): readonly Variant[] {
-  const value = parsed(body);
+  const value = jsonIn(body.toString());
   if (value === undefined) return [];
   const texts = {
     'as JSON without blanks': JSON.stringify(value),
@@ -52,14 +54,6 @@ function rewritten(body: Buffer): readonly Variant[] {
     { how, body: Buffer.from(text) },
     { how: `${how}, in ASCII only`, body: Buffer.from(inAscii(text)) },
   ]);
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return undefined;
-  }
 }
 
 /** JSON with a blank after each comma and colon, the default in some languages. */

@@ -3,6 +3,7 @@ import type { AuditRow } from '../../store/audit-store.ts';
 import type { EventFilter } from '../../store/event-store.ts';
 import { dismissOptionsSchema, dismissalWork } from '../dismissal.ts';
 import { type ReplayParts, replayFilterSchema, replayOptionsSchema, replayWork } from '../replay.ts';
+import { jsonIn } from '../../kit/http-bodies.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { BulkWork } from './bulk-work.ts';
 
@@ -39,9 +40,5 @@ export function keptWork(
 }
 
 function termsIn(what: string): (EventFilter & Terms) | undefined {
-  try {
-    return keptSchema.safeParse(JSON.parse(what)).data;
-  } catch {
-    return undefined;
-  }
+  return keptSchema.safeParse(jsonIn(what)).data;
 }

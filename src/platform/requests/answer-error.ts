@@ -1,5 +1,6 @@
 /** Reads the three error bodies of the platform's document, and any other answer that is not what was asked for. */
 import { isObject } from '../../errors/option-problems.ts';
+import { jsonIn } from '../../kit/http-bodies.ts';
 import { PlatformError } from './platform-error.ts';
 import { type Redact, oneLine, redacted } from './redact.ts';
 import { type Answer, type PlatformRequest, doubtAbout, leavesOpen } from './request.ts';
@@ -70,7 +71,7 @@ export function refusalOf(
  */
 function bodyOf({ text = '' }: Answer, redact: Redact): unknown {
   if (text.length > maxErrorBody) return undefined;
-  const json = parsed(text);
+  const json = jsonIn(text ?? '');
   return json === undefined ? textIn(oneLine(redact(text))) : redacted(json, redact);
 }
 
@@ -88,15 +89,6 @@ export function notJson(
       doubtAbout(request),
     { operation, code: 'not_json', status },
   );
-}
-
-/** The parsed JSON; undefined when there is none. */
-export function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function readBody(status: number, body: unknown): ErrorBody {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
+import { jsonIn } from '../../kit/http-bodies.ts';
 import type { PlatformLogger, ResolvedPlatformOptions } from '../options.ts';
-import { notJson, parsed, refusalOf } from './answer-error.ts';
+import { notJson, refusalOf } from './answer-error.ts';
 import type { PlatformError } from './platform-error.ts';
 import { type Redact, redacting } from './redact.ts';
 import type { Answer, PlatformRequest } from './request.ts';
@@ -31,7 +32,7 @@ export class Connection {
    */
   async send<Shape extends z.ZodType>(request: PlatformRequest, shape: Shape): Promise<z.output<Shape>> {
     const answer = await this.#answerTo(request);
-    const body = parsed(answer.text);
+    const body = jsonIn(answer.text ?? '');
     if (body === undefined) throw notJson(request, answer, this.#redactFor(request));
     return inShape(shape, body, request, answer.status);
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../errors/option-problems.ts';
+import { jsonIn } from '../../kit/http-bodies.ts';
 import { ToolRefusal } from './tool-answer.ts';
 
 /** The largest body, in bytes: far more than a model writes, and too little to fill the memory. */
@@ -40,11 +41,9 @@ function readParsed(body: unknown): unknown {
 
 function readJson(bytes: Uint8Array): unknown {
   if (bytes.byteLength === 0) return {};
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
-  } catch {
-    throw new ToolRefusal('unreadable');
-  }
+  const value = jsonIn(bytes);
+  if (value === undefined) throw new ToolRefusal('unreadable');
+  return value;
 }
 
 /** The arguments in the query. A name that occurs several times is a list. */

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { checked, isObject } from '../../errors/option-problems.ts';
-import { readToEnd } from '../../kit/http-bodies.ts';
+import { jsonIn, readToEnd } from '../../kit/http-bodies.ts';
 import { type ApiRequest, type Issue, invalidRequest } from './route.ts';
 
 /** More than any operation needs; the document shows no limit. */
@@ -54,11 +54,9 @@ function isJsonInUtf8(contentType = ''): boolean {
 }
 
 function parse(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    throw invalidRequest({ loc: ['body'], msg: 'Should be JSON in UTF-8', type: 'json_invalid' });
-  }
+  const value = jsonIn(bytes);
+  if (value !== undefined) return value;
+  throw invalidRequest({ loc: ['body'], msg: 'Should be JSON in UTF-8', type: 'json_invalid' });
 }
 
 /** Goes level by level: a recursive function would overflow the stack on a deeply nested body. */
