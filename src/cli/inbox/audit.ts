@@ -3,11 +3,11 @@ import type { Account, AuditEntry } from '../../operate/audit.ts';
 import { entryIdArgument } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
-import { existingInbox, withInbox } from './existing-inbox.ts';
+import { existingInbox } from './existing-inbox.ts';
 import { takesTimes } from './filter.ts';
-import { lookInto } from './looking.ts';
 import { printPages, printResult, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
+import { withReceiver } from './with-receiver.ts';
 
 /** Adds the options for what the audit list keeps with a change. */
 export function takesAccount(command: Command): Command {
@@ -45,8 +45,7 @@ export function addAudit(inbox: Command): void {
     .option(...databaseOption)
     .description('print what people have done to the inbox as lines of JSON, latest first')
     .action(async ({ since, until, limit: max, ...flags }: AuditFlags) => {
-      await withInbox(await existingInbox(flags), async (store) => {
-        const { audit } = lookInto(store);
+      await withReceiver(await existingInbox(flags), async ({ audit }) => {
         await printPages(
           async (cursor, limit) => {
             const page = await audit.list({ since, until, limit, cursor });
@@ -67,7 +66,7 @@ export function addStop(inbox: Command): void {
     .addArgument(entryIdArgument())
     .action(async (id: number, flags: { readonly database?: string } & Account) => {
       const database = await existingInbox(flags);
-      const stopped = await withInbox(database, (store) => lookInto(store).events.stop(id, accountOf(flags)));
+      const stopped = await withReceiver(database, (receiver) => receiver.events.stop(id, accountOf(flags)));
       await printResult({ id, stopped });
       if (!stopped) remark('it did not go on');
     });

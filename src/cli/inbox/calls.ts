@@ -6,10 +6,10 @@ import { databaseName } from '../../receiver/database.ts';
 import { oneOf } from '../arguments.ts';
 import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
-import { existingInbox, withInbox } from './existing-inbox.ts';
-import { lookInto } from './looking.ts';
+import { existingInbox } from './existing-inbox.ts';
 import { printPages, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
+import { withReceiver } from './with-receiver.ts';
 
 interface CallsFlags extends Omit<CallQuery, 'cursor'> {
   readonly database?: string;
@@ -36,8 +36,7 @@ export function addCalls(inbox: Command): void {
     .description('print calls as lines of JSON, as their events report them, latest first')
     .action(async ({ limit: max, ...flags }: CallsFlags) => {
       const { database: _, ...conditions } = flags;
-      await withInbox(await existingInbox(flags), async (store) => {
-        const { calls: records } = lookInto(store);
+      await withReceiver(await existingInbox(flags), async ({ calls: records }) => {
         await printPages(
           async (cursor, limit) => {
             const query = { ...conditions, limit, ...(cursor !== undefined && { cursor }) };
@@ -60,7 +59,7 @@ export function addCall(inbox: Command): void {
     .argument('<call-id>', 'its id')
     .action(async (callId: string, flags: { readonly database?: string }) => {
       const database = await existingInbox(flags);
-      const call = await withInbox(database, (store) => lookInto(store).calls.get(callId));
+      const call = await withReceiver(database, (receiver) => receiver.calls.get(callId));
       if (call === undefined)
         throw ringbackError('call_unknown', { callId, database: databaseName(database) });
       printWhole(call);

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { EventFilter } from '../../operate/events.ts';
 import { databaseOption } from '../environment.ts';
-import { existingInbox, withInbox } from './existing-inbox.ts';
+import { existingInbox } from './existing-inbox.ts';
 import { remark } from '../stderr.ts';
 import { filterOf, takesFilter } from './filter.ts';
-import { lookInto } from './looking.ts';
 import { printResult } from './print.ts';
 import { resultUnlessStopped } from './stoppable.ts';
 import { exitCodes } from '../failure.ts';
 import { stopSignal } from '../signals.ts';
+import { withReceiver } from './with-receiver.ts';
 
 interface DismissFlags extends EventFilter {
   readonly database?: string;
@@ -51,8 +51,7 @@ async function dismiss(flags: DismissFlags, command: Command): Promise<boolean> 
   const { by, reason, yes } = flags;
   const dryRun = yes !== true;
   const signal = stopSignal();
-  const dismissed = await withInbox(await existingInbox(flags), async (store) => {
-    const { events } = lookInto(store);
+  const dismissed = await withReceiver(await existingInbox(flags), async ({ events }) => {
     const begun = await events.beginDismissal(filter, { by, reason, dryRun });
     return resultUnlessStopped(events, begun, signal, by);
   });

@@ -6,9 +6,9 @@ import { databaseName } from '../../receiver/database.ts';
 import { databaseOption } from '../environment.ts';
 import { filterOf, takesFilter } from './filter.ts';
 import { existingInbox, withInbox } from './existing-inbox.ts';
-import { lookInto } from './looking.ts';
 import { printAll, printPages, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
+import { withReceiver } from './with-receiver.ts';
 
 const eventColumns: readonly Column<InboxEvent>[] = [
   ['arrived', ({ receivedAt }) => receivedAt],
@@ -56,8 +56,7 @@ export function addEvents(inbox: Command): void {
     .addHelpText('after', '\nDead letters, and why they are dead: ringback inbox events --state dead')
     .action(async (flags: EventsFlags) => {
       const filter = filterOf(flags);
-      await withInbox(await existingInbox(flags), async (store) => {
-        const { events } = lookInto(store);
+      await withReceiver(await existingInbox(flags), async ({ events }) => {
         await printPages(
           async (cursor, limit) => {
             const page = await events.list({ ...filter, limit, cursor });
@@ -79,7 +78,7 @@ export function addEvent(inbox: Command): void {
     .argument('<trace-id>', 'its trace id')
     .action(async (traceId: string, flags: { readonly database?: string }) => {
       const database = await existingInbox(flags);
-      const event = await withInbox(database, (store) => lookInto(store).events.get(traceId));
+      const event = await withReceiver(database, (receiver) => receiver.events.get(traceId));
       if (event === undefined)
         throw ringbackError('event_unknown', { traceId, database: databaseName(database) });
       printWhole(withDead(event));
@@ -98,8 +97,7 @@ export function addDrift(inbox: Command): void {
     .option(...databaseOption)
     .description('print as lines of JSON how events differ from their documentation, latest first-seen first')
     .action(async (flags: { readonly database?: string }) => {
-      await withInbox(await existingInbox(flags), async (store) => {
-        const { drift } = lookInto(store);
+      await withReceiver(await existingInbox(flags), async ({ drift }) => {
         await printAll(await drift.list(), { nothing: 'no difference is known', columns: driftColumns });
       });
     });

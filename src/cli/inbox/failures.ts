@@ -3,11 +3,11 @@ import type { Account } from '../../operate/audit.ts';
 import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox, withInbox } from './existing-inbox.ts';
-import { lookInto } from './looking.ts';
+import { existingInbox } from './existing-inbox.ts';
 import type { FailureGroup } from '../../operate/failures.ts';
 import { printAll, printResult } from './print.ts';
 import type { Column } from './table.ts';
+import { withReceiver } from './with-receiver.ts';
 
 interface FailuresFlags {
   readonly database?: string;
@@ -37,8 +37,7 @@ export function addFailures(inbox: Command): void {
     )
     .addHelpText('after', '\nThe events of a group: ringback inbox events --failure <id>')
     .action(async ({ handler, ...flags }: FailuresFlags) => {
-      await withInbox(await existingInbox(flags), async (store) => {
-        const { failures } = lookInto(store);
+      await withReceiver(await existingInbox(flags), async ({ failures }) => {
         const query = handler === undefined ? {} : { handler };
         await printAll(await failures.list(query), {
           nothing: 'nothing has failed that is not done since',
@@ -65,8 +64,8 @@ function addChange(inbox: Command, name: 'mute' | 'unmute', description: string)
     .argument('<id>', 'the id of the group, as `ringback inbox failures` prints it')
     .action(async (id: string, flags: { readonly database?: string } & Account) => {
       const database = await existingInbox(flags);
-      const changed = await withInbox(database, (store) =>
-        lookInto(store).failures[name](id, accountOf(flags)),
+      const changed = await withReceiver(database, (receiver) =>
+        receiver.failures[name](id, accountOf(flags)),
       );
       await printResult({ id, changed });
       if (!changed) remark(`there is no such group, or it was ${name}d before`);

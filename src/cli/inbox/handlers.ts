@@ -3,9 +3,9 @@ import { databaseOption } from '../environment.ts';
 import { remark } from '../stderr.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox, withInbox } from './existing-inbox.ts';
-import { lookInto } from './looking.ts';
+import { existingInbox } from './existing-inbox.ts';
 import { printResult, printWhole } from './print.ts';
+import { withReceiver } from './with-receiver.ts';
 
 interface Flags {
   readonly database?: string;
@@ -22,7 +22,7 @@ export function addHandlers(inbox: Command): void {
       'print the handlers, what waits for each, which are paused, and the living processes, as JSON',
     )
     .action(async (flags: Flags) => {
-      printWhole(await withInbox(await existingInbox(flags), (store) => lookInto(store).handlers.list()));
+      printWhole(await withReceiver(await existingInbox(flags), (receiver) => receiver.handlers.list()));
     });
 }
 
@@ -36,8 +36,8 @@ export function addPause(inbox: Command): void {
     .argument('<handler>', 'its name')
     .action(async (name: string, flags: ChangeFlags) => {
       const database = await existingInbox(flags);
-      const pause = await withInbox(database, (store) =>
-        lookInto(store).handlers.pause(name, accountOf(flags)),
+      const pause = await withReceiver(database, (receiver) =>
+        receiver.handlers.pause(name, accountOf(flags)),
       );
       await printResult({ handler: name, ...pause });
     });
@@ -51,8 +51,8 @@ export function addResume(inbox: Command): void {
     .argument('<handler>', 'its name')
     .action(async (name: string, flags: ChangeFlags) => {
       const database = await existingInbox(flags);
-      const resumed = await withInbox(database, (store) =>
-        lookInto(store).handlers.resume(name, accountOf(flags)),
+      const resumed = await withReceiver(database, (receiver) =>
+        receiver.handlers.resume(name, accountOf(flags)),
       );
       await printResult({ handler: name, resumed });
       if (!resumed) remark('it was not paused');

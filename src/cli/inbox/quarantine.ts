@@ -12,10 +12,10 @@ import { databaseOption } from '../environment.ts';
 import { takesTimes } from './filter.ts';
 import type { Account } from '../../operate/audit.ts';
 import { accountOf, takesAccount } from './audit.ts';
-import { existingInbox, withInbox } from './existing-inbox.ts';
-import { lookInto } from './looking.ts';
+import { existingInbox } from './existing-inbox.ts';
 import { printPages, printResult, printWhole, takesLimit } from './print.ts';
 import type { Column } from './table.ts';
+import { withReceiver } from './with-receiver.ts';
 
 interface QuarantineFlags extends Omit<QuarantineQuery, 'cursor'> {
   readonly database?: string;
@@ -43,8 +43,7 @@ export function addQuarantine(inbox: Command): void {
     .description('print the deliveries in quarantine as lines of JSON, latest first, without their bodies')
     .action(async ({ limit: max, ...flags }: QuarantineFlags) => {
       const { database: _, ...filter } = flags;
-      await withInbox(await existingInbox(flags), async (store) => {
-        const { quarantine: kept } = lookInto(store);
+      await withReceiver(await existingInbox(flags), async ({ quarantine: kept }) => {
         await printPages(
           async (cursor, limit) => {
             const query = { ...filter, limit, ...(cursor !== undefined && { cursor }) };
@@ -66,8 +65,8 @@ export function addDelivery(inbox: Command): void {
     .description('print one delivery in quarantine as JSON, with its headers and its body: personal data')
     .addArgument(deliveryIdArgument())
     .action(async (id: number, flags: { readonly database?: string }) => {
-      const delivery = await withInbox(await existingInbox(flags), (store) =>
-        lookInto(store).quarantine.get(id),
+      const delivery = await withReceiver(await existingInbox(flags), (receiver) =>
+        receiver.quarantine.get(id),
       );
       if (delivery === undefined) throw ringbackError('quarantine_unknown', { id });
       printWhole(readable(delivery));
@@ -90,8 +89,8 @@ export function addDiscard(inbox: Command): void {
     .description('remove a delivery from quarantine for good')
     .addArgument(deliveryIdArgument())
     .action(async (id: number, flags: Account & { readonly database?: string }) => {
-      const wasThere = await withInbox(await existingInbox(flags), (store) =>
-        lookInto(store).quarantine.discard(id, accountOf(flags)),
+      const wasThere = await withReceiver(await existingInbox(flags), (receiver) =>
+        receiver.quarantine.discard(id, accountOf(flags)),
       );
       if (!wasThere) throw ringbackError('quarantine_unknown', { id });
       await printResult({ discarded: id });
