@@ -6,7 +6,7 @@ import { EmbeddingProblem } from '../knowledge/embedding/openai-embedder.ts';
 import type { Search } from '../knowledge/search.ts';
 import type { Tenants } from '../tenants.ts';
 import { pageIn, tokenAfter, validated } from './request.ts';
-import { type ApiAnswer, ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
+import { ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
 /** What the operations on knowledge bases work with. */
 export interface KnowledgeBaseParts {
@@ -48,16 +48,58 @@ const searchSchema = z.object({
  * choice of the sandbox (docs/sandbox.md).
  */
 export function knowledgeBaseRoutes(parts: KnowledgeBaseParts): readonly Route[] {
-  const operations = new Operations(parts);
+  const { knowledgeBases, search, tenants, clock } = parts;
   const route = routesOf('knowledge-bases', 'knowledge-base');
   const member = `${knowledgeBasePath}/:kb_id`;
+  const find = (request: ApiRequest): KnowledgeBase => knowledgeBaseOf(request, knowledgeBases);
+  const requireWorkspace = (organizationId: string, workspaceId: string | null): void => {
+    if (workspaceId === null || tenants.hasWorkspace(organizationId, workspaceId)) return;
+    const msg = "Should be one of the organization's workspaces";
+    throw invalidRequest({ loc: ['body', 'workspace_id'], msg, type: 'unknown' });
+  };
   return [
-    route('create', 'POST', knowledgeBasePath, (request) => operations.create(request)),
-    route('list', 'GET', knowledgeBasePath, (request) => operations.list(request)),
-    route('get', 'GET', member, (request) => ({ status: 200, body: operations.find(request) })),
-    route('update', 'PUT', member, (request) => operations.update(request)),
-    route('delete', 'DELETE', member, (request) => operations.delete(request)),
-    route('search', 'POST', `${member}/search`, (request) => operations.search(request)),
+    route('create', 'POST', knowledgeBasePath, ({ caller, body }) => {
+      const fields = validated(newKnowledgeBaseSchema, body, 'body', 'Should be ');
+      requireWorkspace(caller.organizationId, fields.workspace_id);
+      return { status: 201, body: knowledgeBases.create(caller, fields, clock.now()) };
+    }),
+    route('list', 'GET', knowledgeBasePath, ({ caller, query }) => {
+      const { size, after } = pageIn(query);
+      const { items, next } = knowledgeBases.list(caller, after, size);
+      return { status: 200, body: { knowledge_bases: items, next_page_token: tokenAfter(next) } };
+    }),
+    route('get', 'GET', member, (request) => ({ status: 200, body: find(request) })),
+    // PUT replaces everything, as it does for subscriptions: a choice of the sandbox. The model stays (platform document).
+    route('update', 'PUT', member, (request) => {
+      const { caller, body } = request;
+      const found = find(request);
+      const checked = validated(changedKnowledgeBaseSchema, body, 'body', 'Should be ');
+      const { embedding_model: model, ...fields } = checked;
+      if (model !== undefined && model !== found.embedding_model) {
+        const msg = `Should be ${found.embedding_model}: it is fixed at creation time`;
+        throw invalidRequest({ loc: ['body', 'embedding_model'], msg, type: 'fixed' });
+      }
+      requireWorkspace(caller.organizationId, fields.workspace_id);
+      return { status: 200, body: knowledgeBases.replace(caller, found.id, fields, clock.now()) };
+    }),
+    route('delete', 'DELETE', member, (request) => {
+      const { id } = find(request);
+      knowledgeBases.delete(request.caller, id);
+      search.forget(id);
+      return { status: 204 };
+    }),
+    route('search', 'POST', `${member}/search`, async (request) => {
+      const knowledgeBase = find(request);
+      const { query, limit } = validated(searchSchema, request.body, 'body');
+      const found = await search.find(knowledgeBase, query, limit, request.signal).catch(asUnavailable);
+      const results = found.map(({ documentId, documentName, text, score }) => ({
+        document_id: documentId,
+        document_name: documentName,
+        text,
+        score,
+      }));
+      return { status: 200, body: { results } };
+    }),
   ];
 }
 
@@ -78,76 +120,4 @@ export function knowledgeBaseOf(
 
 function asUnavailable(error: unknown): never {
   throw error instanceof EmbeddingProblem ? new ApiError('unavailable', error.message) : error;
-}
-
-class Operations {
-  readonly #parts: KnowledgeBaseParts;
-
-  constructor(parts: KnowledgeBaseParts) {
-    this.#parts = parts;
-  }
-
-  create({ caller, body }: ApiRequest): ApiAnswer {
-    const { knowledgeBases, clock } = this.#parts;
-    const fields = validated(newKnowledgeBaseSchema, body, 'body', 'Should be ');
-    this.#requireWorkspace(caller.organizationId, fields.workspace_id);
-    return { status: 201, body: knowledgeBases.create(caller, fields, clock.now()) };
-  }
-
-  list({ caller, query }: ApiRequest): ApiAnswer {
-    const { size, after } = pageIn(query);
-    const { items, next } = this.#parts.knowledgeBases.list(caller, after, size);
-    return { status: 200, body: { knowledge_bases: items, next_page_token: tokenAfter(next) } };
-  }
-
-  find(request: ApiRequest): KnowledgeBase {
-    return knowledgeBaseOf(request, this.#parts.knowledgeBases);
-  }
-
-  /** PUT replaces everything, as it does for subscriptions: a choice of the sandbox. The model stays (platform document). */
-  update(request: ApiRequest): ApiAnswer {
-    const { knowledgeBases, clock } = this.#parts;
-    const found = this.find(request);
-    const { embedding_model: model, ...fields } = validated(
-      changedKnowledgeBaseSchema,
-      request.body,
-      'body',
-      'Should be ',
-    );
-    if (model !== undefined && model !== found.embedding_model) {
-      const msg = `Should be ${found.embedding_model}: it is fixed at creation time`;
-      throw invalidRequest({ loc: ['body', 'embedding_model'], msg, type: 'fixed' });
-    }
-    this.#requireWorkspace(request.caller.organizationId, fields.workspace_id);
-    return { status: 200, body: knowledgeBases.replace(request.caller, found.id, fields, clock.now()) };
-  }
-
-  delete(request: ApiRequest): ApiAnswer {
-    const { knowledgeBases, search } = this.#parts;
-    const { id } = this.find(request);
-    knowledgeBases.delete(request.caller, id);
-    search.forget(id);
-    return { status: 204 };
-  }
-
-  async search(request: ApiRequest): Promise<ApiAnswer> {
-    const knowledgeBase = this.find(request);
-    const { query, limit } = validated(searchSchema, request.body, 'body');
-    const found = await this.#parts.search
-      .find(knowledgeBase, query, limit, request.signal)
-      .catch(asUnavailable);
-    const results = found.map(({ documentId, documentName, text, score }) => ({
-      document_id: documentId,
-      document_name: documentName,
-      text,
-      score,
-    }));
-    return { status: 200, body: { results } };
-  }
-
-  #requireWorkspace(organizationId: string, workspaceId: string | null): void {
-    if (workspaceId === null || this.#parts.tenants.hasWorkspace(organizationId, workspaceId)) return;
-    const msg = "Should be one of the organization's workspaces";
-    throw invalidRequest({ loc: ['body', 'workspace_id'], msg, type: 'unknown' });
-  }
 }

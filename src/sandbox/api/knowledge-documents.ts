@@ -34,69 +34,47 @@ const crawlSchema = z.object({
  * are a choice of the sandbox (docs/sandbox.md).
  */
 export function documentRoutes(parts: DocumentParts): readonly Route[] {
-  const operations = new Operations(parts);
+  const { knowledgeBases, documents, search, submitted, clock } = parts;
   const route = routesOf('documents', 'knowledge-base');
   const path = `${knowledgeBasePath}/:kb_id/documents`;
-  return [
-    { ...route('upload', 'POST', `${path}/file`, (request) => operations.upload(request)), isUpload: true },
-    route('crawl', 'POST', `${path}/website`, (request) => operations.crawl(request)),
-    route('list', 'GET', path, (request) => operations.list(request)),
-    route('get', 'GET', `${path}/:document_id`, (request) => operations.get(request)),
-    route('delete', 'DELETE', `${path}/:document_id`, (request) => operations.delete(request)),
-  ];
-}
-
-class Operations {
-  readonly #parts: DocumentParts;
-
-  constructor(parts: DocumentParts) {
-    this.#parts = parts;
-  }
-
-  upload(request: ApiRequest): ApiAnswer {
-    const { name, contentType, content, size } = request.body as Upload;
-    return this.#submit(request, { name, source: { kind: 'file', contentType }, content, size });
-  }
-
-  crawl(request: ApiRequest): ApiAnswer {
-    const { urls } = validated(crawlSchema, request.body, 'body');
-    const source = { kind: 'website', urls } as const;
-    return this.#submit(request, { name: urls[0] ?? '', source, content: undefined, size: 0 });
-  }
-
-  list(request: ApiRequest): ApiAnswer {
-    const { id } = knowledgeBaseOf(request, this.#parts.knowledgeBases);
-    const { size, after } = pageIn(request.query);
-    const { items, next } = this.#parts.documents.list(id, after, size);
-    return { status: 200, body: { documents: items.map(shown), next_page_token: tokenAfter(next) } };
-  }
-
-  get(request: ApiRequest): ApiAnswer {
-    return { status: 200, body: shown(this.#find(request)) };
-  }
-
-  delete(request: ApiRequest): ApiAnswer {
-    const document = this.#find(request);
-    this.#parts.search.remove(document);
-    this.#parts.documents.delete(document);
-    return { status: 204 };
-  }
-
   /** Answered as soon as it is stored and queued (platform document, Ingestion). */
-  #submit(request: ApiRequest, submission: Omit<Submission, 'knowledgeBaseId'>): ApiAnswer {
-    const { knowledgeBases, documents, submitted, clock } = this.#parts;
+  const submit = (request: ApiRequest, submission: Omit<Submission, 'knowledgeBaseId'>): ApiAnswer => {
     const { id: knowledgeBaseId } = knowledgeBaseOf(request, knowledgeBases);
     const document = documents.add({ ...submission, knowledgeBaseId }, clock.now());
     submitted();
     return { status: 202, body: shown(document) };
-  }
-
-  #find(request: ApiRequest): KnowledgeDocument {
-    const { id } = knowledgeBaseOf(request, this.#parts.knowledgeBases);
-    const document = this.#parts.documents.find(id, request.params['document_id'] ?? '');
+  };
+  const find = (request: ApiRequest): KnowledgeDocument => {
+    const { id } = knowledgeBaseOf(request, knowledgeBases);
+    const document = documents.find(id, request.params['document_id'] ?? '');
     if (!document) throw new ApiError('not_found', 'Document not found');
     return document;
-  }
+  };
+  const upload = route('upload', 'POST', `${path}/file`, (request) => {
+    const { name, contentType, content, size } = request.body as Upload;
+    return submit(request, { name, source: { kind: 'file', contentType }, content, size });
+  });
+  return [
+    { ...upload, isUpload: true },
+    route('crawl', 'POST', `${path}/website`, (request) => {
+      const { urls } = validated(crawlSchema, request.body, 'body');
+      const source = { kind: 'website', urls } as const;
+      return submit(request, { name: urls[0] ?? '', source, content: undefined, size: 0 });
+    }),
+    route('list', 'GET', path, (request) => {
+      const { id } = knowledgeBaseOf(request, knowledgeBases);
+      const { size, after } = pageIn(request.query);
+      const { items, next } = documents.list(id, after, size);
+      return { status: 200, body: { documents: items.map(shown), next_page_token: tokenAfter(next) } };
+    }),
+    route('get', 'GET', `${path}/:document_id`, (request) => ({ status: 200, body: shown(find(request)) })),
+    route('delete', 'DELETE', `${path}/:document_id`, (request) => {
+      const document = find(request);
+      search.remove(document);
+      documents.delete(document);
+      return { status: 204 };
+    }),
+  ];
 }
 
 /** A document as it is answered. Beyond `document_id` and a status of `completed`, the fields are a choice of the sandbox. */

@@ -1,90 +1,61 @@
 import type { Clock } from '../../kit/clock.ts';
-import { type Caller, type Subscription, isoTime } from '../model.ts';
+import { type Subscription, isoTime } from '../model.ts';
 import { created, replaced, rotated } from '../subscriptions/lifecycle.ts';
 import { settingsSchema } from '../subscriptions/settings.ts';
 import type { Subscriptions } from '../subscriptions/subscriptions.ts';
 import { pageSchema, tokenAfter, validated } from './request.ts';
-import { type ApiAnswer, ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
+import { ApiError, type ApiRequest, type Route, invalidRequest, routesOf } from './route.ts';
 
 const path = '/v1/public/webhook/subscription';
 
 /** The operations on subscriptions (platform document, Endpoints; docs/sandbox.md). */
 export function subscriptionRoutes(subscriptions: Subscriptions, clock: Clock): readonly Route[] {
-  const operations = new Operations(subscriptions, clock);
   const route = routesOf('subscriptions', 'subscription');
-  return [
-    route('create', 'POST', path, (request) => operations.create(request)),
-    route('list', 'GET', '/v1/public/webhook/subscriptions', (request) => operations.list(request)),
-    route('get', 'GET', `${path}/:id`, (request) => operations.get(request)),
-    route('replace', 'PUT', `${path}/:id`, (request) => operations.replace(request)),
-    route('delete', 'DELETE', `${path}/:id`, (request) => operations.delete(request)),
-    route('rotate', 'POST', `${path}/:id/rotate/secret`, (request) => operations.rotate(request)),
-  ];
-}
-
-class Operations {
-  readonly #subscriptions: Subscriptions;
-  readonly #clock: Clock;
-
-  constructor(subscriptions: Subscriptions, clock: Clock) {
-    this.#subscriptions = subscriptions;
-    this.#clock = clock;
-  }
-
-  create({ caller, body }: ApiRequest): ApiAnswer {
-    const settings = validated(settingsSchema, body, 'body');
-    const subscription = created(caller, settings, this.#clock.now());
-    if (!this.#subscriptions.add(subscription)) throw nameTaken();
-    return { status: 201, body: subscriptionBody(subscription, subscription.secret) };
-  }
-
-  list({ caller, query }: ApiRequest): ApiAnswer {
-    const { size, after } = validated(pageSchema, query, 'query');
-    const { subscriptions, next, total } = this.#subscriptions.page(caller.organizationId, size, after);
-    return {
-      status: 200,
-      body: {
-        data: subscriptions.map((subscription) => subscriptionBody(subscription)),
-        next_page_token: tokenAfter(next),
-        total_count: total,
-      },
-    };
-  }
-
-  get({ caller, params }: ApiRequest): ApiAnswer {
-    return { status: 200, body: subscriptionBody(this.#find(caller, params)) };
-  }
-
-  replace({ caller, params, body }: ApiRequest): ApiAnswer {
-    const before = this.#find(caller, params);
-    const settings = validated(settingsSchema, body, 'body');
-    const after = replaced(before, settings, this.#clock.now());
-    if (!this.#subscriptions.update(after)) throw nameTaken();
-    const issued = before.secret === undefined ? after.secret : undefined;
-    return { status: 200, body: subscriptionBody(after, issued) };
-  }
-
-  delete({ caller, params }: ApiRequest): ApiAnswer {
-    this.#subscriptions.remove(this.#find(caller, params).id);
-    return { status: 204 };
-  }
-
-  rotate({ caller, params }: ApiRequest): ApiAnswer {
-    const subscription = this.#find(caller, params);
-    const { secret: present } = subscription;
-    if (present === undefined) throw unsigned();
-    const after = rotated(subscription, present, this.#clock.now());
-    this.#subscriptions.update(after);
-    const expiresAt = isoTime(after.previousSecret.expiresAt);
-    return { status: 200, body: { secret: after.secret, previous_secret_expires_at: expiresAt } };
-  }
-
   /** Another organization's subscription is answered like an unknown one, so that nobody learns which ids exist. */
-  #find(caller: Caller, { id = '' }: ApiRequest['params']): Subscription {
-    const subscription = this.#subscriptions.find(id);
+  const find = ({ caller, params: { id = '' } }: ApiRequest): Subscription => {
+    const subscription = subscriptions.find(id);
     if (subscription?.organizationId === caller.organizationId) return subscription;
     throw new ApiError('not_found', 'Subscription not found');
-  }
+  };
+  return [
+    route('create', 'POST', path, ({ caller, body }) => {
+      const settings = validated(settingsSchema, body, 'body');
+      const subscription = created(caller, settings, clock.now());
+      if (!subscriptions.add(subscription)) throw nameTaken();
+      return { status: 201, body: subscriptionBody(subscription, subscription.secret) };
+    }),
+    route('list', 'GET', '/v1/public/webhook/subscriptions', ({ caller, query }) => {
+      const { size, after } = validated(pageSchema, query, 'query');
+      const page = subscriptions.page(caller.organizationId, size, after);
+      const data = page.subscriptions.map((subscription) => subscriptionBody(subscription));
+      return {
+        status: 200,
+        body: { data, next_page_token: tokenAfter(page.next), total_count: page.total },
+      };
+    }),
+    route('get', 'GET', `${path}/:id`, (request) => ({ status: 200, body: subscriptionBody(find(request)) })),
+    route('replace', 'PUT', `${path}/:id`, (request) => {
+      const before = find(request);
+      const settings = validated(settingsSchema, request.body, 'body');
+      const after = replaced(before, settings, clock.now());
+      if (!subscriptions.update(after)) throw nameTaken();
+      const issued = before.secret === undefined ? after.secret : undefined;
+      return { status: 200, body: subscriptionBody(after, issued) };
+    }),
+    route('delete', 'DELETE', `${path}/:id`, (request) => {
+      subscriptions.remove(find(request).id);
+      return { status: 204 };
+    }),
+    route('rotate', 'POST', `${path}/:id/rotate/secret`, (request) => {
+      const subscription = find(request);
+      const { secret: present } = subscription;
+      if (present === undefined) throw unsigned();
+      const after = rotated(subscription, present, clock.now());
+      subscriptions.update(after);
+      const expiresAt = isoTime(after.previousSecret.expiresAt);
+      return { status: 200, body: { secret: after.secret, previous_secret_expires_at: expiresAt } };
+    }),
+  ];
 }
 
 /**
