@@ -4,6 +4,7 @@ import { figure, problemsOf } from '../compare/results.ts';
 import { runAtHalf } from '../compare/rounds.ts';
 import type { Part, Sitting } from '../peers/peers.ts';
 import { median } from '../report.ts';
+import { measureFloor } from './floor.ts';
 import { measureFull } from './full.ts';
 import { measureTogether } from './together.ts';
 
@@ -17,6 +18,7 @@ export function onPostgres(events: number): Sitting {
     file: 'results-postgres.md',
     more: async (rounds) => [
       await measureHalf(rounds),
+      await measureFloor(),
       await measureTogether(rounds),
       await measureFull(events, rounds),
     ],

@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import type { Running, Start } from '../processes.ts';
 
 /** How long a thread ran on a core, and how long it waited for one; in microseconds. */
@@ -19,6 +20,8 @@ export interface CoreTimes {
   readonly second: ThreadTime;
   /** The garbage collector's helpers, the checkpoint thread and the like. */
   readonly others: ThreadTime;
+  /** All processes of the Postgres server that it stores in. */
+  readonly database: ThreadTime;
 }
 
 /** Whether the system reports these times, as only Linux does. */
@@ -29,15 +32,21 @@ export function watchingCores(start: Start, onMeasured: (times: CoreTimes) => vo
   if (!isTold) return start;
   return async (database, options) => {
     const running = await start(database, options);
-    let before = new Map<string, ThreadTime>();
+    const times = async () => ({
+      threads: threadTimes(running.pid),
+      database: database.startsWith('postgres') ? await serverTimes(database) : none,
+    });
+    let before = { threads: new Map<string, ThreadTime>(), database: none };
     const watched: Running = {
       ...running,
       begin: async () => {
         await running.begin();
-        before = threadTimes(running.pid);
+        before = await times();
       },
       report: async () => {
-        onMeasured(coreTimes(String(running.pid), before, threadTimes(running.pid)));
+        const after = await times();
+        const threads = coreTimes(String(running.pid), before.threads, after.threads);
+        onMeasured({ ...threads, database: difference(after.database, before.database) });
         return await running.report();
       },
     };
@@ -49,12 +58,8 @@ function coreTimes(
   main: string,
   before: ReadonlyMap<string, ThreadTime>,
   after: ReadonlyMap<string, ThreadTime>,
-): CoreTimes {
-  const since = (id: string): ThreadTime => {
-    const { ran, stoodInLine } = after.get(id) ?? none;
-    const earlier = before.get(id) ?? none;
-    return { ran: ran - earlier.ran, stoodInLine: stoodInLine - earlier.stoodInLine };
-  };
+): Omit<CoreTimes, 'database'> {
+  const since = (id: string): ThreadTime => difference(after.get(id) ?? none, before.get(id) ?? none);
   const besides = [...after.keys()]
     .filter((id) => id !== main)
     .map(since)
@@ -65,8 +70,22 @@ function coreTimes(
 
 const none: ThreadTime = { ran: 0, stoodInLine: 0 };
 
-function sum(left: ThreadTime, right: ThreadTime): ThreadTime {
+/** Both times together. */
+export function sum(left: ThreadTime, right: ThreadTime): ThreadTime {
   return { ran: left.ran + right.ran, stoodInLine: left.stoodInLine + right.stoodInLine };
+}
+
+function difference(after: ThreadTime, before: ThreadTime): ThreadTime {
+  return { ran: after.ran - before.ran, stoodInLine: after.stoodInLine - before.stoodInLine };
+}
+
+/** The times of a Postgres server's processes, each of which is one thread. */
+async function serverTimes(address: string): Promise<ThreadTime> {
+  const client = new Client({ connectionString: address });
+  await client.connect();
+  const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
+  await client.end();
+  return rows.flatMap(({ pid }) => [...threadTimes(pid).values()]).reduce(sum, none);
 }
 
 /** The times of a process's threads by their ids. The id of the main thread is that of the process. */

@@ -39,7 +39,7 @@ const paced = mounted.filter((server) => server !== compared.d);
 const alone = [compared.d, least, inboxBehindExpress, compared.e];
 
 /** A server's runs, and what each of them took of the cores. */
-interface FloorRuns {
+export interface FloorRuns {
   readonly name: string;
   readonly runs: Measured[];
   readonly cores: CoreTimes[];
@@ -65,7 +65,7 @@ export async function floor(): Promise<{ lines: string[]; halfPace: number }> {
     'a profiler; of the stalls, the longest of all rounds.',
     '',
     ...floorTable(at32),
-    ...coreTable(at32),
+    ...coreTable(at32, onFile),
     '## The floor, 128 connections, 0.4 KB',
     '',
     ...floorTable(at128),
@@ -79,20 +79,21 @@ export async function floor(): Promise<{ lines: string[]; halfPace: number }> {
     'A lone delivery has a commit to itself: (d) makes it on the main thread, the others on a thread of its own.',
     '',
     ...floorTable(at1, '(d)'),
-    ...coreTable(at1),
+    ...coreTable(at1, onFile),
   ];
   return { lines, halfPace };
 }
 
-async function inAlternation(
+/** Measures servers in alternation, and what they take of the cores. */
+export async function inAlternation(
   servers: readonly Server[],
   load: { readonly connections: number; readonly pace?: number },
 ): Promise<FloorRuns[]> {
   const measured = servers.map(({ name }): FloorRuns => ({ name, runs: [], cores: [] }));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const [index, { name, start, stores }] of servers.entries()) {
+    for (const [index, { name, start, stores, backend }] of servers.entries()) {
       const watched = watchingCores(start, (times) => measured[index]?.cores.push(times));
-      const run = await measure({ ...setting, ...load, start: watched, stores });
+      const run = await measure({ ...setting, ...load, start: watched, stores, ...(backend && { backend }) });
       measured[index]?.runs.push(run);
       progress(`The floor, round ${round}, ${name}: ${Math.round(run.rate)}/s`);
     }
@@ -125,11 +126,13 @@ function floorTable(measured: readonly FloorRuns[], first = '(b)'): string[] {
 }
 
 /** Each in microseconds per delivery. */
-const columns: readonly (readonly [
+export type CoreColumn = readonly [
   head: string,
   of: (times: CoreTimes) => ThreadTime,
   part: keyof ThreadTime,
-])[] = [
+];
+
+const onFile: readonly CoreColumn[] = [
   ['main thread', ({ main }) => main, 'ran'],
   ['in line for a core', ({ main }) => main, 'stoodInLine'],
   ['commit thread', ({ second }) => second, 'ran'],
@@ -137,7 +140,8 @@ const columns: readonly (readonly [
   ['other threads', ({ others }) => others, 'ran'],
 ];
 
-function coreTable(measured: readonly FloorRuns[]): string[] {
+/** What the servers took of the cores. */
+export function coreTable(measured: readonly FloorRuns[], columns: readonly CoreColumn[]): string[] {
   if (measured.every(({ cores }) => cores.length === 0)) return [];
   const rows = measured.map(({ name, runs, cores }) => {
     const perDelivery = (microseconds: (times: CoreTimes) => number): string =>
