@@ -85,7 +85,9 @@ async function serverTimes(address: string): Promise<ThreadTime> {
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
   await client.end();
-  return rows.flatMap(({ pid }) => [...threadTimes(pid).values()]).reduce(sum, none);
+  // Some have ended meanwhile, and that of this connection is one of them.
+  const alive = rows.filter(({ pid }) => existsSync(`/proc/${pid}`));
+  return alive.flatMap(({ pid }) => [...threadTimes(pid).values()]).reduce(sum, none);
 }
 
 /** The times of a process's threads by their ids. The id of the main thread is that of the process. */
