@@ -7,6 +7,10 @@ import { type EventToRecord, type Recorded, isRecordedAlone } from './record.ts'
 /** How many events are recorded together at the most, and how many bytes: the next ones wait for them. */
 const groupEvents = 256;
 const groupBytes = 4 * 1024 * 1024;
+/** So few always go together: of the time for fewer, the database needs most for the group itself. */
+const minGroupEvents = 8;
+/** What is left, with each group, of the number of deliveries that were once in hand at the same time. */
+const remembered = 0.98;
 /** How many of those that wait are looked at for a group: most of them may be of calls that are in flight. */
 const maxLookedAt = 4 * groupEvents;
 /** Two groups keep the database busy while the answer to one of them is on its way. */
@@ -49,6 +53,8 @@ export class RecordQueue {
   #bytes = 0;
   #count = 0;
   readonly #inFlight = new Set<readonly WaitingEvent[]>();
+  /** How many events are in hand at the same time, of late: waiting or in flight. */
+  #concurrency = 0;
   #isScheduled = false;
   #paused: Promise<unknown> | undefined;
   #onIdle: (() => void) | undefined;
@@ -134,12 +140,22 @@ export class RecordQueue {
   }
 
   /**
-   * A second group goes only once as many events wait as the first one has: a small group costs the database nearly as much as
-   * a large one, and would keep its events from going with those that come while the first is on its way.
+   * A second group goes only once half as many events wait as the first one has: a small group costs the database nearly as much
+   * as a large one, and would keep its events from going with those that come while the first is on its way.
    */
   #maySend(): boolean {
     if (this.#waiting.length === 0 || this.#inFlight.size >= maxGroups) return false;
-    return [...this.#inFlight].every((group) => group.length <= this.#waiting.length);
+    return [...this.#inFlight].every((group) => group.length <= 2 * this.#waiting.length);
+  }
+
+  /**
+   * A group has at most half of the events that are in hand at the same time. The database then writes one half while this
+   * process reads and answers the other; in one group, all would be read, then all written, then all answered, and of process
+   * and database one would always wait for the other.
+   */
+  #maxGroupEvents(): number {
+    this.#concurrency = Math.max(this.#count, this.#concurrency * remembered);
+    return Math.min(groupEvents, Math.max(minGroupEvents, Math.ceil(this.#concurrency / 2)));
   }
 
   /**
@@ -148,10 +164,11 @@ export class RecordQueue {
    */
   #nextGroup(): readonly WaitingEvent[] {
     const group: WaitingEvent[] = [];
+    const limit = this.#maxGroupEvents();
     let bytes = 0;
     for (const event of this.#waiting.slice(0, maxLookedAt)) {
       const isAlone = isRecordedAlone(event.record);
-      if (group.length === groupEvents || (group.length > 0 && (isAlone || bytes + event.bytes > groupBytes)))
+      if (group.length === limit || (group.length > 0 && (isAlone || bytes + event.bytes > groupBytes)))
         break;
       if (this.#calls.has(event.record.callId)) continue;
       group.push(event);
