@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Measured, measure } from '../measure.ts';
 import { type Running, type Start, serverFile } from '../processes.ts';
+import { profileOf } from '../profile/profile.ts';
 import { measuredOn, median, progress, publish, table } from '../report.ts';
 import { targetTable } from '../targets.ts';
 import { Viewer } from './viewer.ts';
@@ -48,6 +49,7 @@ export async function measureOperated({ isQuick }: { readonly isQuick: boolean }
       progress(`round ${round}, ${titles[kind]}: ${Math.round(measured.rate)}/s`);
       runs[kind].push(measured);
     }
+  const profiles = isQuick ? [] : await profiled(['alone', 'sampled', 'traced']);
   collector.close();
   publish(
     [
@@ -69,9 +71,20 @@ export async function measureOperated({ isQuick }: { readonly isQuick: boolean }
         ['', 'deliveries/s', 'p50, ms', 'p99, ms', 'longest stall, ms', '÷ nobody looks, round by round'],
         (Object.keys(kinds) as Kind[]).map((kind) => rowOf(runs, kind)),
       ),
+      ...profiles,
     ],
     isQuick ? undefined : 'results-operate.md',
   );
+}
+
+/** Where the time goes that traces take. */
+async function profiled(asked: readonly Kind[]): Promise<readonly string[]> {
+  const lines = ['## Where the time goes', ''];
+  for (const kind of asked) {
+    const server = { name: titles[kind], start: kinds[kind], stores: true };
+    lines.push(...(await profileOf({ server, load: '32 connections', connections: 32 })));
+  }
+  return lines;
 }
 
 function ratios(runs: Record<Kind, readonly Measured[]>, kind: Kind): readonly number[] {

@@ -16,7 +16,7 @@ export interface ThreadTime {
 /** The times of a server's threads while it was measured. */
 export interface CoreTimes {
   readonly main: ThreadTime;
-  /** The thread that ran longest besides the main thread: the commit thread, in a server that stores. */
+  /** The thread that ran longest besides the main thread: the writer thread, in a server that stores. */
   readonly second: ThreadTime;
   /** The garbage collector's helpers, the checkpoint thread and the like. */
   readonly others: ThreadTime;

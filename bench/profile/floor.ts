@@ -19,7 +19,7 @@ const inboxBehindNode: Server = {
   stores: true,
 };
 const least: Server = {
-  name: 'one commit thread, nothing else',
+  name: 'one writer thread, nothing else',
   start: serverFile('least.ts'),
   stores: true,
 };
@@ -59,7 +59,7 @@ export async function floor(): Promise<{ lines: string[]; halfPace: number }> {
     '## The floor, 32 connections, 0.4 KB',
     '',
     'The inbox alone records, claims, answers and marks done what comes, durably: nothing is verified, read, dispatched or',
-    'logged. One commit thread and nothing else is the least that any durable receiver on one SQLite file does: node:http',
+    'logged. One writer thread and nothing else is the least that any durable receiver on one SQLite file does: node:http',
     'reads the body, one thread writes what has come in to a table without indexes, with one FULL commit, and it is',
     'answered. Nothing is recognized as a duplicate, claimed or marked. Medians of 3 rounds of 8 s, in alternation, without',
     'a profiler; of the stalls, the longest of all rounds.',
@@ -135,7 +135,7 @@ export type CoreColumn = readonly [
 const onFile: readonly CoreColumn[] = [
   ['main thread', ({ main }) => main, 'ran'],
   ['in line for a core', ({ main }) => main, 'stoodInLine'],
-  ['commit thread', ({ second }) => second, 'ran'],
+  ['writer thread', ({ second }) => second, 'ran'],
   ['in line for a core', ({ second }) => second, 'stoodInLine'],
   ['other threads', ({ others }) => others, 'ran'],
 ];

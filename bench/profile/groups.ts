@@ -6,6 +6,7 @@ export type Group =
   | 'SQLite and the inbox'
   | 'dispatch'
   | 'log'
+  | 'traces'
   | 'the rest of the receiver'
   | 'the rest of Node'
   | 'garbage collection'
@@ -20,6 +21,7 @@ export const groups: readonly Group[] = [
   'SQLite and the inbox',
   'dispatch',
   'log',
+  'traces',
   'the rest of the receiver',
   'the rest of Node',
   'outside JavaScript',
@@ -30,10 +32,14 @@ export const groups: readonly Group[] = [
 /** The group of a script is that of the first pattern that its URL matches. */
 const scripts: readonly (readonly [RegExp, Group])[] = [
   [/\/(src|dist)\/signature\/|\/intake\/authenticate|internal\/crypto/, 'signature'],
-  [/\/(src|dist)\/(events|kit\/time)|\/intake\/decode/, 'reading'],
-  [/\/(src|dist)\/(store|inbox|calls)\/|\/intake\/record|better-sqlite3/, 'SQLite and the inbox'],
+  [/\/(src|dist)\/(events|kit\/time)/, 'reading'],
+  [/\/(src|dist)\/(store|calls)\/|\/intake\/record|better-sqlite3/, 'SQLite and the inbox'],
   [/\/(src|dist)\/dispatch\//, 'dispatch'],
-  [/\/(src|dist)\/telemetry|\/(pino|sonic-boom|thread-stream|pino-[a-z-]+|safe-stable-stringify)\//, 'log'],
+  [
+    /\/(src|dist)\/receiver\/telemetry|\/(pino|sonic-boom|thread-stream|pino-[a-z-]+|safe-stable-stringify)\//,
+    'log',
+  ],
+  [/\/(src|dist)\/otel\/|\/@opentelemetry\//, 'traces'],
   [/\/(src|dist)\/(http|cli)\/|\/intake\/(accept|admit|assemble|reply)/, 'HTTP and Express'],
   [
     /node_modules\/|node:(_http|net|http|events|internal\/(streams|stream_base|http|async_hooks))|node:_?stream/,

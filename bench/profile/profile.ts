@@ -17,7 +17,7 @@ const dearest = 15;
 const interval = 4_000;
 
 /** A server to profile, and how it is loaded. */
-interface Case extends Pick<Setting, 'connections' | 'pace'> {
+export interface Case extends Pick<Setting, 'connections' | 'pace'> {
   readonly server: Server;
   readonly load: string;
 }
@@ -47,7 +47,8 @@ export async function profile(): Promise<void> {
   publish(lines, 'results-profile.md');
 }
 
-function profileOf({ server, load, ...how }: Case): Promise<string[]> {
+/** Profiles a server, and says which of its functions take the most time. */
+export function profileOf({ server, load, ...how }: Case): Promise<string[]> {
   return inFolder(async (folder) => {
     const setting = { ...how, stores: server.stores, body: '0.4 KB', seconds: 8 } as const;
     const plain = await measure({ ...setting, start: server.start });

@@ -61,7 +61,7 @@ function add<Key>(times: Map<Key, number>, key: Key, time: number): void {
   times.set(key, (times.get(key) ?? 0) + time);
 }
 
-/** A worker is named after its file, such as `commit-worker.js`. */
+/** A worker is named after its file, such as `writer-worker.js`. */
 function threadName(nodes: readonly ProfileNode[]): string {
   const files = nodes.map(({ callFrame }) => /\/([a-z]+)-worker\.[jt]s$/.exec(callFrame.url)?.[1]);
   const worker = files.find((name) => name !== undefined);

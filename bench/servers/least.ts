@@ -1,5 +1,5 @@
 /**
- * The least that any durable receiver on one SQLite file does: node:http reads the body, a commit thread writes what has
+ * The least that any durable receiver on one SQLite file does: node:http reads the body, a writer thread writes what has
  * come in with one FULL commit, and then it is answered. Nothing is verified, read, recognized as a duplicate, claimed,
  * handled or marked done.
  */
