@@ -96,13 +96,14 @@ export const recordFunction = `
     where n <> all (taken) order by digests[n], n
     on conflict do nothing;
     get diagnostics added = row_count;
-    -- Most groups have no duplicate, and need not ask which ones were added.
+    -- Most groups have no duplicate, and need not ask which ones were added. It is asked by the key, one by one: a join would
+    -- be planned while the table is small, and read all of it when it is large.
     if added = cardinality(numbers) then
       new_places := array(select generate_subscripts(numbers, 1));
     else
       new_places := array(
-        select n.place from unnest(numbers) with ordinality as n (sequence, place)
-        join ringback.identities using (sequence) order by n.place);
+        select n from generate_subscripts(numbers, 1) as s (n)
+        where (select i.sequence from ringback.identities i where i.identity = digests[n]) = numbers[n] order by n);
     end if;
 
     claimed_places := '{}';
