@@ -3,7 +3,6 @@
  * kernel's work for that thread.
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import type { Running, Start } from '../processes.ts';
 
@@ -85,18 +84,15 @@ async function serverTimes(address: string): Promise<ThreadTime> {
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
   await client.end();
-  // Some have ended meanwhile, and that of this connection is one of them.
-  const alive = rows.filter(({ pid }) => existsSync(`/proc/${pid}`));
-  return alive.flatMap(({ pid }) => [...threadTimes(pid).values()]).reduce(sum, none);
+  return rows.flatMap(({ pid }) => [...threadTimes(pid).values()]).reduce(sum, none);
 }
 
 /** The times of a process's threads by their ids. The id of the main thread is that of the process. */
 function threadTimes(pid: number): Map<string, ThreadTime> {
-  const folder = `/proc/${pid}/task`;
   const times = new Map<string, ThreadTime>();
-  for (const id of readdirSync(folder)) {
+  for (const id of threadsOf(pid)) {
     try {
-      const [ran = 0, stoodInLine = 0] = readFileSync(join(folder, id, 'schedstat'), 'utf8')
+      const [ran = 0, stoodInLine = 0] = readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8')
         .split(' ')
         .map((nanoseconds) => Number(nanoseconds) / 1_000);
       times.set(id, { ran, stoodInLine });
@@ -105,4 +101,13 @@ function threadTimes(pid: number): Map<string, ThreadTime> {
     }
   }
   return times;
+}
+
+/** The ids of a process's threads; none if it has ended, as one that has just been listed may have. */
+function threadsOf(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
 }
