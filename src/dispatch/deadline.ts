@@ -49,14 +49,12 @@ export async function untilEnd(
   end: EarlyEnd,
   { timeout, stop, clock }: Limits,
 ): Promise<unknown> {
-  const begunAt = clock.elapsed();
-  // A function that had nothing to wait for needs no deadline, and no interruption.
-  if (await isOverAtOnce(work)) return work;
-  const left = timeout - (clock.elapsed() - begunAt);
-  const cancelDeadline = clock.after(left, () => end.reach(new Error('deadline')));
+  const cancelDeadline = clock.after(timeout, () => end.reach(new Error('deadline')));
   // Linked by hand: a signal made by AbortSignal.any lives as long as the receiver's, which outlives every run.
   const interrupt = () => end.reach(new Error('the receiver is stopping'));
   try {
+    // A function that had nothing to wait for needs no interruption.
+    if (await isOverAtOnce(work)) return await work;
     stop.addEventListener('abort', interrupt);
     if (stop.aborted) interrupt();
     return await Promise.race([work, end.reached()]);
