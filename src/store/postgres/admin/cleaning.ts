@@ -4,7 +4,7 @@ import type { Session } from '../connection/session.ts';
 import type { Transaction } from '../connection/transaction.ts';
 import { eventState } from '../query/event-state.ts';
 import { removeQuarantined } from './keep-delivery.ts';
-import { type Removed, lockRemoval, removeEvents } from './removal.ts';
+import { type Removed, lockReplaysAndRemovals, removeEvents } from './removal.ts';
 
 /** What one step looks at and removes at the most: it is one transaction, which keeps what it locks until it ends. */
 const eventsAtOnce = 200;
@@ -40,7 +40,7 @@ async function cleanEvents(
   // Most steps remove nothing, and need no lock.
   if (!found.some((event) => isKeptLongEnough(event, limits))) return { events: 0, runs: 0, last };
   return session.write(async (transaction) => {
-    await lockRemoval(transaction);
+    await lockReplaysAndRemovals(transaction);
     const events = await oldest(transaction, limits, after);
     const old = events.filter((event) => isKeptLongEnough(event, limits)).map(({ sequence }) => sequence);
     const removed = await removeEvents(transaction, old, limits.traceIdsUntil);

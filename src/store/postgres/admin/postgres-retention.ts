@@ -16,7 +16,7 @@ import { oneRow } from '../connection/transaction.ts';
 import { clean } from './cleaning.ts';
 import { removeQuarantined } from './keep-delivery.ts';
 import { look } from './look.ts';
-import { forgetCalls, lockRemoval, removeEvents } from './removal.ts';
+import { forgetCalls, lockReplaysAndRemovals, removeEvents } from './removal.ts';
 
 /** How many events one step erases at the most. */
 const atOnce = 200;
@@ -47,7 +47,7 @@ export class PostgresRetention implements RetentionStore {
 
   eraseCall(callId: string, traceIdsUntil: number): Promise<ErasureStep> {
     return this.#session.write(async (transaction) => {
-      await lockRemoval(transaction);
+      await lockReplaysAndRemovals(transaction);
       const events = await transaction.query<{ sequence: Sequence }>(
         `select sequence from ringback.events where call_id = $1 order by sequence limit ${atOnce}`,
         [toText(callId)],
@@ -66,7 +66,7 @@ export class PostgresRetention implements RetentionStore {
 
   async eraseEvents(sequences: readonly Sequence[], traceIdsUntil: number): Promise<ErasureStep> {
     const removed = await this.#session.write(async (transaction) => {
-      await lockRemoval(transaction);
+      await lockReplaysAndRemovals(transaction);
       return removeEvents(transaction, sequences, traceIdsUntil);
     });
     return { ...removed, hasMore: false };

@@ -11,13 +11,13 @@ export interface Removed {
  * Locks out whoever else removes events, and whoever puts runs back. Called first in the transaction: two removals would wait
  * for each other's rows in turn, and an event whose run has just been put back is not done any more.
  */
-export async function lockRemoval(transaction: Transaction): Promise<void> {
+export async function lockReplaysAndRemovals(transaction: Transaction): Promise<void> {
   await transaction.query("select pg_advisory_xact_lock(hashtextextended('ringback.replays', 0))");
 }
 
 /**
  * Removes events and all that belongs to them. Their identities stay, so that a copy that comes late is still a duplicate; what
- * a call's joins remember is removed with the call's last event. `lockRemoval` comes first.
+ * a call's joins remember is removed with the call's last event. `lockReplaysAndRemovals` comes first.
  */
 export async function removeEvents(
   transaction: Transaction,

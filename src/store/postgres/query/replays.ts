@@ -8,7 +8,7 @@ import {
 import type { Session } from '../connection/session.ts';
 import { type Transaction, oneRow } from '../connection/transaction.ts';
 import { toText, toTextOrNull } from '../connection/text.ts';
-import { lockRemoval } from '../admin/removal.ts';
+import { lockReplaysAndRemovals } from '../admin/removal.ts';
 import { lockedJoin } from '../work/joins.ts';
 import { addToEntry, advance } from './postgres-audit.ts';
 import { isNewEvent } from './event-state.ts';
@@ -47,7 +47,7 @@ export async function requeue(
   { candidates, onlyDead, step }: ReplayWrite,
 ): Promise<ReplayCandidate[] | undefined> {
   // One replay at a time: two of them could each find that nothing of a call is open, and both make a run of it due.
-  await lockRemoval(transaction);
+  await lockReplaysAndRemovals(transaction);
   if (!(await advance(transaction, step))) return undefined;
   const done: ReplayCandidate[] = [];
   for (const candidate of candidates) {
