@@ -31,7 +31,7 @@ export class PostgresDrift implements DriftStore {
     const rows = await this.#session.query<DriftRow>(
       `select event_name as "eventName", path, kind, first_seen_at as "firstSeenAt", last_seen_at as "lastSeenAt", count
        from ringback.drift
-       order by first_seen_at desc, event_name collate "C", path collate "C", kind collate "C"`,
+       order by first_seen_at desc, event_name, path, kind`,
     );
     return rows.map((row) => ({ ...row, eventName: fromText(row.eventName), path: fromText(row.path) }));
   }

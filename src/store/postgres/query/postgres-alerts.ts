@@ -44,7 +44,7 @@ export const alertsOn = (session: Session): AlertStore => ({
 
   list(): Promise<readonly KeptAlert[]> {
     return session.query<KeptAlert>(
-      'select name, subject, since, message from ringback.alerts order by name collate "C", subject collate "C"',
+      'select name, subject, since, message from ringback.alerts order by name, subject',
     );
   },
 

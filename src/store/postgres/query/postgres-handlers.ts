@@ -53,7 +53,7 @@ export const handlersOn = (session: Session, ownProcess: () => number | undefine
       `select handler, count(*) filter (where state = 'due') as due, count(*) filter (where state = 'claimed') as running,
          count(*) filter (where state = 'blocked') as blocked, count(*) filter (where state = 'dead') as dead
        from (${states.map(some).join(' union all ')}) r
-       group by handler order by handler collate "C"`,
+       group by handler order by handler`,
     );
     return rows.map((row) => ({ ...row, handler: fromText(row.handler) }));
   },
@@ -81,7 +81,7 @@ interface PauseRow {
 
 async function pausedHandlers(session: Session): Promise<readonly HandlerPause[]> {
   const rows = await session.query<PauseRow>(
-    `select handler, since, paused_by as "by", reason from ringback.paused_handlers order by handler collate "C"`,
+    `select handler, since, paused_by as "by", reason from ringback.paused_handlers order by handler`,
   );
   return rows.map(({ handler, since, by, reason }) => ({
     handler: fromText(handler),

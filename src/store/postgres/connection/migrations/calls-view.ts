@@ -69,7 +69,7 @@ export const callsView = `
         select event_name, organization_id, agent_id, received_at,
           facts || jsonb_build_object('at', occurred_at) as facts,
           facts ->> 'source' is distinct from 'arrival' as has_time,
-          row_number() over (order by occurred_at, trace_id collate "C") as place
+          row_number() over (order by occurred_at, trace_id) as place
         from (
           select distinct on (trace_id) trace_id, event_name, organization_id, agent_id, occurred_at, received_at,
             ringback.facts_of(facts) as facts
