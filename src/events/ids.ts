@@ -28,11 +28,7 @@ export function idUnder(
   fields: Readonly<Record<string, unknown>>,
   names: readonly string[],
 ): string | undefined {
-  for (const name of names) {
-    const id = readId(fields[name]);
-    if (id !== undefined) return id;
-  }
-  return undefined;
+  return firstId(...names.map((name) => fields[name]));
 }
 
 /** The value of a header, whose name is given in lower case; the first value if there are several. */
