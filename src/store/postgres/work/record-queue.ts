@@ -149,22 +149,15 @@ export class RecordQueue {
   }
 
   /**
-   * A group has at most half of the events that are in hand at the same time. The database then writes one half while this
-   * process reads and answers the other; in one group, all would be read, then all written, then all answered, and of process
-   * and database one would always wait for the other.
-   */
-  #maxGroupEvents(): number {
-    this.#concurrency = Math.max(this.#count, this.#concurrency * remembered);
-    return Math.min(groupEvents, Math.max(minGroupEvents, Math.ceil(this.#concurrency / 2)));
-  }
-
-  /**
-   * The events of the next group. One whose call has an event in the other group is left for later: the answers to the two may
-   * come in either order, and their sequences too.
+   * The events of the next group: at most half of those that are in hand at the same time. The database then writes one half while
+   * this process reads and answers the other; in one group, all would be read, then all written, then all answered, and of
+   * process and database one would always wait for the other. An event whose call has one in the other group is left for later:
+   * the answers to the two may come in either order, and their sequences too.
    */
   #nextGroup(): readonly WaitingEvent[] {
     const group: WaitingEvent[] = [];
-    const limit = this.#maxGroupEvents();
+    this.#concurrency = Math.max(this.#count, this.#concurrency * remembered);
+    const limit = Math.min(groupEvents, Math.max(minGroupEvents, Math.ceil(this.#concurrency / 2)));
     let bytes = 0;
     for (const event of this.#waiting.slice(0, maxLookedAt)) {
       const isAlone = isRecordedAlone(event.record);

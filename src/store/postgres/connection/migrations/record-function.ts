@@ -65,9 +65,8 @@ export const recordFunction = `
       perform pg_advisory_xact_lock_shared(hashtextextended('ringback.recordings', recorder)),
         pg_advisory_xact_lock_shared(hashtextextended('ringback.reconciling', 0)),
         pg_advisory_xact_lock_shared(hashtextextended('ringback.processes', recorder));
-      select true, p.recoveries = recovery into lives, may_own from ringback.processes p where p.id = recorder;
-      lives := coalesce(lives, false);
-      may_own := coalesce(may_own, false);
+      select p.recoveries = recovery into may_own from ringback.processes p where p.id = recorder;
+      lives := found;
     end if;
 
     select array(select nextval('ringback.sequences') from generate_subscripts(digests, 1)),
