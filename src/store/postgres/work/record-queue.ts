@@ -9,8 +9,6 @@ const groupEvents = 256;
 const groupBytes = 4 * 1024 * 1024;
 /** So few always go together: of the time for fewer, the database needs most for the group itself. */
 const minGroupEvents = 8;
-/** What is left, with each group, of the number of deliveries that were once in hand at the same time. */
-const remembered = 0.98;
 /** How many of those that wait are looked at for a group: most of them may be of calls that are in flight. */
 const maxLookedAt = 4 * groupEvents;
 /** Two groups keep the database busy while the answer to one of them is on its way. */
@@ -53,8 +51,6 @@ export class RecordQueue {
   #bytes = 0;
   #count = 0;
   readonly #inFlight = new Set<readonly WaitingEvent[]>();
-  /** How many events are in hand at the same time, of late: waiting or in flight. */
-  #concurrency = 0;
   #isScheduled = false;
   #paused: Promise<unknown> | undefined;
   #onIdle: (() => void) | undefined;
@@ -149,15 +145,14 @@ export class RecordQueue {
   }
 
   /**
-   * The events of the next group: at most half of those that are in hand at the same time. The database then writes one half while
+   * The events of the next group: at most half of those that wait or are in flight. The database then writes one half while
    * this process reads and answers the other; in one group, all would be read, then all written, then all answered, and of
    * process and database one would always wait for the other. An event whose call has one in the other group is left for later:
    * the answers to the two may come in either order, and their sequences too.
    */
   #nextGroup(): readonly WaitingEvent[] {
     const group: WaitingEvent[] = [];
-    this.#concurrency = Math.max(this.#count, this.#concurrency * remembered);
-    const limit = Math.min(groupEvents, Math.max(minGroupEvents, Math.ceil(this.#concurrency / 2)));
+    const limit = Math.min(groupEvents, Math.max(minGroupEvents, Math.ceil(this.#count / 2)));
     let bytes = 0;
     for (const event of this.#waiting.slice(0, maxLookedAt)) {
       const isAlone = isRecordedAlone(event.record);
