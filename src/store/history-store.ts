@@ -21,7 +21,7 @@ export interface HistoryRow {
 
 /** What waits in the inbox. */
 export interface Backlog {
-  /** Events that no process has claimed, and runs that are due. */
+  /** Events that no process has claimed, and runs that are due: of either kind, and of each handler, 100,000 at most. */
   readonly waiting: number;
   /** When the oldest of them arrived. */
   readonly oldest: number | undefined;

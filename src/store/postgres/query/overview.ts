@@ -4,17 +4,21 @@ import type { Session } from '../connection/session.ts';
 import { fromText } from '../connection/text.ts';
 import { oneRow } from '../connection/transaction.ts';
 
-/** Goes from name to name along the index of due runs: a hundred thousand waiting runs must not make a start slow. */
+/** The handlers with runs that are due: a hundred thousand of such runs must not make a start slow. */
 export async function waitingHandlers(session: Session): Promise<readonly string[]> {
   const rows = await session.query<{ handler: string }>(
-    `with recursive waiting (handler) as (
-       select min(handler) from ringback.runs where state = 'due' union all
-       select (select min(handler) from ringback.runs where state = 'due' and handler > waiting.handler) from waiting
-       where handler is not null)
-     select handler from waiting where handler is not null`,
+    `${withDueHandlers} select handler from due_handlers`,
   );
   return rows.map(({ handler }) => fromText(handler));
 }
+
+/** Begins a statement that reads `due_handlers`: goes from name to name along the index of due runs. */
+export const withDueHandlers = `
+  with recursive names (handler) as (
+    select min(handler) from ringback.runs where state = 'due' union all
+    select (select min(handler) from ringback.runs where state = 'due' and handler > names.handler) from names
+    where handler is not null),
+  due_handlers as (select handler from names where handler is not null)`;
 
 interface CountRow {
   readonly new: number;

@@ -8,6 +8,8 @@ import {
 } from '../../history-store.ts';
 import type { Session } from '../connection/session.ts';
 import { oneRow } from '../connection/transaction.ts';
+import { maxCounted } from '../../shared/bounds.ts';
+import { withDueHandlers } from './overview.ts';
 
 /** What has happened, by time, in Postgres. */
 export const historyOn = (session: Session): HistoryStore => ({
@@ -45,14 +47,23 @@ export const historyOn = (session: Session): HistoryStore => ({
   async backlog(now: number): Promise<Backlog> {
     const { waiting, oldest } = await oneRow<{ waiting: number; oldest: number | null }>(
       session,
-      `select events + runs as waiting,
-         (select received_at from ringback.events where sequence = least(first_event, first_run)) as oldest
-       from
-         (select count(*) as events, min(sequence) as first_event from ringback.waiting) e,
-         (select count(*) as runs, min(sequence) as first_run from ringback.runs
-          where state = 'due' and due_at <= $1) r`,
+      `${withDueHandlers}, found as (
+         ${upTo('select sequence from ringback.waiting order by sequence')}
+         union all
+         select d.count, d.first from due_handlers h cross join lateral (
+           ${upTo(
+             `select sequence from ringback.runs where state = 'due' and handler = h.handler and due_at <= $1 order by due_at`,
+           )}) d)
+       select sum(count)::bigint as waiting,
+         (select received_at from ringback.events where sequence = (select min(first) from found)) as oldest
+       from found`,
       [now],
     );
     return { waiting, oldest: oldest ?? undefined };
   },
 });
+
+/** Counts up to a bound: after an outage there may be millions, and this is asked every minute. */
+function upTo(rows: string): string {
+  return `select count(*) as count, min(sequence) as first from (${rows} limit ${maxCounted}) r`;
+}

@@ -3,19 +3,19 @@ import type { StoreCounts } from '../../store.ts';
 import { maxCounted } from '../../shared/bounds.ts';
 import { openSequences } from '../work/open-runs.ts';
 
+/**
+ * The handlers with runs that are due, by going from name to name along the index of such runs: a hundred thousand of them must
+ * not make a start slow. Blocked runs need no search of their own: the run that they wait for is due, or a process has claimed it.
+ */
+export const dueHandlers = `
+  with recursive due (handler) as (
+    select min(handler) from runs where state = 'due' union all
+    select (select min(handler) from runs where state = 'due' and handler > due.handler) from due where handler is not null)
+  select handler from due where handler is not null`;
+
 /** What a person can ask about the inbox. */
 export function prepareOverview(database: Database.Database) {
-  // Goes from name to name along the index of due runs, because a hundred thousand waiting runs must not make a start
-  // slow. Blocked runs need no search of their own: the run that they wait for is due, or a process has claimed it.
-  const waitingHandlers = database
-    .prepare(
-      `with recursive waiting (handler) as (
-         select min(handler) from runs where state = 'due' union all
-         select (select min(handler) from runs where state = 'due' and handler > waiting.handler) from waiting
-         where handler is not null)
-       select handler from waiting where handler is not null`,
-    )
-    .pluck();
+  const selectDueHandlers = database.prepare(dueHandlers).pluck();
   // Counted without going through the events: there may be ten million.
   const countEvents = database.prepare(`
     select (select events from event_totals) as total,
@@ -33,7 +33,7 @@ export function prepareOverview(database: Database.Database) {
   const dataVersion = database.prepare('pragma data_version').pluck();
 
   return {
-    waitingHandlers: () => waitingHandlers.all() as string[],
+    waitingHandlers: () => selectDueHandlers.all() as string[],
     /** Another number as soon as another connection has written. */
     dataVersion: () => dataVersion.get() as number,
     counts(): StoreCounts {
