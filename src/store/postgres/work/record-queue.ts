@@ -8,7 +8,7 @@ import { type EventToRecord, type Recorded, isRecordedAlone } from './record.ts'
 const groupEvents = 256;
 const groupBytes = 4 * 1024 * 1024;
 /** So few always go together: of the time for fewer, the database needs most for the group itself. */
-const minGroupEvents = 8;
+const minGroupEvents = 16;
 /** How many of those that wait are looked at for a group: most of them may be of calls that are in flight. */
 const maxLookedAt = 4 * groupEvents;
 /** Two groups keep the database busy while the answer to one of them is on its way. */
